@@ -1,0 +1,100 @@
+# MomentJudge's commands; `make help` lists them. Nothing outside this folder is touched.
+# Honoured from the environment: PORT, MOMENTJUDGE_VAR, PYTHON (which Python makes .venv), TORCH_INDEX (another
+# package index for torch, for example https://download.pytorch.org/whl/cpu), ARGS (more words for pytest).
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+TORCH := torch==2.13.0
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := PIP_ROOT_USER_ACTION=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
+LOCKED := $(PIP) --no-deps --require-hashes --requirement
+
+# A stamp's name holds the hash of what was installed: a changed lock is installed, a touched one is not.
+hash = $(shell sha256sum $(1) | cut -c1-12)
+BASE := $(VENV)/.base-$(call hash,requirements/base.lock)
+TORCHED := $(VENV)/.torch-$(subst torch==,,$(TORCH))
+ML := $(VENV)/.ml-$(call hash,requirements/ml.lock)
+DEV := $(VENV)/.dev-$(call hash,requirements/dev.lock)
+
+.PHONY: help run test test-slow lint types imports migrations pytest lock setup setup-dev
+
+help: ## list these commands
+	@printf 'MomentJudge\n\n'
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
+	@printf '\nSettings: PORT=8001, MOMENTJUDGE_VAR=/data/folder, before or after the command.\n'
+
+run: setup ## install what is missing, then run the whole site until Ctrl-C
+	@exec $(BIN)/python -m config.embedded
+
+test: lint types imports migrations pytest ## every check: style, types, imports, migrations, tests (not the slow ones)
+
+test-slow: setup-dev ## the slow tests
+	@exec $(BIN)/python -m pytest -m slow $(ARGS)
+
+lint: setup-dev ## style (ruff)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: setup-dev ## types (mypy)
+	@$(BIN)/mypy
+
+imports: setup-dev ## which package may import which (import-linter)
+	@$(BIN)/lint-imports
+
+migrations: setup-dev ## models and migrations agree
+	@DJANGO_SETTINGS_MODULE=config.settings.test $(BIN)/python manage.py makemigrations --check --dry-run
+
+pytest: setup-dev ## the tests, without the slow ones
+	@$(BIN)/python -m pytest -m "not slow" $(ARGS)
+
+lock: ## rewrite requirements/*.lock after a pin has changed (needs uv)
+	@command -v uv > /dev/null || { echo 'uv is missing: see https://docs.astral.sh/uv/' >&2; exit 1; }
+	@requirements/lock
+
+setup: $(BASE) $(TORCHED) $(ML)
+setup-dev: $(BASE) $(TORCHED) $(ML) $(DEV)
+
+$(BIN)/python:
+	@echo '0/4 A Python environment in $(VENV) ...'
+	@for python in $(PYTHON) python3 python3.13 python3.12 python3.11; do \
+	  if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then found=$$python; break; fi; \
+	done; \
+	if [ -z "$${found:-}" ]; then \
+	  echo 'MomentJudge needs Python 3.11 or newer; found: '"$$(python3 --version 2>&1 || true)" >&2; \
+	  echo 'Install one and name it: make run PYTHON=/path/to/python3.11' >&2; exit 1; \
+	fi; \
+	if ! "$$found" -c 'import venv, ensurepip' 2> /dev/null; then \
+	  echo "$$found cannot make virtual environments. On Debian and Ubuntu: sudo apt-get install python3-venv" >&2; exit 1; \
+	fi; \
+	rm -rf $(VENV); "$$found" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+$(BASE): | $(BIN)/python
+	@echo '1/4 Python packages (300 MB) ...'
+	@rm -f $(VENV)/.base-*
+	@$(LOCKED) requirements/base.lock
+	@touch $@
+
+$(TORCHED): | $(BASE)
+	@echo '2/4 torch (up to 3 GB; a few minutes) ...'
+	@rm -f $(VENV)/.torch-*
+	@$(PIP) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $(TORCH)
+	@touch $@
+
+$(ML): | $(TORCHED)
+	@echo '3/4 Sentence embeddings (700 MB) ...'
+	@rm -f $(VENV)/.ml-*
+	@$(LOCKED) requirements/ml.lock
+	@$(BIN)/python -m pip check
+	@touch $@
+
+$(DEV): | $(ML)
+	@echo '4/4 Tests, style, types ...'
+	@rm -f $(VENV)/.dev-*
+	@$(LOCKED) requirements/dev.lock
+	@$(BIN)/python -m pip check
+	@touch $@

@@ -1,0 +1,58 @@
+"""Access is granted here: the project at hand and the viewer's role in it."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, cast
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+
+from annotation.models import Membership, Project, User
+
+Role = Membership.Role
+ANNOTATOR = frozenset({Role.ANNOTATOR})
+LEAD = frozenset({Role.LEAD})
+STAFF = frozenset({Role.LEAD, Role.ADMIN})
+EVERYONE = frozenset(Role)
+P = ParamSpec("P")
+
+
+class MemberRequest(HttpRequest):
+    """A request of somebody with a role in the project of the page."""
+
+    user: User
+    membership: Membership
+
+
+def grant(request: HttpRequest, project: Project, roles: frozenset[Membership.Role]) -> Membership:
+    """The viewer's membership of the project; 404 for strangers, 403 for another role."""
+    membership = get_object_or_404(Membership.objects.select_related("project__corpus"), project=project, user=request.user)
+    if membership.role not in roles:
+        raise PermissionDenied
+    cast(MemberRequest, request).membership = membership
+    return membership
+
+
+def project_page(
+    roles: frozenset[Membership.Role],
+) -> Callable[
+    [Callable[Concatenate[MemberRequest, Project, P], HttpResponse]], Callable[Concatenate[HttpRequest, UUID, P], HttpResponse]
+]:
+    """A view of one project, named by UUID in the URL, for people of these roles."""
+
+    def decorate(
+        view: Callable[Concatenate[MemberRequest, Project, P], HttpResponse],
+    ) -> Callable[Concatenate[HttpRequest, UUID, P], HttpResponse]:
+        @login_required
+        @wraps(view)
+        def page(request: HttpRequest, project_uuid: UUID, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            project = get_object_or_404(Project, uuid=project_uuid)
+            membership = grant(request, project, roles)
+            return view(cast(MemberRequest, request), membership.project, *args, **kwargs)
+
+        return page  # type: ignore[return-value]
+
+    return decorate

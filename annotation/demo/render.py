@@ -1,0 +1,189 @@
+"""From a scripted episode to its video: H.264, 640x360, 12 frames a second."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import av
+import numpy as np
+from av.video.reformatter import Interpolation, VideoReformatter
+from PIL import Image, ImageDraw, ImageFont
+
+from annotation.demo.actions import Part, Tableau, play
+from annotation.demo.figures import Figure, draw_figure, draw_near_arm, standing
+from annotation.demo.painter import HEIGHT, SUPERSAMPLE, WIDTH, Box, Painter
+from annotation.demo.props import draw_prop
+from annotation.demo.script import FPS, Beat, Episode
+from annotation.demo.stages import draw_stage
+from annotation.demo.vocabulary import Action, Camera
+
+ENCODER = {"preset": "veryfast", "crf": "26"}
+KEYFRAME_EVERY = 24  # frames
+REACH = (95.0, 90.0, -22.0, 245.0)  # a person's room: left, right, below and above the feet, stage units
+PROP_REACH = {
+    "door": (64.0, 64.0, -40.0, 242.0), "leaf": (64.0, 64.0, -40.0, 242.0), "lamp": (155.0, 155.0, -10.0, 335.0),
+}  # fmt: skip
+SMALL_REACH = (80.0, 80.0, -60.0, 95.0)
+TALK_RATE = 6.0  # poses per second of people who only talk
+
+
+class _Shot:
+    """One camera on one place: the empty stage is drawn once, then only what people and things cover."""
+
+    def __init__(self, place: str, camera: Camera) -> None:
+        self.camera = camera
+        self.stage = draw_stage(place, camera)
+        self.empty = self.stage.reduce(SUPERSAMPLE)
+
+    def picture(self, tableau: Tableau) -> Image.Image:
+        """Return the frame with the tableau on the stage."""
+        frame = self.empty.copy()
+        area = self._area(tableau)
+        if area is None:
+            return frame
+        left, top, right, bottom = (edge * SUPERSAMPLE for edge in area)
+        patch = self.stage.crop((left, top, right, bottom))
+        painter = Painter(patch, self.camera, origin=(left, top))
+        for prop in tableau.behind:
+            draw_prop(painter, prop)
+        for figure in tableau.people:
+            draw_figure(painter, figure)
+        for prop in tableau.before:
+            draw_prop(painter, prop)
+        for figure in tableau.arms:
+            draw_near_arm(painter, figure)
+        frame.paste(patch.reduce(SUPERSAMPLE), area[:2])
+        return frame
+
+    def _area(self, tableau: Tableau) -> Box | None:
+        """Return the part of the frame that the tableau can touch, in pixels; None when it is out of sight."""
+        rooms = [_room(figure.x, figure.y, REACH) for figure in tableau.people]
+        for prop in (*tableau.behind, *tableau.before):
+            rooms.append(_room(prop.x, prop.y, PROP_REACH.get(prop.name, SMALL_REACH)))
+        boxes = [box for box in map(self._pixels, rooms) if box[0] < box[2] and box[1] < box[3]]
+        if not boxes:
+            return None
+        lefts, tops, rights, bottoms = zip(*boxes, strict=True)
+        return min(lefts), min(tops), max(rights), max(bottoms)
+
+    def _pixels(self, room: tuple[float, float, float, float]) -> Box:
+        painter = Painter(self.empty, self.camera)
+        (ax, ay), (bx, by) = painter.at(room[:2]), painter.at(room[2:])
+        left, right = sorted((int(ax) // SUPERSAMPLE, int(bx) // SUPERSAMPLE + 1))
+        top, bottom = sorted((int(ay) // SUPERSAMPLE, int(by) // SUPERSAMPLE + 1))
+        return max(left, 0), max(top, 0), min(right, WIDTH), min(bottom, HEIGHT)
+
+
+def _room(x: float, y: float, reach: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+    left, right, below, above = reach
+    return x - left, y + below, x + right, y + above
+
+
+def _tableau(episode: Episode, beat: Beat, now: float, speaking: bool) -> Tableau:
+    """Return what is on the stage at second ``now`` of the episode."""
+    if beat.action is Action.TALK:
+        now = beat.start_s + int((now - beat.start_s) * TALK_RATE) / TALK_RATE
+    t = min((now - beat.start_s) / (beat.end_s - beat.start_s), 1.0)
+    tableau = play(beat.action, Part(t, episode.cast[beat.actor], episode.cast[beat.partner], beat.item))
+    if speaking:
+        open_mouth = int(now * 6) % 2 == 0
+        actor = episode.cast[beat.actor]
+        people = [_speak(figure, open_mouth) if figure.who == actor else figure for figure in tableau.people]
+        tableau = replace(tableau, people=tuple(people))
+    return replace(tableau, people=(*_bystanders(episode, beat), *tableau.people))
+
+
+def _speak(figure: Figure, open_mouth: bool) -> Figure:
+    return replace(figure, pose=replace(figure.pose, mouth="open" if open_mouth else "smile"))
+
+
+def _bystanders(episode: Episode, beat: Beat) -> list[Figure]:
+    """Return those who stand about in the middle of the picture while the action is at its side."""
+    places = ((beat.camera.x - 50, 1), (beat.camera.x + 62, -1))
+    return [
+        Figure(episode.cast[index], x, standing(facing))
+        for index, (x, facing) in zip(beat.bystanders, places, strict=False)
+    ]
+
+
+def _subtitle(text: str) -> Image.Image:
+    """Return white words with a dark rim on a transparent strip as wide as the video."""
+    strip = Image.new("RGBA", (WIDTH, 34), (0, 0, 0, 0))
+    font = ImageFont.load_default(21)
+    ImageDraw.Draw(strip).text(
+        (WIDTH / 2, 17), text, fill="#ffffff", font=font, anchor="mm", stroke_width=2, stroke_fill="#101010"
+    )
+    return strip
+
+
+@dataclass
+class _Film:
+    """Frames of an episode in order; a picture that was drawn in this shot before is not drawn again."""
+
+    episode: Episode
+    shot: _Shot | None = None
+    beat: Beat | None = None
+
+    def __post_init__(self) -> None:
+        self.drawn: dict[tuple[Tableau, str], av.VideoFrame] = {}
+        self.strips: dict[str, Image.Image] = {}
+        self.to_yuv = VideoReformatter()  # kept: a new one for every frame costs more than the drawing
+
+    def frame(self, number: int) -> av.VideoFrame:
+        """Return frame ``number`` (0 is the first) as YUV."""
+        now = number / FPS
+        beat = self._beat_at(now)
+        if self.shot is None or beat is not self.beat:
+            self.shot, self.beat, self.drawn = _Shot(self.episode.place, beat.camera), beat, {}
+        words = next((line.text for line in self.episode.subtitles if line.start_s <= now < line.end_s), "")
+        tableau = _tableau(self.episode, beat, now, bool(words))
+        if (tableau, words) not in self.drawn:
+            self.drawn[tableau, words] = self._compose(self.shot, tableau, words)
+        return self.drawn[tableau, words]
+
+    def _beat_at(self, now: float) -> Beat:
+        return next(beat for beat in reversed(self.episode.beats) if beat.start_s <= now + 1e-6)
+
+    def _compose(self, shot: _Shot, tableau: Tableau, words: str) -> av.VideoFrame:
+        picture = shot.picture(tableau)
+        if words:
+            strip = self.strips.setdefault(words, _subtitle(words))
+            picture.paste(strip, (0, HEIGHT - 38), strip)
+        frame = av.VideoFrame.from_ndarray(np.asarray(picture), format="rgb24")
+        return self.to_yuv.reformat(frame, format="yuv420p", interpolation=Interpolation.FAST_BILINEAR, threads=1)
+
+
+def render_episode(episode: Episode, path: Path, *, on_progress: Callable[[float], None] | None = None) -> None:
+    """Write the episode's video to ``path``; nothing is left there when it fails.
+
+    Args:
+        episode: what to draw.
+        path: where the mp4 goes; its folder must exist.
+        on_progress: called once per second of video with the share done, 0 to 1.
+    """
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        _encode(episode, unfinished, on_progress)
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _encode(episode: Episode, path: Path, on_progress: Callable[[float], None] | None) -> None:
+    film, total = _Film(episode), round(episode.duration_s * FPS)
+    with av.open(str(path), "w", format="mp4", options={"movflags": "faststart"}) as container:
+        stream = container.add_stream("libx264", rate=FPS, options=ENCODER)
+        stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
+        stream.gop_size, stream.thread_count = KEYFRAME_EVERY, 1
+        for number in range(total):
+            frame = film.frame(number)
+            frame.pts = number
+            container.mux(stream.encode(frame))
+            if on_progress and (number + 1) % FPS == 0:
+                on_progress((number + 1) / total)
+        container.mux(stream.encode())
+    if on_progress:
+        on_progress(1.0)

@@ -1,0 +1,257 @@
+"""The demo corpus on paper: what happens in every episode, who says what, and what is annotated.
+
+Everything follows from a seed. Episode i depends on the seed and on i alone, so a small corpus is the
+beginning of a large one.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Literal
+
+from annotation.demo.catalogue import CHAT, LINES, SHOWS, Character, Gender, Line, Show
+from annotation.demo.sentences import caption_of, description_of
+from annotation.demo.vocabulary import PIECES, SPECS, Action, Camera
+
+Kind = Literal["video", "subtitle", "both"]
+Completeness = Literal["whole", "cut", "padded"]
+Framing = Literal["full", "side"]
+
+FPS = 12  # every time falls on a frame of the video
+SLOTS = 6  # the most moments an episode may hold
+CUT_SHARE = 0.42  # a moment that is cut ends after this share of the action
+SIDE_ZOOM = 0.66
+ROTATION = (  # writing needs a board, which two places lack; giving has many things and people to vary
+    *(action for action in Action if action is not Action.TALK), Action.WRITE, Action.GIVE,
+)  # fmt: skip
+FLAWS: tuple[tuple[Completeness, Framing], ...] = (  # the turns an action takes as it comes up again
+    ("whole", "full"), ("cut", "full"), ("whole", "full"), ("padded", "full"),
+    ("whole", "full"), ("whole", "side"), ("whole", "full"), ("whole", "full"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SubtitleLine:
+    """One line of dialogue; times in seconds."""
+
+    start_s: float
+    end_s: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Event:
+    """What can be seen in a moment.
+
+    ``seen`` names the things and furniture in the picture, and "pair" when two people stand close together.
+    """
+
+    action: Action
+    actor: str
+    gender: Gender
+    place: str
+    partner: str = ""
+    partner_gender: Gender | None = None
+    item: str = ""
+    target: str = ""
+    seen: frozenset[str] = frozenset()
+    framing: Framing = "full"
+    completeness: Completeness = "whole"
+
+
+@dataclass(frozen=True)
+class ScriptedMoment:
+    """An annotated stretch of an episode (seconds) with both forms of its sentence."""
+
+    start_s: float
+    end_s: float
+    description: str
+    caption: str
+    kind: Kind
+    event: Event
+
+
+@dataclass(frozen=True)
+class Beat:
+    """One shot: an action played from ``start_s`` to ``end_s`` (seconds) by people of the cast (by index)."""
+
+    start_s: float
+    end_s: float
+    action: Action
+    actor: int
+    partner: int
+    item: str
+    camera: Camera
+    bystanders: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One video of the demo corpus."""
+
+    name: str
+    show: str
+    duration_s: float
+    seed: int
+    subtitles: tuple[SubtitleLine, ...]
+    moments: tuple[ScriptedMoment, ...]
+    place: str
+    cast: tuple[Character, ...]
+    beats: tuple[Beat, ...]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A moment before it has a time."""
+
+    kind: Kind
+    action: Action
+    item: str
+    framing: Framing
+    completeness: Completeness
+    line: Line
+    length_s: float
+
+
+def write_script(*, seed: int, videos: int) -> list[Episode]:
+    """Return the first ``videos`` episodes of the corpus that grows from ``seed``."""
+    return [_Writer(seed, index).episode() for index in range(videos)]
+
+
+def _on_frame(seconds: float) -> float:
+    return round(seconds * FPS) / FPS
+
+
+class _Writer:
+    """Writes one episode, beat after beat."""
+
+    def __init__(self, seed: int, index: int) -> None:
+        self.seed, self.index = seed, index
+        self.rng = random.Random(f"{seed}/{index}")
+        self.show: Show = SHOWS[index % len(SHOWS)]
+        self.mirrored = self.rng.random() < 0.5
+        self.now = 0.0
+        self.beats: list[Beat] = []
+        self.subtitles: list[SubtitleLine] = []
+        self.moments: list[ScriptedMoment] = []
+
+    def episode(self) -> Episode:
+        """Write the whole episode: talk, action, talk, action, ... talk."""
+        plans = self._plans()
+        duration = float(self.rng.randint(48, 82))
+        free = max(duration - sum(plan.length_s for plan in plans), 2.5 * (len(plans) + 1))
+        weights = [self.rng.uniform(0.7, 1.3) for _ in range(len(plans) + 1)]
+        pauses = [free * weight / sum(weights) for weight in weights]
+        self._pause(pauses[0])
+        for plan, pause in zip(plans, pauses[1:], strict=True):
+            beat = self._act(plan)
+            self._pause(pause)
+            self.moments.append(self._moment(plan, beat, pause))
+        number = self.index // len(SHOWS) + 1
+        name = f"{self.show.slug}_s01e{number:02d}_seg{self.rng.randint(1, 4):02d}_clip_{self.rng.randint(0, 24):02d}"
+        return Episode(
+            name, self.show.title, round(self.now, 2), self.seed, tuple(self.subtitles), tuple(self.moments),
+            self.show.place, self.show.cast, tuple(self.beats),
+        )  # fmt: skip
+
+    def _plans(self) -> list[_Plan]:
+        count = self.rng.choice((4, 5, 5, 6, 6, 6))
+        slots = sorted(self.rng.sample(range(SLOTS), count))
+        return [self._plan(*self._dealt(slot)) for slot in slots]
+
+    def _dealt(self, slot: int) -> tuple[Action, Completeness, Framing]:
+        """Return what this slot shows, dealt from shuffled packs so that every action comes up equally often."""
+        pack, place = divmod(self.index * SLOTS + slot, len(ROTATION))
+        cards = list(range(len(ROTATION)))
+        random.Random(f"{self.seed}/pack/{pack}").shuffle(cards)
+        action = ROTATION[cards[place]]
+        if action is Action.WRITE and self.show.board == "window":
+            action = Action.DRINK
+        return action, *FLAWS[(pack + cards[place]) % len(FLAWS)]
+
+    def _plan(self, action: Action, completeness: Completeness, framing: Framing) -> _Plan:
+        rng = self.rng
+        kind: Kind = rng.choices(("video", "both", "subtitle"), (78, 13, 9))[0]
+        if kind == "subtitle":
+            action, completeness = Action.TALK, "whole"
+        if kind != "video":
+            framing = "full"  # who speaks is shown
+        item = rng.choice(SPECS[action].items or ("",))
+        length = rng.uniform(4.4, 6.4) + (1.6 if completeness == "cut" else 0.0) + 1.2 * (len(SPECS[action].steps) > 1)
+        return _Plan(kind, action, item, framing, completeness, rng.choice(LINES), length)
+
+    def _act(self, plan: _Plan) -> Beat:
+        actor, partner, *others = self.rng.sample(range(len(self.show.cast)), 4)
+        camera = self._camera(plan.action, plan.framing)
+        around = tuple(others) if plan.framing == "side" else ()
+        beat = Beat(
+            self.now, _on_frame(self.now + plan.length_s), plan.action, actor, partner, plan.item, camera, around
+        )
+        if plan.kind != "video":
+            start = beat.start_s + 0.25 * plan.length_s * (plan.kind == "both" and plan.completeness != "cut")
+            self._say(start + 0.1, min(beat.end_s, start + 3.0), plan.line.text)
+        self.beats.append(beat)
+        self.now = beat.end_s
+        return beat
+
+    def _camera(self, action: Action, framing: Framing) -> Camera:
+        spec = SPECS[action]
+        if framing == "full":
+            return Camera(spec.focus, spec.zoom, self.mirrored)
+        away = 300.0 if spec.focus < 530 else -300.0
+        return Camera(spec.focus + away, SIDE_ZOOM, self.mirrored)
+
+    def _pause(self, length_s: float) -> None:
+        """Let people talk for a while, in shots of at most six seconds."""
+        end = _on_frame(self.now + length_s)
+        shots = int((end - self.now) // 6) + 1
+        for shot in range(shots):
+            stop = _on_frame(self.now + (end - self.now) / (shots - shot))
+            actor, partner = self.rng.sample(range(len(self.show.cast)), 2)
+            focus = self.rng.choice((420.0, 500.0, 560.0))
+            camera = Camera(focus, self.rng.choice((1.0, 1.2, 1.5)), self.mirrored)
+            self.beats.append(Beat(self.now, stop, Action.TALK, actor, partner, "", camera))
+            if stop - self.now > 1.5 and self.rng.random() < 0.7:
+                self._say(self.now + 0.2, min(stop - 0.1, self.now + 3.2), self.rng.choice(CHAT))
+            self.now = stop
+
+    def _say(self, start: float, end: float, text: str) -> None:
+        self.subtitles.append(SubtitleLine(round(start, 2), round(end, 2), text))
+
+    def _moment(self, plan: _Plan, beat: Beat, pause_s: float) -> ScriptedMoment:
+        start, end = beat.start_s, beat.end_s
+        if plan.completeness == "cut":
+            end = start + CUT_SHARE * (end - start)
+        elif plan.completeness == "padded":
+            before = self.beats[self.beats.index(beat) - 1]
+            start = max(before.start_s, start - self.rng.uniform(2.0, 3.5))
+            end = min(end + self.rng.uniform(1.5, 3.0), end + pause_s)
+        event = self._event(plan, beat)
+        said = plan.line.reported if plan.kind != "video" else ""
+        return ScriptedMoment(
+            round(start, 2), min(round(end, 2), round(self.now, 2)),
+            description_of(event, said), caption_of(event, said), plan.kind, event,
+        )  # fmt: skip
+
+    def _event(self, plan: _Plan, beat: Beat) -> Event:
+        spec, actor = SPECS[plan.action], self.show.cast[beat.actor]
+        partner = self.show.cast[beat.partner] if spec.partner else None
+        target = {"seat": self.show.seat, "board": self.show.board}.get(spec.target, spec.target)
+        return Event(
+            plan.action, actor.name, actor.gender, self.show.place, partner.name if partner else "",
+            partner.gender if partner else None, plan.item, target, self._seen(plan, beat),
+            plan.framing, plan.completeness,
+        )  # fmt: skip
+
+    def _seen(self, plan: _Plan, beat: Beat) -> frozenset[str]:
+        spec = SPECS[plan.action]
+        nouns = {"seat": self.show.seat, "board": self.show.board}
+        seen = {nouns.get(piece, piece) for piece, x in PIECES.items() if beat.camera.sees(x)}
+        seen.update(spec.extras)
+        hidden = plan.action is Action.UNPACK and plan.completeness == "cut"  # still inside the box
+        if plan.item and not hidden:
+            seen.add(plan.item)
+        if spec.partner and plan.framing == "full":
+            seen.add("pair")
+        return frozenset(seen)

@@ -1,0 +1,27 @@
+"""What there is to judge, and the ground everyone stands on."""
+
+from annotation.models.audit import AuditEvent
+from annotation.models.corpus import Corpus, Subtitle, Video
+from annotation.models.job import Job
+from annotation.models.moment import Caption, Description, Moment, TextVector
+from annotation.models.project import Membership, Project
+from annotation.models.query import Candidate, Query
+from annotation.models.user import Identity, User
+
+__all__ = [
+    "AuditEvent",
+    "Candidate",
+    "Caption",
+    "Corpus",
+    "Description",
+    "Identity",
+    "Job",
+    "Membership",
+    "Moment",
+    "Project",
+    "Query",
+    "Subtitle",
+    "TextVector",
+    "User",
+    "Video",
+]

@@ -1,0 +1,106 @@
+"""Moment: a video with start and end; its descriptions, captions and preview."""
+
+from uuid import uuid4
+
+from django.db import models
+from django.db.models import F, Q
+
+from annotation.models.corpus import Corpus, Video
+
+
+def preview_path(moment: "Moment", filename: str) -> str:
+    return f"previews/{uuid4().hex}.gif"
+
+
+class Moment(models.Model):
+    """A stretch of one video, in seconds, and the preview that annotators watch."""
+
+    class Preview(models.TextChoices):
+        MISSING = "missing"  # not cut yet
+        READY = "ready"
+        FAILED = "failed"  # see preview_error
+        PLACEHOLDER = "placeholder"  # of a historic judgment: no video, never assigned
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    video = models.ForeignKey(Video, models.PROTECT, related_name="moments")
+    start_s = models.FloatField()
+    end_s = models.FloatField()
+    preview = models.FileField(upload_to=preview_path, blank=True, max_length=255)
+    preview_uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    preview_state = models.CharField(max_length=12, choices=Preview, default=Preview.MISSING)
+    preview_error = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["video", "start_s", "end_s"], name="moment_once_per_video_and_span"),
+            models.CheckConstraint(condition=Q(start_s__gte=0, start_s__lt=F("end_s")), name="moment_starts_before_it_ends"),
+            models.CheckConstraint(
+                condition=~Q(preview_state="ready") | ~Q(preview=""), name="moment_ready_has_its_preview"
+            ),
+            models.CheckConstraint(
+                condition=~Q(preview_state="failed") | ~Q(preview_error=""), name="moment_failed_says_why"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["video"], condition=Q(preview_state="missing"), name="moment_without_preview")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.video.name} {self.start_s:.2f}-{self.end_s:.2f} s"
+
+
+class Description(models.Model):
+    """The precise sentence somebody wrote about a moment."""
+
+    class Kind(models.TextChoices):
+        VIDEO = "video"
+        SUBTITLE = "subtitle"
+        BOTH = "both"
+
+    corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="descriptions")
+    moment = models.ForeignKey(Moment, models.PROTECT, related_name="descriptions")
+    source_id = models.PositiveBigIntegerField(help_text="desc_id of the source file; becomes query_id in releases.")
+    text = models.TextField()
+    kind = models.CharField(max_length=10, choices=Kind)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["corpus", "source_id"], name="description_source_id_once_per_corpus"),
+            models.CheckConstraint(condition=~Q(text=""), name="description_says_something"),
+        ]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Caption(models.Model):
+    """The imprecise sentence of a moment, names replaced; who made it is kept."""
+
+    class Provider(models.TextChoices):
+        DEMO = "demo"
+        AS_DESCRIBED = "as-described"
+
+    moment = models.ForeignKey(Moment, models.PROTECT, related_name="captions")
+    description = models.OneToOneField(Description, models.PROTECT, related_name="caption")
+    text = models.TextField()
+    provider = models.CharField(max_length=40, choices=Provider)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=~Q(text=""), name="caption_says_something")]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class TextVector(models.Model):
+    """The unit vector of one text under one sentence model; identical texts share it."""
+
+    model = models.CharField(max_length=100)
+    text_sha256 = models.BinaryField(max_length=32)
+    vector = models.BinaryField(help_text="float32, little endian")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["model", "text_sha256"], name="text_vector_once_per_model")]
+
+    def __str__(self) -> str:
+        return f"{self.model} {bytes(self.text_sha256).hex()[:12]}"

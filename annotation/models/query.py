@@ -1,0 +1,67 @@
+"""Query: the sentence searched for. Candidate: a moment that may be judged for it."""
+
+from uuid import uuid4
+
+from django.db import models
+from django.db.models import Q
+
+from annotation.models.moment import Caption, Moment
+from annotation.models.project import Project
+
+
+class Query(models.Model):
+    """One query. Queries of the same text are judged once, through ``judged_as``."""
+
+    class Split(models.TextChoices):
+        TRAIN = "train"
+        VAL = "val"
+        TEST = "test"
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    project = models.ForeignKey(Project, models.PROTECT, related_name="queries")
+    number = models.PositiveBigIntegerField(help_text="query_id in published files")
+    text = models.TextField()
+    split = models.CharField(max_length=5, choices=Split)
+    caption = models.OneToOneField(Caption, models.PROTECT, null=True, related_name="query")
+    judged_as = models.ForeignKey("self", models.PROTECT, null=True, related_name="twins")
+    is_placeholder = models.BooleanField(default=False, help_text="Stands for a block of historic judgments.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "queries"
+        constraints = [
+            models.UniqueConstraint(fields=["project", "number"], name="query_number_once_per_project"),
+            models.UniqueConstraint(
+                fields=["project", "text"],
+                condition=Q(judged_as__isnull=True) & ~Q(split="train"),
+                name="query_text_judged_once_per_project",
+            ),
+            models.CheckConstraint(condition=Q(split__in=["train", "val", "test"]), name="query_split_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Candidate(models.Model):
+    """A moment of the pool with its place for a query; frozen when the query's first batch opens."""
+
+    query = models.ForeignKey(Query, models.PROTECT, related_name="candidates")
+    moment = models.ForeignKey(Moment, models.PROTECT, related_name="candidates")
+    rank = models.PositiveSmallIntegerField()
+    similarity = models.FloatField(null=True, help_text="Cosine, rounded to 1e-6; null for historic judgments.")
+    model = models.CharField(max_length=100)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["query", "moment"], name="candidate_once_per_query_and_moment"),
+            models.UniqueConstraint(fields=["query", "rank"], name="candidate_rank_once_per_query"),
+            models.CheckConstraint(condition=Q(rank__gte=1), name="candidate_rank_from_1"),
+            models.CheckConstraint(
+                condition=Q(similarity__isnull=True) | Q(similarity__gte=-1, similarity__lte=1),
+                name="candidate_similarity_is_a_cosine",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"rank {self.rank}"

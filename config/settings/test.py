@@ -1,0 +1,17 @@
+"""The test suite: a data folder of its own, fast hashing, tasks run in place."""
+
+import os
+
+os.environ.setdefault("MOMENTJUDGE_VAR", os.path.join(os.path.dirname(__file__), "..", "..", "var", "test"))
+
+from .base import *  # noqa: E402, F403
+
+SECRET_KEY = "tests-only-" + "x" * 32
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+CELERY_TASK_ALWAYS_EAGER = True
+CELERY_TASK_EAGER_PROPAGATES = True
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+ALLOWED_HOSTS = ["*"]

@@ -1,0 +1,19 @@
+"""Routes of the apps."""
+
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import include, path
+
+from config.views import guide, healthz, home
+
+urlpatterns = [
+    path("", home, name="home"),
+    path("login/", LoginView.as_view(template_name="login.html", redirect_authenticated_user=True), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path("help/", guide, name="help"),
+    path("healthz", healthz, name="healthz"),
+    path("corpora/", include("annotation.urls")),
+    path("", include("judging.urls")),
+    path("runs/", include("models_runner.urls")),
+]
+handler404 = "config.errors.not_found"
+handler403 = "config.errors.forbidden"

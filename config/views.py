@@ -1,0 +1,38 @@
+"""Pages that belong to no app."""
+
+from typing import cast
+
+from django.contrib.auth.decorators import login_required
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from annotation.models import Membership, User
+from config.navigation import pages_of
+
+
+@login_required
+def home(request: HttpRequest) -> HttpResponse:
+    """The person's projects; with a single one, straight to its first page."""
+    user = cast(User, request.user)
+    memberships = list(user.memberships.select_related("project").order_by("project__name"))
+    if len(memberships) == 1:
+        return redirect(first_page(memberships[0]))
+    cards = [(membership, first_page(membership)) for membership in memberships]
+    return render(request, "home.html", {"cards": cards})
+
+
+def first_page(membership: Membership) -> str:
+    return reverse(pages_of(membership)[0][1], args=[membership.project.uuid])
+
+
+def guide(request: HttpRequest) -> HttpResponse:
+    return render(request, "help.html")
+
+
+def healthz(request: HttpRequest) -> HttpResponse:
+    """Says ok when the database answers."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return HttpResponse("ok\n", content_type="text/plain")

@@ -1,0 +1,35 @@
+"""What can go wrong in judging, by name."""
+
+from annotation.exceptions import MomentJudgeError
+
+
+class JudgingError(MomentJudgeError):
+    """Refused; nothing was written."""
+
+    status = 409
+    code = "judging"
+
+
+class LeaseLost(JudgingError):
+    """The assignment has ended or its time has run out."""
+
+    code = "lease_lost"
+
+
+class NotAssigned(JudgingError):
+    """The pair is not in the assignment."""
+
+    status = 404
+    code = "not_assigned"
+
+
+class AssignmentIncomplete(JudgingError):
+    """Some pairs still need a grade."""
+
+    code = "assignment_incomplete"
+
+
+class NotReviewable(JudgingError):
+    """The batch is not waiting for the lead."""
+
+    code = "not_reviewable"

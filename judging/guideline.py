@@ -1,0 +1,41 @@
+"""The default guideline a new project starts with; from then on the text is a row (Guideline)."""
+
+LEVELS = (
+    "Unrelated",
+    "Touches it: some points of the query appear, the main action does not",
+    "Partly: only part of the query is shown; large gaps in picture or time",
+    "Good: the action agrees, one small thing is off or missing",
+    "Perfect: exactly these actions, prominent, complete, nothing else",
+)
+
+BODY = """\
+## What you are asked
+
+You see one sentence, the **query**, and one short clip, the **moment**. Say how well the moment answers the query.
+Judge by the picture alone. You will see many moments for the same query; judge each for itself.
+
+## Three things to weigh
+
+1. **Action match.** Do the people do what the query says?
+2. **Visual completeness.** Can you see the whole action, large enough, and inside the picture?
+3. **Temporal completeness.** Does the moment show the action from beginning to end, without much else before or after it?
+
+## The five grades
+
+For the query *"A person stands up and walks towards the board"*:
+
+| Grade | Meaning | Such a moment shows |
+|---|---|---|
+| **4** | Perfect: the actions agree exactly, are prominent, and fill the moment | one or two people standing up and walking to the board |
+| **3** | Good, with one small mismatch: a detail is missing or something unrelated surrounds it | the same, with other things going on before or after |
+| **2** | Partly: a part of the query is shown, with large gaps in picture or time | a man walking to a board; nobody stands up |
+| **1** | Touches it: things of the query are there, its main action is not | a man and a board, and nothing between them |
+| **0** | Unrelated | something else |
+
+## When in doubt
+
+- Nearly every clip shows a person. A person who does nothing of the query is worth **0**.
+- A wrong detail (a woman instead of a man, a cup instead of a glass) costs one grade, not all.
+- If you hesitate between two grades, ask what somebody who searched for the query would say.
+- Do not try to guess what others would answer, and do not look for a pattern in the order: there is none.
+"""

@@ -1,0 +1,35 @@
+"""manage.py export_release DIR: the judged data of a project in the published file forms."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.models import Project
+from judging.services.releases import release_build, release_create
+
+
+class Command(BaseCommand):
+    help = "Write a release into a folder; the last line of output is JSON with its counts."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("folder", type=Path)
+        parser.add_argument("--project", help="name of the project; needed when there are several")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        folder: Path = options["folder"]
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise CommandError(f"{folder} exists and is not an empty folder.")
+        project = self._project(options["project"])
+        release = release_create(project=project, actor=None, wake=False)
+        self.stdout.write(f"Writing release {release.version} of {project} into {folder} ...")
+        release = release_build(release_id=release.pk, folder=folder)
+        self.stdout.write(json.dumps(release.manifest["counts"]))
+
+    def _project(self, name: str | None) -> Project:
+        projects = list(Project.objects.filter(name=name) if name else Project.objects.all())
+        if len(projects) == 1:
+            return projects[0]
+        names = ", ".join(repr(project.name) for project in Project.objects.order_by("name")) or "none"
+        raise CommandError(f"Name one project with --project; there are: {names}.")

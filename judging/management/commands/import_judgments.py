@@ -1,0 +1,30 @@
+"""manage.py import_judgments FILE.csv: historic judgments as ordinary rows."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.exceptions import MomentJudgeError
+from judging.services.historic import judgments_import
+
+
+class Command(BaseCommand):
+    help = "Import judgments (pair_id, worker, relevance) and decide them; the last line of output is JSON."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--project", help="name of the project to make (default: from the file's name)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path: Path = options["file"]
+        if not path.is_file():
+            raise CommandError(f"There is no file {path}.")
+        name = options["project"] or f"Historic judgments: {path.stem}"
+        self.stdout.write(f"Importing {path.name} into the project {name!r} ...")
+        try:
+            counts = judgments_import(path=path, project_name=name)
+        except MomentJudgeError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(json.dumps(counts))

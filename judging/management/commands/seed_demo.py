@@ -1,0 +1,42 @@
+"""manage.py seed_demo: the demo project, in an empty database."""
+
+import time
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+
+from annotation.models import Job, Project
+from judging.services.demo import demo_seed
+
+POLL_S = 1.0
+
+
+class Command(BaseCommand):
+    help = "Seed the demo into an empty database. The workers of `make run` render it; this shows how far they are."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--videos", type=int, default=settings.DEMO_VIDEOS)
+        parser.add_argument("--seed", type=int, default=settings.DEMO_SEED)
+        parser.add_argument("--no-wait", action="store_true", help="do not wait for the rendering")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        demo_seed(videos=options["videos"], seed=options["seed"])
+        project = Project.objects.filter(demo_videos__isnull=False).first()
+        if project is None:
+            self.stdout.write("The database holds a project already; the demo was not seeded.")
+        elif not options["no_wait"]:
+            self._follow(project)
+
+    def _follow(self, project: Project) -> None:
+        """Print each step of the running job until it ends."""
+        shown = ""
+        while job := Job.objects.filter(project=project).order_by("-id").first():
+            line = f"[{job.percent:3d} %] {job.title}"
+            if line != shown:
+                self.stdout.write(line)
+                self.stdout.flush()
+                shown = line
+            if job.state != Job.State.RUNNING:
+                return
+            time.sleep(POLL_S)

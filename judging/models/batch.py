@@ -1,0 +1,104 @@
+"""Batch: up to 20 pairs of one query, handed out together. Pair: the thing judged. BatchReview: the lead's word."""
+
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from annotation.models import Candidate, Project, Query
+
+
+class Batch(models.Model):
+    """Ranks 1 to 20 (number 1) or 21 to 40 (number 2) of a query's candidates."""
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        DONE = "done"
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    project = models.ForeignKey(Project, models.PROTECT, related_name="batches")
+    query = models.ForeignKey(Query, models.PROTECT, related_name="batches")
+    number = models.PositiveSmallIntegerField()
+    round = models.PositiveSmallIntegerField(default=1)
+    state = models.CharField(max_length=4, choices=State, default=State.OPEN)
+    created_at = models.DateTimeField(auto_now_add=True)
+    done_at = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name_plural = "batches"
+        constraints = [
+            models.UniqueConstraint(fields=["query", "number"], name="batch_number_once_per_query"),
+            models.CheckConstraint(condition=Q(number__in=[1, 2]), name="batch_number_is_1_or_2"),
+            models.CheckConstraint(condition=Q(round__in=[1, 2]), name="batch_round_is_1_or_2"),
+            models.CheckConstraint(
+                condition=Q(state="open", done_at__isnull=True) | Q(state="done", done_at__isnull=False),
+                name="batch_done_has_its_time",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["project", "-round", "id"], condition=Q(state="open"), name="batch_open_by_project"),
+            models.Index(fields=["project", "number", "done_at"], condition=Q(state="done"), name="batch_done_by_project"),
+        ]
+
+    def __str__(self) -> str:
+        return f"batch {self.number} of query {self.query_id}"
+
+
+class Pair(models.Model):
+    """One query with one moment (its candidate), and what became of it."""
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        ESCALATED = "escalated"
+        SETTLED = "settled"
+        DROPPED = "dropped"
+        WITHDRAWN = "withdrawn"
+
+    class Reason(models.TextChoices):
+        NO_CONSENSUS = "no_consensus"
+        NO_SECOND_ROUND = "no_second_round"
+        WITHDRAWN_BY_LEAD = "withdrawn_by_lead"
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    batch = models.ForeignKey(Batch, models.PROTECT, related_name="pairs")
+    candidate = models.OneToOneField(Candidate, models.PROTECT, related_name="pair")
+    source_id = models.PositiveBigIntegerField(null=True, help_text="pair_id of an imported file")
+    state = models.CharField(max_length=9, choices=State, default=State.OPEN)
+    relevance = models.PositiveSmallIntegerField(null=True)
+    reason = models.CharField(max_length=20, choices=Reason, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state="settled", relevance__range=(0, 4))
+                | (~Q(state="settled") & Q(relevance__isnull=True)),
+                name="pair_settled_has_its_relevance",
+            ),
+            models.CheckConstraint(
+                condition=(Q(state__in=["dropped", "withdrawn"]) & ~Q(reason=""))
+                | (~Q(state__in=["dropped", "withdrawn"]) & Q(reason="")),
+                name="pair_out_says_why",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"pair {self.uuid}"
+
+
+class BatchReview(models.Model):
+    """What the lead (or the automatic rule) decided after a query's first batch."""
+
+    class Decision(models.TextChoices):
+        EXTEND = "extend"
+        CLOSE = "close"
+
+    batch = models.OneToOneField(Batch, models.PROTECT, related_name="review")
+    decision = models.CharField(max_length=6, choices=Decision)
+    suggestion = models.CharField(max_length=6, choices=Decision)
+    reason = models.TextField(blank=True)
+    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    decided_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.decision} {self.batch}"

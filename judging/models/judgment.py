@@ -1,0 +1,127 @@
+"""Assignment: one round of one batch in one annotator's hands. Judgment: one grade for one pair."""
+
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+
+from annotation.models import Project
+from judging.models.batch import Batch, Pair
+from judging.models.policy import Guideline, Policy
+
+SEATS = (1, 2)  # a round asks two annotators
+
+
+class Assignment(models.Model):
+    """One annotator's seat at one round of a batch; ``expires_at`` is the lease."""
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        FINISHED = "finished"
+        LAPSED = "lapsed"
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    project = models.ForeignKey(Project, models.PROTECT, related_name="+")
+    batch = models.ForeignKey(Batch, models.PROTECT, related_name="assignments")
+    round = models.PositiveSmallIntegerField()
+    seat = models.PositiveSmallIntegerField()
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="assignments")
+    state = models.CharField(max_length=8, choices=State, default=State.OPEN)
+    shuffle_seed = models.PositiveIntegerField(help_text="The order of the pairs follows from it.")
+    expires_at = models.DateTimeField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["batch", "round", "seat"],
+                condition=~Q(state="lapsed"),
+                name="assignment_one_holder_per_seat",
+                violation_error_message="Somebody else has just taken this batch.",
+            ),
+            models.UniqueConstraint(
+                fields=["project", "annotator"], condition=Q(state="open"), name="assignment_one_open_per_annotator"
+            ),
+            models.CheckConstraint(condition=Q(seat__in=SEATS), name="assignment_seat_is_1_or_2"),
+            models.CheckConstraint(condition=Q(round__in=[1, 2]), name="assignment_round_is_1_or_2"),
+            models.CheckConstraint(
+                condition=Q(state="open", ended_at__isnull=True) | (~Q(state="open") & Q(ended_at__isnull=False)),
+                name="assignment_ended_has_its_time",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["expires_at"], condition=Q(state="open"), name="assignment_open_by_expiry"),
+            models.Index(fields=["annotator", "-id"], name="assignment_by_annotator"),
+        ]
+
+    def __str__(self) -> str:
+        return f"assignment {self.uuid}"
+
+
+class Judgment(models.Model):
+    """One annotator's grade for one pair; it may change until its assignment ends (see JudgmentChange)."""
+
+    class Source(models.TextChoices):
+        PERSON = "person"
+        SIMULATED = "simulated"
+        IMPORTED = "imported"
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    pair = models.ForeignKey(Pair, models.PROTECT, related_name="judgments")
+    assignment = models.ForeignKey(Assignment, models.PROTECT, null=True, related_name="judgments")
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="judgments")
+    occurrence = models.PositiveSmallIntegerField(default=0, help_text="Above 0 where a file names a person again.")
+    round = models.PositiveSmallIntegerField()
+    seat = models.PositiveSmallIntegerField()
+    grade = models.PositiveSmallIntegerField()
+    source = models.CharField(max_length=9, choices=Source)
+    guideline = models.ForeignKey(Guideline, models.PROTECT, null=True, related_name="+")
+    policy = models.ForeignKey(Policy, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["pair", "annotator", "occurrence"],
+                name="judgment_once_per_pair_and_annotator",
+                violation_error_message="You have already judged this pair.",
+            ),
+            models.UniqueConstraint(fields=["pair", "round", "seat"], name="judgment_two_per_pair_and_round"),
+            models.CheckConstraint(condition=Q(grade__range=(0, 4)), name="judgment_grade_from_0_to_4"),
+            models.CheckConstraint(condition=Q(seat__in=SEATS), name="judgment_seat_is_1_or_2"),
+            models.CheckConstraint(condition=Q(round__in=[1, 2]), name="judgment_round_is_1_or_2"),
+            models.CheckConstraint(
+                condition=Q(source="imported", assignment__isnull=True)
+                | (
+                    ~Q(source="imported")
+                    & Q(occurrence=0, assignment__isnull=False, guideline__isnull=False, policy__isnull=False)
+                ),
+                name="judgment_given_under_an_assignment_unless_imported",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.grade} by annotator {self.annotator_id} on pair {self.pair_id}"
+
+
+class JudgmentChange(models.Model):
+    """An earlier grade of a judgment."""
+
+    judgment = models.ForeignKey(Judgment, models.PROTECT, related_name="changes")
+    from_grade = models.PositiveSmallIntegerField()
+    to_grade = models.PositiveSmallIntegerField()
+    changed_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(from_grade__range=(0, 4), to_grade__range=(0, 4)) & ~Q(from_grade=F("to_grade")),
+                name="judgment_change_is_one",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.from_grade} to {self.to_grade}"

@@ -1,0 +1,238 @@
+"""Writes a release in the published file forms: the contract with models_runner and with the world.
+
+The forms are those of TVR-Ranking (July 2024); docs/data-formats.md lists every column.
+"""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from django.conf import settings
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from annotation.models import Caption, Membership, Query, Video
+from annotation.services.candidates import pool_of, vectors_of
+from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
+
+MANIFEST = "manifest.json"
+JUDGED_SPLITS = {Query.Split.VAL: "val.json", Query.Split.TEST: "test.json"}
+TRAIN_DEPTHS = (1, 20, 40)
+
+
+def finished_queries(project_id: int) -> QuerySet[Query]:
+    """Judged queries with nothing left to do: closed after the first batch, second batch done, or historic."""
+    closed = BatchReview.objects.filter(batch__query=OuterRef("pk"), decision=BatchReview.Decision.CLOSE)
+    extended = BatchReview.objects.filter(batch__query=OuterRef("pk"), decision=BatchReview.Decision.EXTEND)
+    second = Batch.objects.filter(query=OuterRef("pk"), number=2)
+    return Query.objects.filter(project=project_id, batches__number=1, batches__state=Batch.State.DONE).filter(
+        Q(is_placeholder=True)
+        | Exists(closed)
+        | Exists(second.filter(state=Batch.State.DONE))
+        | (Exists(extended) & ~Exists(second) & ~Q(candidates__rank=21))
+    )
+
+
+def pair_number(pair: Pair) -> int:
+    """The pair's number in files: that of the imported file, else our own."""
+    return pair.pk if pair.source_id is None else pair.source_id
+
+
+def write_files(release: Release, folder: Path) -> None:
+    """Write every file but the manifest into ``folder``, which is made if need be."""
+    folder.mkdir(parents=True, exist_ok=True)
+    project = release.project
+    finished = list(finished_queries(project.pk).order_by("number").distinct())
+    pairs = _pairs(finished)
+    captions = _captions(project.corpus_id)
+    for split, name in JUDGED_SPLITS.items():
+        _write_json(folder / name, _judged(finished, split, pairs, captions))
+    _write_train(release, folder, captions)
+    videos = project.corpus.videos.filter(corpus__is_placeholder=False).order_by("name")
+    _write_json(folder / "video_corpus.json", {video.name: [video.duration_s, video.index] for video in videos})
+    _write_csv(folder / "raw_annotation.csv", ["pair_id", "worker", "relevance"], _raw(finished))
+    _write_csv(folder / "pairs.csv", PAIR_COLUMNS, _pair_rows(finished, pairs))
+    (folder / "qrels.txt").write_text("".join(_qrels(finished, pairs)))
+
+
+def _pairs(queries: Iterable[Query]) -> dict[int, list[Pair]]:
+    """Pairs of each query, best rank first."""
+    rows = (
+        Pair.objects.filter(batch__query__in=[query.pk for query in queries if not query.is_placeholder])
+        .select_related("candidate__moment__video", "batch")
+        .order_by("batch__query", "candidate__rank")
+    )
+    held: dict[int, list[Pair]] = {}
+    for pair in rows:
+        held.setdefault(pair.batch.query_id, []).append(pair)
+    return held
+
+
+def _captions(corpus_id: int) -> dict[int, str]:
+    """One caption of each moment: the first it was given."""
+    rows = Caption.objects.filter(moment__video__corpus=corpus_id).order_by("-id").values_list("moment", "text")
+    return dict(rows)
+
+
+def _judged(
+    finished: Iterable[Query], split: str, pairs: dict[int, list[Pair]], captions: dict[int, str]
+) -> list[dict[str, object]]:
+    """Queries of the split with their settled moments; a twin shares the relevance of the query judged for it."""
+    own = [query for query in finished if not query.is_placeholder]
+    twins = Query.objects.filter(judged_as__in=[query.pk for query in own], split=split)
+    listed = [(query, query.pk) for query in own if query.split == split]
+    listed += [(twin, twin.judged_as_id) for twin in twins if twin.judged_as_id]
+    return [
+        {
+            "query_id": query.number,
+            "query": query.text,
+            "relevant_moment": [
+                {**_moment_row(pair, captions), "relevance": pair.relevance}
+                for pair in pairs.get(judged, [])
+                if pair.state == Pair.State.SETTLED
+            ],
+        }
+        for query, judged in sorted(listed, key=lambda item: item[0].number)
+    ]
+
+
+def _moment_row(pair: Pair, captions: dict[int, str]) -> dict[str, object]:
+    moment = pair.candidate.moment
+    return {
+        "pair_id": pair_number(pair),
+        "video_name": moment.video.name,
+        "timestamp": [moment.start_s, moment.end_s],
+        "duration": moment.video.duration_s,
+        "caption": captions.get(moment.pk, ""),
+        "similarity": pair.candidate.similarity,
+    }
+
+
+def _write_train(release: Release, folder: Path, captions: dict[int, str]) -> None:
+    """The pseudo training sets: each training query's top moments by similarity."""
+    ranked = list(_train_rows(release, captions))
+    for depth in TRAIN_DEPTHS:
+        rows = [{**query, "relevant_moment": moments[:depth]} for query, moments in ranked]
+        _write_json(folder / f"train_top{depth:02d}.json", rows)
+
+
+def _train_rows(
+    release: Release, captions: dict[int, str]
+) -> Iterator[tuple[dict[str, object], list[dict[str, object]]]]:
+    project, model = release.project, settings.SENTENCE_MODEL
+    queries = list(project.queries.filter(split=Query.Split.TRAIN, is_placeholder=False).order_by("number"))
+    pool = pool_of(project=project, model=model)
+    if not queries or not len(pool.moment_ids):
+        return
+    rows = project.corpus.videos.filter(moments__isnull=False).values_list(
+        "moments__id", "name", "duration_s", "moments__start_s", "moments__end_s"
+    )
+    places = {row[0]: row[1:] for row in rows}
+    vectors = vectors_of([query.text for query in queries], model=model)
+    last = Pair.objects.filter(batch__project=project).order_by("-pk").values_list("pk", flat=True).first() or 0
+    for query, (moments, similarities) in zip(queries, pool.rank(vectors, depth=max(TRAIN_DEPTHS)), strict=True):
+        found: list[dict[str, object]] = []
+        for moment, similarity in zip(moments, similarities, strict=True):
+            last += 1
+            name, duration_s, start_s, end_s = places[int(moment)]
+            found.append(
+                {
+                    "pair_id": last,
+                    "video_name": name,
+                    "timestamp": [start_s, end_s],
+                    "duration": duration_s,
+                    "caption": captions.get(int(moment), ""),
+                    "similarity": float(similarity),
+                }
+            )
+        yield {"query_id": query.number, "query": query.text}, found
+
+
+def _raw(finished: Iterable[Query]) -> Iterator[list[int]]:
+    """Every final grade of the finished queries under the annotator's number; identities are never joined."""
+    rows = (
+        Judgment.objects.filter(pair__batch__query__in=[query.pk for query in finished])
+        .exclude(assignment__state=Assignment.State.OPEN)
+        .order_by("pair__source_id", "pair", "round", "seat")
+    )
+    numbers = dict(
+        Membership.objects.filter(project__batches__query__in=[query.pk for query in finished][:1])
+        .filter(role=Membership.Role.ANNOTATOR)
+        .values_list("user", "number")
+    )
+    columns = rows.values_list("pair__source_id", "pair", "annotator", "grade")
+    for source_id, pair_id, annotator, grade in columns.iterator(chunk_size=20_000):
+        yield [pair_id if source_id is None else source_id, numbers[annotator], grade]
+
+
+PAIR_COLUMNS = ["pair_id", "query_id", "query", "video_name", "start", "end", "rank", "similarity", "batch", "state", "relevance", "reason"]
+
+
+def _pair_rows(finished: Iterable[Query], pairs: dict[int, list[Pair]]) -> Iterator[list[object]]:
+    for query in finished:
+        for pair in pairs.get(query.pk, []):
+            moment, candidate = pair.candidate.moment, pair.candidate
+            yield [
+                pair_number(pair),
+                query.number,
+                query.text,
+                moment.video.name,
+                moment.start_s,
+                moment.end_s,
+                candidate.rank,
+                candidate.similarity,
+                pair.batch.number,
+                pair.state,
+                pair.relevance,
+                pair.reason,
+            ]
+
+
+def _qrels(finished: Iterable[Query], pairs: dict[int, list[Pair]]) -> Iterator[str]:
+    """TREC lines: query, 0, moment, relevance."""
+    for query in finished:
+        for pair in pairs.get(query.pk, []):
+            if pair.state == Pair.State.SETTLED:
+                moment = pair.candidate.moment
+                yield f"{query.number} 0 {moment.video.name}:{moment.start_s:.2f}-{moment.end_s:.2f} {pair.relevance}\n"
+
+
+def manifest_facts(release: Release) -> dict[str, object]:
+    """What the release is, and what it counts."""
+    project = release.project
+    finished = finished_queries(project.pk).distinct()
+    states = Pair.objects.filter(batch__query__in=finished).order_by().values_list("state").annotate(n=Count("pk"))
+    relevance = (
+        Pair.objects.filter(batch__query__in=finished, state=Pair.State.SETTLED)
+        .order_by("relevance")
+        .values_list("relevance")
+        .annotate(n=Count("pk"))
+    )
+    judgments = Judgment.objects.filter(pair__batch__query__in=finished).exclude(assignment__state=Assignment.State.OPEN)
+    return {
+        "project": project.name,
+        "release": release.version,
+        "created_at": release.created_at.isoformat(),
+        "sentence_model": settings.SENTENCE_MODEL,
+        "counts": {
+            "queries": finished.count(),
+            "queries_unfinished": Query.objects.filter(project=project, batches__number=1).exclude(pk__in=finished).count(),
+            "pairs": dict(states),
+            "relevance": {str(value): n for value, n in relevance},
+            "judgments": judgments.count(),
+            "simulated_judgments": judgments.filter(source=Judgment.Source.SIMULATED).count(),
+            "annotators": judgments.order_by().values("annotator").distinct().count(),
+            "videos": Video.objects.filter(corpus=project.corpus_id, corpus__is_placeholder=False).count(),
+        },
+    }
+
+
+def _write_json(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def _write_csv(path: Path, columns: list[str], rows: Iterable[Iterable[object]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)

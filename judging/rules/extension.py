@@ -1,0 +1,27 @@
+"""Whether a query deserves a second batch. Pure."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+TAIL = 5  # the last candidates of a batch, whose relevance tells whether more lies beyond
+
+
+class Suggestion(NamedTuple):
+    extend: bool
+    reason: str
+
+
+def suggest(relevance_by_rank: Sequence[int | None], *, from_mean: float) -> Suggestion:
+    """Suggest a second batch when the last five settled pairs of the first are relevant enough on average.
+
+    Args:
+        relevance_by_rank: relevance 0 to 4 of the batch's pairs, best rank first; None where nothing was settled.
+        from_mean: the mean from which to extend.
+    """
+    settled = [relevance for relevance in relevance_by_rank if relevance is not None]
+    if not settled:
+        return Suggestion(False, "No pair was settled.")
+    tail = settled[-TAIL:]
+    mean = sum(tail) / len(tail)
+    relation = "at least" if mean >= from_mean else "below"
+    return Suggestion(mean >= from_mean, f"The last {len(tail)} settled pairs average {mean:.2f}, {relation} {from_mean:g}.")

@@ -1,0 +1,157 @@
+"""Batches: opening them, deciding their pairs, and the lead's word on a second one."""
+
+import logging
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from annotation.messages import send_on_commit
+from annotation.models import Candidate, Moment, Query, User
+from annotation.rules.pooling import BATCH_SIZE
+from annotation.services.audit import audit_record
+from judging import selectors
+from judging.exceptions import NotReviewable
+from judging.models import Assignment, Batch, BatchReview, Pair
+from judging.rules import consensus
+from judging.rules.extension import suggest
+from judging.services.policies import policy_in_force
+
+logger = logging.getLogger(__name__)
+ADVANCE_TASK = "judging.tasks.batch_advance"
+EXTEND_TASK = "judging.tasks.batch_extend"
+
+
+@transaction.atomic
+def batch_create(*, query: Query, number: int) -> Batch | None:
+    """Open ranks 1 to 20 (number 1) or 21 to 40 (number 2) of the query for judging.
+
+    Repeating it returns the batch that is there; None when no candidate has such a rank.
+    """
+    Query.objects.select_for_update().get(pk=query.pk)
+    held = Batch.objects.filter(query=query, number=number).first()
+    if held:
+        return held
+    ranks = ((number - 1) * BATCH_SIZE + 1, number * BATCH_SIZE)
+    candidates = list(query.candidates.filter(rank__range=ranks, moment__preview_state=Moment.Preview.READY).order_by("rank"))
+    if not candidates:
+        return None
+    batch = Batch.objects.create(project_id=query.project_id, query=query, number=number)
+    Pair.objects.bulk_create(Pair(batch=batch, candidate=candidate) for candidate in candidates)
+    logger.info("batch %s opened: number %s, %s pairs", batch.pk, number, len(candidates))
+    return batch
+
+
+def batches_open(*, project_id: int) -> int:
+    """Open the first batch of every query that has candidates and none yet; say how many were opened."""
+    queries = Query.objects.filter(project=project_id, batches__isnull=True, is_placeholder=False, candidates__rank=1)
+    return sum(batch_create(query=query, number=1) is not None for query in queries.order_by("number"))
+
+
+@transaction.atomic
+def batch_advance(*, batch_id: int) -> None:
+    """Decide every pair whose round is complete, open the second round, or close the batch.
+
+    It recomputes from the rows under the batch's lock, so it may run twice, late or out of order.
+    """
+    batch = Batch.objects.select_for_update().get(pk=batch_id)
+    if batch.state == Batch.State.DONE:
+        return
+    _pairs_decide(batch)
+    states = set(batch.pairs.values_list("state", flat=True))
+    if Pair.State.OPEN in states:
+        return
+    if Pair.State.ESCALATED in states:
+        if batch.round == 1:
+            batch.round = 2
+            batch.save(update_fields=["round"])
+            logger.info("batch %s: second round", batch.pk)
+        return
+    _batch_close(batch, now=timezone.now())
+
+
+def _pairs_decide(batch: Batch) -> None:
+    for pair, grades in selectors.pairs_with_final_grades(batch):
+        outcome = consensus.settle(grades)
+        if outcome.state != consensus.State.WAITING and outcome.state != pair.state:
+            pair_decide(pair=pair, outcome=outcome)
+
+
+def pair_decide(*, pair: Pair, outcome: consensus.Outcome) -> None:
+    """Write what the rule says of a pair that is open or escalated."""
+    changed = Pair.objects.filter(pk=pair.pk, state__in=[Pair.State.OPEN, Pair.State.ESCALATED]).update(
+        state=outcome.state,
+        relevance=outcome.relevance,
+        reason=Pair.Reason.NO_CONSENSUS if outcome.state == consensus.State.DROPPED else "",
+    )
+    if changed:
+        logger.info("pair %s: %s %s", pair.pk, outcome.state, outcome.relevance)
+
+
+def _batch_close(batch: Batch, *, now: datetime) -> None:
+    batch.state, batch.done_at = Batch.State.DONE, now
+    batch.save(update_fields=["state", "done_at"])
+    logger.info("batch %s: done", batch.pk)
+    policy = policy_in_force(batch.project_id)
+    if batch.number == 1 and policy.extend_automatically:
+        extend, reason = suggest(selectors.relevance_by_rank(batch), from_mean=policy.extend_from_mean)
+        _review_write(batch, extend=extend, suggested=extend, reason=f"Automatic. {reason}", lead=None)
+
+
+@transaction.atomic
+def batch_review(*, batch: Batch, extend: bool, lead: User, reason: str = "") -> BatchReview:
+    """Record the lead's word on a finished first batch; extending wakes the task that opens the second.
+
+    Raises:
+        NotReviewable: the batch is not finished, not a first one, or was decided otherwise before.
+    """
+    held = Batch.objects.select_for_update().get(pk=batch.pk)
+    if held.state != Batch.State.DONE or held.number != 1:
+        raise NotReviewable("This batch is not waiting for a decision.")
+    decided = BatchReview.objects.filter(batch=held).first()
+    if decided:
+        if (decided.decision == BatchReview.Decision.EXTEND) == extend:
+            return decided
+        raise NotReviewable("This query was decided otherwise in the meantime.")
+    policy = policy_in_force(held.project_id)
+    suggested, _ = suggest(selectors.relevance_by_rank(held), from_mean=policy.extend_from_mean)
+    return _review_write(held, extend=extend, suggested=suggested, reason=reason, lead=lead)
+
+
+def _review_write(batch: Batch, *, extend: bool, suggested: bool, reason: str, lead: User | None) -> BatchReview:
+    word = {True: BatchReview.Decision.EXTEND, False: BatchReview.Decision.CLOSE}
+    review = BatchReview.objects.create(
+        batch=batch, decision=word[extend], suggestion=word[suggested], reason=reason, decided_by=lead
+    )
+    audit_record(
+        project=batch.project,
+        actor=lead,
+        action=f"batch.{review.decision}",
+        subject=batch.uuid,
+        suggestion=review.suggestion,
+        reason=reason,
+    )
+    if extend:
+        send_on_commit(EXTEND_TASK, batch.pk)
+    return review
+
+
+def batch_extend(*, batch_id: int) -> Batch | None:
+    """Open the second batch that the lead asked for; None when no candidate lies beyond the first."""
+    review = BatchReview.objects.select_related("batch__query").get(batch=batch_id)
+    if review.decision != BatchReview.Decision.EXTEND:
+        return None
+    return batch_create(query=review.batch.query, number=2)
+
+
+def batches_sweep() -> None:
+    """Redo what a lost message left: rounds that can be decided, second batches that were not opened."""
+    stale = Assignment.objects.filter(batch=OuterRef("pk"), round=OuterRef("round")).exclude(state=Assignment.State.OPEN)
+    for batch_id in Batch.objects.filter(Exists(stale), state=Batch.State.OPEN).values_list("pk", flat=True):
+        batch_advance(batch_id=batch_id)
+    second = Batch.objects.filter(query=OuterRef("batch__query"), number=2)
+    beyond = Candidate.objects.filter(query=OuterRef("batch__query"), rank__gt=BATCH_SIZE)
+    asked = BatchReview.objects.filter(~Exists(second), Exists(beyond), decision=BatchReview.Decision.EXTEND)
+    for batch_id in asked.values_list("batch", flat=True):
+        batch_extend(batch_id=batch_id)

@@ -1,0 +1,167 @@
+"""Simulated annotators at work, through the same services as people."""
+
+from collections.abc import Sequence
+
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+
+from annotation.models import Membership, Moment, Project, User
+from judging import selectors
+from judging.models import SEATS, Assignment, Batch, GuidelineExample, Pair
+from judging.rules.leasing import lease_until
+from judging.services.assignments import assignment_finish, judgment_submit
+from judging.services.batches import batch_advance, batch_extend, batch_review
+from judging.services.demo.seeding import CONTRARY as CONTRARY_NAME
+from judging.services.demo.seeding import SIMULATED
+from judging.services.policies import guideline_in_force
+from judging.simulation import CONTRARY, GRADERS, Grader, Span, truth_of
+
+LEASE_MINUTES = 20
+
+
+def graders(project: Project) -> list[tuple[User, Grader]]:
+    """The simulated annotators in the order in which they are asked; the contrary one is not among them."""
+    users = {user.username: user for user in _simulated(project)}
+    return [(users[SIMULATED.format(grader.seed)], grader) for grader in GRADERS]
+
+
+def contrary(project: Project) -> tuple[User, Grader]:
+    return _simulated(project).get(username=CONTRARY_NAME), CONTRARY
+
+
+def _simulated(project: Project) -> QuerySet[User]:
+    return User.objects.filter(memberships__project=project, is_simulated=True)
+
+
+def truth_of_pair(project: Project, pair: Pair) -> int:
+    query, moment = pair.batch.query, pair.candidate.moment
+    if query.caption is None or project.demo_seed is None or project.demo_videos is None:
+        raise ValueError("only the demo knows the truth of its pairs")
+    return truth_of(
+        span_of(query.caption.moment), span_of(moment), seed=project.demo_seed, videos=project.demo_videos
+    )
+
+
+def span_of(moment: Moment) -> Span:
+    return moment.video.name, moment.start_s, moment.end_s
+
+
+def grade_round(project: Project, batch: Batch, seat: int, user: User, grader: Grader) -> None:
+    """Let a simulated annotator take the seat, grade every pair and finish."""
+    now = timezone.now()
+    assignment = Assignment.objects.create(
+        project=project,
+        batch=batch,
+        round=batch.round,
+        seat=seat,
+        annotator=user,
+        shuffle_seed=grader.seed,
+        expires_at=lease_until(now, minutes=LEASE_MINUTES),
+    )
+    pairs = selectors.pairs_ungraded(assignment).select_related(
+        "batch__query__caption__moment__video", "candidate__moment__video"
+    )
+    for pair in pairs:
+        grade = grader.grade(truth_of_pair(project, pair), pair=str(pair.candidate_id))
+        judgment_submit(assignment=assignment, pair=pair, grade=grade, now=timezone.now())
+    assignment_finish(assignment=assignment, now=timezone.now())
+
+
+def fill_free_seats(project: Project, batch: Batch, *, limit: int = len(SEATS)) -> int:
+    """Let up to ``limit`` simulated annotators take free seats of the batch's present round."""
+    filled = 0
+    for user, grader in _rotated(graders(project), batch.pk):
+        if filled == limit:
+            break
+        seats = selectors.free_seats(project=project, annotator=user, batch=batch)
+        if seats and not selectors.open_assignment(project=project, annotator=user):
+            grade_round(project, batch, seats[0].number, user, grader)
+            filled += 1
+    return filled
+
+
+def _rotated(people: Sequence[tuple[User, Grader]], by: int) -> list[tuple[User, Grader]]:
+    start = by % len(people)
+    return [*people[start:], *people[:start]]
+
+
+def finish_with_simulated(project: Project, batch: Batch) -> None:
+    """Grade both rounds of a batch and decide it."""
+    for _ in range(2):
+        batch.refresh_from_db()
+        if batch.state == Batch.State.OPEN:
+            fill_free_seats(project, batch)
+            batch_advance(batch_id=batch.pk)
+
+
+def escalate_with_simulated(project: Project, batch: Batch) -> None:
+    """Grade the first round far apart, and one seat of the second: escalated pairs wait for a person."""
+    user, grader = contrary(project)
+    if not batch.assignments.exists():
+        grade_round(project, batch, 1, user, grader)
+        fill_free_seats(project, batch, limit=1)
+        batch_advance(batch_id=batch.pk)
+        batch.refresh_from_db()
+        if batch.state == Batch.State.OPEN:
+            fill_free_seats(project, batch, limit=1)
+
+
+def story_play(project: Project) -> None:
+    """Give the fresh demo one of everything: finished, waiting for the lead, escalated, begun, and new batches.
+
+    Batches already begun are left alone, so a repeat after a crash goes on where it stopped.
+    """
+    batches = list(Batch.objects.filter(project=project, number=1).order_by("query__split", "query__number"))
+    val, test = ([b for b in batches if b.query.split == split] for split in ("val", "test"))
+    finished, waiting, escalated, begun = [*val[:2], *test[:3]], [*val[2:3], *test[3:5]], test[5:7], [*val[3:4], *test[7:8]]
+    for batch in [*finished, *waiting]:
+        finish_with_simulated(project, batch)
+    _lead_decides(project, finished)
+    for batch in escalated:
+        escalate_with_simulated(project, batch)
+    for batch, (user, grader) in zip(begun, [graders(project)[0], contrary(project)], strict=False):
+        if not batch.assignments.exists():
+            grade_round(project, batch, 1, user, grader)
+
+
+def _lead_decides(project: Project, finished: Sequence[Batch]) -> None:
+    """The demo's lead closes the finished queries, but extends the first: its second batch is judged too."""
+    lead = User.objects.get(memberships__project=project, memberships__role=Membership.Role.LEAD)
+    for place, batch in enumerate(finished):
+        batch_review(batch=batch, extend=place == 0, lead=lead, reason="Decided for the demo.")
+    if finished:
+        second = batch_extend(batch_id=finished[0].pk)
+        if second:
+            finish_with_simulated(project, second)
+
+
+def visitors_answer(project: Project) -> None:
+    """Where a person has finished a round, simulated annotators take what is free, so that one person sees it settle."""
+    by_person = Assignment.objects.filter(
+        batch=OuterRef("pk"), annotator__is_simulated=False, state=Assignment.State.FINISHED
+    )
+    for batch in Batch.objects.filter(Exists(by_person), project=project, state=Batch.State.OPEN):
+        if fill_free_seats(project, batch):
+            batch_advance(batch_id=batch.pk)
+
+
+def examples_add(project: Project) -> None:
+    """Show a clip for each grade in the guideline: the query that has a moment of every true relevance, if any."""
+    guideline = guideline_in_force(project.pk)
+    if guideline.examples.exists():
+        return
+    best: dict[int, Pair] = {}
+    pairs = Pair.objects.filter(batch__project=project, batch__number=1).select_related(
+        "batch__query__caption__moment__video", "candidate__moment__video"
+    )
+    by_query: dict[int, dict[int, Pair]] = {}
+    for pair in pairs.order_by("batch", "candidate__rank"):
+        by_query.setdefault(pair.batch.query_id, {}).setdefault(truth_of_pair(project, pair), pair)
+    for found in by_query.values():
+        best = max(best, found, key=len)
+    GuidelineExample.objects.bulk_create(
+        GuidelineExample(
+            guideline=guideline, grade=grade, query_text=pair.batch.query.text, moment=pair.candidate.moment
+        )
+        for grade, pair in best.items()
+    )

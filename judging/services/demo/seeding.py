@@ -1,0 +1,115 @@
+"""The rows of the demo: people, videos, moments, queries. Nothing is rendered here."""
+
+import random
+from collections.abc import Iterable
+
+from django.db import transaction
+
+from annotation.demo import Episode
+from annotation.messages import send_on_commit
+from annotation.models import Caption, Corpus, Description, Identity, Membership, Moment, Project, Query, Subtitle, User, Video
+from annotation.services.audit import audit_record
+from annotation.services.jobs import job_start
+from judging.guideline import BODY, LEVELS
+from judging.services.policies import guideline_publish, policy_publish
+from judging.simulation import GRADERS, script_of
+
+PROJECT_NAME = "Demo: six shows"
+JOB = "demo"
+STEPS_AFTER_RENDERING = 4
+LOGINS = {"lead": Membership.Role.LEAD, "admin": Membership.Role.ADMIN, "annotator": Membership.Role.ANNOTATOR}
+SIMULATED = "simulated-{}"
+CONTRARY = "simulated-contrary"
+QUERIES = {Query.Split.VAL: 6, Query.Split.TEST: 10}  # judged; of a short demo at most half of the texts
+RENDER_TASK = "judging.tasks.demo_render"
+
+
+@transaction.atomic
+def demo_seed(*, videos: int, seed: int) -> Project | None:
+    """Make the demo project and wake its rendering; None when there is a project already."""
+    if Project.objects.exists():
+        return None
+    script = script_of(seed, videos)
+    corpus = Corpus.objects.create(name=PROJECT_NAME)
+    project = Project.objects.create(name=PROJECT_NAME, corpus=corpus, demo_videos=videos, demo_seed=seed)
+    _people(project)
+    policy_publish(project=project, actor=None)
+    guideline_publish(project=project, actor=None, body=BODY, levels=list(LEVELS))
+    for index, episode in enumerate(script):
+        _episode(corpus, index, episode)
+    _queries(project, random.Random(seed))
+    total = videos + STEPS_AFTER_RENDERING
+    job_start(project=project, kind=JOB, title="Rendering the demo videos", total=total)
+    audit_record(project=project, actor=None, action="demo.seed", subject=project.uuid, videos=videos, seed=seed)
+    for pk in corpus.videos.order_by("index").values_list("pk", flat=True):
+        send_on_commit(RENDER_TASK, pk)
+    return project
+
+
+def _people(project: Project) -> None:
+    for username, role in LOGINS.items():
+        user = User.objects.create_user(username, f"{username}-demo")
+        Identity.objects.create(user=user, name=f"Demo {username}")
+        number = len(GRADERS) + 2 if role == Membership.Role.ANNOTATOR else None
+        Membership.objects.create(project=project, user=user, role=role, number=number)
+    for number, name in enumerate([*(SIMULATED.format(grader.seed) for grader in GRADERS), CONTRARY], start=1):
+        user = User.objects.create_user(name, is_simulated=True)
+        Membership.objects.create(project=project, user=user, role=Membership.Role.ANNOTATOR, number=number)
+
+
+def _episode(corpus: Corpus, index: int, episode: Episode) -> None:
+    video = Video.objects.create(
+        corpus=corpus, name=episode.name, duration_s=episode.duration_s, index=index, source_split="demo"
+    )
+    Subtitle.objects.bulk_create(
+        Subtitle(video=video, start_s=line.start_s, end_s=line.end_s, text=line.text) for line in episode.subtitles
+    )
+    for place, scripted in enumerate(episode.moments):
+        moment = Moment.objects.create(video=video, start_s=scripted.start_s, end_s=scripted.end_s)
+        description = Description.objects.create(
+            corpus=corpus,
+            moment=moment,
+            source_id=(index + 1) * 100 + place,
+            text=scripted.description,
+            kind=scripted.kind,
+        )
+        Caption.objects.create(
+            moment=moment, description=description, text=scripted.caption, provider=Caption.Provider.DEMO
+        )
+
+
+def _queries(project: Project, chance: random.Random) -> None:
+    """Queries from video-only captions: validation and test drawn at random, sharing no text; the rest train."""
+    by_text: dict[str, list[Caption]] = {}
+    captions = Caption.objects.filter(description__corpus=project.corpus, description__kind="video")
+    for caption in captions.select_related("description").order_by("id"):
+        by_text.setdefault(caption.text, []).append(caption)
+    texts = list(by_text)
+    chance.shuffle(texts)
+    start = 0
+    for split, wanted in QUERIES.items():
+        for text in texts[start : start + wanted]:
+            _twins(project, by_text[text], split)
+        start += wanted
+    for text in texts[start:]:
+        for caption in by_text[text]:
+            _query(project, caption, Query.Split.TRAIN)
+
+
+def _twins(project: Project, captions: Iterable[Caption], split: str) -> None:
+    """Queries of one text: the first is judged, the others share its relevance."""
+    first: Query | None = None
+    for caption in captions:
+        made = _query(project, caption, split, judged_as=first)
+        first = first or made
+
+
+def _query(project: Project, caption: Caption, split: str, judged_as: Query | None = None) -> Query:
+    return Query.objects.create(
+        project=project,
+        number=caption.description.source_id,
+        text=caption.text,
+        split=split,
+        caption=caption,
+        judged_as=judged_as,
+    )

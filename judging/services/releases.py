@@ -1,0 +1,86 @@
+"""Making a release: its row, its files, its archive."""
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from django.core.files import File
+from django.db import transaction
+
+from annotation.messages import send_on_commit
+from annotation.models import Project, User
+from annotation.services.audit import audit_record
+from judging import releases
+from judging.models import Release
+
+logger = logging.getLogger(__name__)
+BUILD_TASK = "judging.tasks.release_build"
+READY_TASK = "models_runner.tasks.similarity_runs_make"
+
+
+@transaction.atomic
+def release_create(*, project: Project, actor: User | None, wake: bool = True) -> Release:
+    """A new version of the project's judged data; a task writes its files unless the caller does."""
+    Project.objects.select_for_update().get(pk=project.pk)
+    last = Release.objects.filter(project=project).order_by("-version").first()
+    release = Release.objects.create(project=project, version=last.version + 1 if last else 1, created_by=actor)
+    audit_record(project=project, actor=actor, action="release.create", subject=release.uuid, version=release.version)
+    if wake:
+        send_on_commit(BUILD_TASK, release.pk)
+    return release
+
+
+def release_build(*, release_id: int, folder: Path | None = None) -> Release:
+    """Write the files of a release into ``folder`` (a temporary one by default) and its archive into the storage."""
+    release = Release.objects.select_related("project").get(pk=release_id)
+    if release.state == Release.State.READY:
+        return release
+    with _folder(folder) as target:
+        try:
+            releases.write_files(release, target)
+            manifest = _manifest_write(release, target)
+        except Exception as error:
+            Release.objects.filter(pk=release.pk).update(state=Release.State.FAILED, error=str(error)[:2000])
+            raise
+        _archive_save(release, target, manifest)
+    logger.info("release %s ready: %s", release.pk, release.manifest["counts"])
+    return release
+
+
+@contextmanager
+def _folder(folder: Path | None) -> Iterator[Path]:
+    if folder:
+        yield folder
+    else:
+        with TemporaryDirectory(prefix="momentjudge-release-") as made:
+            yield Path(made)
+
+
+def _manifest_write(release: Release, folder: Path) -> dict[str, object]:
+    files = {
+        path.name: {"bytes": path.stat().st_size, "sha256": sha256(path.read_bytes()).hexdigest()}
+        for path in sorted(folder.iterdir())
+    }
+    manifest: dict[str, object] = {**releases.manifest_facts(release), "files": files}
+    (folder / releases.MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
+    return manifest
+
+
+@transaction.atomic
+def _archive_save(release: Release, folder: Path, manifest: dict[str, object]) -> None:
+    name = f"release-{release.version}.zip"
+    with TemporaryDirectory(prefix="momentjudge-zip-") as place:
+        path = Path(place) / name
+        with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+            for file in sorted(folder.iterdir()):
+                archive.write(file, file.name)
+        with path.open("rb") as source:
+            release.archive.save(name, File(source), save=False)
+    release.manifest, release.state, release.error = manifest, Release.State.READY, ""
+    release.save(update_fields=["archive", "manifest", "state", "error"])
+    send_on_commit(READY_TASK, release.pk)

@@ -1,0 +1,61 @@
+"""Doors for Celery: primary keys in, one service call."""
+
+from celery import shared_task
+from django.db import OperationalError
+from django.utils import timezone
+
+RETRY = {"autoretry_for": (OperationalError,), "retry_backoff": True, "max_retries": 5}
+
+
+@shared_task(**RETRY)
+def batch_advance(batch_id: int) -> None:
+    """Decide the batch's finished rounds; it recomputes from the rows, so a repeat is harmless."""
+    from judging.services import batches
+
+    batches.batch_advance(batch_id=batch_id)
+
+
+@shared_task(**RETRY)
+def batch_extend(batch_id: int) -> None:
+    """Open the second batch that the lead asked for; a repeat finds it open."""
+    from judging.services import batches
+
+    batches.batch_extend(batch_id=batch_id)
+
+
+@shared_task
+def assignments_sweep() -> None:
+    from judging.services import assignments
+
+    assignments.assignments_sweep(now=timezone.now())
+
+
+@shared_task
+def batches_sweep() -> None:
+    from judging.services import batches
+
+    batches.batches_sweep()
+
+
+@shared_task(**RETRY)
+def release_build(release_id: int) -> None:
+    """Write the files of a release; a repeat finds it ready."""
+    from judging.services import releases
+
+    releases.release_build(release_id=release_id)
+
+
+@shared_task
+def demo_render(video_id: int) -> None:
+    """Render one video of the demo and cut its previews; a repeat finds both done."""
+    from judging.services import demo
+
+    demo.demo_render(video_id=video_id)
+
+
+@shared_task
+def demo_advance() -> None:
+    """Take the demo its next step: open batches, let simulated annotators grade, make the first release."""
+    from judging.services import demo
+
+    demo.demo_advance()

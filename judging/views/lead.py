@@ -1,0 +1,140 @@
+"""Pages of the lead: state, review queue, queries, one batch, releases, audit. Admins may look, leads decide."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import Count, Q
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST
+
+from annotation.access import LEAD, STAFF, MemberRequest, grant, project_page
+from annotation.models import Project
+from judging import selectors
+from judging.charts import Bar, bars_of
+from judging.forms import ReviewForm
+from judging.models import Batch, Pair, Release
+from judging.rules.extension import TAIL, suggest
+from judging.services import batches
+from judging.services import releases as release_services
+from judging.services.policies import policy_in_force
+
+PER_PAGE = 50
+CASES_PER_PAGE = 10
+
+
+@project_page(STAFF)
+def overview(request: MemberRequest, project: Project) -> HttpResponse:
+    """State of the project; asks again by itself every few seconds."""
+    relevance = selectors.relevance_counts(project)
+    context = {
+        "counts": selectors.overview_counts(project),
+        "relevance": relevance,
+        "most": max((n for _, n in relevance), default=0) or 1,
+        "jobs": project.jobs.order_by("-id")[:5],
+    }
+    part = "#state" if request.htmx else ""
+    return render(request, f"judging/overview.html{part}", context)
+
+
+@project_page(STAFF)
+def review_queue(request: MemberRequest, project: Project) -> HttpResponse:
+    """Finished first batches, each with its relevance by rank and a suggestion."""
+    queue = selectors.review_queue(project).select_related("query", "project")
+    page = Paginator(queue, CASES_PER_PAGE).get_page(request.GET.get("page"))
+    policy = policy_in_force(project.pk)
+    cases = []
+    for batch in page:
+        rows = selectors.batch_rows(batch)
+        relevance = [row["pair"].relevance for row in rows]
+        cases.append((batch, bars(rows), suggest(relevance, from_mean=policy.extend_from_mean)))
+    return render(request, "judging/review_queue.html", {"page": page, "cases": cases, "tail": TAIL})
+
+
+def bars(rows: list[dict[str, object]]) -> list[Bar]:
+    return bars_of([row["pair"] for row in rows])
+
+
+@project_page(STAFF)
+def queries(request: MemberRequest, project: Project) -> HttpResponse:
+    """Judged queries with the state of their batches."""
+    found = Batch.objects.filter(project=project).select_related("query", "review")
+    if words := request.GET.get("q", "").strip():
+        found = found.filter(query__text__icontains=words)
+    if (state := request.GET.get("state", "")) in Batch.State.values:
+        found = found.filter(state=state)
+    found = found.annotate(
+        total=Count("pairs"),
+        settled=Count("pairs", filter=Q(pairs__state=Pair.State.SETTLED)),
+        escalated=Count("pairs", filter=Q(pairs__state=Pair.State.ESCALATED)),
+        dropped=Count("pairs", filter=Q(pairs__state=Pair.State.DROPPED)),
+    ).order_by("query__number", "number")
+    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "judging/queries.html", {"page": page, "words": words, "state": state})
+
+
+@login_required
+def batch(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
+    """One batch: its candidates by rank, grades behind each."""
+    held = get_object_or_404(Batch.objects.select_related("project", "query"), uuid=batch_uuid)
+    membership = grant(request, held.project, STAFF)
+    rows = selectors.batch_rows(held)
+    relevance = [row["pair"].relevance for row in rows]
+    context = {
+        "batch": held,
+        "rows": rows,
+        "bars": bars(rows),
+        "review": getattr(held, "review", None),
+        "waiting": selectors.review_queue(held.project).filter(pk=held.pk).exists(),
+        "suggestion": suggest(relevance, from_mean=policy_in_force(held.project_id).extend_from_mean),
+        "others": held.query.batches.exclude(pk=held.pk).order_by("number"),
+        "may_decide": membership.role in LEAD,
+    }
+    return render(request, "judging/batch.html", context)
+
+
+@login_required
+@require_POST
+def batch_review(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
+    held = get_object_or_404(Batch.objects.select_related("project"), uuid=batch_uuid)
+    membership = grant(request, held.project, LEAD)
+    form = ReviewForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Choose to extend or to close the query.")
+        return redirect("judging:batch", held.uuid)
+    extend = form.cleaned_data["decision"] == "extend"
+    batches.batch_review(batch=held, extend=extend, lead=membership.user, reason=form.cleaned_data["reason"])
+    said = "A second batch is being opened." if extend else "The query is closed."
+    messages.success(request, said)
+    return redirect("judging:review-queue", held.project.uuid)
+
+
+@project_page(STAFF)
+def releases(request: MemberRequest, project: Project) -> HttpResponse:
+    return render(request, "judging/releases.html", {"releases": project.releases.all()})
+
+
+@require_POST
+@project_page(STAFF)
+def release_create(request: MemberRequest, project: Project) -> HttpResponse:
+    made = release_services.release_create(project=project, actor=request.user)
+    messages.success(request, f"Release {made.version} is being prepared.")
+    return redirect("judging:releases", project.uuid)
+
+
+@login_required
+def release_download(request: HttpRequest, release_uuid: UUID) -> FileResponse:
+    release = get_object_or_404(Release.objects.select_related("project"), uuid=release_uuid)
+    grant(request, release.project, STAFF)
+    if release.state != Release.State.READY:
+        raise Http404
+    return FileResponse(release.archive.open("rb"), as_attachment=True, filename=f"momentjudge-release-{release.version}.zip")
+
+
+@project_page(STAFF)
+def audit(request: MemberRequest, project: Project) -> HttpResponse:
+    events = project.audit_events.select_related("actor").order_by("-id")
+    page = Paginator(events, PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "judging/audit.html", {"page": page})

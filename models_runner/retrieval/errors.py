@@ -1,0 +1,75 @@
+"""What can go wrong between a file and its scores, by name.
+
+Every error reads ``file: place in it: problem``. The innermost function names the problem; each reader on
+the way out adds its place with ``at``.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+
+class ScoringError(Exception):
+    """A run cannot be scored; ``str`` says where and why, in words for the person who made the file."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.places: list[str] = []  # outermost first: file, entry, row
+
+    def __str__(self) -> str:
+        return ": ".join([*self.places, self.problem])
+
+
+class UnreadableFile(ScoringError):
+    """The file is missing, may not be read, is too large, or cannot be written."""
+
+
+class MalformedFile(ScoringError):
+    """The bytes are not what they claim to be: broken gzip, text that is not UTF-8, or not JSON."""
+
+
+class EmptyFile(ScoringError):
+    """The file holds no query or no video."""
+
+
+class InvalidRecord(ScoringError, ValueError):
+    """An entry lacks a key, or a value has the wrong type or lies outside its range."""
+
+
+class DuplicateQuery(ScoringError):
+    """A query appears twice in a file that must name it once."""
+
+
+class CorpusNeeded(ScoringError):
+    """The run names videos by index and there is no corpus, or one without indexes, to translate them."""
+
+
+class UnknownVideo(ScoringError):
+    """The run names a video index that the corpus does not have."""
+
+
+class UnknownQuery(ScoringError):
+    """The run answers a query that the ground truth does not have."""
+
+
+class InvalidCutoff(ScoringError, ValueError):
+    """A cutoff ``k`` or an IoU threshold ``mu`` is out of range."""
+
+
+class at:
+    """Context manager: errors that pass through learn that they happened at ``place``."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, ScoringError):
+            error.places.insert(0, self.place)

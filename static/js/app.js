@@ -1,0 +1,20 @@
+// A session that ended while a page was open: go to the log-in instead of swapping its form into the page.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const landed = event.detail.xhr.responseURL;
+  if (landed && new URL(landed).pathname.startsWith("/login/")) {
+    event.detail.shouldSwap = false;
+    window.location.assign("/login/?next=" + encodeURIComponent(window.location.pathname));
+  }
+});
+document.addEventListener("htmx:sendError", () => {
+  const main = document.getElementById("main");
+  if (main.querySelector(".offline")) return;
+  const note = document.createElement("p");
+  note.className = "notice error offline";
+  note.setAttribute("role", "alert");
+  note.textContent = "The server cannot be reached. Your last press was not stored; try it again in a moment.";
+  main.prepend(note);
+});
+document.addEventListener("htmx:afterRequest", (event) => {
+  if (event.detail.successful) document.querySelector(".offline")?.remove();
+});

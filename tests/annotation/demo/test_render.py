@@ -1,0 +1,72 @@
+"""Rendering: the file is what players and the GIF cutter expect."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from annotation.demo import Episode, render_episode, write_script
+from annotation.demo.actions import PLAYS, Part, play
+from annotation.demo.stages import STAGES
+from annotation.demo.vocabulary import SPECS, Action
+
+SECONDS = 6.0
+
+
+@pytest.fixture(scope="module")
+def short() -> Episode:
+    return replace(write_script(seed=7, videos=1)[0], duration_s=SECONDS)
+
+
+@pytest.fixture(scope="module")
+def video(short: Episode, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("demo") / "short.mp4"
+    shares: list[float] = []
+    render_episode(short, path, on_progress=shares.append)
+    assert shares[-1] == 1.0
+    assert shares == sorted(shares)
+    return path
+
+
+def test_video_has_the_promised_format(video: Path) -> None:
+    with av.open(str(video)) as container:
+        stream = container.streams.video[0]
+        assert stream.codec_context.name == "h264"
+        assert (stream.width, stream.height) == (640, 360)
+        assert stream.pix_fmt == "yuv420p"
+        assert stream.average_rate == 12
+        assert stream.frames == SECONDS * 12
+        assert container.duration is not None
+        assert container.duration / 1e6 == pytest.approx(SECONDS, abs=0.1)
+
+
+def test_picture_moves(video: Path) -> None:
+    with av.open(str(video)) as container:
+        frames = [frame.to_ndarray(format="gray") for frame in container.decode(video=0)]
+    assert np.abs(frames[0].astype(int) - frames[40].astype(int)).max() > 50
+
+
+def test_nothing_but_the_video_is_left_behind(video: Path) -> None:
+    assert [path.name for path in video.parent.iterdir()] == ["short.mp4"]
+
+
+def test_failure_leaves_nothing(short: Episode, tmp_path: Path) -> None:
+    def fail(share: float) -> None:
+        raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        render_episode(replace(short, duration_s=1.0), tmp_path / "failed.mp4", on_progress=fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_action_has_a_play_and_every_place_a_stage(short: Episode) -> None:
+    assert set(PLAYS) == set(SPECS) == set(Action)
+    assert len(STAGES) == 6
+    for action in Action:
+        for step in range(11):
+            item = (SPECS[action].items or ("",))[0]
+            play(action, Part(step / 10, short.cast[0], short.cast[1], item))
