@@ -11,7 +11,9 @@ MAKEFLAGS += --no-print-directory
 TORCH := torch==2.13.0
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := PIP_ROOT_USER_ACTION=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
+PIP := PIP_ROOT_USER_ACTION=ignore $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input
+# Quiet when all is well, wordy when not.
+CHECK := $(BIN)/python -m pip check > /dev/null || $(BIN)/python -m pip check
 LOCKED := $(PIP) --no-deps --require-hashes --requirement
 
 # A stamp's name holds the hash of what was installed: a changed lock is installed, a touched one is not.
@@ -89,12 +91,12 @@ $(ML): | $(TORCHED)
 	@echo '3/4 Sentence embeddings (700 MB) ...'
 	@rm -f $(VENV)/.ml-*
 	@$(LOCKED) requirements/ml.lock
-	@$(BIN)/python -m pip check
+	@$(CHECK)
 	@touch $@
 
 $(DEV): | $(ML)
 	@echo '4/4 Tests, style, types ...'
 	@rm -f $(VENV)/.dev-*
 	@$(LOCKED) requirements/dev.lock
-	@$(BIN)/python -m pip check
+	@$(CHECK)
 	@touch $@

@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
+from django_htmx.middleware import HtmxDetails
 
 from annotation.models import Membership, Project, User
 
@@ -24,12 +25,15 @@ class MemberRequest(HttpRequest):
     """A request of somebody with a role in the project of the page."""
 
     user: User
+    htmx: HtmxDetails
     membership: Membership
 
 
 def grant(request: HttpRequest, project: Project, roles: frozenset[Membership.Role]) -> Membership:
     """The viewer's membership of the project; 404 for strangers, 403 for another role."""
-    membership = get_object_or_404(Membership.objects.select_related("project__corpus"), project=project, user=request.user)
+    membership = get_object_or_404(
+        Membership.objects.select_related("project__corpus"), project=project, user=request.user
+    )
     if membership.role not in roles:
         raise PermissionDenied
     cast(MemberRequest, request).membership = membership
@@ -39,7 +43,8 @@ def grant(request: HttpRequest, project: Project, roles: frozenset[Membership.Ro
 def project_page(
     roles: frozenset[Membership.Role],
 ) -> Callable[
-    [Callable[Concatenate[MemberRequest, Project, P], HttpResponse]], Callable[Concatenate[HttpRequest, UUID, P], HttpResponse]
+    [Callable[Concatenate[MemberRequest, Project, P], HttpResponse]],
+    Callable[Concatenate[HttpRequest, UUID, P], HttpResponse],
 ]:
     """A view of one project, named by UUID in the URL, for people of these roles."""
 

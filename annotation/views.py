@@ -20,7 +20,9 @@ def corpus(request: MemberRequest, project: Project) -> HttpResponse:
         ready=Count("moments", filter=Q(moments__preview_state=state.READY)),
         failed=Count("moments", filter=Q(moments__preview_state=state.FAILED)),
     ).order_by("name")
-    failures = Moment.objects.filter(video__corpus=project.corpus_id, preview_state=state.FAILED).select_related("video")
+    failures = Moment.objects.filter(video__corpus=project.corpus_id, preview_state=state.FAILED).select_related(
+        "video"
+    )
     counts = dict(
         Moment.objects.filter(video__corpus=project.corpus_id)
         .values_list("preview_state")

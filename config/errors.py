@@ -31,4 +31,6 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return problem(request, status=403, title="Not for your role", message="Your role in this project does not open this page.")
+    return problem(
+        request, status=403, title="Not for your role", message="Your role in this project does not open this page."
+    )

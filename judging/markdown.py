@@ -1,9 +1,10 @@
 """Markdown to HTML for texts that leads write; raw HTML in them is shown, not run."""
 
+from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 
 _renderer = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
-def markdown_html(text: str) -> str:
-    return _renderer.render(text)
+def markdown_html(text: str) -> SafeString:
+    return mark_safe(_renderer.render(text))  # noqa: S308  # the renderer escapes all HTML of the text

@@ -11,9 +11,10 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from annotation.models import Caption, Membership, Query, Video
+from annotation.models import Caption, Project, Query, Video
 from annotation.services.candidates import pool_of, vectors_of
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
+from judging.selectors import annotator_numbers
 
 MANIFEST = "manifest.json"
 JUDGED_SPLITS = {Query.Split.VAL: "val.json", Query.Split.TEST: "test.json"}
@@ -50,7 +51,7 @@ def write_files(release: Release, folder: Path) -> None:
     _write_train(release, folder, captions)
     videos = project.corpus.videos.filter(corpus__is_placeholder=False).order_by("name")
     _write_json(folder / "video_corpus.json", {video.name: [video.duration_s, video.index] for video in videos})
-    _write_csv(folder / "raw_annotation.csv", ["pair_id", "worker", "relevance"], _raw(finished))
+    _write_csv(folder / "raw_annotation.csv", ["pair_id", "worker", "relevance"], _raw(project, finished))
     _write_csv(folder / "pairs.csv", PAIR_COLUMNS, _pair_rows(finished, pairs))
     (folder / "qrels.txt").write_text("".join(_qrels(finished, pairs)))
 
@@ -148,24 +149,33 @@ def _train_rows(
         yield {"query_id": query.number, "query": query.text}, found
 
 
-def _raw(finished: Iterable[Query]) -> Iterator[list[int]]:
+def _raw(project: Project, finished: Iterable[Query]) -> Iterator[list[int]]:
     """Every final grade of the finished queries under the annotator's number; identities are never joined."""
     rows = (
         Judgment.objects.filter(pair__batch__query__in=[query.pk for query in finished])
         .exclude(assignment__state=Assignment.State.OPEN)
         .order_by("pair__source_id", "pair", "round", "seat")
     )
-    numbers = dict(
-        Membership.objects.filter(project__batches__query__in=[query.pk for query in finished][:1])
-        .filter(role=Membership.Role.ANNOTATOR)
-        .values_list("user", "number")
-    )
+    numbers = annotator_numbers(project)
     columns = rows.values_list("pair__source_id", "pair", "annotator", "grade")
     for source_id, pair_id, annotator, grade in columns.iterator(chunk_size=20_000):
         yield [pair_id if source_id is None else source_id, numbers[annotator], grade]
 
 
-PAIR_COLUMNS = ["pair_id", "query_id", "query", "video_name", "start", "end", "rank", "similarity", "batch", "state", "relevance", "reason"]
+PAIR_COLUMNS = [
+    "pair_id",
+    "query_id",
+    "query",
+    "video_name",
+    "start",
+    "end",
+    "rank",
+    "similarity",
+    "batch",
+    "state",
+    "relevance",
+    "reason",
+]
 
 
 def _pair_rows(finished: Iterable[Query], pairs: dict[int, list[Pair]]) -> Iterator[list[object]]:
@@ -208,7 +218,9 @@ def manifest_facts(release: Release) -> dict[str, object]:
         .values_list("relevance")
         .annotate(n=Count("pk"))
     )
-    judgments = Judgment.objects.filter(pair__batch__query__in=finished).exclude(assignment__state=Assignment.State.OPEN)
+    judgments = Judgment.objects.filter(pair__batch__query__in=finished).exclude(
+        assignment__state=Assignment.State.OPEN
+    )
     return {
         "project": project.name,
         "release": release.version,
@@ -216,7 +228,9 @@ def manifest_facts(release: Release) -> dict[str, object]:
         "sentence_model": settings.SENTENCE_MODEL,
         "counts": {
             "queries": finished.count(),
-            "queries_unfinished": Query.objects.filter(project=project, batches__number=1).exclude(pk__in=finished).count(),
+            "queries_unfinished": Query.objects.filter(project=project, batches__number=1)
+            .exclude(pk__in=finished)
+            .count(),
             "pairs": dict(states),
             "relevance": {str(value): n for value, n in relevance},
             "judgments": judgments.count(),

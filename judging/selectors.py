@@ -21,9 +21,9 @@ def open_assignment(*, project: Project, annotator: User) -> Assignment | None:
 
 def pairs_asked(assignment: Assignment) -> QuerySet[Pair]:
     """The pairs this assignment is about: those of its round that its seat's earlier holders left ungraded."""
-    others = Judgment.objects.filter(
-        pair=OuterRef("pk"), round=assignment.round, seat=assignment.seat
-    ).exclude(assignment=assignment)
+    others = Judgment.objects.filter(pair=OuterRef("pk"), round=assignment.round, seat=assignment.seat).exclude(
+        assignment=assignment
+    )
     return _pairs_of_round(assignment.batch_id, assignment.round).filter(~Exists(others))
 
 
@@ -70,9 +70,7 @@ def _free_seats_numbered(batches: QuerySet[Batch], number: int, annotator: User)
 
 def ordered_pairs(assignment: Assignment) -> list[Pair]:
     """The assignment's pairs in the order they are shown, each with ``grade`` (None where there is none yet)."""
-    pairs = list(
-        pairs_asked(assignment).select_related("candidate__moment").order_by("candidate__rank")
-    )
+    pairs = list(pairs_asked(assignment).select_related("candidate__moment").order_by("candidate__rank"))
     grades = dict(assignment.judgments.values_list("pair", "grade"))
     for pair in pairs:
         pair.grade = grades.get(pair.pk)  # type: ignore[attr-defined]
@@ -83,7 +81,9 @@ def pair_held_by(*, user: User, uuid: UUID) -> tuple[Assignment, Pair]:
     """The pair and the person's latest assignment that asks for it; 404 unless they hold or held one."""
     pair = get_object_or_404(Pair.objects.select_related("batch__query", "candidate__moment"), uuid=uuid)
     assignments = Assignment.objects.filter(annotator=user, batch=pair.batch).select_related("project").order_by("-id")
-    assignment = get_object_or_404(assignments, pk__in=[a.pk for a in assignments if pairs_asked(a).filter(pk=pair.pk).exists()])
+    assignment = get_object_or_404(
+        assignments, pk__in=[a.pk for a in assignments if pairs_asked(a).filter(pk=pair.pk).exists()]
+    )
     return assignment, pair
 
 
@@ -168,9 +168,7 @@ def work_done(*, project: Project, annotator: User) -> dict[str, int]:
 
 def previews_visible_to(user: User) -> QuerySet[Moment]:
     """Moments whose preview this person may watch."""
-    staff = Membership.objects.filter(
-        user=user, role__in=["lead", "admin"], project__corpus=OuterRef("video__corpus")
-    )
+    staff = Membership.objects.filter(user=user, role__in=["lead", "admin"], project__corpus=OuterRef("video__corpus"))
     asked = Pair.objects.filter(candidate__moment=OuterRef("pk"), batch__assignments__annotator=user).filter(
         Q(batch__assignments__round=1)
         | Q(state=Pair.State.ESCALATED)
@@ -208,12 +206,20 @@ def relevance_counts(project: Project) -> list[tuple[int, int]]:
     return [(relevance, found.get(relevance, 0)) for relevance in range(5)]
 
 
+def annotator_numbers(project: Project) -> dict[int, int]:
+    """Account to annotator number: all that judging data may say about a person."""
+    rows = project.memberships.filter(number__isnull=False).values_list("user", "number")
+    return {user: number for user, number in rows if number is not None}
+
+
 def batch_rows(batch: Batch) -> list[dict[str, Any]]:
     """The pairs of a batch by rank with their grades by annotator number, for the lead."""
     pairs = batch.pairs.select_related("candidate__moment__video").order_by("candidate__rank")
-    numbers = dict(batch.project.memberships.filter(number__isnull=False).values_list("user", "number"))
+    numbers = annotator_numbers(batch.project)
     grades: dict[int, list[tuple[int, int, int]]] = {}
     final = Judgment.objects.filter(pair__batch=batch).exclude(assignment__state=Assignment.State.OPEN)
-    for pair, annotator, grade, number in final.order_by("round", "seat").values_list("pair", "annotator", "grade", "round"):
+    for pair, annotator, grade, number in final.order_by("round", "seat").values_list(
+        "pair", "annotator", "grade", "round"
+    ):
         grades.setdefault(pair, []).append((numbers[annotator], grade, number))
     return [{"pair": pair, "grades": grades.get(pair.pk, [])} for pair in pairs]

@@ -4,10 +4,8 @@ from celery import shared_task
 from django.db import OperationalError
 from django.utils import timezone
 
-RETRY = {"autoretry_for": (OperationalError,), "retry_backoff": True, "max_retries": 5}
 
-
-@shared_task(**RETRY)
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def batch_advance(batch_id: int) -> None:
     """Decide the batch's finished rounds; it recomputes from the rows, so a repeat is harmless."""
     from judging.services import batches
@@ -15,7 +13,7 @@ def batch_advance(batch_id: int) -> None:
     batches.batch_advance(batch_id=batch_id)
 
 
-@shared_task(**RETRY)
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def batch_extend(batch_id: int) -> None:
     """Open the second batch that the lead asked for; a repeat finds it open."""
     from judging.services import batches
@@ -37,7 +35,7 @@ def batches_sweep() -> None:
     batches.batches_sweep()
 
 
-@shared_task(**RETRY)
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def release_build(release_id: int) -> None:
     """Write the files of a release; a repeat finds it ready."""
     from judging.services import releases

@@ -35,7 +35,9 @@ class Run(models.Model):
     class Meta:
         ordering = ["-id"]
         constraints = [
-            models.UniqueConstraint(fields=["release", "system", "split"], name="run_once_per_release_system_and_split"),
+            models.UniqueConstraint(
+                fields=["release", "system", "split"], name="run_once_per_release_system_and_split"
+            ),
             models.CheckConstraint(condition=Q(split__in=["val", "test"]), name="run_split_is_judged"),
             models.CheckConstraint(condition=~Q(state="scored") | ~Q(file=""), name="run_scored_has_its_file"),
         ]

@@ -44,9 +44,7 @@ def similarity_runs_make(*, release_id: int) -> list[Run]:
 
 
 def _run_make(release: Release, split: str, judged: list[records.JudgedQuery], folder: Path) -> Run:
-    run, _ = Run.objects.get_or_create(
-        project=release.project, release=release, system=SIMILARITY, split=split
-    )
+    run, _ = Run.objects.get_or_create(project=release.project, release=release, system=SIMILARITY, split=split)
     if run.state == Run.State.SCORED:
         return run
     path = folder / f"{SIMILARITY}.{split}.json"
@@ -90,7 +88,12 @@ def _run_score(
         Score.objects.bulk_create(
             [
                 Score(
-                    run=held, convention=convention.value, gain=Gain.EXPONENTIAL.value, k=measure.k, mu=measure.mu, value=value
+                    run=held,
+                    convention=convention.value,
+                    gain=Gain.EXPONENTIAL.value,
+                    k=measure.k,
+                    mu=measure.mu,
+                    value=value,
                 )
                 for measure, value in report.mean.items()
             ],

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import ffmpeg  # type: ignore[import-untyped]
-from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
+import ffmpeg
+from imageio_ffmpeg import get_ffmpeg_exe
 from PIL import Image
 
 from annotation.media.plan import FRAMES_PER_S, LONG_FRAMES, TICKS_PER_FRAME, TICKS_PER_S, Cut

@@ -57,7 +57,9 @@ class Subtitle(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Q(start_s__gte=0, start_s__lt=F("end_s")), name="subtitle_starts_before_end")
+            models.CheckConstraint(
+                condition=Q(start_s__gte=0, start_s__lt=F("end_s")), name="subtitle_starts_before_end"
+            )
         ]
 
     def __str__(self) -> str:

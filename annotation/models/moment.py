@@ -33,7 +33,9 @@ class Moment(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["video", "start_s", "end_s"], name="moment_once_per_video_and_span"),
-            models.CheckConstraint(condition=Q(start_s__gte=0, start_s__lt=F("end_s")), name="moment_starts_before_it_ends"),
+            models.CheckConstraint(
+                condition=Q(start_s__gte=0, start_s__lt=F("end_s")), name="moment_starts_before_it_ends"
+            ),
             models.CheckConstraint(
                 condition=~Q(preview_state="ready") | ~Q(preview=""), name="moment_ready_has_its_preview"
             ),
@@ -41,9 +43,7 @@ class Moment(models.Model):
                 condition=~Q(preview_state="failed") | ~Q(preview_error=""), name="moment_failed_says_why"
             ),
         ]
-        indexes = [
-            models.Index(fields=["video"], condition=Q(preview_state="missing"), name="moment_without_preview")
-        ]
+        indexes = [models.Index(fields=["video"], condition=Q(preview_state="missing"), name="moment_without_preview")]
 
     def __str__(self) -> str:
         return f"{self.video.name} {self.start_s:.2f}-{self.end_s:.2f} s"

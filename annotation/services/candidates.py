@@ -68,9 +68,7 @@ def _stored(texts: Iterable[str], model: str) -> dict[bytes, NDArray[np.float32]
 def pool_of(*, project: Project, model: str, on_progress: Callable[[int], None] | None = None) -> Pool:
     """The moments of the project's corpus that have a preview and a caption, by id."""
     rows = list(
-        Caption.objects.filter(
-            moment__video__corpus_id=project.corpus_id, moment__preview_state=Moment.Preview.READY
-        )
+        Caption.objects.filter(moment__video__corpus_id=project.corpus_id, moment__preview_state=Moment.Preview.READY)
         .order_by("moment_id", "id")
         .values_list("moment_id", "text")
     )
@@ -113,5 +111,8 @@ def candidates_rank(*, project_id: int) -> int:
 
 def _queries_without_candidates(project: Project) -> QuerySet[Query]:
     return project.queries.filter(
-        candidates__isnull=True, judged_as__isnull=True, is_placeholder=False, split__in=[Query.Split.VAL, Query.Split.TEST]
+        candidates__isnull=True,
+        judged_as__isnull=True,
+        is_placeholder=False,
+        split__in=[Query.Split.VAL, Query.Split.TEST],
     )

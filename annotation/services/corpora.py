@@ -90,9 +90,7 @@ def _sort_out(records: Iterable[DescriptionRecord | BadLine]) -> tuple[list[Desc
     return good, bad
 
 
-def _new_records(
-    corpus: Corpus, records: Sequence[DescriptionRecord]
-) -> tuple[list[DescriptionRecord], list[BadLine]]:
+def _new_records(corpus: Corpus, records: Sequence[DescriptionRecord]) -> tuple[list[DescriptionRecord], list[BadLine]]:
     """Records the corpus does not hold yet, and those that contradict what it holds under the same id."""
     rows = corpus.descriptions.values_list(
         "source_id", "text", "kind", "moment__video__name", "moment__start_s", "moment__end_s"

@@ -71,7 +71,7 @@ def local_copy(video: Video) -> Iterator[Path]:
         path = Path(video.file.path)
     except NotImplementedError:
         with TemporaryDirectory(prefix="momentjudge-") as folder:
-            path = Path(folder) / Path(video.file.name).name
+            path = Path(folder) / Path(str(video.file.name)).name
             with video.file.open("rb") as source, path.open("wb") as target:
                 for chunk in source.chunks():
                     target.write(chunk)

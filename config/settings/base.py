@@ -89,11 +89,15 @@ def database_from_url(url: str) -> dict[str, object]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": parts.hostname or query.get("host", [""])[0],
         "PORT": str(parts.port or query.get("port", [""])[0]),
-        "OPTIONS": {"pool": {"min_size": 1, "max_size": env_int("DATABASE_POOL", 4)}} if env_int("DATABASE_POOL", 0) else {},
+        "OPTIONS": {"pool": {"min_size": 1, "max_size": env_int("DATABASE_POOL", 4)}}
+        if env_int("DATABASE_POOL", 0)
+        else {},
     }
 
 
-DATABASES = {"default": database_from_url(env_str("DATABASE_URL", "") or f"postgresql://momentjudge@/momentjudge?host={SOCKETS}")}
+DATABASES = {
+    "default": database_from_url(env_str("DATABASE_URL", "") or f"postgresql://momentjudge@/momentjudge?host={SOCKETS}")
+}
 
 # Celery: rows in PostgreSQL hold every outcome, the broker only wakes
 CELERY_BROKER_URL = env_str("BROKER_URL", f"redis+socket://{SOCKETS / 'valkey.sock'}")

@@ -4,7 +4,7 @@ import os
 
 os.environ.setdefault("MOMENTJUDGE_VAR", os.path.join(os.path.dirname(__file__), "..", "..", "var", "test"))
 
-from .base import *  # noqa: E402, F403
+from .base import *  # noqa: F403
 
 SECRET_KEY = "tests-only-" + "x" * 32
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -38,7 +38,9 @@ class Batch(models.Model):
         ]
         indexes = [
             models.Index(fields=["project", "-round", "id"], condition=Q(state="open"), name="batch_open_by_project"),
-            models.Index(fields=["project", "number", "done_at"], condition=Q(state="done"), name="batch_done_by_project"),
+            models.Index(
+                fields=["project", "number", "done_at"], condition=Q(state="done"), name="batch_done_by_project"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -15,7 +15,9 @@ class Policy(models.Model):
     project = models.ForeignKey(Project, models.PROTECT, related_name="policies")
     version = models.PositiveIntegerField()
     lease_minutes = models.PositiveSmallIntegerField(default=20)
-    extend_from_mean = models.FloatField(default=2.0, help_text="Suggest a second batch from this mean of the last five.")
+    extend_from_mean = models.FloatField(
+        default=2.0, help_text="Suggest a second batch from this mean of the last five."
+    )
     extend_automatically = models.BooleanField(default=False)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -44,7 +46,9 @@ class Guideline(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["project", "version"], name="guideline_version_once_per_project")]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "version"], name="guideline_version_once_per_project")
+        ]
 
     def __str__(self) -> str:
         return f"guideline {self.version}"

@@ -24,4 +24,6 @@ def suggest(relevance_by_rank: Sequence[int | None], *, from_mean: float) -> Sug
     tail = settled[-TAIL:]
     mean = sum(tail) / len(tail)
     relation = "at least" if mean >= from_mean else "below"
-    return Suggestion(mean >= from_mean, f"The last {len(tail)} settled pairs average {mean:.2f}, {relation} {from_mean:g}.")
+    return Suggestion(
+        mean >= from_mean, f"The last {len(tail)} settled pairs average {mean:.2f}, {relation} {from_mean:g}."
+    )

@@ -12,7 +12,7 @@ from judging import selectors
 from judging.exceptions import AssignmentIncomplete, JudgingError, LeaseLost, NotAssigned
 from judging.models import Assignment, Batch, Judgment, JudgmentChange, Pair
 from judging.rules.consensus import GRADES
-from judging.rules.leasing import lease_until, next_seat
+from judging.rules.leasing import Seat, lease_until, next_seat
 from judging.services.batches import ADVANCE_TASK
 from judging.services.policies import guideline_in_force, policy_in_force
 
@@ -28,24 +28,26 @@ def assignment_take(*, project: Project, annotator: User, now: datetime) -> Assi
         held = selectors.open_assignment(project=project, annotator=annotator)
         if held:
             return held
+        seat = next_seat(selectors.free_seats(project=project, annotator=annotator))
+        if seat is None:
+            return None
         try:
-            with transaction.atomic():
-                taken = _seat_take(project, annotator, now)
+            taken = _seat_take(project, annotator, seat, now)
         except IntegrityError:
-            continue  # the seat, or this annotator's second tab, was faster
-        if taken is not False:
-            return taken or None
+            continue  # this annotator's second tab was faster
+        if taken:
+            return taken
     return None
 
 
-def _seat_take(project: Project, annotator: User, now: datetime) -> Assignment | None | bool:
-    """A new assignment; None when there is no seat; False when the seat was taken while we looked."""
-    seat = next_seat(selectors.free_seats(project=project, annotator=annotator))
-    if seat is None:
-        return None
+@transaction.atomic
+def _seat_take(project: Project, annotator: User, seat: Seat, now: datetime) -> Assignment | None:
+    """An assignment on this seat; None when it was taken while we looked."""
     batch = Batch.objects.select_for_update().get(pk=seat.batch_id)
-    if seat not in selectors.free_seats(project=project, annotator=annotator, batch=batch):
-        return False
+    if not any(
+        free[:3] == seat[:3] for free in selectors.free_seats(project=project, annotator=annotator, batch=batch)
+    ):
+        return None
     return Assignment.objects.create(
         project=project,
         batch=batch,

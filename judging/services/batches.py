@@ -34,7 +34,9 @@ def batch_create(*, query: Query, number: int) -> Batch | None:
     if held:
         return held
     ranks = ((number - 1) * BATCH_SIZE + 1, number * BATCH_SIZE)
-    candidates = list(query.candidates.filter(rank__range=ranks, moment__preview_state=Moment.Preview.READY).order_by("rank"))
+    candidates = list(
+        query.candidates.filter(rank__range=ranks, moment__preview_state=Moment.Preview.READY).order_by("rank")
+    )
     if not candidates:
         return None
     batch = Batch.objects.create(project_id=query.project_id, query=query, number=number)
@@ -74,7 +76,7 @@ def batch_advance(*, batch_id: int) -> None:
 def _pairs_decide(batch: Batch) -> None:
     for pair, grades in selectors.pairs_with_final_grades(batch):
         outcome = consensus.settle(grades)
-        if outcome.state != consensus.State.WAITING and outcome.state != pair.state:
+        if outcome.state not in (consensus.State.WAITING, pair.state):
             pair_decide(pair=pair, outcome=outcome)
 
 
@@ -147,7 +149,9 @@ def batch_extend(*, batch_id: int) -> Batch | None:
 
 def batches_sweep() -> None:
     """Redo what a lost message left: rounds that can be decided, second batches that were not opened."""
-    stale = Assignment.objects.filter(batch=OuterRef("pk"), round=OuterRef("round")).exclude(state=Assignment.State.OPEN)
+    stale = Assignment.objects.filter(batch=OuterRef("pk"), round=OuterRef("round")).exclude(
+        state=Assignment.State.OPEN
+    )
     for batch_id in Batch.objects.filter(Exists(stale), state=Batch.State.OPEN).values_list("pk", flat=True):
         batch_advance(batch_id=batch_id)
     second = Batch.objects.filter(query=OuterRef("batch__query"), number=2)

@@ -69,13 +69,17 @@ def read_judgments(path: Path) -> list[HistoricPair]:
                 rows.setdefault(pair_id, []).append((worker, grade))
             except ValueError as error:
                 bad.append(f"line {reader.line_num}: {error}")
-    bad += [f"pair {pair_id}: {len(held)} grades, at most four make a pair" for pair_id, held in rows.items() if len(held) > GRADES_KEPT]
+    bad += [
+        f"pair {pair_id}: {len(held)} grades, at most four make a pair"
+        for pair_id, held in rows.items()
+        if len(held) > GRADES_KEPT
+    ]
     if bad:
         more = f"\n... and {len(bad) - LINES_SHOWN} more" if len(bad) > LINES_SHOWN else ""
         raise ImportRefused("\n".join([f"{path.name}: nothing was imported.", *bad[:LINES_SHOWN]]) + more)
     if not rows:
         raise ImportRefused(f"{path.name} holds no judgment.")
-    return [HistoricPair(pair_id, *map(tuple, zip(*held, strict=True))) for pair_id, held in sorted(rows.items())]  # type: ignore[arg-type]
+    return [HistoricPair(pair_id, *map(tuple, zip(*held, strict=True))) for pair_id, held in sorted(rows.items())]
 
 
 def _numbers(line: Sequence[str]) -> tuple[int, int, int]:
@@ -123,7 +127,9 @@ def judgments_import(*, path: Path, project_name: str, actor: User | None = None
         project = Project.objects.filter(name=project_name).first()
         if project is None:
             project = _store(pairs, project_name)
-            audit_record(project=project, actor=actor, action=ACTION, subject=project.uuid, sha256=digest, pairs=len(pairs))
+            audit_record(
+                project=project, actor=actor, action=ACTION, subject=project.uuid, sha256=digest, pairs=len(pairs)
+            )
         elif not AuditEvent.objects.filter(project=project, action=ACTION, data__sha256=digest).exists():
             raise NotPossible(f"A project named {project_name!r} exists and holds other data.")
     return summary(stored_pairs(project))
@@ -138,6 +144,7 @@ def stored_pairs(project: Project) -> list[HistoricPair]:
     )
     held: dict[int, tuple[list[int], list[int]]] = {}
     for pair_id, worker, grade in rows.iterator(chunk_size=20_000):
+        assert pair_id is not None  # imported pairs have their file's number
         workers, grades = held.setdefault(pair_id, ([], []))
         workers.append(worker)
         grades.append(grade)
@@ -157,9 +164,7 @@ def _store(pairs: Sequence[HistoricPair], project_name: str) -> Project:
 
 def _annotators(project: Project, workers: set[int]) -> dict[int, int]:
     """A placeholder account nobody can log in as, for each worker number."""
-    made = {
-        worker: User.objects.create_user(f"historic-{project.uuid.hex[:8]}-{worker}") for worker in sorted(workers)
-    }
+    made = {worker: User.objects.create_user(f"historic-{project.uuid.hex[:8]}-{worker}") for worker in sorted(workers)}
     Membership.objects.bulk_create(
         Membership(project=project, user=user, role=Membership.Role.ANNOTATOR, number=worker)
         for worker, user in made.items()
@@ -230,7 +235,9 @@ def _judgments(
     pairs: Sequence[HistoricPair], rows: Sequence[Pair], annotators: Mapping[int, int]
 ) -> Iterator[Judgment]:
     for pair, row in zip(pairs, rows, strict=True):
-        for place, (worker, grade, occurrence) in enumerate(zip(pair.workers, pair.grades, pair.occurrences(), strict=True)):
+        for place, (worker, grade, occurrence) in enumerate(
+            zip(pair.workers, pair.grades, pair.occurrences(), strict=True)
+        ):
             yield Judgment(
                 pair=row,
                 annotator_id=annotators[worker],

@@ -1,9 +1,10 @@
 """The versions in force."""
 
-from judging.models import Guideline, Policy
+from django.db import transaction
+
 from annotation.models import Project, User
 from annotation.services.audit import audit_record
-from django.db import transaction
+from judging.models import Guideline, Policy
 
 
 def policy_in_force(project_id: int) -> Policy:
@@ -35,7 +36,9 @@ def policy_publish(*, project: Project, actor: User | None, **values: float | bo
     made = Policy.objects.create(
         project=project, version=last.version + 1 if last else 1, created_by=actor, **{**kept, **values}
     )
-    audit_record(project=project, actor=actor, action="policy.publish", subject=project.uuid, version=made.version, **values)
+    audit_record(
+        project=project, actor=actor, action="policy.publish", subject=project.uuid, version=made.version, **values
+    )
     return made
 
 

@@ -9,7 +9,6 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_POST
 
 from annotation.access import ANNOTATOR, EVERYONE, MemberRequest, grant, project_page
@@ -122,7 +121,7 @@ def guideline_context(project: Project) -> dict[str, Any]:
     version = guideline_in_force(project.pk)
     return {
         "guideline": version,
-        "guideline_html": mark_safe(markdown_html(version.body)),
+        "guideline_html": markdown_html(version.body),
         "levels": list(enumerate(version.levels)),
         "examples": version.examples.select_related("moment"),
     }

@@ -1,5 +1,6 @@
 """Pages of the lead: state, review queue, queries, one batch, releases, audit. Admins may look, leads decide."""
 
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -53,7 +54,7 @@ def review_queue(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/review_queue.html", {"page": page, "cases": cases, "tail": TAIL})
 
 
-def bars(rows: list[dict[str, object]]) -> list[Bar]:
+def bars(rows: list[dict[str, Any]]) -> list[Bar]:
     return bars_of([row["pair"] for row in rows])
 
 
@@ -130,7 +131,9 @@ def release_download(request: HttpRequest, release_uuid: UUID) -> FileResponse:
     grant(request, release.project, STAFF)
     if release.state != Release.State.READY:
         raise Http404
-    return FileResponse(release.archive.open("rb"), as_attachment=True, filename=f"momentjudge-release-{release.version}.zip")
+    return FileResponse(
+        release.archive.open("rb"), as_attachment=True, filename=f"momentjudge-release-{release.version}.zip"
+    )
 
 
 @project_page(STAFF)

@@ -7,7 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpRequest
 from django.shortcuts import get_object_or_404
 
-from annotation.models import Moment, User
+from annotation.models import User
 from judging import selectors
 
 CACHE = "private, max-age=86400, immutable"

@@ -37,9 +37,7 @@ def truth_of_pair(project: Project, pair: Pair) -> int:
     query, moment = pair.batch.query, pair.candidate.moment
     if query.caption is None or project.demo_seed is None or project.demo_videos is None:
         raise ValueError("only the demo knows the truth of its pairs")
-    return truth_of(
-        span_of(query.caption.moment), span_of(moment), seed=project.demo_seed, videos=project.demo_videos
-    )
+    return truth_of(span_of(query.caption.moment), span_of(moment), seed=project.demo_seed, videos=project.demo_videos)
 
 
 def span_of(moment: Moment) -> Span:
@@ -113,7 +111,12 @@ def story_play(project: Project) -> None:
     """
     batches = list(Batch.objects.filter(project=project, number=1).order_by("query__split", "query__number"))
     val, test = ([b for b in batches if b.query.split == split] for split in ("val", "test"))
-    finished, waiting, escalated, begun = [*val[:2], *test[:3]], [*val[2:3], *test[3:5]], test[5:7], [*val[3:4], *test[7:8]]
+    finished, waiting, escalated, begun = (
+        [*val[:2], *test[:3]],
+        [*val[2:3], *test[3:5]],
+        test[5:7],
+        [*val[3:4], *test[7:8]],
+    )
     for batch in [*finished, *waiting]:
         finish_with_simulated(project, batch)
     _lead_decides(project, finished)
@@ -136,7 +139,7 @@ def _lead_decides(project: Project, finished: Sequence[Batch]) -> None:
 
 
 def visitors_answer(project: Project) -> None:
-    """Where a person has finished a round, simulated annotators take what is free, so that one person sees it settle."""
+    """Where a person has finished a round, simulated annotators take the free seats, so that it settles."""
     by_person = Assignment.objects.filter(
         batch=OuterRef("pk"), annotator__is_simulated=False, state=Assignment.State.FINISHED
     )

@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from annotation.demo import render_episode
+from annotation.messages import send_on_commit
 from annotation.models import Job, Moment, Project, Video
 from annotation.services.candidates import candidates_rank
 from annotation.services.jobs import job_finish, job_set
@@ -21,7 +22,6 @@ from judging.services.demo.grading import examples_add, story_play, visitors_ans
 from judging.services.demo.seeding import JOB, RENDER_TASK
 from judging.services.releases import release_create
 from judging.simulation import script_of
-from annotation.messages import send_on_commit
 
 logger = logging.getLogger(__name__)
 LOCK = 0x4D4A_DE30  # advisory lock: one demo step at a time
@@ -82,9 +82,7 @@ def _alone() -> Iterator[bool]:
 
 
 def _rendered(project: Project) -> bool:
-    return not Moment.objects.filter(
-        video__corpus=project.corpus_id, preview_state=Moment.Preview.MISSING
-    ).exists()
+    return not Moment.objects.filter(video__corpus=project.corpus_id, preview_state=Moment.Preview.MISSING).exists()
 
 
 def _progress(project: Project) -> None:

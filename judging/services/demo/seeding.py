@@ -7,7 +7,19 @@ from django.db import transaction
 
 from annotation.demo import Episode
 from annotation.messages import send_on_commit
-from annotation.models import Caption, Corpus, Description, Identity, Membership, Moment, Project, Query, Subtitle, User, Video
+from annotation.models import (
+    Caption,
+    Corpus,
+    Description,
+    Identity,
+    Membership,
+    Moment,
+    Project,
+    Query,
+    Subtitle,
+    User,
+    Video,
+)
 from annotation.services.audit import audit_record
 from annotation.services.jobs import job_start
 from judging.guideline import BODY, LEVELS

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from annotation.demo import Episode, ScriptedMoment, true_relevance, write_script
+from annotation.demo import Episode, ScriptedMoment, SubtitleLine, true_relevance, write_script
 from annotation.demo.catalogue import SHOWS
 
 SEED = 7
@@ -46,7 +46,8 @@ def test_episodes_keep_their_measure(corpus: list[Episode]) -> None:
 
 def test_moments_and_subtitles_lie_inside_their_episode(corpus: list[Episode]) -> None:
     for episode in corpus:
-        for part in (*episode.moments, *episode.subtitles):
+        parts: list[ScriptedMoment | SubtitleLine] = [*episode.moments, *episode.subtitles]
+        for part in parts:
             assert 0 <= part.start_s < part.end_s <= episode.duration_s
             assert part.start_s == round(part.start_s, 2)
             assert part.end_s == round(part.end_s, 2)
