@@ -23,7 +23,7 @@ class VideoRecord:
 
 @dataclass(frozen=True)
 class DescriptionRecord:
-    """One description of a moment, ``0 <= start_s < end_s``; ``line`` counts from 1, ``source_id`` is the file's own."""
+    """One description of a moment, ``0 <= start_s < end_s``; ``line`` counts from 1, ``source_id`` is the source's."""
 
     line: int
     source_id: str

@@ -4,6 +4,7 @@ A process is known by its number, its start time and its command line (Linux, /p
 supervisor starts also carries the run's random mark in its environment, and so do the grandchildren.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -63,10 +64,8 @@ def marked(mark: str) -> list[Identity]:
 def send(process: Identity, number: signal.Signals) -> None:
     """Signal this very process; nothing happens when it is gone and its number may be another's."""
     if identify(process.pid) == process:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, number)
-        except ProcessLookupError:
-            pass
 
 
 def wait_gone(processes: Iterable[Identity], seconds: float) -> list[Identity]:

@@ -1,5 +1,6 @@
 """The supervisor's children: how each one is started, judged when it ends, and ended."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -82,10 +83,8 @@ class Child:
 
     def kill_group(self) -> None:
         """Kill the leader and all its group; a group may outlive its leader, its number stays taken as long."""
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
         self.process.wait()
 
 

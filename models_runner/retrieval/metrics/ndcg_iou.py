@@ -38,7 +38,7 @@ class Convention(enum.Enum):
 
 
 class Gain(enum.Enum):
-    """What a relevance is worth: EXPONENTIAL ``2**relevance - 1`` (SIGIR-AP, all code) or LINEAR (arXiv, equation 1)."""
+    """What a relevance is worth: EXPONENTIAL ``2**relevance - 1`` (SIGIR-AP, code) or LINEAR (arXiv, equation 1)."""
 
     EXPONENTIAL = "exponential"
     LINEAR = "linear"

@@ -1,0 +1,90 @@
+"""Takes the pictures of every page that docs/ and README show, from a running demo.
+
+Run `make run` first and wait for the demo to be ready, then: .venv/bin/python docs/take_pictures.py [ADDRESS]
+"""
+
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ADDRESS = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8000"
+FOLDER = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(__file__).parent / "pictures"
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-quic",
+]
+DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+STAFF = ["Overview", "Review", "Queries", "Corpus", "Releases", "Runs", "Guideline", "Audit"]
+
+
+def log_in(browser: Browser, name: str, *, size: dict[str, int] = DESKTOP, scheme: str = "light") -> Page:
+    page = browser.new_context(viewport=size, color_scheme=scheme).new_page()
+    page.goto(f"{ADDRESS}/login/")
+    page.fill("[name=username]", name)
+    page.fill("[name=password]", f"{name}-demo")
+    page.click("main button")
+    return page
+
+
+def take(page: Page, name: str, *, full: bool = True) -> None:
+    page.wait_for_load_state("load")
+    page.screenshot(path=FOLDER / f"{name}.png", full_page=full)
+
+
+def annotator(browser: Browser) -> None:
+    page = log_in(browser, "annotator")
+    take(page, "desk")
+    page.click("main [role=button], main form button")
+    take(page, "judge")
+    pair = page.url
+    page.keyboard.press("?")
+    take(page, "judge-guideline", full=False)
+    page.keyboard.press("Escape")
+    page.goto(pair.replace("/next/", "/last-look/"))
+    take(page, "last-look")
+    page.click("nav >> text=My grades")
+    take(page, "own-grades")
+    page.click("nav >> text=Guideline")
+    take(page, "guideline")
+    for name, size, scheme in (("judge-dark", DESKTOP, "dark"), ("judge-phone", PHONE, "light")):
+        other = log_in(browser, "annotator", size=size, scheme=scheme)
+        other.goto(pair)
+        take(other, name)
+
+
+def staff(browser: Browser) -> None:
+    page = log_in(browser, "lead")
+    for label in STAFF:
+        page.click(f"header nav >> text={label}")
+        take(page, label.lower())
+    page.click("header nav >> text=Queries")
+    page.click("main tbody a")
+    take(page, "batch")
+    take(log_in(browser, "lead", scheme="dark"), "overview-dark")
+    phone = log_in(browser, "lead", size=PHONE)
+    take(phone, "overview-phone")
+    phone.click("header nav >> text=Review")
+    take(phone, "review-phone")
+
+
+def main() -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_context(viewport=DESKTOP).new_page()
+        page.goto(f"{ADDRESS}/login/")
+        take(page, "login")
+        page.goto(f"{ADDRESS}/help/")
+        take(page, "help")
+        annotator(browser)
+        staff(browser)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
