@@ -1,0 +1,222 @@
+"""The least that is valid of each row, and the people of a project."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import factory
+from factory.django import DjangoModelFactory, FileField
+
+from annotation.models import (
+    Candidate,
+    Caption,
+    Corpus,
+    Description,
+    Membership,
+    Moment,
+    Project,
+    Query,
+    User,
+    Video,
+)
+from annotation.rules.pooling import BATCH_SIZE
+from judging.models import Assignment, Batch, Guideline, Judgment, Pair, Policy
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+MINUTES = timedelta(minutes=1)
+GIF = (
+    b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00"
+    b"\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
+)
+
+
+class UserFactory(DjangoModelFactory):
+    class Meta:
+        model = User
+
+    username = factory.Sequence("person-{}".format)
+    is_simulated = False
+
+
+class CorpusFactory(DjangoModelFactory):
+    class Meta:
+        model = Corpus
+
+    name = factory.Sequence("corpus {}".format)
+
+
+class VideoFactory(DjangoModelFactory):
+    class Meta:
+        model = Video
+
+    corpus = factory.SubFactory(CorpusFactory)
+    name = factory.Sequence("show_s01e{:03d}".format)
+    index = factory.Sequence(int)
+    duration_s = 90.0
+
+
+class MomentFactory(DjangoModelFactory):
+    """A moment ready to be judged; ``preview_state`` and ``preview`` make it anything else."""
+
+    class Meta:
+        model = Moment
+
+    video = factory.SubFactory(VideoFactory)
+    start_s = 1.5
+    end_s = 4.25
+    preview = FileField(data=GIF, filename="preview.gif")
+    preview_state = Moment.Preview.READY
+
+    class Params:
+        uncut = factory.Trait(preview="", preview_state=Moment.Preview.MISSING)
+
+
+class DescriptionFactory(DjangoModelFactory):
+    class Meta:
+        model = Description
+
+    moment = factory.SubFactory(MomentFactory)
+    corpus = factory.SelfAttribute("moment.video.corpus")
+    source_id = factory.Sequence(int)
+    text = factory.Sequence("Ross reads letter {} aloud.".format)
+    kind = Description.Kind.VIDEO
+
+
+class CaptionFactory(DjangoModelFactory):
+    class Meta:
+        model = Caption
+
+    description = factory.SubFactory(DescriptionFactory, moment=factory.SelfAttribute("..moment"))
+    moment = factory.SubFactory(MomentFactory)
+    text = factory.Sequence("A man reads letter {} aloud.".format)
+    provider = Caption.Provider.AS_DESCRIBED
+
+
+class PolicyFactory(DjangoModelFactory):
+    class Meta:
+        model = Policy
+
+    version = 1
+
+
+class GuidelineFactory(DjangoModelFactory):
+    class Meta:
+        model = Guideline
+
+    version = 1
+    body = "## Judge by the picture alone."
+    levels = factory.LazyFunction(lambda: ["Unrelated", "Touches it", "Partly", "Good", "Perfect"])
+
+
+class ProjectFactory(DjangoModelFactory):
+    """A project with a policy and a guideline in force, so that people can judge in it."""
+
+    class Meta:
+        model = Project
+        skip_postgeneration_save = True
+
+    name = factory.Sequence("project {}".format)
+    corpus = factory.SubFactory(CorpusFactory)
+    policy = factory.RelatedFactory(PolicyFactory, "project")
+    guideline = factory.RelatedFactory(GuidelineFactory, "project")
+
+
+class MembershipFactory(DjangoModelFactory):
+    class Meta:
+        model = Membership
+
+    project = factory.SubFactory(ProjectFactory)
+    user = factory.SubFactory(UserFactory)
+    role = Membership.Role.ANNOTATOR
+    number = factory.Maybe(factory.LazyAttribute(lambda row: row.role == "annotator"), factory.Sequence(int), None)
+
+
+class QueryFactory(DjangoModelFactory):
+    class Meta:
+        model = Query
+
+    project = factory.SubFactory(ProjectFactory)
+    number = factory.Sequence(int)
+    text = factory.Sequence("A person looks for thing {}".format)
+    split = Query.Split.VAL
+
+
+class CandidateFactory(DjangoModelFactory):
+    class Meta:
+        model = Candidate
+
+    query = factory.SubFactory(QueryFactory)
+    moment = factory.SubFactory(MomentFactory, video__corpus=factory.SelfAttribute("...query.project.corpus"))
+    rank = 1
+    similarity = factory.LazyAttribute(lambda row: round(0.987654 - row.rank / 100, 6))
+    model = "hashed"
+
+
+class BatchFactory(DjangoModelFactory):
+    """An open batch of ``pairs`` open pairs (2 by default), ranks in order."""
+
+    class Meta:
+        model = Batch
+        skip_postgeneration_save = True
+
+    query = factory.SubFactory(QueryFactory)
+    project = factory.SelfAttribute("query.project")
+    number = 1
+    done_at = factory.Maybe(factory.LazyAttribute(lambda row: row.state == "done"), NOW, None)
+    state = Batch.State.OPEN
+
+    @factory.post_generation
+    def pairs(self, create: bool, extracted: int | None, **kwargs: Any) -> None:
+        first = (self.number - 1) * BATCH_SIZE + 1  # type: ignore[attr-defined]
+        for rank in range(first, first + (2 if extracted is None else extracted)):
+            PairFactory(batch=self, candidate__rank=rank)
+
+
+class PairFactory(DjangoModelFactory):
+    class Meta:
+        model = Pair
+
+    batch = factory.SubFactory(BatchFactory, pairs=0)
+    candidate = factory.SubFactory(CandidateFactory, query=factory.SelfAttribute("..batch.query"))
+
+
+class AssignmentFactory(DjangoModelFactory):
+    class Meta:
+        model = Assignment
+
+    batch = factory.SubFactory(BatchFactory)
+    project = factory.SelfAttribute("batch.project")
+    round = factory.SelfAttribute("batch.round")
+    seat = 1
+    annotator = factory.LazyAttribute(lambda row: annotator(row.project))
+    shuffle_seed = 7
+    expires_at = NOW + 20 * MINUTES
+    ended_at = factory.Maybe(factory.LazyAttribute(lambda row: row.state != "open"), NOW, None)
+    state = Assignment.State.OPEN
+
+
+class JudgmentFactory(DjangoModelFactory):
+    class Meta:
+        model = Judgment
+
+    assignment = factory.SubFactory(AssignmentFactory)
+    pair = factory.LazyAttribute(lambda row: row.assignment.batch.pairs.order_by("candidate__rank").first())
+    annotator = factory.SelfAttribute("assignment.annotator")
+    round = factory.SelfAttribute("assignment.round")
+    seat = factory.SelfAttribute("assignment.seat")
+    grade = 3
+    source = Judgment.Source.PERSON
+    guideline = factory.LazyAttribute(lambda row: row.assignment.project.guidelines.latest("version"))
+    policy = factory.LazyAttribute(lambda row: row.assignment.project.policies.latest("version"))
+
+
+def annotator(project: Project, **values: Any) -> User:
+    """A new annotator of the project."""
+    return MembershipFactory(project=project, user=UserFactory(**values)).user  # type: ignore[no-any-return]
+
+
+def lead(project: Project) -> User:
+    return MembershipFactory(project=project, role=Membership.Role.LEAD).user  # type: ignore[no-any-return]
+
+
+def admin(project: Project) -> User:
+    return MembershipFactory(project=project, role=Membership.Role.ADMIN).user  # type: ignore[no-any-return]
