@@ -1,6 +1,6 @@
 # MomentJudge's commands; `make help` lists them. Nothing outside this folder is touched.
 # Honoured from the environment: PORT, MOMENTJUDGE_VAR, PYTHON (which Python makes .venv), TORCH_INDEX (another
-# package index for torch, for example https://download.pytorch.org/whl/cpu), ARGS (more words for pytest).
+# package index for torch), ARGS (more words for pytest).
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -55,7 +55,7 @@ pytest: setup-dev ## the tests, without the slow ones
 	@$(BIN)/python -m pytest -m "not slow" $(ARGS)
 
 lock: ## rewrite requirements/*.lock after a pin has changed (needs uv)
-	@command -v uv > /dev/null || { echo 'uv is missing: see https://docs.astral.sh/uv/' >&2; exit 1; }
+	@command -v uv > /dev/null || { echo 'uv is missing: install it with pip' >&2; exit 1; }
 	@requirements/lock
 
 setup: $(BASE) $(TORCHED) $(ML)

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.shortcuts import get_object_or_404
 
-from annotation.models import Membership, Moment, Project, User
+from annotation.models import Job, Membership, Moment, Project, Query, User
 from judging.models import SEATS, Assignment, Batch, GuidelineExample, Judgment, Pair
 from judging.rules.leasing import Seat, shuffled
 
@@ -223,3 +223,18 @@ def batch_rows(batch: Batch) -> list[dict[str, Any]]:
     ):
         grades.setdefault(pair, []).append((numbers[annotator], grade, number))
     return [{"pair": pair, "grades": grades.get(pair.pk, [])} for pair in pairs]
+
+
+def queries_without_batch(project: Project) -> QuerySet[Query]:
+    """Queries to be judged whose first batch is not open yet."""
+    return project.queries.filter(
+        batches__isnull=True,
+        judged_as__isnull=True,
+        is_placeholder=False,
+        split__in=[Query.Split.VAL, Query.Split.TEST],
+    )
+
+
+def job_running(project: Project) -> Job | None:
+    """Long work that somebody may be waiting for."""
+    return project.jobs.filter(state=Job.State.RUNNING).order_by("id").first()

@@ -57,3 +57,11 @@ def demo_advance() -> None:
     from judging.services import demo
 
     demo.demo_advance()
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def batches_prepare(project_id: int) -> None:
+    """Rank candidates and open first batches; a repeat finds them open."""
+    from judging.services import projects
+
+    projects.batches_prepare(project_id=project_id)

@@ -17,6 +17,7 @@ urlpatterns = [
     path("overview/<uuid:project_uuid>/", lead.overview, name="overview"),
     path("review/<uuid:project_uuid>/", lead.review_queue, name="review-queue"),
     path("queries/<uuid:project_uuid>/", lead.queries, name="queries"),
+    path("queries/<uuid:project_uuid>/open/", lead.batches_open, name="batches-open"),
     path("batches/<uuid:batch_uuid>/", lead.batch, name="batch"),
     path("batches/<uuid:batch_uuid>/review/", lead.batch_review, name="batch-review"),
     path("releases/<uuid:project_uuid>/", lead.releases, name="releases"),

@@ -4,9 +4,9 @@ import sys
 from pathlib import Path
 
 LOGINS = (
-    ("annotator", "annotator-demo", "judge the pairs that wait for you; your own grades and hours"),
-    ("lead", "lead-demo", "the review queue: a query's 20 candidates, a second batch or not; agreement"),
-    ("admin", "admin-demo", "corpora, queries, releases, benchmark runs and the leaderboard"),
+    ("annotator", "annotator-demo", "judge the pairs that wait for you; ? opens the guideline"),
+    ("lead", "lead-demo", "the review queue: a query's 20 candidates, a second batch or not; releases"),
+    ("admin", "admin-demo", "corpus, queries, releases, runs and their scores"),
 )
 
 

@@ -74,7 +74,9 @@ def judgment_submit(*, assignment: Assignment, pair: Pair, grade: int, now: date
     if grade not in GRADES:
         raise ValueError(f"a grade is 0 to 4, got {grade}")
     held = Assignment.objects.select_for_update(of=("self",)).select_related("annotator").get(pk=assignment.pk)
-    if held.state != Assignment.State.OPEN or held.expires_at <= now:
+    if held.state == Assignment.State.FINISHED:
+        raise LeaseLost("You have finished this batch; its grades are final.")
+    if held.state == Assignment.State.LAPSED or held.expires_at <= now:
         raise LeaseLost(RUN_OUT)
     if not selectors.pairs_asked(held).filter(pk=pair.pk).exists():
         raise NotAssigned("This pair is not in your batch.")

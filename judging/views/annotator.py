@@ -31,8 +31,9 @@ def desk(request: MemberRequest, project: Project) -> HttpResponse:
         "assignment": selectors.open_assignment(project=project, annotator=request.user),
         "work": selectors.work_done(project=project, annotator=request.user),
         "more": bool(selectors.free_seats(project=project, annotator=request.user)),
+        "job": selectors.job_running(project),
     }
-    return render(request, "judging/desk.html", context)
+    return render(request, fragment(request, "judging/desk.html", "start"), context)
 
 
 @require_POST

@@ -12,13 +12,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, project_page
-from annotation.models import Project
+from annotation.models import Job, Project
 from judging import selectors
 from judging.charts import Bar, bars_of
 from judging.forms import ReviewForm
 from judging.models import Batch, Pair, Release
 from judging.rules.extension import TAIL, suggest
-from judging.services import batches
+from judging.services import batches, projects
 from judging.services import releases as release_services
 from judging.services.policies import policy_in_force
 
@@ -73,7 +73,23 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         dropped=Count("pairs", filter=Q(pairs__state=Pair.State.DROPPED)),
     ).order_by("query__number", "number")
     page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "judging/queries.html", {"page": page, "words": words, "state": state})
+    context = {
+        "page": page,
+        "words": words,
+        "state": state,
+        "without_batch": selectors.queries_without_batch(project).count(),
+        "job": project.jobs.filter(kind=projects.JOB, state=Job.State.RUNNING).first(),
+    }
+    return render(request, "judging/queries.html", context)
+
+
+@require_POST
+@project_page(STAFF)
+def batches_open(request: MemberRequest, project: Project) -> HttpResponse:
+    """Rank candidates and open the first batch of every judged query that has none."""
+    projects.batches_request(project=project, actor=request.user)
+    messages.success(request, "Candidates are being ranked; batches open as soon as that is done.")
+    return redirect("judging:queries", project.uuid)
 
 
 @login_required

@@ -1,8 +1,5 @@
 """The rows of the demo: people, videos, moments, queries. Nothing is rendered here."""
 
-import random
-from collections.abc import Iterable
-
 from django.db import transaction
 
 from annotation.demo import Episode
@@ -15,13 +12,13 @@ from annotation.models import (
     Membership,
     Moment,
     Project,
-    Query,
     Subtitle,
     User,
     Video,
 )
 from annotation.services.audit import audit_record
 from annotation.services.jobs import job_start
+from annotation.services.queries import queries_draw
 from judging.guideline import BODY, LEVELS
 from judging.services.policies import guideline_publish, policy_publish
 from judging.simulation import GRADERS, script_of
@@ -32,7 +29,7 @@ STEPS_AFTER_RENDERING = 4
 LOGINS = {"lead": Membership.Role.LEAD, "admin": Membership.Role.ADMIN, "annotator": Membership.Role.ANNOTATOR}
 SIMULATED = "simulated-{}"
 CONTRARY = "simulated-contrary"
-QUERIES = {Query.Split.VAL: 6, Query.Split.TEST: 10}  # judged; of a short demo at most half of the texts
+QUERIES = {"val": 6, "test": 10}  # judged
 RENDER_TASK = "judging.tasks.demo_render"
 
 
@@ -49,7 +46,7 @@ def demo_seed(*, videos: int, seed: int) -> Project | None:
     guideline_publish(project=project, actor=None, body=BODY, levels=list(LEVELS))
     for index, episode in enumerate(script):
         _episode(corpus, index, episode)
-    _queries(project, random.Random(seed))
+    queries_draw(project=project, sizes=QUERIES, seed=seed)
     total = videos + STEPS_AFTER_RENDERING
     job_start(project=project, kind=JOB, title="Rendering the demo videos", total=total)
     audit_record(project=project, actor=None, action="demo.seed", subject=project.uuid, videos=videos, seed=seed)
@@ -88,40 +85,3 @@ def _episode(corpus: Corpus, index: int, episode: Episode) -> None:
         Caption.objects.create(
             moment=moment, description=description, text=scripted.caption, provider=Caption.Provider.DEMO
         )
-
-
-def _queries(project: Project, chance: random.Random) -> None:
-    """Queries from video-only captions: validation and test drawn at random, sharing no text; the rest train."""
-    by_text: dict[str, list[Caption]] = {}
-    captions = Caption.objects.filter(description__corpus=project.corpus, description__kind="video")
-    for caption in captions.select_related("description").order_by("id"):
-        by_text.setdefault(caption.text, []).append(caption)
-    texts = list(by_text)
-    chance.shuffle(texts)
-    start = 0
-    for split, wanted in QUERIES.items():
-        for text in texts[start : start + wanted]:
-            _twins(project, by_text[text], split)
-        start += wanted
-    for text in texts[start:]:
-        for caption in by_text[text]:
-            _query(project, caption, Query.Split.TRAIN)
-
-
-def _twins(project: Project, captions: Iterable[Caption], split: str) -> None:
-    """Queries of one text: the first is judged, the others share its relevance."""
-    first: Query | None = None
-    for caption in captions:
-        made = _query(project, caption, split, judged_as=first)
-        first = first or made
-
-
-def _query(project: Project, caption: Caption, split: str, judged_as: Query | None = None) -> Query:
-    return Query.objects.create(
-        project=project,
-        number=caption.description.source_id,
-        text=caption.text,
-        split=split,
-        caption=caption,
-        judged_as=judged_as,
-    )

@@ -1,0 +1,34 @@
+"""manage.py add_member PROJECT USERNAME ROLE: somebody's role in a project, and their account if they have none."""
+
+from secrets import token_urlsafe
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.exceptions import MomentJudgeError
+from annotation.models import Membership, Project, User
+from annotation.services.members import member_add
+
+
+class Command(BaseCommand):
+    help = "Give somebody a role in a project; a new account's password is printed once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project")
+        parser.add_argument("username")
+        parser.add_argument("role", choices=Membership.Role.values)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = Project.objects.filter(name=options["project"]).first()
+        if project is None:
+            raise CommandError(f"There is no project named {options['project']!r}.")
+        user = User.objects.filter(username=options["username"]).first()
+        password = "" if user else token_urlsafe(12)
+        user = user or User.objects.create_user(options["username"], password)
+        try:
+            member = member_add(project=project, user=user, role=options["role"])
+        except MomentJudgeError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"{user.username} is {member}.")
+        if password:
+            self.stdout.write(f"Password: {password}")

@@ -1,0 +1,93 @@
+"""What the database says of a run. Imports models: Django must be set up before."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.db import connection
+from django.db.models import Count, F, Q, QuerySet
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import Project, User
+from benchmarks.annotator import GRADE, Unexpected
+from judging.models import Assignment, Batch, Judgment
+from judging.services import assignments
+
+DRAIN_S = 20
+
+
+def batch_take(*, project: Project, annotator: User) -> None:
+    """Give a probe its batch: before the run, so that both probes have one of twenty pairs."""
+    taken = assignments.assignment_take(project=project, annotator=annotator, now=timezone.now())
+    assert taken is not None, "a project that nobody has judged in has free seats"
+
+
+def statements_of_a_judgment(*, project: Project, annotator: User) -> list[str]:
+    """The SQL of one POST of a grade (the second of the probe's batch) and its answer with the next pair.
+
+    The views run in this process through Django's test client, on the same database: PostgreSQL's own
+    count (pg_stat_statements) is not part of the embedded server. Signing in is not counted; reading the
+    session and the account is.
+    """
+    browser = Client(headers={"host": "127.0.0.1"})
+    browser.force_login(annotator)
+    page = browser.get(reverse("judging:pair-next", args=[project.uuid]))
+    first = browser.post(_grade_url(page), {"grade": 2}, headers={"hx-request": "true"})
+    with CaptureQueriesContext(connection) as captured:
+        second = browser.post(_grade_url(first), {"grade": 3}, headers={"hx-request": "true"})
+    _grade_url(second)
+    return [str(query["sql"]) for query in captured.captured_queries]
+
+
+def _grade_url(response: Any) -> str:
+    found = GRADE.search(response.content.decode())
+    if response.status_code != 200 or found is None:
+        raise Unexpected(f"the statement count met {response.status_code} without a next pair")
+    return found[1]
+
+
+def over_assigned(project: Project) -> int:
+    """Pair-rounds with more than two grades, persons twice on a pair, and rounds that more than two hold."""
+    given = Judgment.objects.filter(pair__batch__project=project)
+    seats = Assignment.objects.filter(project=project).exclude(state=Assignment.State.LAPSED)
+    return (
+        _more_than(2, given, "pair", "round")
+        + _more_than(1, given, "pair", "annotator")
+        + _more_than(2, seats, "batch", "round")
+    )
+
+
+def _more_than(limit: int, rows: QuerySet[Any], *fields: str) -> int:
+    found: int = rows.order_by().values(*fields).annotate(n=Count("pk")).filter(n__gt=limit).count()
+    return found
+
+
+def recorded(project: Project, annotators: list[User]) -> int:
+    """Grades that these people have in the database."""
+    return Judgment.objects.filter(pair__batch__project=project, annotator__in=annotators).count()
+
+
+def undecided(project: Project) -> int:
+    """Batches whose round both annotators have finished and which the worker has not advanced; waits for it a while."""
+    ended = Count("assignments", filter=Q(assignments__state="finished", assignments__round=F("round")))
+    left = Batch.objects.filter(project=project, state=Batch.State.OPEN).annotate(ended=ended).filter(ended__gte=2)
+    _wait(lambda: not left.exists(), DRAIN_S)
+    return left.count()
+
+
+def _wait(there: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not there() and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+
+def batches_by_state(project: Project) -> dict[str, int]:
+    """Batches done, and open ones in their second round: shows that advancing happened during the run."""
+    batches = Batch.objects.filter(project=project)
+    return {
+        "batches_done": batches.filter(state=Batch.State.DONE).count(),
+        "second_rounds": batches.filter(round=2).count(),
+    }

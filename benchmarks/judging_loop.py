@@ -1,0 +1,223 @@
+"""How fast do annotators get their next pair? Concurrent annotators over HTTP against a site of its own.
+
+    python benchmarks/judging_loop.py --annotators 8 --seconds 20 --json
+    python benchmarks/judging_loop.py --annotators 1,4,8
+
+One judgment is one POST of a grade and its answer with the next pair. Method and figures:
+docs/benchmarks/judging-loop.md. Exit status 1: an error, or a pair in too many hands.
+"""
+
+import argparse
+import json
+import logging
+import math
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import FrameType
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))  # started as a script
+
+from benchmarks.annotator import Annotator, work_together  # noqa: E402
+from benchmarks.own_site import OwnSite, own_site  # noqa: E402
+
+SHOWN_ERRORS = 5
+FEWEST_QUERIES = 200
+QUERIES_PER_S = 10  # more than annotators use up
+
+
+@dataclass(frozen=True)
+class Result:
+    """One step of a sweep; times are of whole requests as the annotator sees them."""
+
+    annotators: int
+    seconds: float
+    judgments: int
+    judgments_per_s: float
+    p50_ms: float
+    p95_ms: float
+    take_p95_ms: float
+    errors: int
+    sql_per_judgment: int
+    over_assigned: int
+    requests: int
+    idle: int
+    batches_done: int
+    second_rounds: int
+    load_before: float
+
+    @property
+    def good(self) -> bool:
+        return not self.errors and not self.over_assigned and self.judgments > 0
+
+
+@dataclass(frozen=True)
+class Options:
+    annotators: list[int]
+    seconds: float
+    queries: int
+    media: bool
+    statements: bool
+    json: bool
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = options_from(argv)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        with own_site() as site:
+            import django
+
+            django.setup()
+            logging.disable(logging.INFO)  # one line per batch opened
+            results = [measure(site, number, options) for number in options.annotators]
+    except KeyboardInterrupt:
+        return 130
+    print("\n".join(json.dumps(asdict(result)) for result in results) if options.json else table(results))
+    return 0 if all(result.good for result in results) else 1
+
+
+def options_from(argv: Sequence[str] | None) -> Options:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--annotators", default="8", help="how many at once; several counts as 1,4,8 (default: 8)")
+    parser.add_argument("--seconds", type=float, default=20, help="of judging per count (default: 20)")
+    parser.add_argument("--queries", type=int, default=0, help="batches of 20 pairs to judge (default: plenty)")
+    parser.add_argument("--media", action="store_true", help="fetch each preview once, as a browser does")
+    parser.add_argument("--statements", action="store_true", help="list the SQL of one judgment on stderr")
+    parser.add_argument("--json", action="store_true", help="one JSON line per count instead of a table")
+    given = parser.parse_args(argv)
+    try:
+        counts = [int(word) for word in given.annotators.split(",")]
+    except ValueError:
+        parser.error(f"--annotators takes numbers, got {given.annotators!r}")
+    if min(counts) < 1 or given.seconds <= 0 or given.queries < 0:
+        parser.error("--annotators and --seconds must be positive")
+    queries = given.queries or max(FEWEST_QUERIES, math.ceil(given.seconds * QUERIES_PER_S))
+    return Options(counts, given.seconds, queries, given.media, given.statements, given.json)
+
+
+def measure(site: OwnSite, count: int, options: Options) -> Result:
+    """Seed a project, let ``count`` annotators judge in it, and ask the database what came of it."""
+    from django.urls import reverse
+
+    from benchmarks import checks, seeding
+
+    say(f"{count} annotators: {options.queries} queries of 20 pairs ...")
+    seeded = seeding.project_seed(annotators=count, queries=options.queries)
+    project = seeded.project
+    for probe in seeded.probes:
+        checks.batch_take(project=project, annotator=probe)
+    before = checks.statements_of_a_judgment(project=project, annotator=seeded.probes[0])
+    annotators = [
+        Annotator(
+            port=site.port,
+            username=user.username,
+            password=seeding.PASSWORD,
+            desk=reverse("judging:desk", args=[project.uuid]),
+            media=options.media,
+            seed=number,
+        )
+        for number, user in enumerate(seeded.annotators)
+    ]
+    for annotator in annotators:
+        annotator.log_in()
+    load = os.getloadavg()[0]
+    say(f"{count} annotators: judging for {options.seconds:g} s ...")
+    seconds = work_together(annotators, seconds=options.seconds)
+    undecided = checks.undecided(project)
+    after = checks.statements_of_a_judgment(project=project, annotator=seeded.probes[1])
+    tallies = [annotator.tally for annotator in annotators]
+    judgments = sorted(latency for tally in tallies for latency in tally.judgments_s)
+    errors = [error for tally in tallies for error in tally.errors]
+    errors += faults(
+        answered=len(judgments),
+        recorded=checks.recorded(project, seeded.annotators),
+        undecided=undecided,
+        statements=(len(before), len(after)),
+        ended=site.ended(),
+    )
+    report(site, errors, after if options.statements else [])
+    return Result(
+        annotators=count,
+        seconds=round(seconds, 2),
+        judgments=len(judgments),
+        judgments_per_s=round(len(judgments) / seconds, 1),
+        p50_ms=percentile_ms(judgments, 50),
+        p95_ms=percentile_ms(judgments, 95),
+        take_p95_ms=percentile_ms(sorted(latency for tally in tallies for latency in tally.takes_s), 95),
+        errors=len(errors),
+        sql_per_judgment=len(after),
+        over_assigned=checks.over_assigned(project),
+        requests=sum(tally.requests for tally in tallies),
+        idle=sum(tally.idle for tally in tallies),
+        **checks.batches_by_state(project),
+        load_before=round(load, 2),
+    )
+
+
+def percentile_ms(ordered_s: Sequence[float], percent: int) -> float:
+    """The nearest-rank percentile of ascending seconds, in milliseconds; 0 for none."""
+    if not ordered_s:
+        return 0.0
+    return round(1000 * ordered_s[math.ceil(len(ordered_s) * percent / 100) - 1], 1)
+
+
+def faults(
+    *, answered: int, recorded: int, undecided: int, statements: tuple[int, int], ended: Sequence[str]
+) -> list[str]:
+    """What should agree after a run and does not."""
+    found = [f"the service {name} has ended" for name in ended]
+    if recorded != answered:
+        found.append(f"{answered} grades were answered, {recorded} are in the database")
+    if undecided:
+        found.append(f"{undecided} finished batches wait for the worker")
+    if statements[0] != statements[1]:
+        found.append(f"a judgment took {statements[0]} statements before the run and {statements[1]} after it")
+    return found
+
+
+def report(site: OwnSite, errors: Sequence[str], statements: Sequence[str]) -> None:
+    for error in errors[:SHOWN_ERRORS]:
+        say(f"error: {error}")
+    if errors:
+        say(f"The end of the web server's log:\n{site.log_tail('web')}")
+    for number, statement in enumerate(statements, start=1):
+        say(f"{number:3} {statement}")
+
+
+def table(results: Sequence[Result]) -> str:
+    """One row per count of annotators."""
+    names = {
+        "annotators": "annotators",
+        "judgments": "judgments",
+        "judgments_per_s": "per s",
+        "p50_ms": "p50 ms",
+        "p95_ms": "p95 ms",
+        "take_p95_ms": "take p95 ms",
+        "sql_per_judgment": "SQL each",
+        "errors": "errors",
+        "over_assigned": "over-assigned",
+        "batches_done": "batches done",
+        "idle": "idle",
+        "load_before": "load before",
+    }
+    rows = [list(names.values()), *([str(getattr(result, name)) for name in names] for result in results)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,33 @@
+"""manage.py create_project NAME: a project over an imported corpus."""
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.exceptions import MomentJudgeError
+from annotation.models import Corpus
+from judging.services.projects import project_create
+
+
+class Command(BaseCommand):
+    help = "Make a project over an imported corpus and draw its queries; the last line of output is JSON."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name")
+        parser.add_argument("--corpus", required=True, help="name of the imported corpus")
+        parser.add_argument("--val", type=int, default=500, help="validation queries to draw")
+        parser.add_argument("--test", type=int, default=2781, help="test queries to draw")
+        parser.add_argument("--seed", type=int, default=1, help="seed of the draw")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        corpus = Corpus.objects.filter(name=options["corpus"]).first()
+        if corpus is None:
+            known = ", ".join(repr(name) for name in Corpus.objects.values_list("name", flat=True)) or "none"
+            raise CommandError(f"There is no corpus named {options['corpus']!r}; there are: {known}.")
+        sizes = {"val": options["val"], "test": options["test"]}
+        try:
+            _, counts = project_create(name=options["name"], corpus=corpus, sizes=sizes, seed=options["seed"])
+        except MomentJudgeError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(json.dumps(counts))

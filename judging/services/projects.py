@@ -1,0 +1,61 @@
+"""A new project, ready to be judged as soon as its previews are cut."""
+
+from collections.abc import Mapping
+
+from django.db import transaction
+
+from annotation.exceptions import NotPossible
+from annotation.messages import send_on_commit
+from annotation.models import Corpus, Project, User
+from annotation.services.audit import audit_record
+from annotation.services.candidates import candidates_rank
+from annotation.services.jobs import job_fail, job_finish, job_set, job_start
+from annotation.services.queries import queries_draw
+from judging.guideline import BODY, LEVELS
+from judging.services.batches import batches_open
+from judging.services.policies import guideline_publish, policy_publish
+
+JOB = "batches"
+PREPARE_TASK = "judging.tasks.batches_prepare"
+
+
+@transaction.atomic
+def project_create(
+    *, name: str, corpus: Corpus, sizes: Mapping[str, int], seed: int, actor: User | None = None
+) -> tuple[Project, dict[str, int]]:
+    """A project over a corpus with its queries drawn, the default policy and guideline.
+
+    Raises:
+        NotPossible: the name is taken, or the corpus has too few captions.
+    """
+    if Project.objects.filter(name=name).exists():
+        raise NotPossible(f"There is a project named {name!r} already.")
+    project = Project.objects.create(name=name, corpus=corpus)
+    audit_record(project=project, actor=actor, action="project.create", subject=project.uuid, corpus=corpus.name)
+    policy_publish(project=project, actor=actor)
+    guideline_publish(project=project, actor=actor, body=BODY, levels=list(LEVELS))
+    return project, queries_draw(project=project, sizes=sizes, seed=seed, actor=actor)
+
+
+@transaction.atomic
+def batches_request(*, project: Project, actor: User) -> None:
+    """Wake the task that ranks candidates and opens the first batches; its job shows how far it is."""
+    job_start(project=project, kind=JOB, title="Waiting for a worker", total=2)
+    audit_record(project=project, actor=actor, action="batches.open", subject=project.uuid)
+    send_on_commit(PREPARE_TASK, project.pk)
+
+
+def batches_prepare(*, project_id: int) -> int:
+    """Rank the pool for every judged query without candidates and open their first batches; say how many."""
+    project = Project.objects.get(pk=project_id)
+    job = job_start(project=project, kind=JOB, title="Waiting for a worker", total=2)
+    try:
+        job_set(job=job, done=0, title="Embedding captions and ranking candidates")
+        candidates_rank(project_id=project_id)
+        job_set(job=job, done=1, title="Opening first batches")
+        opened = batches_open(project_id=project_id)
+    except Exception as error:
+        job_fail(job=job, error=f"{type(error).__name__}: {error}")
+        raise
+    job_finish(job=job, title=f"{opened} batches opened")
+    return opened
