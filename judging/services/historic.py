@@ -14,6 +14,7 @@ from annotation.exceptions import ImportRefused, NotPossible
 from annotation.models import AuditEvent, Candidate, Corpus, Membership, Moment, Project, Query, User, Video
 from annotation.rules.pooling import BATCH_SIZE
 from annotation.services.audit import audit_record
+from annotation.services.members import member_add
 from judging.models import SEATS, Batch, Judgment, Pair, Policy
 from judging.rules import consensus
 
@@ -111,7 +112,9 @@ def summary(pairs: Sequence[HistoricPair]) -> dict[str, object]:
     }
 
 
-def judgments_import(*, path: Path, project_name: str, actor: User | None = None) -> dict[str, object]:
+def judgments_import(
+    *, path: Path, project_name: str, leads: Sequence[User] = (), actor: User | None = None
+) -> dict[str, object]:
     """Store the file's judgments in a project of their own; the same file twice is stored once.
 
     Returns:
@@ -127,6 +130,8 @@ def judgments_import(*, path: Path, project_name: str, actor: User | None = None
         project = Project.objects.filter(name=project_name).first()
         if project is None:
             project = _store(pairs, project_name)
+            for lead in leads:
+                member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=actor)
             audit_record(
                 project=project, actor=actor, action=ACTION, subject=project.uuid, sha256=digest, pairs=len(pairs)
             )

@@ -1,15 +1,16 @@
 """A new project, ready to be judged as soon as its previews are cut."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from django.db import transaction
 
 from annotation.exceptions import NotPossible
 from annotation.messages import send_on_commit
-from annotation.models import Corpus, Project, User
+from annotation.models import Corpus, Membership, Project, User
 from annotation.services.audit import audit_record
 from annotation.services.candidates import candidates_rank
 from annotation.services.jobs import job_fail, job_finish, job_set, job_start
+from annotation.services.members import member_add
 from annotation.services.queries import queries_draw
 from judging.guideline import BODY, LEVELS
 from judging.services.batches import batches_open
@@ -21,7 +22,13 @@ PREPARE_TASK = "judging.tasks.batches_prepare"
 
 @transaction.atomic
 def project_create(
-    *, name: str, corpus: Corpus, sizes: Mapping[str, int], seed: int, actor: User | None = None
+    *,
+    name: str,
+    corpus: Corpus,
+    sizes: Mapping[str, int],
+    seed: int,
+    leads: Sequence[User] = (),
+    actor: User | None = None,
 ) -> tuple[Project, dict[str, int]]:
     """A project over a corpus with its queries drawn, the default policy and guideline.
 
@@ -32,6 +39,8 @@ def project_create(
         raise NotPossible(f"There is a project named {name!r} already.")
     project = Project.objects.create(name=name, corpus=corpus)
     audit_record(project=project, actor=actor, action="project.create", subject=project.uuid, corpus=corpus.name)
+    for lead in leads:
+        member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=actor)
     policy_publish(project=project, actor=actor)
     guideline_publish(project=project, actor=actor, body=BODY, levels=list(LEVELS))
     return project, queries_draw(project=project, sizes=sizes, seed=seed, actor=actor)

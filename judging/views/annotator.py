@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from annotation.access import ANNOTATOR, EVERYONE, MemberRequest, grant, project_page
+from annotation.exceptions import NotPossible
 from annotation.models import Project, User
 from judging import selectors
 from judging.forms import GradeForm
@@ -115,6 +116,8 @@ def own_grades(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_page(EVERYONE)
 def guideline(request: MemberRequest, project: Project) -> HttpResponse:
+    if not project.guidelines.exists():
+        raise NotPossible("This project has no guideline: its judgments were imported.")
     return render(request, "judging/guideline.html", guideline_context(project))
 
 

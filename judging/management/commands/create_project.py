@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.exceptions import MomentJudgeError
 from annotation.models import Corpus
+from annotation.services.members import leads_named
 from judging.services.projects import project_create
 
 
@@ -19,6 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("--val", type=int, default=500, help="validation queries to draw")
         parser.add_argument("--test", type=int, default=2781, help="test queries to draw")
         parser.add_argument("--seed", type=int, default=1, help="seed of the draw")
+        parser.add_argument("--lead", action="append", default=[], metavar="USERNAME", help="who leads the project")
 
     def handle(self, *args: Any, **options: Any) -> None:
         corpus = Corpus.objects.filter(name=options["corpus"]).first()
@@ -27,7 +29,10 @@ class Command(BaseCommand):
             raise CommandError(f"There is no corpus named {options['corpus']!r}; there are: {known}.")
         sizes = {"val": options["val"], "test": options["test"]}
         try:
-            _, counts = project_create(name=options["name"], corpus=corpus, sizes=sizes, seed=options["seed"])
+            leads = leads_named(options["lead"])
+            _, counts = project_create(
+                name=options["name"], corpus=corpus, sizes=sizes, seed=options["seed"], leads=leads
+            )
         except MomentJudgeError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(json.dumps(counts))

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.exceptions import MomentJudgeError
+from annotation.services.members import leads_named
 from judging.services.historic import judgments_import
 
 
@@ -16,6 +17,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)
         parser.add_argument("--project", help="name of the project to make (default: from the file's name)")
+        parser.add_argument("--lead", action="append", default=[], metavar="USERNAME", help="who leads the project")
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]
@@ -24,7 +26,10 @@ class Command(BaseCommand):
         name = options["project"] or f"Historic judgments: {path.stem}"
         self.stdout.write(f"Importing {path.name} into the project {name!r} ...")
         try:
-            counts = judgments_import(path=path, project_name=name)
+            leads = leads_named(options["lead"])
+            counts = judgments_import(path=path, project_name=name, leads=leads)
         except MomentJudgeError as error:
             raise CommandError(str(error)) from error
+        names = ", ".join(lead.username for lead in leads) or "nobody yet; see `manage.py add_member`"
+        self.stdout.write(f"Lead of the project: {names}")
         self.stdout.write(json.dumps(counts))

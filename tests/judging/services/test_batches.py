@@ -1,0 +1,295 @@
+"""Opening batches, deciding their pairs, and the lead's word on a second one."""
+
+from itertools import permutations
+
+import pytest
+
+from annotation.models import AuditEvent, Moment
+from judging import selectors
+from judging.exceptions import NotReviewable
+from judging.models import Batch, BatchReview
+from judging.services.assignments import assignments_sweep
+from judging.services.batches import (
+    batch_advance,
+    batch_create,
+    batch_extend,
+    batch_review,
+    batches_open,
+    batches_sweep,
+)
+from judging.services.policies import policy_publish
+from tests.conftest import Messages
+from tests.factories import MINUTES, NOW, BatchFactory, CandidateFactory, ProjectFactory, QueryFactory, lead
+from tests.judging.play import grade, judge, judge_round, outcomes, pairs_of, take
+
+pytestmark = pytest.mark.django_db
+
+
+def done(**values: object) -> Batch:
+    """A first batch with its pairs settled at relevance 2."""
+    batch = BatchFactory(**values)
+    judge_round(batch, [2] * 40, [2] * 40)
+    assert batch.state == Batch.State.DONE
+    return batch
+
+
+def candidates(query: object, ranks: range) -> None:
+    for rank in ranks:
+        CandidateFactory(query=query, rank=rank)
+
+
+class TestOpen:
+    def test_twenty_then_the_rest(self) -> None:
+        query = QueryFactory()
+        candidates(query, range(1, 24))
+        first, second = batch_create(query=query, number=1), batch_create(query=query, number=2)
+        assert first is not None
+        assert second is not None
+        assert [pair.candidate.rank for pair in pairs_of(first)] == list(range(1, 21))
+        assert [pair.candidate.rank for pair in pairs_of(second)] == [21, 22, 23]
+        assert (first.round, first.state, first.project) == (1, "open", query.project)
+
+    def test_again_is_the_same_batch(self) -> None:
+        query = QueryFactory()
+        candidates(query, range(1, 3))
+        assert batch_create(query=query, number=1) == batch_create(query=query, number=1)
+        assert Batch.objects.count() == 1
+
+    def test_no_candidate_no_batch(self) -> None:
+        query = QueryFactory()
+        candidates(query, range(1, 21))
+        assert batch_create(query=query, number=2) is None
+
+    def test_a_moment_without_preview_is_never_handed_out(self) -> None:
+        query = QueryFactory()
+        candidates(query, range(1, 4))
+        lost = query.candidates.get(rank=2).moment
+        Moment.objects.filter(pk=lost.pk).update(preview_state="failed", preview_error="gone")
+        batch = batch_create(query=query, number=1)
+        assert batch is not None
+        assert [pair.candidate.rank for pair in pairs_of(batch)] == [1, 3]
+
+    def test_each_query_with_candidates_once(self) -> None:
+        project = ProjectFactory()
+        ready = [QueryFactory(project=project) for _ in range(2)]
+        for query in ready:
+            candidates(query, range(1, 3))
+        QueryFactory(project=project)  # not ranked yet
+        candidates(QueryFactory(), range(1, 2))  # elsewhere
+        assert batches_open(project_id=project.pk) == 2
+        assert batches_open(project_id=project.pk) == 0
+        assert set(project.batches.values_list("query", flat=True)) == {query.pk for query in ready}
+
+
+class TestAdvance:
+    def test_all_settled_closes_the_batch(self) -> None:
+        batch = BatchFactory()
+        judge_round(batch, [0, 3], [1, 3])
+        assert outcomes(batch) == [("settled", 1), ("settled", 3)]
+        assert batch.state == "done"
+        assert batch.done_at is not None
+
+    def test_escalated_pairs_go_to_two_others(self) -> None:
+        batch = BatchFactory(pairs=3)
+        judge_round(batch, [0, 3, 0], [4, 3, 2])
+        assert outcomes(batch) == [("escalated", None), ("settled", 3), ("escalated", None)]
+        assert (batch.state, batch.round) == ("open", 2)
+        judge_round(batch, [2, 4], [1, 4])
+        assert outcomes(batch) == [("settled", 2), ("settled", 3), ("dropped", None)]
+        assert [pair.reason for pair in pairs_of(batch)] == ["", "", "no_consensus"]
+        assert batch.state == "done"
+        judges = [set(pair.judgments.values_list("annotator", flat=True)) for pair in pairs_of(batch)]
+        assert [len(people) for people in judges] == [4, 2, 4]
+
+    def test_one_of_two_finished_decides_nothing(self) -> None:
+        batch = BatchFactory()
+        judge(batch, [1, 1])
+        batch_advance(batch_id=batch.pk)
+        assert outcomes(batch) == [("open", None)] * 2
+        judge(batch, [1, 4])
+        batch_advance(batch_id=batch.pk)
+        judge(batch, [4])
+        batch_advance(batch_id=batch.pk)
+        assert outcomes(batch) == [("settled", 1), ("escalated", None)]
+
+    def test_a_decided_pair_is_not_decided_again(self) -> None:
+        batch = BatchFactory()
+        judge_round(batch, [0, 3], [1, 3])
+        done_at = batch.done_at
+        batch_advance(batch_id=batch.pk)
+        batch.refresh_from_db()
+        assert batch.done_at == done_at
+
+    def test_twice_late_and_out_of_order_is_harmless(self) -> None:
+        project = ProjectFactory()
+        for order in permutations(range(3)):
+            batches = [BatchFactory(query=QueryFactory(project=project), pairs=2) for _ in range(3)]
+            for batch in batches:
+                judge(batch, [0, 1])
+                judge(batch, [4, 1])
+            for place in (*order, *order):
+                batch_advance(batch_id=batches[place].pk)
+            for batch in batches:
+                assert outcomes(batch) == [("escalated", None), ("settled", 1)]
+                batch.refresh_from_db()
+                assert batch.round == 2
+                for _ in range(2):
+                    judge(batch, [4])
+                batch_advance(batch_id=batch.pk)
+                assert outcomes(batch) == [("settled", 4), ("settled", 1)]
+
+    def test_withdrawn_pairs_count_as_done(self) -> None:
+        batch = BatchFactory()
+        batch.pairs.filter(candidate__rank=1).update(state="withdrawn", reason="withdrawn_by_lead")
+        judge_round(batch, [1], [1])
+        assert (batch.state, outcomes(batch)) == ("done", [("withdrawn", None), ("settled", 1)])
+
+
+class TestReview:
+    @pytest.mark.parametrize(("extend", "decision"), [(True, "extend"), (False, "close")])
+    def test_who_when_why_are_kept(self, extend: bool, decision: str) -> None:
+        batch = done()
+        person = lead(batch.project)
+        review = batch_review(batch=batch, extend=extend, lead=person, reason="because")
+        assert (review.decision, review.suggestion, review.reason) == (decision, "extend", "because")
+        assert (review.decided_by, review.decided_at is not None) == (person, True)
+        event = AuditEvent.objects.get(action=f"batch.{decision}")
+        assert (event.project, event.actor, event.subject) == (batch.project, person, batch.uuid)
+        assert event.data == {"suggestion": "extend", "reason": "because"}
+        assert not selectors.review_queue(batch.project).exists()
+
+    def test_extending_opens_the_second_batch(self, messages: Messages) -> None:
+        batch = done(pairs=20)
+        candidates(batch.query, range(21, 24))
+        with messages():
+            batch_review(batch=batch, extend=True, lead=lead(batch.project))
+        second = batch.query.batches.get(number=2)
+        assert [pair.candidate.rank for pair in pairs_of(second)] == [21, 22, 23]
+
+    def test_closing_opens_nothing(self, messages: Messages) -> None:
+        batch = done(pairs=20)
+        candidates(batch.query, range(21, 24))
+        with messages() as sent:
+            batch_review(batch=batch, extend=False, lead=lead(batch.project))
+        assert (sent, batch.query.batches.count()) == ([], 1)
+
+    def test_the_same_word_again_is_the_same_review(self, messages: Messages) -> None:
+        batch = done()
+        one = batch_review(batch=batch, extend=True, lead=lead(batch.project))
+        with messages() as sent:
+            assert batch_review(batch=batch, extend=True, lead=lead(batch.project)) == one
+        assert (sent, AuditEvent.objects.filter(action="batch.extend").count()) == ([], 1)
+
+    @pytest.mark.parametrize("first", [True, False])
+    def test_another_word_is_refused(self, first: bool) -> None:
+        batch = done()
+        batch_review(batch=batch, extend=first, lead=lead(batch.project))
+        with pytest.raises(NotReviewable) as refusal:
+            batch_review(batch=batch, extend=not first, lead=lead(batch.project))
+        assert refusal.value.status == 409
+        assert BatchReview.objects.get().decision == ("extend" if first else "close")
+
+    def test_an_open_batch_is_refused(self) -> None:
+        batch = BatchFactory()
+        with pytest.raises(NotReviewable):
+            batch_review(batch=batch, extend=True, lead=lead(batch.project))
+
+    def test_a_second_batch_is_refused(self) -> None:
+        batch = BatchFactory(number=2, state="done")
+        with pytest.raises(NotReviewable):
+            batch_review(batch=batch, extend=True, lead=lead(batch.project))
+
+    def test_the_queue_holds_finished_first_batches_oldest_first(self) -> None:
+        project = ProjectFactory()
+        later, sooner = (BatchFactory(query__project=project, state="done", done_at=NOW + n * MINUTES) for n in (2, 1))
+        BatchFactory(query__project=project)
+        BatchFactory(query__project=project, number=2, state="done")
+        BatchFactory(query__project=project, query__is_placeholder=True, state="done")
+        BatchFactory(state="done")
+        assert list(selectors.review_queue(project)) == [sooner, later]
+
+
+class TestAutomaticExtension:
+    @pytest.mark.parametrize(("from_mean", "decision"), [(2.0, "extend"), (2.5, "close")])
+    def test_the_rule_decides_when_the_lead_turned_it_on(
+        self, from_mean: float, decision: str, messages: Messages
+    ) -> None:
+        batch = BatchFactory(pairs=20)
+        candidates(batch.query, range(21, 23))
+        policy_publish(project=batch.project, actor=None, extend_automatically=True, extend_from_mean=from_mean)
+        with messages():
+            judge_round(batch, [2] * 20, [2] * 20)
+        review = BatchReview.objects.get(batch=batch)
+        assert (review.decision, review.suggestion, review.decided_by) == (decision, decision, None)
+        assert review.reason.startswith("Automatic. The last 5 settled pairs average 2.00")
+        assert batch.query.batches.filter(number=2).exists() == (decision == "extend")
+        assert AuditEvent.objects.get(action=f"batch.{decision}").actor is None
+
+    def test_off_by_default(self) -> None:
+        done()
+        assert not BatchReview.objects.exists()
+
+    def test_second_batches_are_not_reviewed(self) -> None:
+        batch = BatchFactory(number=2)
+        policy_publish(project=batch.project, actor=None, extend_automatically=True)
+        judge_round(batch, [2, 2], [2, 2])
+        assert (batch.state, BatchReview.objects.exists()) == ("done", False)
+
+
+class TestExtend:
+    def test_again_is_the_same_batch(self) -> None:
+        batch = done(pairs=20)
+        candidates(batch.query, range(21, 22))
+        batch_review(batch=batch, extend=True, lead=lead(batch.project))
+        assert batch_extend(batch_id=batch.pk) == batch_extend(batch_id=batch.pk) is not None
+
+    def test_nothing_beyond_the_first(self) -> None:
+        batch = done()
+        batch_review(batch=batch, extend=True, lead=lead(batch.project))
+        assert batch_extend(batch_id=batch.pk) is None
+
+    def test_a_closed_query_is_not_extended(self) -> None:
+        batch = done(pairs=20)
+        candidates(batch.query, range(21, 22))
+        batch_review(batch=batch, extend=False, lead=lead(batch.project))
+        assert batch_extend(batch_id=batch.pk) is None
+
+
+class TestSweep:
+    """In these tests nothing is sent, as if every message had been lost."""
+
+    def test_rounds_that_can_be_decided(self) -> None:
+        batch = BatchFactory()
+        judge(batch, [0, 1])
+        judge(batch, [4, 1])
+        batches_sweep()
+        assert outcomes(batch) == [("escalated", None), ("settled", 1)]
+        judge(batch, [4])
+        judge(batch, [3])
+        batches_sweep()
+        assert outcomes(batch) == [("settled", 4), ("settled", 1)]
+        batch.refresh_from_db()
+        assert batch.state == "done"
+
+    def test_grades_of_lapsed_assignments(self) -> None:
+        batch = BatchFactory(pairs=1)
+        for _ in range(2):
+            grade(take(batch), [3])
+        assignments_sweep(now=NOW + 20 * MINUTES)
+        batches_sweep()
+        assert outcomes(batch) == [("settled", 3)]
+
+    def test_second_batches_that_were_not_opened(self) -> None:
+        batch = done(pairs=20)
+        candidates(batch.query, range(21, 22))
+        batch_review(batch=batch, extend=True, lead=lead(batch.project))
+        batches_sweep()
+        batches_sweep()
+        assert batch.query.batches.filter(number=2).count() == 1
+
+    def test_nothing_to_do(self) -> None:
+        batch = done()
+        batch_review(batch=batch, extend=True, lead=lead(batch.project))
+        BatchFactory()
+        batches_sweep()
+        assert Batch.objects.count() == 2
