@@ -169,10 +169,12 @@ def work_done(*, project: Project, annotator: User) -> dict[str, int]:
 def previews_visible_to(user: User) -> QuerySet[Moment]:
     """Moments whose preview this person may watch."""
     staff = Membership.objects.filter(user=user, role__in=["lead", "admin"], project__corpus=OuterRef("video__corpus"))
-    asked = Pair.objects.filter(candidate__moment=OuterRef("pk"), batch__assignments__annotator=user).filter(
+    asked = Pair.objects.filter(  # one filter(): a second one would look at other people's assignments
         Q(batch__assignments__round=1)
         | Q(state=Pair.State.ESCALATED)
-        | Exists(Judgment.objects.filter(pair=OuterRef("pk"), round=2))
+        | Exists(Judgment.objects.filter(pair=OuterRef("pk"), round=2)),
+        candidate__moment=OuterRef("pk"),
+        batch__assignments__annotator=user,
     )
     example = GuidelineExample.objects.filter(moment=OuterRef("pk"), guideline__project__memberships__user=user)
     return Moment.objects.filter(Exists(staff) | Exists(asked) | Exists(example), preview_state=Moment.Preview.READY)

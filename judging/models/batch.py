@@ -73,7 +73,7 @@ class Pair(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(state="settled", relevance__range=(0, 4))
+                condition=Q(state="settled", relevance__isnull=False, relevance__range=(0, 4))
                 | (~Q(state="settled") & Q(relevance__isnull=True)),
                 name="pair_settled_has_its_relevance",
             ),

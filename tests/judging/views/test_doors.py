@@ -1,0 +1,217 @@
+"""Every page of every app: who gets in, and what the others are told."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import pytest
+from django.core.files.base import ContentFile
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import get_resolver, reverse
+
+from annotation.models import Membership, Project, User
+from judging.models import Assignment, Batch, Release
+from models_runner.models import Run
+from tests.factories import (
+    AssignmentFactory,
+    BatchFactory,
+    MembershipFactory,
+    ProjectFactory,
+    UserFactory,
+    admin,
+    lead,
+)
+
+pytestmark = pytest.mark.django_db
+Door = tuple[str, str, frozenset[str], str]
+ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
+EVERYONE = STAFF | ANNOTATOR
+DOORS: list[Door] = [  # name, what the URL names, for whom, method
+    ("annotation:corpus", "project", STAFF, "get"),
+    ("judging:desk", "project", ANNOTATOR, "get"),
+    ("judging:assignment-take", "project", ANNOTATOR, "post"),
+    ("judging:pair-next", "project", ANNOTATOR, "get"),
+    ("judging:last-look", "project", ANNOTATOR, "get"),
+    ("judging:assignment-finish", "project", ANNOTATOR, "post"),
+    ("judging:own-grades", "project", ANNOTATOR, "get"),
+    ("judging:guideline", "project", EVERYONE, "get"),
+    ("judging:overview", "project", STAFF, "get"),
+    ("judging:review-queue", "project", STAFF, "get"),
+    ("judging:queries", "project", STAFF, "get"),
+    ("judging:batch", "batch", STAFF, "get"),
+    ("judging:batch-review", "batch", LEAD, "post"),
+    ("judging:releases", "project", STAFF, "get"),
+    ("judging:release-create", "project", STAFF, "post"),
+    ("judging:release-download", "release", STAFF, "get"),
+    ("judging:audit", "project", STAFF, "get"),
+    ("models_runner:runs", "project", STAFF, "get"),
+    ("models_runner:run-create", "project", STAFF, "post"),
+    ("models_runner:run-download", "run", STAFF, "get"),
+]
+HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
+    ("judging:pair", "pair", ANNOTATOR, "get"),
+    ("judging:judgment-create", "pair", ANNOTATOR, "post"),
+]
+OPEN = {"home", "login", "logout", "help", "healthz", "judging:preview"}  # tried elsewhere
+
+
+@dataclass
+class World:
+    """One project with everything a URL can name, and one person for each way of standing to it."""
+
+    project: Project = field(default_factory=ProjectFactory)
+
+    def __post_init__(self) -> None:
+        self.batch: Batch = BatchFactory(query__project=self.project)
+        self.assignment: Assignment = AssignmentFactory(batch=self.batch)
+        done = BatchFactory(query__project=self.project, state="done")
+        self.pair = self.batch.pairs.first()
+        self.release = Release.objects.create(project=self.project, version=1)
+        self.release.archive.save("release-1.zip", ContentFile(b"zip"), save=False)
+        self.release.state, self.release.manifest = "ready", {"counts": {"pairs": {}}}
+        self.release.save()
+        self.run = Run.objects.create(project=self.project, release=self.release, system="similarity", split="val")
+        self.run.file.save("run.json", ContentFile(b"[]"), save=False)
+        self.run.state = "scored"
+        self.run.save()
+        self.people: dict[str, User] = {
+            "annotator": self.assignment.annotator,
+            "lead": lead(self.project),
+            "admin": admin(self.project),
+        }
+        self.done = done
+
+    def url(self, door: Door, *, unknown: bool = False) -> str:
+        name, what, *_ = door
+        row = self.done if name == "judging:batch-review" else getattr(self, what)
+        return reverse(name, args=[uuid4() if unknown else row.uuid])
+
+    def knock(self, door: Door, person: User | None, *, unknown: bool = False) -> HttpResponse:
+        client = Client()
+        if person is not None:
+            client.force_login(person)
+        call: Callable[..., HttpResponse] = getattr(client, door[3])
+        return call(self.url(door, unknown=unknown), {"grade": 3, "decision": "close"} if door[3] == "post" else {})
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def names(doors: list[Door]) -> list[str]:
+    return [door[0] for door in doors]
+
+
+@pytest.mark.parametrize("door", DOORS + HELD, ids=names(DOORS + HELD))
+def test_door(door: Door, world: World) -> None:
+    for role, person in world.people.items():
+        answer = world.knock(door, person)
+        if role in door[2]:
+            assert answer.status_code in (200, 302), role
+            assert "/login/" not in answer.headers.get("Location", "")
+        else:
+            assert answer.status_code == (404 if door in HELD else 403), role
+
+
+@pytest.mark.parametrize("door", DOORS + HELD, ids=names(DOORS + HELD))
+def test_strangers_learn_nothing(door: Door, world: World) -> None:
+    """Whoever has a role elsewhere, whatever it is, gets the same answer for what exists and what does not."""
+    for role in Membership.Role:
+        stranger = MembershipFactory(role=role).user
+        answers = [world.knock(door, stranger), world.knock(door, stranger, unknown=True)]
+        assert [answer.status_code for answer in answers] == [404, 404]
+
+
+@pytest.mark.parametrize("door", DOORS + HELD, ids=names(DOORS + HELD))
+def test_anonymous_people_are_asked_to_log_in(door: Door, world: World) -> None:
+    for unknown in (False, True):
+        answer = world.knock(door, None, unknown=unknown)
+        assert (answer.status_code, answer.headers["Location"]) == (
+            302,
+            f"{reverse('login')}?next={answer.wsgi_request.path}",  # type: ignore[attr-defined]
+        )
+
+
+@pytest.mark.parametrize("door", DOORS + HELD, ids=names(DOORS + HELD))
+def test_unknown_uuid(door: Door, world: World) -> None:
+    for person in world.people.values():
+        assert world.knock(door, person, unknown=True).status_code == 404
+
+
+@pytest.mark.parametrize("door", [door for door in DOORS + HELD if door[3] == "post"], ids=lambda door: door[0])
+def test_writing_takes_a_post_with_its_token(door: Door, world: World) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(world.people["annotator" if "annotator" in door[2] else "lead"])
+    assert client.get(world.url(door)).status_code == 405
+    assert client.post(world.url(door), {"grade": 3, "decision": "close"}).status_code == 403
+
+
+def test_every_route_is_tried() -> None:
+    found = set()
+    for prefix, (_, resolver) in get_resolver().namespace_dict.items():
+        found |= {f"{prefix}:{name}" for name in resolver.reverse_dict if isinstance(name, str)}
+    found |= {name for name in get_resolver().reverse_dict if isinstance(name, str)}
+    assert found == set(names(DOORS + HELD)) | OPEN
+
+
+def test_who_lost_the_role_keeps_no_way_in(world: World) -> None:
+    """A pair's holder who became a lead is refused: who sees others' grades does not judge."""
+    person = world.people["annotator"]
+    Membership.objects.filter(user=person).update(role="lead", number=None)
+    assert [world.knock(door, person).status_code for door in HELD] == [403, 403]
+
+
+def test_release_and_run_that_are_not_ready(world: World) -> None:
+    Release.objects.update(state="preparing")
+    Run.objects.update(state="running")
+    for name in ("judging:release-download", "models_runner:run-download"):
+        door = next(door for door in DOORS if door[0] == name)
+        assert world.knock(door, world.people["lead"]).status_code == 404
+
+
+class TestOpenPages:
+    def test_home_leads_to_the_first_page_of_the_only_role(self, world: World, client: Client) -> None:
+        for role, page in (("annotator", "judging:desk"), ("lead", "judging:overview"), ("admin", "judging:overview")):
+            client.force_login(world.people[role])
+            assert client.get("/").headers["Location"] == reverse(page, args=[world.project.uuid])
+
+    def test_home_lists_several_projects(self, world: World, client: Client) -> None:
+        person = world.people["lead"]
+        other = MembershipFactory(user=person).project
+        client.force_login(person)
+        page = client.get("/").content.decode()
+        assert world.project.name in page
+        assert other.name in page
+
+    def test_home_of_nobody_and_of_somebody_without_project(self, client: Client) -> None:
+        assert client.get("/").headers["Location"] == f"{reverse('login')}?next=/"
+        client.force_login(UserFactory())
+        assert "No project yet" in client.get("/").content.decode()
+
+    def test_help_and_health(self, client: Client) -> None:
+        assert client.get(reverse("help")).status_code == 200
+        assert client.get(reverse("healthz")).content == b"ok\n"
+
+    def test_login(self, client: Client) -> None:
+        User.objects.create_user("somebody", "a long password")
+        wrong = client.post(reverse("login"), {"username": "somebody", "password": "no"})
+        assert wrong.status_code == 200
+        right = client.post(reverse("login"), {"username": "somebody", "password": "a long password"})
+        assert right.headers["Location"] == "/"
+        assert client.post(reverse("logout")).headers["Location"] == reverse("login")
+
+    def test_nobody_logs_in_without_a_password_or_when_inactive(self, client: Client) -> None:
+        User.objects.create_user("historic-1")
+        User.objects.create_user("gone", "a long password")
+        User.objects.filter(username="gone").update(is_active=False)
+        for username, password in (("historic-1", ""), ("historic-1", "!"), ("gone", "a long password")):
+            assert client.post(reverse("login"), {"username": username, "password": password}).status_code == 200
+            assert "_auth_user_id" not in client.session
+
+    def test_security_headers(self, client: Client) -> None:
+        headers = client.get(reverse("login")).headers
+        assert "script-src 'self'" in headers["Content-Security-Policy"]
+        assert headers["X-Frame-Options"] == "DENY"
+        assert headers["X-Content-Type-Options"] == "nosniff"
