@@ -33,7 +33,11 @@ QUERIES_PER_S = 10  # more than annotators use up
 
 @dataclass(frozen=True)
 class Result:
-    """One step of a sweep; times are of whole requests as the annotator sees them."""
+    """One step of a sweep; latencies are of whole requests as the annotator sees them.
+
+    ``web_cpu_ms`` and ``database_cpu_ms`` are processor time per judgment, pages and takes included: they
+    hardly depend on what else the machine does.
+    """
 
     annotators: int
     seconds: float
@@ -42,6 +46,8 @@ class Result:
     p50_ms: float
     p95_ms: float
     take_p95_ms: float
+    web_cpu_ms: float
+    database_cpu_ms: float
     errors: int
     sql_per_judgment: int
     over_assigned: int
@@ -126,9 +132,10 @@ def measure(site: OwnSite, count: int, options: Options) -> Result:
     ]
     for annotator in annotators:
         annotator.log_in()
-    load = os.getloadavg()[0]
+    load, cpu = os.getloadavg()[0], site.cpu_s()
     say(f"{count} annotators: judging for {options.seconds:g} s ...")
     seconds = work_together(annotators, seconds=options.seconds)
+    used = {name: total - cpu[name] for name, total in site.cpu_s().items()}
     undecided = checks.undecided(project)
     after = checks.statements_of_a_judgment(project=project, annotator=seeded.probes[1])
     tallies = [annotator.tally for annotator in annotators]
@@ -150,6 +157,8 @@ def measure(site: OwnSite, count: int, options: Options) -> Result:
         p50_ms=percentile_ms(judgments, 50),
         p95_ms=percentile_ms(judgments, 95),
         take_p95_ms=percentile_ms(sorted(latency for tally in tallies for latency in tally.takes_s), 95),
+        web_cpu_ms=round(1000 * used["web"] / max(1, len(judgments)), 1),
+        database_cpu_ms=round(1000 * used["database"] / max(1, len(judgments)), 1),
         errors=len(errors),
         sql_per_judgment=len(after),
         over_assigned=checks.over_assigned(project),
@@ -199,6 +208,8 @@ def table(results: Sequence[Result]) -> str:
         "p50_ms": "p50 ms",
         "p95_ms": "p95 ms",
         "take_p95_ms": "take p95 ms",
+        "web_cpu_ms": "web CPU ms",
+        "database_cpu_ms": "database CPU ms",
         "sql_per_judgment": "SQL each",
         "errors": "errors",
         "over_assigned": "over-assigned",

@@ -20,6 +20,7 @@ from config.embedded import valkey
 from config.embedded.farewell import end_children
 from config.embedded.holding import Hold
 from config.embedded.postgres import log_tail
+from config.embedded.processes import all_pids
 from config.embedded.services import BASE_DIR, Child, Service, environment_for, manage, web_command, worker_command
 
 HOST = "127.0.0.1"
@@ -34,6 +35,7 @@ class OwnSite:
     var: Path
     port: int
     children: dict[str, Child]
+    database_pid: int
 
     def log_tail(self, name: str) -> str:
         return log_tail(self.var / "log" / f"{name}.log")
@@ -41,6 +43,10 @@ class OwnSite:
     def ended(self) -> list[str]:
         """Services that should run and do not."""
         return [name for name, child in self.children.items() if not child.alive()]
+
+    def cpu_s(self) -> dict[str, float]:
+        """Processor time used so far by the web server and by PostgreSQL, with all their processes."""
+        return {"web": _cpu_s(self.children["web"].process.pid), "database": _cpu_s(self.database_pid)}
 
 
 @contextmanager
@@ -54,10 +60,12 @@ def own_site() -> Iterator[OwnSite]:
     for name in FOREIGN:
         os.environ.pop(name, None)
     os.environ |= {"MOMENTJUDGE_VAR": str(var), "DJANGO_SETTINGS_MODULE": "config.settings.local"}
-    hold = Hold(var)
-    site = OwnSite(var, _free_port(), {})
+    hold, children = Hold(var), dict[str, Child]()
     try:
         postgres = hold.take(die_with_caller=True)
+        server = postgres.server()
+        assert server is not None, "take() returns with a running server"
+        site = OwnSite(var, _free_port(), children, server.pid)
         broker = postgres.sockets / "valkey.sock"
         (var / "valkey").mkdir()
         _start(site, "valkey", valkey.command(var / "valkey", broker))
@@ -69,8 +77,8 @@ def own_site() -> Iterator[OwnSite]:
         _await(site, "web", lambda: _healthy(site.port))
         yield site
     finally:
-        last = site.children.pop("valkey", None)
-        end_children(list(site.children.values()))
+        last = children.pop("valkey", None)
+        end_children(list(children.values()))
         end_children([last] if last else [])
         hold.release(stop_own=True)
         shutil.rmtree(var, ignore_errors=True)
@@ -103,6 +111,21 @@ def _await(site: OwnSite, name: str, there: Callable[[], bool]) -> None:
         if not site.children[name].alive() or time.monotonic() > deadline:
             raise RuntimeError(f"{name} does not answer. The end of its log:\n{site.log_tail(name)}")
         time.sleep(0.1)
+
+
+def _cpu_s(root: int) -> float:
+    """Of the process, its descendants and those that have ended."""
+    ticks, parents = dict[int, int](), dict[int, int]()
+    for pid in all_pids():
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[pid], ticks[pid] = int(fields[1]), sum(map(int, fields[11:15]))
+    family = {root}
+    while found := {pid for pid, parent in parents.items() if parent in family} - family:
+        family |= found
+    return sum(ticks.get(pid, 0) for pid in family) / os.sysconf("SC_CLK_TCK")
 
 
 def _healthy(port: int) -> bool:

@@ -44,6 +44,7 @@ def start(page: Page, held: Project) -> None:
     page.goto(reverse("judging:desk", args=[held.uuid]))
     page.get_by_role("button", name="Start a batch").click()
     expect(place(page)).to_contain_text("pair 1 of")
+    page.wait_for_load_state()  # keys work from here on
 
 
 def place(page: Page) -> Locator:
@@ -59,6 +60,7 @@ def judge(page: Page, total: int, grade_of: Callable[[Pair], int], *, give: Call
     """Grade all pairs of a fresh assignment, up to the last look."""
     for position in range(1, total + 1):
         expect(place(page)).to_have_text(f"pair {position} of {total}")
+        page.wait_for_load_state()
         give(page, grade_of(Pair.objects.select_related("candidate").get(uuid=shown(page))))
     expect(page.get_by_role("heading", name="A last look")).to_be_visible()
 

@@ -22,7 +22,7 @@ class Received:
         self.waiting: list[Response] = []
         self.texts: list[str] = []  # address, headers and body of every answer
         self.pages: list[str] = []  # bodies of HTML answers
-        page.on("response", self.waiting.append)
+        page.on("response", lambda answer: self.waiting.append(answer))
 
     def keep(self) -> None:
         while self.waiting:

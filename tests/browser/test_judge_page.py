@@ -103,7 +103,7 @@ def test_a_held_key_grades_once(browse: Browse) -> None:
 def test_the_next_preview_is_loaded_ahead_and_grading_is_one_request(browse: Browse) -> None:
     batch = acts.batch(acts.project())
     page, asked = browse(factories.annotator(batch.project)), []
-    page.on("request", asked.append)
+    page.on("request", lambda request: asked.append(request))
     acts.start(page, batch.project)
     page.wait_for_function("document.querySelector('img.ahead').complete")
     ahead = page.locator("img.ahead").get_attribute("src")

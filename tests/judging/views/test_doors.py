@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
@@ -9,6 +10,7 @@ from django.core.files.base import ContentFile
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import get_resolver, reverse
+from django.utils import timezone
 
 from annotation.models import Membership, Project, User
 from judging.models import Assignment, Batch, Release
@@ -16,6 +18,7 @@ from models_runner.models import Run
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,
+    JudgmentFactory,
     MembershipFactory,
     ProjectFactory,
     UserFactory,
@@ -39,6 +42,7 @@ DOORS: list[Door] = [  # name, what the URL names, for whom, method
     ("judging:overview", "project", STAFF, "get"),
     ("judging:review-queue", "project", STAFF, "get"),
     ("judging:queries", "project", STAFF, "get"),
+    ("judging:batches-open", "project", STAFF, "post"),
     ("judging:batch", "batch", STAFF, "get"),
     ("judging:batch-review", "batch", LEAD, "post"),
     ("judging:releases", "project", STAFF, "get"),
@@ -64,7 +68,11 @@ class World:
 
     def __post_init__(self) -> None:
         self.batch: Batch = BatchFactory(query__project=self.project)
-        self.assignment: Assignment = AssignmentFactory(batch=self.batch)
+        self.assignment: Assignment = AssignmentFactory(
+            batch=self.batch, expires_at=timezone.now() + timedelta(minutes=20)
+        )
+        for pair in self.batch.pairs.all():
+            JudgmentFactory(assignment=self.assignment, pair=pair)
         done = BatchFactory(query__project=self.project, state="done")
         self.pair = self.batch.pairs.first()
         self.release = Release.objects.create(project=self.project, version=1)

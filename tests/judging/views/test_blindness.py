@@ -1,0 +1,203 @@
+"""An annotator sees the query and the clip, and nothing that could tell what to expect or what others said."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.http import FileResponse, HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import Membership, Moment, User
+from judging import selectors
+from judging.models import Assignment, Batch, Pair
+from tests.factories import (
+    GIF,
+    AssignmentFactory,
+    BatchFactory,
+    CaptionFactory,
+    MembershipFactory,
+    MomentFactory,
+    admin,
+    annotator,
+    lead,
+)
+from tests.judging.play import grade, judge_round, pairs_of
+
+pytestmark = pytest.mark.django_db
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+TOKEN = re.compile(r'(csrfmiddlewaretoken" value="|x-csrftoken": "|csrftoken=|sessionid=)\w+')
+FIRST_ID = 8_000_000  # ids from here on cannot be mistaken for a place, a grade or a size
+HTMX = {"HX-Request": "true"}
+
+
+def soon() -> object:
+    return timezone.now() + timedelta(minutes=20)
+
+
+@pytest.fixture
+def telling_ids() -> None:
+    """Every row made from now on has an integer id that a page would betray."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT setval(oid::regclass, nextval(oid::regclass) + %s) FROM pg_class WHERE relkind = 'S'", [FIRST_ID]
+        )
+
+
+@pytest.fixture
+def batch(telling_ids: None) -> Batch:
+    """Four pairs of one query, each with a caption."""
+    made = BatchFactory(pairs=4)
+    for pair in pairs_of(made):
+        CaptionFactory(moment=pair.candidate.moment, text=f"Caption secret {pair.candidate.rank}")
+    return made
+
+
+def secrets(batch: Batch) -> list[str]:
+    """Whatever must not be said, as it would appear in a page."""
+    words = [batch.project.name, "Caption secret", "Ross reads letter", str(batch.uuid), str(batch.query.uuid)]
+    for pair in pairs_of(batch):
+        moment, candidate = pair.candidate.moment, pair.candidate
+        words += [moment.video.name, str(moment.uuid), str(moment.video.uuid), str(candidate.similarity), "1.5", "4.25"]
+        words += [moment.preview.name, "previews/" + moment.preview.name.split("/")[-1].split(".")[0]]
+    return words
+
+
+def said(answer: HttpResponse | FileResponse) -> str:
+    """Status, headers and body without what is random by design: UUIDs and tokens."""
+    body = b"".join(answer.streaming_content) if isinstance(answer, FileResponse) else answer.content  # type: ignore[attr-defined]
+    cookies = str(answer.cookies)
+    text = f"{answer.status_code}\n{answer.headers}\n{cookies}\n" + body.decode("latin-1")
+    return TOKEN.sub("", text)
+
+
+def walk(client: Client, held: Assignment) -> list[str]:
+    """Everything the site says on the way through one assignment."""
+    project = held.project
+    answers = [client.get(reverse("judging:desk", args=[project.uuid]))]
+    for pair in selectors.ordered_pairs(held):
+        answers.append(client.get(reverse("judging:pair-next", args=[project.uuid])))
+        answers.append(client.get(reverse("judging:preview", args=[pair.candidate.moment.preview_uuid])))
+        answers.append(client.post(reverse("judging:judgment-create", args=[pair.uuid]), {"grade": 9}, headers=HTMX))
+        answers.append(client.post(reverse("judging:judgment-create", args=[pair.uuid]), {"grade": 3}, headers=HTMX))
+        answers.append(client.get(reverse("judging:pair", args=[pair.uuid])))
+    answers.append(client.get(reverse("judging:last-look", args=[project.uuid])))
+    answers.append(client.post(reverse("judging:assignment-finish", args=[project.uuid])))
+    answers += [client.get(reverse(f"judging:{name}", args=[project.uuid])) for name in ("own-grades", "guideline")]
+    return [said(answer) for answer in answers]
+
+
+@pytest.mark.parametrize("round_number", [1, 2])
+def test_nothing_said_on_the_way_betrays_anything(client: Client, batch: Batch, round_number: int) -> None:
+    if round_number == 1:
+        grade(AssignmentFactory(batch=batch), [1, 2])
+    else:
+        judge_round(batch, [0, 1, 0, 1], [4, 1, 4, 1])
+    held = AssignmentFactory(batch=batch, seat=2, expires_at=soon())
+    client.force_login(held.annotator)
+    texts = walk(client, held)
+    assert len(texts) == {1: 24, 2: 14}[round_number]
+    for text in texts:
+        assert [word for word in secrets(batch) if word in text] == []
+        without_uuids = UUID.sub("", text)
+        assert re.findall(r"(?<!\d)[89]\d{6}(?!\d)", without_uuids) == []
+        assert re.search(r"\b(rank|similarity|escalat|settled|round \d|lead)\b", without_uuids, re.IGNORECASE) is None
+
+
+def test_ids_would_be_noticed(batch: Batch) -> None:
+    assert re.findall(r"(?<!\d)[89]\d{6}(?!\d)", f"pair {pairs_of(batch)[0].pk}")
+
+
+def test_the_page_of_round_2_is_that_of_round_1(client: Client, batch: Batch) -> None:
+    """Apart from how many pairs there are, the two rounds cannot be told from each other."""
+    other = BatchFactory(query__project=batch.project, query__text=batch.query.text + "!", pairs=4)
+    judge_round_on(other)
+    pages = []
+    for held_batch in (batch, other):
+        held = AssignmentFactory(batch=held_batch, expires_at=soon())
+        client.force_login(held.annotator)
+        page = client.get(reverse("judging:pair-next", args=[batch.project.uuid])).content.decode()
+        number = Membership.objects.get(user=held.annotator).number
+        pages.append(UUID.sub("", TOKEN.sub("", page)).replace(f"Annotator {number}", "").replace("!</h1>", "</h1>"))
+    assert pages[0] == pages[1]
+
+
+def judge_round_on(batch: Batch) -> None:
+    for seat, value in ((1, 0), (2, 4)):
+        grade(AssignmentFactory(batch=batch, seat=seat), [value] * 4)
+    Assignment.objects.filter(batch=batch).update(state="finished", ended_at=timezone.now())
+    Pair.objects.filter(batch=batch).update(state="escalated")
+    Batch.objects.filter(pk=batch.pk).update(round=2)
+    batch.refresh_from_db()
+
+
+class TestPreview:
+    def get(self, person: User | None, moment: Moment) -> HttpResponse:
+        client = Client()
+        if person:
+            client.force_login(person)
+        return client.get(reverse("judging:preview", args=[moment.preview_uuid]))
+
+    def status(self, person: User | None, pair: Pair) -> int:
+        return self.get(person, pair.candidate.moment).status_code
+
+    def test_gif(self, batch: Batch) -> None:
+        held = AssignmentFactory(batch=batch)
+        answer = self.get(held.annotator, pairs_of(batch)[0].candidate.moment)
+        assert b"".join(answer.streaming_content) == GIF  # type: ignore[attr-defined]
+        assert answer.headers["Content-Type"] == "image/gif"
+        assert answer.headers["Cache-Control"].startswith("private,")
+        assert "Content-Disposition" not in answer.headers
+
+    def test_who_may_watch(self, batch: Batch) -> None:
+        held = AssignmentFactory(batch=batch)
+        pair = pairs_of(batch)[0]
+        project = batch.project
+        assert [self.status(person, pair) for person in (held.annotator, lead(project), admin(project))] == [200] * 3
+        others = (annotator(project), MembershipFactory(role="lead").user, MembershipFactory().user)
+        assert [self.status(person, pair) for person in others] == [404] * 3
+        assert self.status(None, pair) == 302
+
+    def test_other_pairs_of_the_same_project(self, batch: Batch) -> None:
+        held = AssignmentFactory(batch=batch)
+        other = BatchFactory(query__project=batch.project)
+        AssignmentFactory(batch=other)
+        assert [self.status(held.annotator, pair) for pair in pairs_of(other)] == [404, 404]
+
+    def test_round_2_sees_escalated_pairs_only(self, batch: Batch) -> None:
+        judge_round(batch, [0, 1, 0, 1], [4, 1, 4, 1])
+        person = AssignmentFactory(batch=batch).annotator
+        assert [self.status(person, pair) for pair in pairs_of(batch)] == [200, 404, 200, 404]
+
+    def test_round_2_still_sees_its_own_pairs_once_they_are_settled(self, batch: Batch) -> None:
+        judge_round(batch, [0, 1, 0, 1], [4, 1, 4, 1])
+        judge_round(batch, [4, 4], [4, 4])
+        person = batch.assignments.filter(round=2).first().annotator  # type: ignore[union-attr]
+        assert [self.status(person, pair) for pair in pairs_of(batch)] == [200, 404, 200, 404]
+
+    def test_examples_of_the_guideline_are_for_everybody_in_the_project(self, batch: Batch) -> None:
+        moment = MomentFactory(video__corpus=batch.project.corpus)
+        batch.project.guidelines.get().examples.create(grade=4, query_text="q", moment=moment)
+        assert self.get(annotator(batch.project), moment).status_code == 200
+        assert self.get(MembershipFactory().user, moment).status_code == 404
+
+    def test_a_moment_that_is_not_cut(self, batch: Batch) -> None:
+        moment = MomentFactory(video__corpus=batch.project.corpus, uncut=True)
+        assert self.get(lead(batch.project), moment).status_code == 404
+
+    def test_the_moments_own_uuid_opens_nothing(self, batch: Batch) -> None:
+        moment = pairs_of(batch)[0].candidate.moment
+        client = Client()
+        client.force_login(lead(batch.project))
+        assert client.get(reverse("judging:preview", args=[moment.uuid])).status_code == 404
+
+
+def test_two_people_see_two_orders(batch: Batch) -> None:
+    orders = []
+    for seat, seed in ((1, 3), (2, 4)):
+        held = AssignmentFactory(batch=batch, seat=seat, shuffle_seed=seed)
+        orders.append([pair.candidate.rank for pair in selectors.ordered_pairs(held)])
+        assert orders[-1] == [pair.candidate.rank for pair in selectors.ordered_pairs(held)]
+    assert orders[0] != orders[1]
