@@ -1,5 +1,7 @@
 """The rows of the demo: people, videos, moments, queries. Nothing is rendered here."""
 
+from collections.abc import Sequence
+
 from django.db import transaction
 
 from annotation.demo import Episode
@@ -29,7 +31,7 @@ STEPS_AFTER_RENDERING = 4
 LOGINS = {"lead": Membership.Role.LEAD, "admin": Membership.Role.ADMIN, "annotator": Membership.Role.ANNOTATOR}
 SIMULATED = "simulated-{}"
 CONTRARY = "simulated-contrary"
-QUERIES = {"val": 6, "test": 10}  # judged
+QUERIES = {"val": (6, 0.25), "test": (10, 0.5)}  # judged: at most, and as a share of the texts
 RENDER_TASK = "judging.tasks.demo_render"
 
 
@@ -46,13 +48,19 @@ def demo_seed(*, videos: int, seed: int) -> Project | None:
     guideline_publish(project=project, actor=None, body=BODY, levels=list(LEVELS))
     for index, episode in enumerate(script):
         _episode(corpus, index, episode)
-    queries_draw(project=project, sizes=QUERIES, seed=seed)
+    queries_draw(project=project, sizes=_sizes(script), seed=seed)
     total = videos + STEPS_AFTER_RENDERING
     job_start(project=project, kind=JOB, title="Rendering the demo videos", total=total)
     audit_record(project=project, actor=None, action="demo.seed", subject=project.uuid, videos=videos, seed=seed)
     for pk in corpus.videos.order_by("index").values_list("pk", flat=True):
         send_on_commit(RENDER_TASK, pk)
     return project
+
+
+def _sizes(script: Sequence[Episode]) -> dict[str, int]:
+    """How many queries to judge: those of the full demo, or most of what a short one has texts for."""
+    texts = {moment.caption for episode in script for moment in episode.moments if moment.kind == "video"}
+    return {split: min(wanted, int(len(texts) * share)) for split, (wanted, share) in QUERIES.items()}
 
 
 def _people(project: Project) -> None:
