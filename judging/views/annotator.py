@@ -1,5 +1,6 @@
 """Pages of the annotator: one pair at a time, a last look, own grades, the guideline."""
 
+from functools import partial
 from typing import Any, cast
 from uuid import UUID
 
@@ -125,7 +126,7 @@ def guideline_context(project: Project) -> dict[str, Any]:
     version = guideline_in_force(project.pk)
     return {
         "guideline": version,
-        "guideline_html": markdown_html(version.body),
+        "guideline_html": partial(markdown_html, version.body),  # rendered only where a template asks
         "levels": list(enumerate(version.levels)),
         "examples": version.examples.select_related("moment"),
     }
