@@ -16,7 +16,7 @@ from judging.models import Release
 from judging.releases import JUDGED_SPLITS
 from models_runner.models import Run, Score
 from models_runner.retrieval import records
-from models_runner.retrieval.errors import ScoringError
+from models_runner.retrieval.errors import EmptyFile, ScoringError
 from models_runner.retrieval.metrics.ndcg_iou import Convention, Gain
 from models_runner.retrieval.metrics.report import evaluate
 
@@ -39,8 +39,16 @@ def similarity_runs_make(*, release_id: int) -> list[Run]:
         folder = Path(place)
         with release.archive.open("rb") as source, ZipFile(source) as archive:
             archive.extractall(folder)
-        truths = {split: records.read_ground_truth(folder / name) for split, name in JUDGED_SPLITS.items()}
+        truths = {split: _truth(folder / name) for split, name in JUDGED_SPLITS.items()}
         return [_run_make(release, split, judged, folder) for split, judged in truths.items() if judged]
+
+
+def _truth(path: Path) -> list[records.JudgedQuery]:
+    """The judged queries of one split; none where no query of it is finished yet."""
+    try:
+        return records.read_ground_truth(path)
+    except EmptyFile:
+        return []
 
 
 def _run_make(release: Release, split: str, judged: list[records.JudgedQuery], folder: Path) -> Run:
@@ -55,6 +63,7 @@ def _run_make(release: Release, split: str, judged: list[records.JudgedQuery], f
     except ScoringError as error:
         Run.objects.filter(pk=run.pk).update(state=Run.State.FAILED, error=str(error))
         logger.warning("run %s failed: %s", run.pk, error)
+    run.refresh_from_db()
     return run
 
 

@@ -12,17 +12,17 @@ from judging.models import Assignment, Batch, Pair
 from judging.services.batches import batch_create
 from tests import factories
 
-NEXT, LAST_LOOK = "judging:pair-next", "judging:last-look"
-
 
 def project() -> Project:
     """A project with the guideline that every new project starts with."""
     return factories.ProjectFactory(guideline__body=BODY, guideline__levels=list(LEVELS))  # type: ignore[no-any-return]
 
 
-def batch(held: Project, *, text: str = "A person opens a letter", pairs: int = 3, beyond: int = 0) -> Batch:
+def batch(
+    held: Project, *, text: str = "A person opens a letter", pairs: int = 3, beyond: int = 0, split: str = "val"
+) -> Batch:
     """The first batch of a new query; ``beyond`` candidates are left for a second one."""
-    query = factories.QueryFactory(project=held, text=text)
+    query = factories.QueryFactory(project=held, text=text, split=split)
     for rank in range(1, pairs + beyond + 1):
         candidate = factories.CandidateFactory(query=query, rank=rank)
         factories.CaptionFactory(moment=candidate.moment)
@@ -41,7 +41,15 @@ def log_in(page: Page, name: str, password: str) -> None:
 
 def start(page: Page, held: Project) -> None:
     """Take a batch from the desk; its first pair is shown."""
-    page.goto(reverse("judging:desk", args=[held.uuid]))
+    page.goto(desk(held))
+    take(page)
+
+
+def desk(held: Project) -> str:
+    return reverse("judging:desk", args=[held.uuid])
+
+
+def take(page: Page) -> None:
     page.get_by_role("button", name="Start a batch").click()
     expect(place(page)).to_contain_text("pair 1 of")
     page.wait_for_load_state()  # keys work from here on

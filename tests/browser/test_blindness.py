@@ -11,7 +11,9 @@ from tests.browser import acts
 from tests.browser.conftest import Browse
 from tests.judging.play import judge_round
 
-TELLING = re.compile(r"rank|round|similar|escalat|settled|dropped|relevance|consensus|caption|seat\b", re.IGNORECASE)
+TELLING = re.compile(
+    r"\b(rank|round|similarity|escalated|settled|dropped|relevance|consensus|caption|seat)s?\b", re.IGNORECASE
+)
 PLACE = re.compile(r"/(static/[\w./-]+|(judge|previews|pairs)/[0-9a-f-]{36}(\.gif|/([a-z-]+/)?))")
 
 
@@ -22,7 +24,7 @@ class Received:
         self.waiting: list[Response] = []
         self.texts: list[str] = []  # address, headers and body of every answer
         self.pages: list[str] = []  # bodies of HTML answers
-        page.on("response", lambda answer: self.waiting.append(answer))
+        page.on("response", lambda answer: self.waiting.append(answer))  # noqa: PLW0108 - takes no built-in
 
     def keep(self) -> None:
         while self.waiting:
@@ -60,8 +62,9 @@ def test_a_second_round_tells_its_annotator_nothing_but_query_and_picture(browse
     received, addresses = Received(page), []
     page.on("request", lambda request: addresses.append(request.url))
 
-    acts.start(page, batch.project)
+    page.goto(acts.desk(batch.project))
     received.keep()
+    acts.take(page)
     acts.judge(page, 4, lambda pair: received.keep() or 2, give=acts.by_key)
     page.wait_for_load_state("networkidle")
     received.keep()

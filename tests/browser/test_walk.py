@@ -40,7 +40,8 @@ def arrive(browse: Browse, user: User) -> Page:
 
 
 def finish(page: Page) -> None:
-    page.get_by_role("button", name="Finish").press("Enter")
+    expect(page.get_by_role("button", name="Finish")).to_be_focused()
+    page.keyboard.press("Enter")
     expect(page.get_by_role("status")).to_contain_text("your grades for this batch are final")
 
 
@@ -61,6 +62,7 @@ def change_rank_20(page: Page, batch: Batch) -> None:
     pair = batch.pairs.get(candidate__rank=20)
     page.locator(f"ol.looks a[href*='{pair.uuid}']").click()
     expect(page.locator("button[aria-pressed=true]")).to_have_attribute("value", "0")
+    page.wait_for_load_state()
     page.keyboard.press("1")
     expect(page.locator(f"ol.looks a[href*='{pair.uuid}'] .grade")).to_have_text("1")
     change = JudgmentChange.objects.get()
@@ -114,7 +116,7 @@ def test_a_query_goes_from_its_first_grade_to_the_release(browse: Browse) -> Non
     pairs = batch.pairs.values_list("candidate__rank", "state", "relevance")
     assert {rank: (state, relevance) for rank, state, relevance in pairs} == expected
 
-    other = acts.batch(project, text="A person waters a plant", pairs=3)
+    other = acts.batch(project, text="A person waters a plant", split="test")
     judge_round(other, [4, 3, 0], [4, 3, 1])
     lead = person(project, "lead")
     page = arrive(browse, lead)
@@ -127,17 +129,17 @@ def test_a_query_goes_from_its_first_grade_to_the_release(browse: Browse) -> Non
     judge_round(second, [2, 0], [2, 0])
 
     check_files(release(page, project), batch, other, second)
-    assert Run.objects.get(project=project).state == Run.State.SCORED
+    assert set(Run.objects.values_list("split", "state")) == {("val", "scored"), ("test", "scored")}
 
 
 def check_files(files: dict[str, str], *batches: Batch) -> None:
     tables = {f"train_top{depth}.json" for depth in ("01", "20", "40")} | {"val.json", "test.json", "video_corpus.json"}
     assert set(files) == tables | {"raw_annotation.csv", "pairs.csv", "qrels.txt", "manifest.json"}
     settled = Pair.objects.filter(batch__in=batches, state=Pair.State.SETTLED)
-    judged = {
-        row["pair_id"]: row["relevance"] for query in json.loads(files["val.json"]) for row in query["relevant_moment"]
-    }
-    assert judged == dict(settled.values_list("pk", "relevance"))
-    assert len(judged) == 19 + 3 + 2
+    for split, total in (("val", 19 + 2), ("test", 3)):
+        queries = json.loads(files[f"{split}.json"])
+        judged = {row["pair_id"]: row["relevance"] for query in queries for row in query["relevant_moment"]}
+        assert judged == dict(settled.filter(batch__query__split=split).values_list("pk", "relevance"))
+        assert len(judged) == total
     raw = list(csv.reader(io.StringIO(files["raw_annotation.csv"])))[1:]
     assert len(raw) == Judgment.objects.count() == 2 * (20 + 3 + 3 + 2)

@@ -42,7 +42,8 @@ def telling_ids() -> None:
     """Every row made from now on has an integer id that a page would betray."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT setval(oid::regclass, nextval(oid::regclass) + %s) FROM pg_class WHERE relkind = 'S'", [FIRST_ID]
+            "SELECT setval(oid::regclass, greatest(nextval(oid::regclass), %s)) FROM pg_class WHERE relkind = 'S'",
+            [FIRST_ID],
         )
 
 
@@ -70,7 +71,7 @@ def said(answer: HttpResponse | FileResponse) -> str:
     body = b"".join(answer.streaming_content) if isinstance(answer, FileResponse) else answer.content  # type: ignore[attr-defined]
     cookies = str(answer.cookies)
     text = f"{answer.status_code}\n{answer.headers}\n{cookies}\n" + body.decode("latin-1")
-    return TOKEN.sub("", text)
+    return TOKEN.sub("", text).replace("Max-Age=31449600", "")
 
 
 def walk(client: Client, held: Assignment) -> list[str]:
@@ -98,16 +99,16 @@ def test_nothing_said_on_the_way_betrays_anything(client: Client, batch: Batch, 
     held = AssignmentFactory(batch=batch, seat=2, expires_at=soon())
     client.force_login(held.annotator)
     texts = walk(client, held)
-    assert len(texts) == {1: 24, 2: 14}[round_number]
+    assert len(texts) == {1: 25, 2: 15}[round_number]
     for text in texts:
         assert [word for word in secrets(batch) if word in text] == []
         without_uuids = UUID.sub("", text)
-        assert re.findall(r"(?<!\d)[89]\d{6}(?!\d)", without_uuids) == []
+        assert re.findall(r"\d{7,}", without_uuids) == []
         assert re.search(r"\b(rank|similarity|escalat|settled|round \d|lead)\b", without_uuids, re.IGNORECASE) is None
 
 
 def test_ids_would_be_noticed(batch: Batch) -> None:
-    assert re.findall(r"(?<!\d)[89]\d{6}(?!\d)", f"pair {pairs_of(batch)[0].pk}")
+    assert re.findall(r"\d{7,}", f"pair {pairs_of(batch)[0].pk}")
 
 
 def test_the_page_of_round_2_is_that_of_round_1(client: Client, batch: Batch) -> None:

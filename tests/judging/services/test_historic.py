@@ -1,0 +1,215 @@
+"""Historic judgments: a file by hand, files that are refused, and the published file."""
+
+import json
+import os
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.exceptions import ImportRefused, NotPossible
+from annotation.models import AuditEvent, Membership, Moment, Project, Query, User
+from judging.models import Batch, Judgment, Pair
+from judging.services.historic import judgments_import, read_judgments
+from tests.factories import ProjectFactory, UserFactory
+
+SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().parents[4] / "shared"))
+RAW = SHARED / "data" / "tvr_ranking" / "raw_annotation.csv"
+HEADER = "pair_id,worker,relevance\n"
+# pair 0 settles at 4; 1 by four at 2; 2 is dropped by four; 20 has no second round; 21 has one grade; in 3 worker 7
+# appears twice; 45 is in a block of its own.
+LINES = """\
+0,7,4
+1,7,0
+0,8,3
+1,8,4
+1,9,1
+1,10,2
+2,7,0
+2,8,4
+2,9,0
+2,10,4
+20,7,1
+20,8,4
+21,9,2
+3,7,2
+3,7,2
+45,8,0
+45,9,0
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "historic.csv"
+    path.write_text(HEADER + LINES)
+    return path
+
+
+@pytest.mark.django_db
+class TestByHand:
+    def test_counts(self, file: Path) -> None:
+        assert judgments_import(path=file, project_name="old") == {
+            "judgments": 17,
+            "pairs": 7,
+            "settled": 4,
+            "settled_by_two": 3,
+            "settled_by_four": 1,
+            "dropped": 3,
+            "no_second_round": 2,
+            "same_person_twice": 1,
+            "relevance": {"0": 1, "1": 0, "2": 2, "3": 0, "4": 1},
+        }
+
+    def test_pairs(self, file: Path) -> None:
+        judgments_import(path=file, project_name="old")
+        rows = Pair.objects.order_by("source_id").values_list("source_id", "state", "relevance", "reason")
+        assert list(rows) == [
+            (0, "settled", 4, ""),
+            (1, "settled", 2, ""),
+            (2, "dropped", None, "no_consensus"),
+            (3, "settled", 2, ""),
+            (20, "dropped", None, "no_second_round"),
+            (21, "dropped", None, "no_second_round"),
+            (45, "settled", 0, ""),
+        ]
+
+    def test_judgments_are_ordinary_rows(self, file: Path) -> None:
+        judgments_import(path=file, project_name="old")
+        numbers = dict(Membership.objects.values_list("user", "number"))
+        rows = Judgment.objects.filter(pair__source_id=1).order_by("round", "seat")
+        assert [(numbers[j.annotator_id], j.round, j.seat, j.grade, j.source) for j in rows] == [
+            (7, 1, 1, 0, "imported"),
+            (8, 1, 2, 4, "imported"),
+            (9, 2, 1, 1, "imported"),
+            (10, 2, 2, 2, "imported"),
+        ]
+        twice = Judgment.objects.filter(pair__source_id=3).order_by("seat")
+        assert [(numbers[j.annotator_id], j.occurrence) for j in twice] == [(7, 0), (7, 1)]
+
+    def test_placeholders(self, file: Path) -> None:
+        judgments_import(path=file, project_name="old")
+        assert list(Query.objects.order_by("number").values_list("number", "is_placeholder")) == [
+            (0, True),
+            (1, True),
+            (2, True),
+        ]
+        assert set(Moment.objects.values_list("preview_state", flat=True)) == {"placeholder"}
+        assert set(Batch.objects.values_list("state", "number")) == {("done", 1)}
+        assert not any(user.has_usable_password() for user in User.objects.all())
+        assert not User.objects.filter(memberships__role__in=["lead", "admin"]).exists()
+
+    def test_a_second_time_changes_nothing(self, file: Path) -> None:
+        first = judgments_import(path=file, project_name="old")
+        before = state_of_everything()
+        assert judgments_import(path=file, project_name="old") == first
+        assert state_of_everything() == before
+
+    def test_a_name_that_is_taken(self, file: Path) -> None:
+        ProjectFactory(name="old")
+        with pytest.raises(NotPossible, match="holds other data"):
+            judgments_import(path=file, project_name="old")
+        judgments_import(path=file, project_name="new")
+        file.write_text(file.read_text() + "46,7,1\n")
+        with pytest.raises(NotPossible, match="holds other data"):
+            judgments_import(path=file, project_name="new")
+
+    def test_who_and_what_is_written_down(self, file: Path) -> None:
+        person = UserFactory()
+        judgments_import(path=file, project_name="old", actor=person)
+        event = AuditEvent.objects.get(action="judgments.import")
+        assert (event.actor, event.project, event.data["pairs"]) == (person, Project.objects.get(), 7)
+
+    def test_command(self, file: Path) -> None:
+        out = StringIO()
+        call_command("import_judgments", file, stdout=out)
+        assert json.loads(out.getvalue().splitlines()[-1])["pairs"] == 7
+        assert Project.objects.get().name == "Historic judgments: historic"
+        with pytest.raises(CommandError, match="no file"):
+            call_command("import_judgments", file.with_name("missing.csv"))
+        file.write_text("nothing")
+        with pytest.raises(CommandError, match="first line"):
+            call_command("import_judgments", file)
+
+    def test_a_bad_file_writes_nothing(self, file: Path) -> None:
+        file.write_text(HEADER + LINES + "99,1,5\n")
+        with pytest.raises(ImportRefused):
+            judgments_import(path=file, project_name="old")
+        assert not Project.objects.exists()
+
+
+def state_of_everything() -> list[object]:
+    tables = (Project, Query, Batch, Pair, Judgment, Moment, Membership, User, AuditEvent)
+    return [list(model.objects.order_by("pk").values_list()) for model in tables]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "the first line must be pair_id,worker,relevance"),
+        (b"worker,pair_id,relevance\n", "the first line must be"),
+        (b"0,7,4\n", "the first line must be"),
+        (HEADER.encode() + b"0,7\n", "line 2: 2 columns instead of 3"),
+        (HEADER.encode() + b"0,7,4\n0,7,4,1\n", "line 3: 4 columns"),
+        (HEADER.encode() + b"a,7,4\n", "line 2: invalid literal"),
+        (HEADER.encode() + b"0,,4\n", "line 2: invalid literal"),
+        (HEADER.encode() + b"0,7,2.5\n", "line 2: invalid literal"),
+        (HEADER.encode() + b"-1,7,4\n", "line 2: a negative number"),
+        (HEADER.encode() + b"0,-7,4\n", "line 2: a negative number"),
+        (HEADER.encode() + b"0,7,5\n", "line 2: relevance 5 is outside 0 to 4"),
+        (HEADER.encode() + b"0,7,-1\n", "line 2: relevance -1 is outside 0 to 4"),
+        (HEADER.encode() + b"\n\n0,7,9\n", "line 4: relevance 9"),
+        (HEADER.encode() + b"6,1,1\n" * 5, "pair 6: 5 grades, at most four make a pair"),
+        (HEADER.encode() + b"%d,1,1\n" % 2**63, "line 2: a number beyond"),
+        (HEADER.encode() + b"1,%d,1\n" % 2**31, "line 2: a number beyond"),
+        (HEADER.encode() + b"1,\xff\xfe,1\n", "is not a text in UTF-8"),
+        (HEADER.encode() + b"1,1,1\x00\n", "line 2"),
+    ],
+)
+def test_bad_file(tmp_path: Path, content: bytes, words: str) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_bytes(content)
+    with pytest.raises(ImportRefused, match=words) as refusal:
+        read_judgments(path)
+    assert refusal.value.status == 422
+
+
+def test_twenty_bad_lines_are_shown_and_the_rest_counted(tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(HEADER + "0,7,9\n" * 33)
+    with pytest.raises(ImportRefused) as refusal:
+        read_judgments(path)
+    lines = str(refusal.value).splitlines()
+    assert (len(lines), lines[-1]) == (22, "... and 13 more")
+
+
+def test_a_byte_order_mark_and_windows_lines_are_no_trouble(tmp_path: Path) -> None:
+    path = tmp_path / "windows.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + (HEADER + "0,7,4\n0,8,3\n").replace("\n", "\r\n").encode())
+    (pair,) = read_judgments(path)
+    assert (pair.pair_id, pair.workers, pair.grades) == (0, (7, 8), (4, 3))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.django_db
+@pytest.mark.skipif(not RAW.is_file(), reason=f"the published judgments are not at {RAW}")
+def test_the_published_judgments() -> None:
+    counts = judgments_import(path=RAW, project_name="TVR-Ranking")
+    assert counts == {
+        "judgments": 227808,
+        "pairs": 96483,
+        "settled": 94442,
+        "settled_by_two": 79060,
+        "settled_by_four": 15382,
+        "dropped": 2041,
+        "no_second_round": 2,
+        "same_person_twice": 11682,
+        "relevance": {"0": 5929, "1": 19245, "2": 30056, "3": 24439, "4": 14773},
+    }
+    assert Batch.objects.count() == 4825
+    states = {state: Pair.objects.filter(state=state).count() for state in ("settled", "dropped", "open")}
+    assert states == {"settled": 94442, "dropped": 2041, "open": 0}
+    assert judgments_import(path=RAW, project_name="TVR-Ranking") == counts
+    assert Judgment.objects.count() == 227808

@@ -1,0 +1,297 @@
+"""The files of a release: exact contents, and that nothing unfinished or personal is in them."""
+
+import json
+from hashlib import sha256
+from io import BytesIO, StringIO
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.models import Project
+from judging import releases
+from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
+from judging.services.releases import release_build, release_create
+from models_runner.retrieval import records
+from tests.conftest import Messages
+from tests.factories import (
+    AssignmentFactory,
+    BatchFactory,
+    CandidateFactory,
+    JudgmentFactory,
+    ProjectFactory,
+    QueryFactory,
+)
+from tests.judging.world import HandMade
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+
+
+@pytest.fixture
+def made() -> HandMade:
+    return HandMade()
+
+
+@pytest.fixture
+def folder(made: HandMade, tmp_path: Path) -> Path:
+    """The files of the hand-made project's first release."""
+    releases.write_files(Release.objects.create(project=made.project, version=1), tmp_path / "out")
+    return tmp_path / "out"
+
+
+def pair_ids(made: HandMade, number: int) -> list[int]:
+    pairs = Pair.objects.filter(batch__query__project=made.project, batch__query__number=number)
+    return list(pairs.order_by("candidate__rank").values_list("pk", flat=True))
+
+
+def test_names_of_the_files(folder: Path) -> None:
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "pairs.csv",
+        "qrels.txt",
+        "raw_annotation.csv",
+        "test.json",
+        "train_top01.json",
+        "train_top20.json",
+        "train_top40.json",
+        "val.json",
+        "video_corpus.json",
+    ]
+
+
+def test_judged_queries(folder: Path, made: HandMade) -> None:
+    one, two, _ = pair_ids(made, 10)
+    moments = [
+        {
+            "pair_id": one,
+            "video_name": "alpha",
+            "timestamp": [1.0, 2.5],
+            "duration": 60.5,
+            "caption": "caption 0",
+            "similarity": 0.99,
+            "relevance": 4,
+        },
+        {
+            "pair_id": two,
+            "video_name": "alpha",
+            "timestamp": [10.0, 20.25],
+            "duration": 60.5,
+            "caption": "caption 1",
+            "similarity": 0.98,
+            "relevance": 2,
+        },
+    ]
+    assert json.loads((folder / "val.json").read_text()) == [
+        {"query_id": 10, "query": "a person sings", "relevant_moment": moments},
+        {"query_id": 11, "query": "a person sings", "relevant_moment": moments},  # its twin shares them
+    ]
+    held = json.loads((folder / "test.json").read_text())
+    assert [(query["query_id"], query["query"]) for query in held] == [(20, "a dog barks")]
+    rows = [(m["video_name"], m["timestamp"], m["similarity"], m["relevance"]) for m in held[0]["relevant_moment"]]
+    assert rows == [("beta", [3.0, 30.0], 0.99, 1), ("alpha", [1.0, 2.5], 0.79, 0)]
+
+
+def test_raw_annotation_knows_people_by_number(folder: Path, made: HandMade) -> None:
+    one, two, three = pair_ids(made, 10)
+    first, second = pair_ids(made, 20)
+    assert (folder / "raw_annotation.csv").read_text().splitlines() == [
+        "pair_id,worker,relevance",
+        *(f"{one},101,4", f"{one},102,3"),
+        *(f"{two},101,0", f"{two},102,2", f"{two},103,3", f"{two},104,2"),
+        *(f"{three},101,0", f"{three},102,4", f"{three},103,4", f"{three},104,0"),
+        *(f"{first},101,1", f"{first},102,1"),
+        *(f"{second},103,0", f"{second},104,0"),
+    ]
+
+
+def test_pairs_and_qrels(folder: Path, made: HandMade) -> None:
+    one, two, three = pair_ids(made, 10)
+    first, second = pair_ids(made, 20)
+    assert (folder / "pairs.csv").read_text().splitlines() == [
+        "pair_id,query_id,query,video_name,start,end,rank,similarity,batch,state,relevance,reason",
+        f"{one},10,a person sings,alpha,1.0,2.5,1,0.99,1,settled,4,",
+        f"{two},10,a person sings,alpha,10.0,20.25,2,0.98,1,settled,2,",
+        f"{three},10,a person sings,beta,0.0,3.0,3,0.97,1,dropped,,no_consensus",
+        f"{first},20,a dog barks,beta,3.0,30.0,1,0.99,1,settled,1,",
+        f"{second},20,a dog barks,alpha,1.0,2.5,21,0.79,2,settled,0,",
+    ]
+    assert (folder / "qrels.txt").read_text().splitlines() == [
+        "10 0 alpha:1.00-2.50 4",
+        "10 0 alpha:10.00-20.25 2",
+        "20 0 beta:3.00-30.00 1",
+        "20 0 alpha:1.00-2.50 0",
+    ]
+
+
+def test_videos(folder: Path) -> None:
+    assert json.loads((folder / "video_corpus.json").read_text()) == {"alpha": [60.5, 5], "beta": [30.0, 2]}
+    assert records.read_corpus(folder / "video_corpus.json").name_of(2) == "beta"
+
+
+def test_training_sets(folder: Path) -> None:
+    """Each training query's own caption is its best moment; a set of depth N is the head of a deeper one."""
+    sets = {n: json.loads((folder / f"train_top{n:02d}.json").read_text()) for n in (1, 20, 40)}
+    for n, queries in sets.items():
+        assert [query["query_id"] for query in queries] == [40, 41]
+        assert [len(query["relevant_moment"]) for query in queries] == [min(n, 4)] * 2
+    best = [query["relevant_moment"][0] for query in sets[1]]
+    assert [(m["video_name"], m["timestamp"], m["similarity"]) for m in best] == [
+        ("alpha", [1.0, 2.5], 1.0),
+        ("alpha", [10.0, 20.25], 1.0),
+    ]
+    assert "relevance" not in best[0]
+    ids = [m["pair_id"] for query in sets[40] for m in query["relevant_moment"]]
+    assert len(set(ids)) == len(ids)
+    assert not set(ids) & set(Pair.objects.values_list("pk", flat=True))
+    assert [q["relevant_moment"][:1] for q in sets[40]] == [q["relevant_moment"] for q in sets[1]]
+
+
+def test_the_scorer_reads_it_back(folder: Path) -> None:
+    val = records.moments_by_query(records.read_ground_truth(folder / "val.json"))
+    assert {query: [m.relevance for m in moments] for query, moments in val.items()} == {"10": [4, 2], "11": [4, 2]}
+    test = records.read_ground_truth(folder / "test.json")
+    assert [(m.video, m.start_s, m.end_s, m.relevance) for m in test[0].moments] == [
+        ("beta", 3.0, 30.0, 1),
+        ("alpha", 1.0, 2.5, 0),
+    ]
+
+
+def test_no_name_of_anybody_is_in_any_file(folder: Path, made: HandMade) -> None:
+    text = "".join(path.read_text() for path in folder.iterdir())
+    for user in [*made.people, made.lead]:
+        assert user.username not in text
+        assert str(user.uuid) not in text
+
+
+def test_grades_of_an_open_assignment_are_left_out(made: HandMade, tmp_path: Path) -> None:
+    """Even where a query counts as finished, a grade that may still change is not published."""
+    Assignment.objects.filter(batch=made.first, round=2, annotator=made.people[3]).update(state="open", ended_at=None)
+    release = Release.objects.create(project=made.project, version=1)
+    releases.write_files(release, tmp_path)
+    lines = (tmp_path / "raw_annotation.csv").read_text().splitlines()
+    _, two, three = pair_ids(made, 10)
+    assert f"{two},103,3" in lines
+    assert f"{two},104,2" not in lines
+    assert f"{three},104,0" not in lines
+    assert releases.manifest_facts(release)["counts"]["judgments"] == 12  # type: ignore[index]
+
+
+class TestFinishedQueries:
+    def test_hand_made(self, made: HandMade) -> None:
+        numbers = releases.finished_queries(made.project.pk).distinct().values_list("number", flat=True)
+        assert sorted(numbers) == [10, 20]
+
+    def test_extended_without_anything_beyond_is_finished(self) -> None:
+        batch = BatchFactory(state="done")
+        review(batch, "extend")
+        assert list(releases.finished_queries(batch.project_id).distinct()) == [batch.query]
+
+    def test_extended_and_not_opened_yet_is_not(self) -> None:
+        batch = BatchFactory(state="done")
+        CandidateFactory(query=batch.query, rank=21)
+        review(batch, "extend")
+        assert not releases.finished_queries(batch.project_id).exists()
+
+    def test_extended_and_being_judged_is_not(self) -> None:
+        batch = BatchFactory(state="done")
+        BatchFactory(query=batch.query, number=2)
+        review(batch, "extend")
+        assert not releases.finished_queries(batch.project_id).exists()
+
+    def test_open_first_batch_is_not(self) -> None:
+        batch = BatchFactory()
+        assert not releases.finished_queries(batch.project_id).exists()
+
+
+def review(batch: Batch, decision: str) -> None:
+    BatchReview.objects.create(batch=batch, decision=decision, suggestion=decision)
+
+
+class TestBuild:
+    def test_archive_and_manifest(self, made: HandMade) -> None:
+        release = release_build(release_id=release_create(project=made.project, actor=made.lead).pk)
+        assert release.state == Release.State.READY
+        with release.archive.open("rb") as source, ZipFile(BytesIO(source.read())) as archive:
+            manifest = json.loads(archive.read("manifest.json"))
+            for name, file in manifest["files"].items():
+                content = archive.read(name)
+                assert (len(content), sha256(content).hexdigest()) == (file["bytes"], file["sha256"])
+            assert set(archive.namelist()) == {*manifest["files"], "manifest.json"}
+        assert manifest == release.manifest
+        assert (manifest["project"], manifest["release"]) == ("hand made", 1)
+        assert manifest["counts"] == {
+            "queries": 2,
+            "queries_unfinished": 2,
+            "pairs": {"settled": 4, "dropped": 1},
+            "relevance": {"0": 1, "1": 1, "2": 1, "4": 1},
+            "judgments": 14,
+            "simulated_judgments": 0,
+            "annotators": 4,
+            "videos": 2,
+        }
+
+    def test_again_is_the_same(self, made: HandMade) -> None:
+        release = release_build(release_id=release_create(project=made.project, actor=None).pk)
+        name = release.archive.name
+        assert release_build(release_id=release.pk).archive.name == name
+
+    def test_versions_count_up_and_the_archive_is_woken(self, made: HandMade, messages: Messages) -> None:
+        with messages():
+            made_releases = [release_create(project=made.project, actor=made.lead) for _ in range(2)]
+        assert [release.version for release in made_releases] == [1, 2]
+        assert set(Release.objects.values_list("state", flat=True)) == {"ready"}
+        events = made.project.audit_events.filter(action="release.create")
+        assert [(event.actor, event.data["version"]) for event in events] == [(made.lead, 2), (made.lead, 1)]
+
+    def test_failure_is_kept(self, made: HandMade, monkeypatch: pytest.MonkeyPatch) -> None:
+        def full(*args: object) -> None:
+            raise OSError("The disk is full")
+
+        monkeypatch.setattr(releases, "write_files", full)
+        release = release_create(project=made.project, actor=None)
+        with pytest.raises(OSError, match="disk is full"):
+            release_build(release_id=release.pk)
+        release.refresh_from_db()
+        assert (release.state, release.error) == ("failed", "The disk is full")
+        monkeypatch.undo()
+
+    def test_a_project_without_anything_judged(self) -> None:
+        release = release_build(release_id=release_create(project=ProjectFactory(), actor=None).pk)
+        assert release.manifest["counts"]["queries"] == 0
+
+
+class TestCommand:
+    def test_into_an_empty_folder(self, made: HandMade, tmp_path: Path) -> None:
+        out = StringIO()
+        call_command("export_release", tmp_path / "out", stdout=out)
+        assert json.loads(out.getvalue().splitlines()[-1])["judgments"] == 14
+        assert (tmp_path / "out" / "manifest.json").is_file()
+        assert Release.objects.get().state == "ready"
+
+    def test_a_folder_that_holds_something_is_left_alone(self, made: HandMade, tmp_path: Path) -> None:
+        (tmp_path / "mine.txt").write_text("x")
+        with pytest.raises(CommandError, match="not an empty folder"):
+            call_command("export_release", tmp_path)
+        with pytest.raises(CommandError, match="not an empty folder"):
+            call_command("export_release", tmp_path / "mine.txt")
+        assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+        assert not Release.objects.exists()
+
+    def test_which_project(self, made: HandMade, tmp_path: Path) -> None:
+        other: Project = ProjectFactory(name="other")
+        for arguments in ({}, {"project": "unknown"}):
+            with pytest.raises(CommandError, match="'hand made', 'other'"):
+                call_command("export_release", tmp_path / "out", **arguments)
+        call_command("export_release", tmp_path / "out", project="other", stdout=StringIO())
+        assert Release.objects.get().project == other
+
+
+def test_only_finished_queries_of_the_project(made: HandMade, tmp_path: Path) -> None:
+    """Another project with the same numbers leaves no trace."""
+    other = BatchFactory(query=QueryFactory(number=10, text="elsewhere"), state="done")
+    JudgmentFactory(assignment=AssignmentFactory(batch=other, state="finished"))
+    review(other, "close")
+    releases.write_files(Release.objects.create(project=made.project, version=1), tmp_path)
+    assert "elsewhere" not in "".join(path.read_text() for path in tmp_path.iterdir())
+    assert len((tmp_path / "raw_annotation.csv").read_text().splitlines()) == 1 + 14
+    assert Judgment.objects.count() > 14

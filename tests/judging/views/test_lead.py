@@ -1,0 +1,230 @@
+"""The lead's pages: what they show and what they do."""
+
+import re
+from io import BytesIO
+from zipfile import ZipFile
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import AuditEvent, Job, Project
+from judging.models import Batch, BatchReview, Release
+from tests.conftest import Messages
+from tests.factories import (
+    AssignmentFactory,
+    BatchFactory,
+    CandidateFactory,
+    CaptionFactory,
+    ProjectFactory,
+    QueryFactory,
+    admin,
+    lead,
+)
+from tests.judging.play import grade, judge, judge_round
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def project() -> Project:
+    return ProjectFactory()  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def browser(client: Client, project: Project) -> Client:
+    client.force_login(lead(project))
+    return client
+
+
+def url(name: str, row: object) -> str:
+    return reverse(f"judging:{name}", args=[row.uuid])  # type: ignore[attr-defined]
+
+
+def done(project: Project, value: int = 2, pairs: int = 2) -> Batch:
+    batch: Batch = BatchFactory(query__project=project, pairs=pairs)
+    judge_round(batch, [value] * pairs, [value] * pairs)
+    return batch
+
+
+class TestOverview:
+    def test_counts(self, browser: Client, project: Project) -> None:
+        done(project)
+        begun = BatchFactory(query__project=project)
+        judge_round(begun, [0, 4], [4, 4])
+        AssignmentFactory(batch=begun)
+        done(ProjectFactory())
+        page = browser.get(url("overview", project)).content.decode()
+        facts = re.findall(r"<dd>(?:<a [^>]*>)?(\d+)", page)
+        assert facts == ["1", "1", "1", "1", "8", "0", "1"]
+
+    def test_htmx_gets_the_fragment(self, browser: Client, project: Project) -> None:
+        body = browser.get(url("overview", project), headers={"HX-Request": "true"}).content.decode().strip()
+        assert body.startswith('<section id="state"')
+
+    def test_jobs_that_run_or_failed(self, browser: Client, project: Project) -> None:
+        for state in Job.State.values:
+            Job.objects.create(project=project, kind=state, title=f"Work {state}", state=state, total=4, error="why")
+        page = browser.get(url("overview", project)).content.decode()
+        assert "Work running" in page
+        assert "Work failed" in page
+        assert "Work done" not in page
+
+    def test_empty(self, browser: Client, project: Project) -> None:
+        assert browser.get(url("overview", project)).status_code == 200
+
+
+class TestReviewQueue:
+    def test_cases_with_suggestion(self, browser: Client, project: Project) -> None:
+        high, low = done(project, 4), done(project, 1)
+        page = browser.get(url("review-queue", project)).content.decode()
+        assert page.index(high.query.text) < page.index(low.query.text)
+        assert re.findall(r"Suggestion: <b>(\w+)</b>", page) == ["extend", "close"]
+        assert page.count('class="bar relevance-4"') == page.count('class="bar relevance-1"') == 2
+
+    def test_nothing_waits(self, browser: Client, project: Project) -> None:
+        assert "Nothing waits for you" in browser.get(url("review-queue", project)).content.decode()
+
+    def test_admins_look_but_do_not_decide(self, client: Client, project: Project) -> None:
+        batch = done(project)
+        client.force_login(admin(project))
+        for page in (url("review-queue", project), url("batch", batch)):
+            assert url("batch-review", batch) not in client.get(page).content.decode()
+
+    def test_leads_decide(self, browser: Client, project: Project) -> None:
+        batch = done(project)
+        for page in (url("review-queue", project), url("batch", batch)):
+            assert url("batch-review", batch) in browser.get(page).content.decode()
+
+
+class TestDecision:
+    @pytest.mark.parametrize("decision", ["extend", "close"])
+    def test_decide(self, browser: Client, project: Project, decision: str, messages: Messages) -> None:
+        batch = done(project, pairs=20)
+        CandidateFactory(query=batch.query, rank=21)
+        with messages():
+            answer = browser.post(url("batch-review", batch), {"decision": decision, "reason": "why not"})
+        assert answer.headers["Location"] == url("review-queue", project)
+        review = BatchReview.objects.get(batch=batch)
+        assert (review.decision, review.reason) == (decision, "why not")
+        assert batch.query.batches.count() == (2 if decision == "extend" else 1)
+
+    @pytest.mark.parametrize("data", [{}, {"decision": "perhaps"}, {"decision": "close", "reason": "x" * 1001}])
+    def test_bad_form(self, browser: Client, project: Project, data: dict[str, str]) -> None:
+        batch = done(project)
+        assert browser.post(url("batch-review", batch), data).headers["Location"] == url("batch", batch)
+        assert not BatchReview.objects.exists()
+
+    def test_decided_otherwise_in_the_meantime(self, browser: Client, project: Project) -> None:
+        batch = done(project)
+        browser.post(url("batch-review", batch), {"decision": "close"})
+        answer = browser.post(url("batch-review", batch), {"decision": "extend"})
+        assert answer.status_code == 409
+        assert "decided otherwise" in answer.content.decode()
+
+    def test_not_finished(self, browser: Client, project: Project) -> None:
+        batch = BatchFactory(query__project=project)
+        assert browser.post(url("batch-review", batch), {"decision": "close"}).status_code == 409
+
+
+class TestQueries:
+    def test_search_and_state(self, browser: Client, project: Project) -> None:
+        open_one = BatchFactory(query__project=project, query__text="A woman opens a door")
+        done_one = BatchFactory(query__project=project, query__text="A man closes a door", state="done")
+        elsewhere = BatchFactory(query__text="A door elsewhere")
+        for asked, shown in (
+            ("", [open_one, done_one]),
+            ("?q=woman", [open_one]),
+            ("?q=DOOR", [open_one, done_one]),
+            ("?state=done", [done_one]),
+            ("?state=nonsense", [open_one, done_one]),
+            ("?q=window", []),
+        ):
+            page = browser.get(url("queries", project) + asked).content.decode()
+            found = [batch for batch in (open_one, done_one, elsewhere) if url("batch", batch) in page]
+            assert found == shown, asked
+
+    def test_pages(self, browser: Client, project: Project) -> None:
+        for _ in range(51):
+            BatchFactory(query__project=project, pairs=0)
+        assert "1 of 2" in browser.get(url("queries", project)).content.decode()
+        assert "2 of 2" in browser.get(url("queries", project) + "?page=2").content.decode()
+        assert browser.get(url("queries", project) + "?page=none").status_code == 200
+
+    def test_number_of_database_queries_is_fixed(  # type: ignore[no-untyped-def]
+        self, browser: Client, project: Project, django_assert_max_num_queries
+    ) -> None:
+        for _ in range(12):
+            done(project, pairs=1)
+        with django_assert_max_num_queries(12):
+            browser.get(url("queries", project))
+
+    def test_rank_and_open(self, browser: Client, project: Project, messages: Messages, encoder: object) -> None:
+        query = QueryFactory(project=project)
+        CandidateFactory(query=query)
+        assert "no batch yet" in browser.get(url("queries", project)).content.decode()
+        with messages():
+            answer = browser.post(url("batches-open", project))
+        assert answer.headers["Location"] == url("queries", project)
+        assert query.batches.count() == 1
+        assert "no batch yet" not in browser.get(url("queries", project)).content.decode()
+        assert AuditEvent.objects.filter(project=project, action="batches.open").exists()
+
+
+class TestBatch:
+    def test_grades_by_number_and_the_whole_history(self, browser: Client, project: Project) -> None:
+        batch = BatchFactory(query__project=project)
+        judge_round(batch, [0, 3], [4, 3])
+        judge(batch, [2])
+        page = browser.get(url("batch", batch)).content.decode()
+        assert re.findall(r'grade grade-(\d)"', page) == ["0", "4", "2", "3", "3"]
+        assert "round 2" in page
+        number = batch.assignments.first().annotator.memberships.get().number  # type: ignore[union-attr]
+        assert f'<span class="hint">{number}</span>' in page
+
+    def test_grades_that_may_still_change_are_not_shown(self, browser: Client, project: Project) -> None:
+        batch = BatchFactory(query__project=project)
+        grade(AssignmentFactory(batch=batch), [0, 3])
+        assert 'grade grade-' not in browser.get(url("batch", batch)).content.decode()
+
+    def test_links_to_the_other_batch(self, browser: Client, project: Project) -> None:
+        first = done(project)
+        second = BatchFactory(query=first.query, number=2)
+        assert url("batch", second) in browser.get(url("batch", first)).content.decode()
+
+
+class TestReleases:
+    def test_make_and_download(
+        self, browser: Client, project: Project, messages: Messages, encoder: object
+    ) -> None:
+        batch = done(project)
+        for pair in batch.pairs.all():
+            CaptionFactory(moment=pair.candidate.moment)
+        browser.post(url("batch-review", batch), {"decision": "close"})
+        with messages():
+            answer = browser.post(url("release-create", project))
+        assert answer.headers["Location"] == url("releases", project)
+        release = Release.objects.get()
+        page = browser.get(url("releases", project)).content.decode()
+        assert url("release-download", release) in page
+        file = browser.get(url("release-download", release))
+        assert file.headers["Content-Disposition"] == 'attachment; filename="momentjudge-release-1.zip"'
+        with ZipFile(BytesIO(b"".join(file.streaming_content))) as archive:  # type: ignore[attr-defined]
+            assert "val.json" in archive.namelist()
+
+    def test_preparing_and_failed(self, browser: Client, project: Project) -> None:
+        Release.objects.create(project=project, version=1, state="failed", error="The disk is full")
+        Release.objects.create(project=project, version=2)
+        page = browser.get(url("releases", project)).content.decode()
+        assert "The disk is full" in page
+        assert "Preparing the files" in page
+
+
+def test_audit_shows_this_project_newest_first(browser: Client, project: Project) -> None:
+    AuditEvent.objects.create(project=project, action="first.thing", data={"why": "because"})
+    AuditEvent.objects.create(project=project, actor=lead(project), action="second.thing")
+    AuditEvent.objects.create(project=ProjectFactory(), action="other.thing")
+    page = browser.get(url("audit", project)).content.decode()
+    assert page.index("second.thing") < page.index("first.thing")
+    assert "why: because" in page
+    assert "other.thing" not in page

@@ -1,0 +1,108 @@
+"""The similarity run of a release: its ranking, its file, its scores."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from annotation.models import Candidate
+from judging.models import Release
+from judging.services.releases import release_build, release_create
+from models_runner import services
+from models_runner.models import Run, Score
+from models_runner.retrieval import records
+from models_runner.retrieval.errors import InvalidRecord
+from models_runner.retrieval.metrics.ndcg_iou import Convention, Gain
+from models_runner.retrieval.metrics.report import KS, MUS, evaluate
+from tests.conftest import Messages
+from tests.factories import ProjectFactory
+from tests.judging.world import HandMade
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+
+
+@pytest.fixture
+def made() -> HandMade:
+    return HandMade()
+
+
+@pytest.fixture
+def release(made: HandMade, tmp_path: Path) -> Release:
+    """A ready release; its files are in tmp_path."""
+    return release_build(release_id=release_create(project=made.project, actor=None).pk, folder=tmp_path)
+
+
+def test_frozen_candidates_best_first_twins_alike(release: Release, made: HandMade) -> None:
+    run, _ = services.similarity_runs_make(release_id=release.pk)
+    with run.file.open("rb") as file:
+        entries = json.load(file)
+    rows = [["alpha", 1.0, 2.5, 0.99], ["alpha", 10.0, 20.25, 0.98], ["beta", 0.0, 3.0, 0.97]]
+    assert entries == [
+        {"query_id": 10, "query": "a person sings", "predictions": rows},
+        {"query_id": 11, "query": "a person sings", "predictions": rows},
+    ]
+    assert len(rows) == Candidate.objects.filter(query=made.val).count()
+
+
+def test_scores_equal_the_librarys(release: Release, tmp_path: Path) -> None:
+    runs = services.similarity_runs_make(release_id=release.pk)
+    assert [(run.split, run.state, run.n_queries) for run in Run.objects.order_by("-split")] == [
+        ("val", "scored", 2),
+        ("test", "scored", 1),
+    ]
+    for run in runs:
+        with run.file.open("rb") as file:
+            ranked = records.moments_by_query(records.parse_run(file.read()))
+        judged = records.moments_by_query(records.read_ground_truth(tmp_path / f"{run.split}.json"))
+        for convention in Convention:
+            report = evaluate(ranked, judged, convention=convention, gain=Gain.EXPONENTIAL)
+            held = run.scores.filter(convention=convention.value, gain=Gain.EXPONENTIAL.value)
+            assert {(s.k, s.mu): s.value for s in held} == {(m.k, m.mu): v for m, v in report.mean.items()}
+        assert run.scores.count() == len(Convention) * len(KS) * len(MUS)
+    assert Score.objects.get(run=runs[0], convention="paper", k=10, mu=0.7).value == 1.0  # 4 before 2
+
+
+def test_again_changes_nothing(release: Release) -> None:
+    first = services.similarity_runs_make(release_id=release.pk)
+    names = [run.file.name for run in Run.objects.all()]
+    assert services.similarity_runs_make(release_id=release.pk) == first
+    assert [run.file.name for run in Run.objects.all()] == names
+    assert Score.objects.count() == 2 * len(Convention) * len(KS) * len(MUS)
+
+
+def test_a_split_without_finished_queries_gives_no_run(made: HandMade) -> None:
+    made.test.batches.first().review.delete()  # type: ignore[union-attr]
+    made.test.batches.filter(number=2).update(state="open", done_at=None)
+    release = release_build(release_id=release_create(project=made.project, actor=None).pk)
+    assert [run.split for run in services.similarity_runs_make(release_id=release.pk)] == ["val"]
+
+
+def test_a_release_of_nothing_gives_no_run() -> None:
+    release = release_build(release_id=release_create(project=ProjectFactory(), actor=None).pk)
+    assert services.similarity_runs_make(release_id=release.pk) == []
+
+
+def test_failure_is_kept_and_a_repeat_may_succeed(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: object) -> None:
+        raise InvalidRecord("broken on purpose")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(records, "write_run", broken)
+        services.similarity_runs_make(release_id=release.pk)
+    assert set(Run.objects.values_list("state", "error")) == {("failed", "broken on purpose")}
+    services.similarity_runs_make(release_id=release.pk)
+    assert set(Run.objects.values_list("state", "error")) == {("scored", "")}
+
+
+def test_request_is_written_down_and_done(release: Release, made: HandMade, messages: Messages) -> None:
+    with messages():
+        services.similarity_runs_request(release=release, actor=made.lead)
+    assert Run.objects.filter(state="scored").count() == 2
+    event = made.project.audit_events.get(action="run.request")
+    assert (event.actor, event.subject, event.data) == (made.lead, release.uuid, {"system": "similarity"})
+
+
+def test_a_new_release_is_scored_by_itself(made: HandMade, messages: Messages) -> None:
+    with messages():
+        release_create(project=made.project, actor=None)
+    assert Run.objects.filter(state="scored").count() == 2
