@@ -11,6 +11,8 @@ app.autodiscover_tasks()
 app.conf.beat_schedule = {
     "sweep-assignments": {"task": "judging.tasks.assignments_sweep", "schedule": 15.0},
     "sweep-batches": {"task": "judging.tasks.batches_sweep", "schedule": 20.0},
+    "sweep-work": {"task": "judging.tasks.work_sweep", "schedule": 60.0},
+    "sweep-runs": {"task": "models_runner.tasks.runs_sweep", "schedule": 60.0},
     "sweep-previews": {"task": "annotation.tasks.previews_sweep", "schedule": 30.0},
     "advance-demo": {"task": "judging.tasks.demo_advance", "schedule": 4.0},
 }

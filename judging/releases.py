@@ -34,6 +34,11 @@ def finished_queries(project_id: int) -> QuerySet[Query]:
     )
 
 
+def queries_to_judge(project_id: int) -> QuerySet[Query]:
+    """Every query that is or will be judged."""
+    return Query.objects.filter(project=project_id, judged_as__isnull=True, split__in=list(JUDGED_SPLITS))
+
+
 def pair_number(pair: Pair) -> int:
     """The pair's number in files: that of the imported file, else our own."""
     return pair.pk if pair.source_id is None else pair.source_id
@@ -228,9 +233,7 @@ def manifest_facts(release: Release) -> dict[str, object]:
         "sentence_model": settings.SENTENCE_MODEL,
         "counts": {
             "queries": finished.count(),
-            "queries_unfinished": Query.objects.filter(project=project, batches__number=1)
-            .exclude(pk__in=finished)
-            .count(),
+            "queries_unfinished": queries_to_judge(project.pk).exclude(pk__in=finished).count(),
             "pairs": dict(states),
             "relevance": {str(value): n for value, n in relevance},
             "judgments": judgments.count(),

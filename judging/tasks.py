@@ -65,3 +65,12 @@ def batches_prepare(project_id: int) -> None:
     from judging.services import projects
 
     projects.batches_prepare(project_id=project_id)
+
+
+@shared_task
+def work_sweep() -> None:
+    """Send again long work whose message was lost."""
+    from judging.services import projects, releases
+
+    releases.releases_sweep(now=timezone.now())
+    projects.preparations_sweep(now=timezone.now())

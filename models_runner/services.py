@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZipFile
@@ -22,6 +23,7 @@ from models_runner.retrieval.metrics.report import evaluate
 
 logger = logging.getLogger(__name__)
 SIMILARITY = "similarity"
+LATE, RECENT = timedelta(minutes=1), timedelta(hours=1)
 RUNS_TASK = "models_runner.tasks.similarity_runs_make"
 
 
@@ -41,6 +43,13 @@ def similarity_runs_make(*, release_id: int) -> list[Run]:
             archive.extractall(folder)
         truths = {split: _truth(folder / name) for split, name in JUDGED_SPLITS.items()}
         return [_run_make(release, split, judged, folder) for split, judged in truths.items() if judged]
+
+
+def runs_sweep(*, now: datetime) -> None:
+    """Send the runs of recent releases that have none; where no split is judged yet there is nothing to make."""
+    recent = Release.objects.filter(state=Release.State.READY, created_at__range=(now - RECENT, now - LATE))
+    for pk in recent.filter(runs__isnull=True).values_list("pk", flat=True):
+        send_on_commit(RUNS_TASK, pk)
 
 
 def _truth(path: Path) -> list[records.JudgedQuery]:

@@ -26,7 +26,7 @@ class DescriptionRecord:
     """One description of a moment, ``0 <= start_s < end_s``; ``line`` counts from 1, ``source_id`` is the source's."""
 
     line: int
-    source_id: str
+    source_id: int
     video_name: str
     start_s: float
     end_s: float

@@ -10,6 +10,7 @@ from annotation.importers.base import BadLine, DescriptionRecord, Durations, Imp
 
 END_SLACK_S = 1.0  # an end this much after its video's is a rounding of the annotation, and is clipped
 KINDS: Mapping[str, Kind] = {"v": "video", "t": "subtitle", "vt": "both"}
+LARGEST_ID = 2**63 - 1  # what the database holds
 FIELDS = ("vid_name", "duration", "ts", "desc", "type", "desc_id")
 
 
@@ -29,7 +30,7 @@ def read_tvr(lines: Iterable[str], durations: Durations) -> Iterator[Description
     Returns:
         A record or a bad line for each line, in order. Texts lose the white space around them.
     """
-    seen: set[str] = set()
+    seen: set[int] = set()
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -122,14 +123,13 @@ def _record(number: int, fields: dict[str, Any], durations: Durations) -> Descri
     return DescriptionRecord(number, source_id, video_name, start_s, end_s, text, KINDS[kind])
 
 
-def _source_id(value: object) -> str:
-    """The id as text; an id is a whole number or a text."""
+def _source_id(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise _Refused("desc_id is not a whole number or a text")
-    source_id = str(value).strip()
-    if not source_id or not _storable(source_id):
-        raise _Refused("desc_id is empty or holds characters that cannot be stored")
-    return source_id
+        raise _Refused("desc_id is not a whole number")
+    text = str(value).strip()
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= LARGEST_ID):
+        raise _Refused(f"desc_id must be a whole number from 0 to {LARGEST_ID}")
+    return int(text)
 
 
 def _text(value: object) -> str:

@@ -64,4 +64,9 @@ class Membership(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.role} {self.number if self.number is not None else ''} of {self.project}".strip()
+        return f"{self.label} of {self.project}"
+
+    @property
+    def label(self) -> str:
+        """The role, with the number where there is one."""
+        return self.role if self.number is None else f"{self.role} {self.number}"

@@ -98,7 +98,7 @@ def _new_records(corpus: Corpus, records: Sequence[DescriptionRecord]) -> tuple[
     known = {row[0]: row[1:] for row in rows}
     new, clashes = [], []
     for record in records:
-        held = known.get(int(record.source_id))
+        held = known.get(record.source_id)
         if held is None:
             new.append(record)
         elif held != (record.text, record.kind, record.video_name, record.start_s, record.end_s):
@@ -146,7 +146,7 @@ def _descriptions_add(
         Description(
             corpus=corpus,
             moment=moments[videos[record.video_name].pk, record.start_s, record.end_s],
-            source_id=int(record.source_id),
+            source_id=record.source_id,
             text=record.text,
             kind=record.kind,
         )
@@ -165,13 +165,15 @@ def _files_add(videos: dict[str, Video], folder: Path) -> int:
     found = {path.stem: path for path in sorted(folder.iterdir()) if path.suffix.lower() in VIDEO_SUFFIXES}
     added = 0
     for name, video in videos.items():
-        if video.file:
+        if video.file and (name not in found or not _is_better(video, found[name])):
             continue
         if name not in found:
             video.moments.filter(preview_state=Moment.Preview.MISSING).update(
                 preview_state=Moment.Preview.FAILED, preview_error="The folder of videos holds no file of this name."
             )
             continue
+        if video.file:
+            video.file.delete(save=False)
         with found[name].open("rb") as source:
             video.file.save(found[name].name, File(source), save=True)
         video.moments.filter(preview_state=Moment.Preview.FAILED).update(
@@ -180,6 +182,12 @@ def _files_add(videos: dict[str, Video], folder: Path) -> int:
         send_on_commit("annotation.tasks.video_cut_previews", video.pk)
         added += 1
     return added
+
+
+def _is_better(video: Video, path: Path) -> bool:
+    """Whether a file may replace the stored one: something could not be cut from that, and this is another."""
+    failed = video.moments.filter(preview_state=Moment.Preview.FAILED).exists()
+    return failed and path.stat().st_size != video.file.size
 
 
 def _count(report: ImportReport, records: Sequence[DescriptionRecord]) -> None:

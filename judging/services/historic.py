@@ -23,6 +23,8 @@ COLUMNS = ["pair_id", "worker", "relevance"]
 CHUNK = 5000
 LINES_SHOWN = 20
 GRADES_KEPT = 4
+LARGEST_PAIR, LARGEST_WORKER = 2**63 - 1, 2**31 - 1  # what the columns hold
+LARGEST_PAIR_ID, LARGEST_WORKER = 2**53, 2**31 - 1  # what the database holds, with room for blocks
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def read_judgments(path: Path) -> list[HistoricPair]:
     """
     rows: dict[int, list[tuple[int, int]]] = {}
     bad: list[str] = []
-    with path.open(newline="", encoding="utf-8-sig") as file:
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
         reader = csv.reader(file)
         if next(reader, None) != COLUMNS:
             raise ImportRefused(f"{path.name}: the first line must be {','.join(COLUMNS)}.")
@@ -87,8 +89,8 @@ def _numbers(line: Sequence[str]) -> tuple[int, int, int]:
     if len(line) != len(COLUMNS):
         raise ValueError(f"{len(line)} columns instead of {len(COLUMNS)}")
     pair_id, worker, grade = (int(cell) for cell in line)
-    if pair_id < 0 or worker < 0:
-        raise ValueError("a negative number")
+    if not (0 <= pair_id <= LARGEST_PAIR_ID and 0 <= worker <= LARGEST_WORKER):
+        raise ValueError("a number that is negative or too large")
     if grade not in consensus.GRADES:
         raise ValueError(f"relevance {grade} is outside 0 to 4")
     return pair_id, worker, grade
@@ -128,6 +130,8 @@ def judgments_import(
     digest = sha256(path.read_bytes()).hexdigest()
     with transaction.atomic():
         project = Project.objects.filter(name=project_name).first()
+        if project is None and Corpus.objects.filter(name=project_name).exists():
+            raise NotPossible(f"A corpus is named {project_name!r}; name the project otherwise with --project.")
         if project is None:
             project = _store(pairs, project_name)
             for lead in leads:

@@ -1,12 +1,14 @@
 """A new project, ready to be judged as soon as its previews are cut."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 
 from django.db import transaction
 
 from annotation.exceptions import NotPossible
+from annotation.locks import only_one
 from annotation.messages import send_on_commit
-from annotation.models import Corpus, Membership, Project, User
+from annotation.models import Corpus, Job, Membership, Project, User
 from annotation.services.audit import audit_record
 from annotation.services.candidates import candidates_rank
 from annotation.services.jobs import job_fail, job_finish, job_set, job_start
@@ -17,6 +19,7 @@ from judging.services.batches import batches_open
 from judging.services.policies import guideline_publish, policy_publish
 
 JOB = "batches"
+LATE = timedelta(minutes=1)
 PREPARE_TASK = "judging.tasks.batches_prepare"
 
 
@@ -57,14 +60,26 @@ def batches_request(*, project: Project, actor: User) -> None:
 def batches_prepare(*, project_id: int) -> int:
     """Rank the pool for every judged query without candidates and open their first batches; say how many."""
     project = Project.objects.get(pk=project_id)
+    with only_one(JOB, project_id) as alone:
+        return _prepare(project) if alone else 0
+
+
+def _prepare(project: Project) -> int:
     job = job_start(project=project, kind=JOB, title="Waiting for a worker", total=2)
     try:
         job_set(job=job, done=0, title="Embedding captions and ranking candidates")
-        candidates_rank(project_id=project_id)
+        candidates_rank(project_id=project.pk)
         job_set(job=job, done=1, title="Opening first batches")
-        opened = batches_open(project_id=project_id)
+        opened = batches_open(project_id=project.pk)
     except Exception as error:
         job_fail(job=job, error=f"{type(error).__name__}: {error}")
         raise
     job_finish(job=job, title=f"{opened} batches opened")
     return opened
+
+
+def preparations_sweep(*, now: datetime) -> None:
+    """Send every preparation that has not moved for a while; one that is at work holds its lock and goes on."""
+    stale = Job.objects.filter(kind=JOB, state=Job.State.RUNNING, updated_at__lte=now - LATE)
+    for project_id in stale.values_list("project", flat=True):
+        send_on_commit(PREPARE_TASK, project_id)

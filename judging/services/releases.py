@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +13,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from django.core.files import File
 from django.db import transaction
 
+from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Project, User
 from annotation.services.audit import audit_record
@@ -20,6 +22,7 @@ from judging.models import Release
 
 logger = logging.getLogger(__name__)
 BUILD_TASK = "judging.tasks.release_build"
+LATE = timedelta(minutes=1)  # a release still without files by then has lost its message, or its worker is busy
 READY_TASK = "models_runner.tasks.similarity_runs_make"
 
 
@@ -40,7 +43,9 @@ def release_build(*, release_id: int, folder: Path | None = None) -> Release:
     release = Release.objects.select_related("project").get(pk=release_id)
     if release.state == Release.State.READY:
         return release
-    with _folder(folder) as target:
+    with only_one("release", release.pk) as alone, _folder(folder) as target:
+        if not alone:
+            return release
         try:
             releases.write_files(release, target)
             manifest = _manifest_write(release, target)
@@ -50,6 +55,13 @@ def release_build(*, release_id: int, folder: Path | None = None) -> Release:
         _archive_save(release, target, manifest)
     logger.info("release %s ready: %s", release.pk, release.manifest["counts"])
     return release
+
+
+def releases_sweep(*, now: datetime) -> None:
+    """Send the building of releases whose files were not written: the message may have been lost."""
+    late = Release.objects.filter(created_at__lte=now - LATE)
+    for pk in late.filter(state=Release.State.PREPARING).values_list("pk", flat=True):
+        send_on_commit(BUILD_TASK, pk)
 
 
 @contextmanager

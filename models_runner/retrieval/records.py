@@ -1,6 +1,6 @@
 """What is scored and against what: spans, judged and retrieved moments, and their published file forms.
 
-Ground truth is read in both TVR-Ranking forms (specs/baselines.md, section 1) and written in the July 2024 one:
+Ground truth is read in both TVR-Ranking forms (docs/data-formats.md) and written in the July 2024 one:
 
 * July 2024, a JSON array: ``{query_id, query, relevant_moment: [{pair_id, video_name, timestamp, duration, caption,
   similarity, relevance}]}``. A query with no moments is kept: it counts 0.

@@ -90,7 +90,7 @@ def release(page: Page, project: Project) -> dict[str, str]:
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="Releases").click()
     page.get_by_role("button", name="Make a release").click()
     with page.expect_download() as download:
-        page.get_by_role("link", name="Download").click()
+        page.get_by_role("button", name="Download").click()
     assert Release.objects.get(project=project).state == Release.State.READY
     assert download.value.suggested_filename == "momentjudge-release-1.zip"
     with ZipFile(download.value.path()) as archive:

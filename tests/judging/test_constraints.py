@@ -9,22 +9,12 @@ from django.db import IntegrityError, connection, transaction
 from annotation.models import (
     AuditEvent,
     Candidate,
-    Caption,
-    Corpus,
-    Description,
     Job,
-    Membership,
-    Moment,
-    Project,
-    Query,
     Subtitle,
     TextVector,
-    Video,
 )
 from judging.models import (
     Assignment,
-    Batch,
-    Guideline,
     GuidelineExample,
     Judgment,
     JudgmentChange,
@@ -111,7 +101,9 @@ def judgment_change() -> JudgmentChange:
 
 
 def release(**values: object) -> Release:
-    return Release.objects.create(**{"project": values.pop("project", None) or ProjectFactory(), "version": 1, **values})
+    return Release.objects.create(
+        **{"project": values.pop("project", None) or ProjectFactory(), "version": 1, **values}
+    )
 
 
 def finished_judgment() -> Judgment:
@@ -229,10 +221,10 @@ REFUSED: dict[str, Callable[[], Write]] = {
     "judgment_round_is_1_or_2": change(JudgmentFactory, round=3),
     "judgment_given_under_an_assignment_unless_imported": change(JudgmentFactory, assignment=None),
     "judgment_change_is_one": change(judgment_change, to_grade=1),
-    "policy_version_once_per_project": lambda: (lambda: PolicyFactory(project=ProjectFactory())),
+    "policy_version_once_per_project": lambda: lambda: PolicyFactory(project=ProjectFactory()),
     "policy_lease_lasts": change(policy, lease_minutes=0),
     "policy_mean_is_a_relevance": change(policy, extend_from_mean=4.5),
-    "guideline_version_once_per_project": lambda: (lambda: GuidelineFactory(project=ProjectFactory())),
+    "guideline_version_once_per_project": lambda: lambda: GuidelineFactory(project=ProjectFactory()),
     "guideline_example_once_per_grade": again(example, guideline=lambda: ProjectFactory().guidelines.get()),
     "guideline_example_grade_from_0_to_4": change(example, grade=5),
     "release_version_once_per_project": again(release, project=ProjectFactory),
@@ -269,12 +261,12 @@ MORE: dict[str, tuple[str, Callable[[], Write]]] = {
         change(JudgmentFactory, occurrence=1),
     ),
     "audit events do not change": ("append-only", change(audit_event, action="nothing")),
-    "audit events stay": ("append-only", lambda: (lambda made=audit_event(): made.delete())),
+    "audit events stay": ("append-only", lambda: lambda made=audit_event(): made.delete()),
     "ranks are frozen by the batch": ("are frozen", change(frozen_candidate, rank=9)),
     "similarity is frozen by the batch": ("are frozen", change(frozen_candidate, similarity=0.1)),
     "candidates of a batch stay": (
         "are frozen",
-        lambda: (lambda query=BatchFactory(pairs=0).query: CandidateFactory(query=query).delete()),
+        lambda: lambda query=BatchFactory(pairs=0).query: CandidateFactory(query=query).delete(),
     ),
     "grades of an ended assignment are final": ("is final", change(finished_judgment, grade=0)),
 }
@@ -346,5 +338,3 @@ def test_what_is_judged_cannot_be_deleted_from_under_it() -> None:
     for row in (given.pair, given.assignment, given.annotator, given.pair.batch, given.pair.candidate.moment):
         with pytest.raises(IntegrityError):
             row.delete()
-
-

@@ -1,16 +1,15 @@
 """Taking the demo from rows to a living project, one idempotent step at a time."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from django.core.files import File
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from annotation.demo import render_episode
+from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Job, Moment, Project, Video
 from annotation.services.candidates import candidates_rank
@@ -24,7 +23,6 @@ from judging.services.releases import release_create
 from judging.simulation import script_of
 
 logger = logging.getLogger(__name__)
-LOCK = 0x4D4A_DE30  # advisory lock: one demo step at a time
 RESEND_AFTER_S = 45
 
 
@@ -56,7 +54,7 @@ def demo_advance() -> None:
     project = Project.objects.filter(demo_videos__isnull=False).first()
     if project is None:
         return
-    with _alone() as alone:
+    with only_one("demo") as alone:
         if not alone:
             return
         job = Job.objects.filter(project=project, kind=JOB, state=Job.State.RUNNING).first()
@@ -66,19 +64,6 @@ def demo_advance() -> None:
             _steps(project, job)
         else:
             _resend(project, job)
-
-
-@contextmanager
-def _alone() -> Iterator[bool]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
-        row = cursor.fetchone()
-    try:
-        yield bool(row and row[0])
-    finally:
-        if row and row[0]:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
 
 
 def _rendered(project: Project) -> bool:

@@ -15,7 +15,7 @@ def span_iou(one: Span, other: Span) -> float:
         A value in [0, 1]. 0.0 when the spans only touch, when one is inverted (ends before it starts), and when both
         have no length. The order of the operations is the published scorer's, so that results are equal bit for bit.
 
-    Source: specs/baselines.md, section 11.
+    Source: docs/scoring.md.
     """
     intersection = min(one.end_s, other.end_s) - max(one.start_s, other.start_s)
     if intersection <= 0:

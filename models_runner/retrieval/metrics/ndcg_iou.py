@@ -1,7 +1,6 @@
 """NDCG@K,IoU>=mu of one query: the measure of ranked video moment retrieval.
 
-Paper and released scorer differ in two points, and both are offered (``Convention``); see specs/baselines.md,
-sections 11 and 12 (D1 gain, D4 threshold, D5 averaging).
+Paper and released scorer differ in two points, and both are offered (``Convention``); see docs/scoring.md.
 """
 
 from __future__ import annotations

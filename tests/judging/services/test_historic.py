@@ -163,8 +163,9 @@ def state_of_everything() -> list[object]:
         (HEADER.encode() + b"6,1,1\n" * 5, "pair 6: 5 grades, at most four make a pair"),
         (HEADER.encode() + b"%d,1,1\n" % 2**63, "line 2: a number beyond"),
         (HEADER.encode() + b"1,%d,1\n" % 2**31, "line 2: a number beyond"),
-        (HEADER.encode() + b"1,\xff\xfe,1\n", "is not a text in UTF-8"),
-        (HEADER.encode() + b"1,1,1\x00\n", "line 2"),
+        (HEADER.encode() + b"1,\xff\xfe,1\n", "line 2: invalid literal"),
+        (HEADER.encode() + b"1,1,1\x00\n", "line 2: invalid literal"),
+        (HEADER.encode(), "holds no judgment"),
     ],
 )
 def test_bad_file(tmp_path: Path, content: bytes, words: str) -> None:

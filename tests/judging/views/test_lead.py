@@ -185,7 +185,7 @@ class TestBatch:
     def test_grades_that_may_still_change_are_not_shown(self, browser: Client, project: Project) -> None:
         batch = BatchFactory(query__project=project)
         grade(AssignmentFactory(batch=batch), [0, 3])
-        assert 'grade grade-' not in browser.get(url("batch", batch)).content.decode()
+        assert "grade grade-" not in browser.get(url("batch", batch)).content.decode()
 
     def test_links_to_the_other_batch(self, browser: Client, project: Project) -> None:
         first = done(project)
@@ -194,9 +194,7 @@ class TestBatch:
 
 
 class TestReleases:
-    def test_make_and_download(
-        self, browser: Client, project: Project, messages: Messages, encoder: object
-    ) -> None:
+    def test_make_and_download(self, browser: Client, project: Project, messages: Messages, encoder: object) -> None:
         batch = done(project)
         for pair in batch.pairs.all():
             CaptionFactory(moment=pair.candidate.moment)
