@@ -23,7 +23,6 @@ COLUMNS = ["pair_id", "worker", "relevance"]
 CHUNK = 5000
 LINES_SHOWN = 20
 GRADES_KEPT = 4
-LARGEST_PAIR, LARGEST_WORKER = 2**63 - 1, 2**31 - 1  # what the columns hold
 LARGEST_PAIR_ID, LARGEST_WORKER = 2**53, 2**31 - 1  # what the database holds, with room for blocks
 
 

@@ -67,7 +67,7 @@ def shown(page: Page) -> UUID:
 def judge(page: Page, total: int, grade_of: Callable[[Pair], int], *, give: Callable[[Page, int], None]) -> None:
     """Grade all pairs of a fresh assignment, up to the last look."""
     for position in range(1, total + 1):
-        expect(place(page)).to_have_text(f"pair {position} of {total}")
+        place(page).filter(has_text=f"pair {position} of {total}").wait_for()  # looks more often than expect
         page.wait_for_load_state()
         give(page, grade_of(Pair.objects.select_related("candidate").get(uuid=shown(page))))
     expect(page.get_by_role("heading", name="A last look")).to_be_visible()

@@ -101,7 +101,8 @@ def busy_project() -> Project:
 @pytest.mark.usefixtures("encoder")
 def test_pages_of_lead_and_admin_are_clean(browse: Browse) -> None:
     project = busy_project()
-    batches = [reverse("judging:batch", args=[batch.uuid]) for batch in Batch.objects.all()]
+    shown = Batch.objects.filter(number=1, pairs__state__in=["settled", "escalated"], query__split="val").distinct()
+    batches = [reverse("judging:batch", args=[batch.uuid]) for batch in shown]
     for user in (factories.lead(project), factories.admin(project)):
         assert visit(browse(user), *paths(STAFF_PAGES, project), *batches) == []
 

@@ -37,7 +37,7 @@ def without(field: str) -> str:
 
 def test_good_line_gives_a_record() -> None:
     assert list(read_tvr([line()], DURATIONS)) == [
-        DescriptionRecord(1, "12", "show_01", 1.0, 4.5, "She sits.", "video"),
+        DescriptionRecord(1, 12, "show_01", 1.0, 4.5, "She sits.", "video"),
     ]
 
 
@@ -90,8 +90,12 @@ def test_end_within_a_second_beyond_the_video_is_clipped(end: float, expected: f
         (line(desc_id=True), "desc_id is not"),
         (line(desc_id=1.5), "desc_id is not"),
         (line(desc_id=None), "desc_id is not"),
-        (line(desc_id=" "), "desc_id is empty"),
-        (line(desc_id="a\0"), "cannot be stored"),
+        (line(desc_id=" "), "desc_id must be a whole number"),
+            (line(desc_id="abc"), "desc_id must be a whole number"),
+            (line(desc_id=-5), "desc_id must be a whole number"),
+            (line(desc_id="9" * 5000), "desc_id must be a whole number"),
+            (line(desc_id=2**63), "desc_id must be a whole number"),
+        (line(desc_id="a\0"), "desc_id must be a whole number"),
     ],
 )
 def test_bad_line_is_reported_with_its_reason(bad: str, reason: str) -> None:
