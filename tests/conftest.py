@@ -2,16 +2,20 @@
 
 import hashlib
 import re
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from django.conf import settings
+from django.core.files.storage import FileSystemStorage
+from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
+from annotation.models import Video
 from annotation.similarity import sentences
 from config.celery_app import app
 from config.embedded import hold_database
@@ -66,11 +70,20 @@ def encoder(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return asked
 
 
-@contextmanager
-def rolled_back() -> Iterator[None]:
-    """Whatever the block writes is undone: one hypothesis example leaves nothing to the next."""
-    from django.db import transaction
+@pytest.fixture
+def videos_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Video files lie in this folder: ffmpeg cannot read the test settings' storage, which is memory."""
+    folder = tmp_path / "storage"
+    monkeypatch.setattr(Video._meta.get_field("file"), "storage", FileSystemStorage(folder))
+    return folder
 
-    with transaction.atomic():
-        yield
-        transaction.set_rollback(True)
+
+@pytest.fixture(scope="session")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Four seconds of ffmpeg's test picture."""
+    path = tmp_path_factory.mktemp("clip") / "clip.mp4"
+    source = "testsrc=size=64x48:rate=6:duration=4"
+    encode = ["-c:v", "libx264", "-pix_fmt", "yuv420p"]
+    command = [get_ffmpeg_exe(), "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", source, *encode, str(path)]
+    subprocess.run(command, check=True, timeout=60)
+    return path.read_bytes()

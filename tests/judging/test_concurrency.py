@@ -50,6 +50,7 @@ class Meeting:
 
     def somebody_waits(self) -> bool:
         with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_stat_clear_snapshot()")  # a transaction sees its first answer again otherwise
             cursor.execute(WAITING)
             return bool(cursor.fetchone()[0])
 

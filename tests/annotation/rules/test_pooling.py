@@ -1,0 +1,82 @@
+"""Ranking the pool: against a plain double loop, ties included."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from annotation.rules.pooling import BLOCK, DEPTH, best, top_moments
+
+FEW = np.array([[1, 0], [0, 1], [0.6, 0.8], [-1, 0]], dtype=np.float32)  # few directions: many ties
+vectors = st.lists(st.integers(0, len(FEW) - 1), min_size=1, max_size=12)
+moments = st.lists(st.lists(st.integers(0, len(FEW) - 1), min_size=1, max_size=3), min_size=1, max_size=12)
+
+
+def brute_force(query: NDArray[np.float32], pool: list[list[int]], depth: int) -> list[tuple[int, float]]:
+    """Best caption of each moment, rounded; then by similarity down and place up."""
+    scored = []
+    for place, captions in enumerate(pool):
+        similarity = max(round(float(query.astype(np.float64) @ FEW[c].astype(np.float64)), 6) for c in captions)
+        scored.append((place, similarity))
+    return sorted(scored, key=lambda item: (-item[1], item[0]))[:depth]
+
+
+def laid_out(pool: list[list[int]]) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
+    first = np.cumsum([0, *(len(captions) for captions in pool[:-1])])
+    return FEW[[c for captions in pool for c in captions]], first.astype(np.intp)
+
+
+@given(vectors, moments, st.integers(1, 15))
+def test_top_moments_are_those_of_a_double_loop(asked: list[int], pool: list[list[int]], depth: int) -> None:
+    captions, first = laid_out(pool)
+    found = list(top_moments(FEW[asked], captions, first, depth=depth))
+    assert len(found) == len(asked)
+    for query, (order, similarity) in zip(FEW[asked], found, strict=True):
+        wanted = brute_force(query, pool, depth)
+        assert order.tolist() == [place for place, _ in wanted]
+        assert similarity.tolist() == pytest.approx([value for _, value in wanted], abs=1e-6)
+
+
+@given(st.integers(1, 3 * BLOCK))
+def test_queries_are_answered_in_order_whatever_the_block(n: int) -> None:
+    asked = np.tile(FEW[:2], (n, 1))[:n]
+    found = [int(order[0]) for order, _ in top_moments(asked, FEW, np.arange(4), depth=1)]
+    assert found == [place % 2 for place in range(n)]
+
+
+def test_depth_of_the_project() -> None:
+    captions = np.tile(FEW[0], (100, 1))
+    ((order, similarity),) = top_moments(FEW[:1], captions, np.arange(100))
+    assert (len(order), DEPTH) == (40, 40)
+    assert order.tolist() == list(range(40))
+    assert set(similarity) == {1.0}
+
+
+def test_differences_below_a_millionth_do_not_rank() -> None:
+    """Two machines may differ in the last bits; the earlier moment comes first on both."""
+    captions = np.array([[1 - 2e-7, 0], [1, 0]], dtype=np.float32)
+    ((order, similarity),) = top_moments(FEW[:1], captions, np.arange(2))
+    assert order.tolist() == [0, 1]
+    assert similarity.tolist() == [1.0, 1.0]
+
+
+def test_rounding_never_leaves_the_range_of_a_cosine() -> None:
+    captions = np.array([[1.00001, 0], [-1.00001, 0]], dtype=np.float32)
+    ((_, similarity),) = top_moments(FEW[:1], captions, np.arange(2))
+    assert similarity.tolist() == [1.0, -1.0]
+
+
+@pytest.mark.parametrize("first", [[], [1], [0, 0], [0, 2, 1]])
+def test_a_pool_that_is_none(first: list[int]) -> None:
+    with pytest.raises(ValueError, match="no moment|start at 0"):
+        list(top_moments(FEW[:1], FEW, np.array(first, dtype=np.intp)))
+
+
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=30), st.integers(1, 40))
+def test_best_is_a_stable_sort(values: list[int], depth: int) -> None:
+    row = np.array(values, dtype=np.float64)
+    order, similarity = best(row, depth)
+    wanted = sorted(range(len(values)), key=lambda place: (-values[place], place))[:depth]
+    assert order.tolist() == wanted
+    assert similarity.tolist() == [values[place] for place in wanted]

@@ -1,0 +1,153 @@
+"""Embedding texts once and ranking the pool of each query."""
+
+import random
+
+import numpy as np
+import pytest
+from django.conf import settings
+
+from annotation.models import Candidate, Caption, Description, Moment, Project, TextVector, Video
+from annotation.services.candidates import candidates_rank, pool_of, vectors_of
+from tests.conftest import hashed
+from tests.factories import CandidateFactory, CaptionFactory, MomentFactory, ProjectFactory, QueryFactory, VideoFactory
+
+pytestmark = pytest.mark.django_db
+MODEL = settings.SENTENCE_MODEL
+
+
+@pytest.fixture
+def project() -> Project:
+    return ProjectFactory()  # type: ignore[no-any-return]
+
+
+def moment(project: Project, *captions: str, **values: object) -> Moment:
+    made: Moment = MomentFactory(video__corpus=project.corpus, **values)
+    for text in captions:
+        CaptionFactory(moment=made, text=text)
+    return made
+
+
+class TestVectors:
+    def test_each_text_is_embedded_once_ever(self, encoder: list[list[str]]) -> None:
+        vectors_of(["a b", "c", "a b"], model="one")
+        vectors_of(["c", "d"], model="one")
+        vectors_of(["c"], model="two")
+        assert encoder == [["a b", "c"], ["d"], ["c"]]
+        assert TextVector.objects.count() == 4
+
+    def test_stored_and_fresh_vectors_are_the_same(self, encoder: list[list[str]]) -> None:
+        fresh = vectors_of(["x", "y z", "x"], model="one")
+        stored = vectors_of(["x", "y z", "x"], model="one")
+        assert (fresh == stored).all()
+        assert (stored == hashed(["x", "y z", "x"])).all()
+        assert stored.dtype == np.float32
+
+
+class TestPool:
+    def test_only_ready_moments_of_the_corpus_with_a_caption(self, project: Project, encoder: object) -> None:
+        first, second = moment(project, "a", "b"), moment(project, "c")
+        moment(project)  # no caption
+        moment(project, "d", uncut=True)
+        moment(project, "e", preview_state="failed", preview_error="gone")
+        moment(project, "f", preview_state="placeholder")
+        moment(ProjectFactory(), "g")
+        pool = pool_of(project=project, model=MODEL)
+        assert pool.moment_ids.tolist() == [first.pk, second.pk]
+        assert pool.first_caption.tolist() == [0, 2]
+        assert len(pool.vectors) == 3
+
+    def test_empty(self, project: Project, encoder: list[list[str]]) -> None:
+        assert len(pool_of(project=project, model=MODEL).moment_ids) == 0
+        QueryFactory(project=project)
+        assert candidates_rank(project_id=project.pk) == 0
+        assert encoder == []
+
+
+class TestRank:
+    def test_best_caption_of_each_moment_counts(self, project: Project, encoder: object) -> None:
+        far = moment(project, "nothing alike at all")
+        near = moment(project, "utterly different words", "a dog barks")
+        query = QueryFactory(project=project, text="a dog barks")
+        assert candidates_rank(project_id=project.pk) == 1
+        rows = list(query.candidates.order_by("rank").values_list("moment", "rank", "similarity", "model"))
+        cosine = float(hashed(["a dog barks"])[0] @ hashed(["nothing alike at all"])[0])
+        assert rows[0] == (near.pk, 1, 1.0, MODEL)
+        assert rows[1][:2] == (far.pk, 2)
+        assert rows[1][2] == pytest.approx(cosine, abs=2e-6)
+
+    def test_ties_by_moment(self, project: Project, encoder: object) -> None:
+        same = [moment(project, "the same words").pk for _ in range(3)]
+        query = QueryFactory(project=project)
+        candidates_rank(project_id=project.pk)
+        assert list(query.candidates.order_by("rank").values_list("moment", flat=True)) == same
+
+    def test_forty_at_most(self, project: Project, encoder: object) -> None:
+        for number in range(43):
+            moment(project, f"caption {number}")
+        query = QueryFactory(project=project)
+        candidates_rank(project_id=project.pk)
+        assert list(query.candidates.order_by("rank").values_list("rank", flat=True)) == list(range(1, 41))
+
+    def test_only_queries_that_are_judged_and_have_none(self, project: Project, encoder: object) -> None:
+        moment(project, "a")
+        val = QueryFactory(project=project, split="val")
+        test = QueryFactory(project=project, split="test")
+        QueryFactory(project=project, split="train")
+        QueryFactory(project=project, text=val.text, judged_as=val)
+        QueryFactory(project=project, is_placeholder=True)
+        QueryFactory()
+        assert candidates_rank(project_id=project.pk) == 2
+        assert set(Candidate.objects.values_list("query", flat=True)) == {val.pk, test.pk}
+
+    def test_again_changes_nothing(self, project: Project, encoder: object) -> None:
+        moment(project, "a")
+        QueryFactory(project=project)
+        candidates_rank(project_id=project.pk)
+        before = list(Candidate.objects.values_list())
+        moment(project, "b")
+        assert candidates_rank(project_id=project.pk) == 0
+        assert list(Candidate.objects.values_list()) == before
+
+    def test_a_query_with_candidates_keeps_them(self, project: Project, encoder: object) -> None:
+        moment(project, "a")
+        held = CandidateFactory(query__project=project)
+        assert candidates_rank(project_id=project.pk) == 0
+        assert list(held.query.candidates.all()) == [held]
+
+
+def test_five_hundred_queries_over_the_validation_set(project: Project, encoder: list[list[str]]) -> None:
+    """As many queries and moments as TVR-Ranking's validation: 500 by 10,841, with 10,895 captions."""
+    words = random.Random(4).choices([f"word{n}" for n in range(400)], k=8 * 10895)
+    texts = [" ".join(words[8 * n : 8 * n + 8]) for n in range(10895)]
+    video: Video = VideoFactory(corpus=project.corpus, duration_s=20000)
+    moments = Moment.objects.bulk_create(
+        Moment(video=video, start_s=n, end_s=n + 1, preview="previews/x.gif", preview_state="ready")
+        for n in range(10841)
+    )
+    described = Description.objects.bulk_create(
+        Description(corpus=project.corpus, moment=moments[n % 10841], source_id=n, text=text, kind="video")
+        for n, text in enumerate(texts)
+    )
+    Caption.objects.bulk_create(
+        Caption(moment_id=row.moment_id, description=row, text=row.text, provider="as-described") for row in described
+    )
+    for number in range(500):
+        QueryFactory(project=project, number=number, text=texts[number * 20])
+    assert candidates_rank(project_id=project.pk) == 500
+    assert Candidate.objects.count() == 500 * 40
+    assert len(encoder) == 1  # the queries' texts are captions
+    best = Candidate.objects.filter(rank=1)
+    assert all(similarity == 1.0 for similarity in best.values_list("similarity", flat=True))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_real_model_finds_what_is_meant(project: Project) -> None:
+    moment(project, "A man pours coffee into a cup.")
+    hug = moment(project, "Two friends embrace in the doorway.")
+    moment(project, "The police car chases a truck.")
+    query = QueryFactory(project=project, text="A woman hugs a man.")
+    assert candidates_rank(project_id=project.pk) == 1
+    best = query.candidates.get(rank=1)
+    assert best.moment == hug
+    assert 0 < best.similarity < 1

@@ -1,0 +1,138 @@
+"""Cutting the previews of a video's moments, with a real clip of a few seconds."""
+
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.db.models.fields.files import FieldFile
+from PIL import Image
+
+from annotation import media
+from annotation.models import Moment, Video
+from annotation.services.previews import local_copy, preview_save, previews_sweep, video_cut_previews
+from tests.conftest import Messages
+from tests.factories import GIF, MomentFactory, VideoFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("videos_on_disk")]
+
+
+
+def video_with(content: bytes | None) -> Video:
+    made: Video = VideoFactory(duration_s=4.0)
+    if content is not None:
+        made.file.save("clip.mp4", ContentFile(content))
+    return made
+
+
+def uncut(video: Video, start_s: float, end_s: float) -> Moment:
+    return MomentFactory(video=video, start_s=start_s, end_s=end_s, uncut=True)  # type: ignore[no-any-return]
+
+
+def states(video: Video) -> list[tuple[str, str]]:
+    rows = video.moments.order_by("start_s", "end_s").values_list("preview_state", "preview_error")
+    return [(state, error) for state, error in rows]
+
+
+def test_every_moment_gets_its_gif(clip: bytes) -> None:
+    video = video_with(clip)
+    moments = [uncut(video, 0.0, 1.0), uncut(video, 1.0, 3.0)]
+    assert video_cut_previews(video_id=video.pk) == 2
+    for moment in moments:
+        moment.refresh_from_db()
+        assert moment.preview_state == "ready"
+        assert video.name not in moment.preview.name
+        with moment.preview.open("rb") as file:
+            picture = Image.open(BytesIO(file.read()))
+            assert picture.format == "GIF"
+            assert picture.n_frames == (3 if moment is moments[0] else 6)  # type: ignore[attr-defined]
+
+
+def test_again_cuts_nothing(clip: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    video = video_with(clip)
+    uncut(video, 0.0, 1.0)
+    video_cut_previews(video_id=video.pk)
+    monkeypatch.setattr(media, "cut_previews", None)
+    assert video_cut_previews(video_id=video.pk) == 0
+
+
+def test_a_moment_beyond_the_end_says_so_and_the_others_are_cut(clip: bytes) -> None:
+    video = video_with(clip)
+    uncut(video, 0.0, 1.0)
+    uncut(video, 70.0, 80.0)
+    assert video_cut_previews(video_id=video.pk) == 1
+    (good, _), (bad, why) = states(video)
+    assert (good, bad) == ("ready", "failed")
+    assert why
+
+
+def test_no_file() -> None:
+    video = video_with(None)
+    uncut(video, 0.0, 1.0)
+    assert video_cut_previews(video_id=video.pk) == 0
+    assert states(video) == [("failed", "The video file is missing.")]
+
+
+def test_a_file_that_has_gone(clip: bytes) -> None:
+    video = video_with(clip)
+    uncut(video, 0.0, 1.0)
+    video.file.storage.delete(video.file.name)
+    assert video_cut_previews(video_id=video.pk) == 0
+    assert states(video)[0][1].startswith("The video cannot be read:")
+
+
+def test_a_file_that_is_no_video() -> None:
+    video = video_with(b"this is no video")
+    uncut(video, 0.0, 1.0)
+    assert video_cut_previews(video_id=video.pk) == 0
+    assert states(video)[0][1].startswith("The video cannot be read:")
+
+
+def test_a_lost_race_leaves_the_winners_file(clip: bytes) -> None:
+    moment = uncut(video_with(clip), 0.0, 1.0)
+    assert preview_save(moment=moment, gif=GIF) is True
+    moment.refresh_from_db()
+    name = moment.preview.name
+    stored = set(default_storage.listdir("previews")[1])
+    assert preview_save(moment=moment, gif=b"late") is False
+    moment.refresh_from_db()
+    assert moment.preview.name == name
+    assert set(default_storage.listdir("previews")[1]) == stored
+
+
+def test_files_on_this_machine_are_not_copied(clip: bytes, videos_on_disk: Path) -> None:
+    video = video_with(clip)
+    with local_copy(video) as path:
+        assert path == videos_on_disk / video.file.name
+    assert path.is_file()
+
+
+def test_a_copy_from_elsewhere_is_removed(clip: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with S3, where files have no path."""
+
+    def no_path(file: FieldFile) -> str:
+        raise NotImplementedError
+
+    monkeypatch.setattr(FieldFile, "path", property(no_path))
+    with local_copy(video_with(clip)) as path:
+        assert path.read_bytes() == clip
+    assert not path.exists()
+
+
+class TestSweep:
+    def test_videos_that_wait(self, clip: bytes, messages: Messages) -> None:
+        waiting, done, without = video_with(clip), video_with(clip), video_with(None)
+        for video in (waiting, without):
+            uncut(video, 0.0, 1.0)
+            uncut(video, 1.0, 2.0)
+        MomentFactory(video=done)
+        with messages():
+            assert previews_sweep() == 1
+        assert [state for state, _ in states(waiting)] == ["ready", "ready"]
+        assert [state for state, _ in states(without)] == ["missing", "missing"]
+
+    def test_nothing_waits(self, messages: Messages) -> None:
+        with messages() as sent:
+            assert previews_sweep() == 0
+        assert sent == []

@@ -1,0 +1,88 @@
+"""Waking a task: after commit, and without a broker no more than a warning."""
+
+import logging
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pytest
+from celery import current_app
+from django.db import transaction
+from kombu.exceptions import OperationalError
+
+from annotation import messages as sending
+from annotation.messages import send_on_commit
+from tests.conftest import Messages
+
+TASK = "judging.tasks.batch_advance"
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
+    """What would go to the broker, as in production."""
+    held: list[tuple[object, ...]] = []
+    pretend(monkeypatch, lambda *message: held.append(message))
+    return held
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, send_task: Callable[..., object]) -> None:
+    """Let messages go through ``send_task`` instead of being done in place."""
+    app = SimpleNamespace(conf=SimpleNamespace(task_always_eager=False), send_task=send_task)
+    monkeypatch.setattr(sending, "current_app", app)
+
+
+@pytest.mark.django_db
+def test_only_after_commit(sent: list[object], messages: Messages) -> None:
+    with messages(), transaction.atomic():
+        send_on_commit(TASK, 5)
+        assert sent == []
+    assert sent == [(TASK, (5,))]
+
+
+@pytest.mark.django_db
+def test_never_when_undone(sent: list[object], messages: Messages) -> None:
+    with messages(), transaction.atomic():
+        send_on_commit(TASK, 5)
+        transaction.set_rollback(True)
+    assert sent == []
+
+
+@pytest.mark.parametrize("error", [OperationalError("no broker"), ConnectionRefusedError("no broker")])
+def test_no_broker(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception) -> None:
+    def refuse(*message: object) -> None:
+        raise error
+
+    pretend(monkeypatch, refuse)
+    with caplog.at_level(logging.WARNING, logger="annotation.messages"):
+        sending._send(TASK, (5,))
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert "judging.tasks.batch_advance(5,) not sent" in record.getMessage()
+
+
+@pytest.mark.filterwarnings("ignore:task_always_eager")
+def test_a_real_broker_that_is_away(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing listens on the test settings' socket: the message is lost within moments, with a warning."""
+    pretend(monkeypatch, current_app.send_task)
+    with caplog.at_level(logging.WARNING, logger="annotation.messages"):
+        sending._send(TASK, (5,))
+    assert "not sent" in caplog.text
+
+
+def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*message: object) -> None:
+        raise TypeError("a bug")
+
+    pretend(monkeypatch, broken)
+    with pytest.raises(TypeError, match="a bug"):
+        sending._send(TASK, (5,))
+
+
+def test_every_name_that_is_sent_is_a_task() -> None:
+    from judging.services import batches, projects, releases
+    from judging.services.demo.seeding import RENDER_TASK
+    from models_runner import services as runs
+
+    names = [batches.ADVANCE_TASK, batches.EXTEND_TASK, releases.BUILD_TASK, releases.READY_TASK]
+    names += [projects.PREPARE_TASK, RENDER_TASK, runs.RUNS_TASK, "annotation.tasks.video_cut_previews"]
+    names += [entry["task"] for entry in current_app.conf.beat_schedule.values()]
+    assert [name for name in names if name not in current_app.tasks] == []

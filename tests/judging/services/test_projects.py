@@ -1,0 +1,153 @@
+"""A new project, its versions of policy and guideline, its first batches, and work whose message was lost."""
+
+import json
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from annotation.exceptions import NotPossible
+from annotation.models import Corpus, Job, Project
+from judging.guideline import BODY, LEVELS
+from judging.models import Release
+from judging.services import projects
+from judging.services.policies import guideline_in_force, guideline_publish, policy_in_force, policy_publish
+from judging.services.releases import release_create, releases_sweep
+from models_runner.models import Run
+from models_runner.services import runs_sweep
+from tests.conftest import Messages
+from tests.factories import CaptionFactory, MomentFactory, ProjectFactory, UserFactory, lead
+from tests.judging.world import HandMade
+
+pytestmark = pytest.mark.django_db
+SIZES = {"val": 1, "test": 2}
+
+
+@pytest.fixture
+def corpus() -> Corpus:
+    """Five ready moments with a caption each."""
+    first = MomentFactory(start_s=0, end_s=1)
+    for place, moment in enumerate([first, *(MomentFactory(video=first.video, start_s=n, end_s=9) for n in range(1, 5))]):
+        CaptionFactory(moment=moment, text=f"text {place}")
+    return first.video.corpus  # type: ignore[no-any-return]
+
+
+def create(corpus: Corpus, **values: object) -> Project:
+    given = {"name": "new", "corpus": corpus, "sizes": SIZES, "seed": 1, **values}
+    project, _ = projects.project_create(**given)  # type: ignore[arg-type]
+    return project
+
+
+class TestCreate:
+    def test_ready_for_judging(self, corpus: Corpus) -> None:
+        person = UserFactory()
+        project = create(corpus, leads=[person])
+        assert project.queries.count() == 5
+        assert policy_in_force(project.pk).version == guideline_in_force(project.pk).version == 1
+        assert (guideline_in_force(project.pk).body, guideline_in_force(project.pk).levels) == (BODY, list(LEVELS))
+        assert project.memberships.get().user == person
+        actions = set(project.audit_events.values_list("action", flat=True))
+        assert {"project.create", "member.add", "policy.publish", "guideline.publish", "queries.draw"} <= actions
+
+    def test_all_or_nothing(self, corpus: Corpus) -> None:
+        with pytest.raises(NotPossible):
+            create(corpus, sizes={"val": 99})
+        assert not Project.objects.exists()
+        create(corpus)
+        with pytest.raises(NotPossible, match="already"):
+            create(corpus)
+
+    def test_command(self, corpus: Corpus) -> None:
+        out = StringIO()
+        arguments = ["new", "--corpus", corpus.name, "--val", "1", "--test", "1"]
+        call_command("create_project", *arguments, stdout=out)
+        assert json.loads(out.getvalue().splitlines()[-1])["train"] == 3
+        with pytest.raises(CommandError, match="already"):
+            call_command("create_project", *arguments, stdout=StringIO())
+        with pytest.raises(CommandError, match=corpus.name):
+            call_command("create_project", "other", "--corpus", "unknown")
+        with pytest.raises(CommandError, match="'nobody'"):
+            call_command("create_project", "other", "--corpus", corpus.name, "--lead", "nobody")
+
+
+class TestVersions:
+    def test_the_newest_is_in_force_and_the_rest_stays(self) -> None:
+        project, actor = ProjectFactory(), UserFactory()
+        policy_publish(project=project, actor=actor, lease_minutes=5, extend_from_mean=1.5)
+        policy = policy_publish(project=project, actor=actor, extend_automatically=True)
+        assert policy_in_force(project.pk) == policy
+        assert (policy.version, policy.lease_minutes, policy.extend_from_mean) == (3, 5, 1.5)
+        assert project.policies.get(version=1).lease_minutes == 20
+        guideline = guideline_publish(project=project, actor=actor, body="new", levels=["x"] * 5)
+        assert guideline_in_force(project.pk) == guideline
+        assert guideline.version == 2
+
+    def test_written_down(self) -> None:
+        project, actor = ProjectFactory(), UserFactory()
+        policy_publish(project=project, actor=actor, lease_minutes=5)
+        event = project.audit_events.get(action="policy.publish")
+        assert (event.actor, event.data) == (actor, {"version": 2, "lease_minutes": 5})
+
+
+@pytest.mark.usefixtures("encoder")
+class TestPrepare:
+    def test_ranked_and_opened(self, corpus: Corpus) -> None:
+        project = create(corpus)
+        assert projects.batches_prepare(project_id=project.pk) == 3
+        assert projects.batches_prepare(project_id=project.pk) == 0
+        assert project.batches.count() == 3
+        assert {batch.pairs.count() for batch in project.batches.all()} == {5}
+        assert set(Job.objects.values_list("state", flat=True)) == {"done"}
+
+    def test_request(self, corpus: Corpus, messages: Messages) -> None:
+        project = create(corpus)
+        with messages():
+            projects.batches_request(project=project, actor=lead(project))
+        assert project.batches.count() == 3
+        assert project.audit_events.filter(action="batches.open").count() == 1
+
+    def test_failure_is_shown(self, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+        def broken(**values: object) -> int:
+            raise RuntimeError("no model")
+
+        project = create(corpus)
+        monkeypatch.setattr(projects, "candidates_rank", broken)
+        with pytest.raises(RuntimeError):
+            projects.batches_prepare(project_id=project.pk)
+        job = Job.objects.get()
+        assert (job.state, job.error) == ("failed", "RuntimeError: no model")
+
+    def test_a_lost_message_is_sent_again(self, corpus: Corpus, messages: Messages) -> None:
+        project = create(corpus)
+        projects.batches_request(project=project, actor=lead(project))
+        with messages() as sent:
+            projects.preparations_sweep(now=timezone.now())
+        assert sent == []
+        with messages():
+            projects.preparations_sweep(now=timezone.now() + timedelta(minutes=10))
+        assert project.batches.count() == 3
+
+
+@pytest.mark.usefixtures("encoder")
+class TestLostReleases:
+    def test_release_then_runs(self, messages: Messages) -> None:
+        made = HandMade()
+        release_create(project=made.project, actor=None)
+        soon, later = timezone.now(), timezone.now() + timedelta(minutes=5)
+        with messages() as sent:
+            releases_sweep(now=soon)
+            runs_sweep(now=soon)
+        assert sent == []
+        with messages():
+            releases_sweep(now=later)
+        assert Release.objects.get().state == "ready"
+        Run.objects.all().delete()
+        with messages():
+            runs_sweep(now=later)
+        assert Run.objects.filter(state="scored").count() == 2
+        with messages() as sent:
+            releases_sweep(now=later)
+            runs_sweep(now=later)
+        assert sent == []

@@ -1,0 +1,26 @@
+"""The web process starts without the heavy libraries."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("torch", "transformers", "sentence_transformers", "spacy", "h5py")
+PROGRAM = f"""
+import sys
+import config.wsgi
+from django.urls import get_resolver
+get_resolver().reverse_dict
+print([name for name in {HEAVY!r} if name in sys.modules])
+"""
+
+
+@pytest.mark.parametrize("settings", ["config.settings.local", "config.settings.test"])
+def test_no_heavy_library_is_imported(settings: str) -> None:
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": settings}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False, timeout=100
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"
