@@ -4,8 +4,10 @@ Run `make run` first and wait for the demo to be ready, then: .venv/bin/python d
 """
 
 import sys
+from io import BytesIO
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ADDRESS = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8000"
@@ -19,6 +21,7 @@ FLAGS = [
     "--disable-quic",
 ]
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+TALLEST = 1400  # pixels of a page that are shown
 STAFF = ["Overview", "Review", "Queries", "Corpus", "Releases", "Runs", "Guideline", "Audit"]
 
 
@@ -31,9 +34,21 @@ def log_in(browser: Browser, name: str, *, size: dict[str, int] = DESKTOP, schem
     return page
 
 
+EVERY_IMAGE = """() => Promise.all([...document.images].map((image) => {
+  image.loading = "eager";
+  return image.decode().catch(() => null);
+}))"""
+
+
 def take(page: Page, name: str, *, full: bool = True) -> None:
+    """Picture of the page as it is, every clip loaded, in 128 colours: a tenth of the bytes, and the same to the eye."""
     page.wait_for_load_state("load")
-    page.screenshot(path=FOLDER / f"{name}.png", full_page=full)
+    page.evaluate(EVERY_IMAGE)
+    picture = Image.open(BytesIO(page.screenshot(full_page=full))).convert("RGB")
+    picture = picture.crop((0, 0, picture.width, min(picture.height, TALLEST)))
+    picture.quantize(128, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
+        FOLDER / f"{name}.png", optimize=True
+    )
 
 
 def annotator(browser: Browser) -> None:
