@@ -41,7 +41,7 @@ EVERY_IMAGE = """() => Promise.all([...document.images].map((image) => {
 
 
 def take(page: Page, name: str, *, full: bool = True) -> None:
-    """Picture of the page as it is, every clip loaded, in 128 colours: a tenth of the bytes, and the same to the eye."""
+    """Picture of the page as it is, every clip loaded, in 128 colours to keep it small."""
     page.wait_for_load_state("load")
     page.evaluate(EVERY_IMAGE)
     picture = Image.open(BytesIO(page.screenshot(full_page=full))).convert("RGB")
