@@ -70,10 +70,14 @@ $(BIN)/python:
 	  echo 'MomentJudge needs Python 3.11 or newer; found: '"$$(python3 --version 2>&1 || true)" >&2; \
 	  echo 'Install one and name it: make run PYTHON=/path/to/python3.11' >&2; exit 1; \
 	fi; \
-	if ! "$$found" -c 'import venv, ensurepip' 2> /dev/null; then \
-	  echo "$$found cannot make virtual environments. On Debian and Ubuntu: sudo apt-get install python3-venv" >&2; exit 1; \
-	fi; \
-	rm -rf $(VENV); "$$found" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+	rm -rf $(VENV); \
+	if "$$found" -c 'import venv, ensurepip' 2> /dev/null; then \
+	  "$$found" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }; \
+	elif "$$found" -c 'import venv, pip' 2> /dev/null; then \
+	  "$$found" -m venv --without-pip $(VENV) && "$$found" -m pip --python $(BIN)/python install --quiet pip || { rm -rf $(VENV); exit 1; }; \
+	else \
+	  echo "$$found has neither venv with ensurepip nor pip. On Debian and Ubuntu: sudo apt-get install python3-venv" >&2; exit 1; \
+	fi
 
 $(BASE): | $(BIN)/python
 	@echo '1/4 Python packages (300 MB) ...'

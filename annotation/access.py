@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec, cast
+from typing import Any, Concatenate, ParamSpec, cast
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, redirect
 from django_htmx.middleware import HtmxDetails
 
 from annotation.models import Membership, Project, User
@@ -59,5 +59,24 @@ def project_page(
             return view(cast(MemberRequest, request), membership.project, *args, **kwargs)
 
         return page  # type: ignore[return-value]
+
+    return decorate
+
+
+def post_only(back: str) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
+    """A view that changes something; whoever comes by GET, as after logging in, is sent to the page ``back``.
+
+    The page takes the same object as the view, by its UUID.
+    """
+
+    def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        @wraps(view)
+        def door(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if request.method == "POST":
+                return view(request, *args, **kwargs)
+            (place,) = [*args, *kwargs.values()]
+            return redirect(back, getattr(place, "uuid", place))
+
+        return door
 
     return decorate

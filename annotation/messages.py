@@ -1,6 +1,7 @@
 """Waking a task once the rows it needs are committed."""
 
 import logging
+import time
 from functools import partial
 from typing import Any
 
@@ -8,6 +9,8 @@ from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
+AWAY_S = 30.0  # a missing broker is not asked again for so long: each try costs seconds
+_away_until = 0.0
 logger = logging.getLogger(__name__)
 
 
@@ -20,7 +23,11 @@ def _send(task: str, args: tuple[Any, ...]) -> None:
     if current_app.conf.task_always_eager:
         current_app.tasks[task].apply(args)
         return
+    global _away_until  # noqa: PLW0603
+    if time.monotonic() < _away_until:
+        return
     try:
         current_app.send_task(task, args)
     except (OperationalError, OSError) as error:
-        logger.warning("%s%s not sent (%s); the next sweep does it", task, args, error)
+        _away_until = time.monotonic() + AWAY_S
+        logger.warning("the broker is away (%s); %s%s and what follows is left to the sweeps", error, task, args)

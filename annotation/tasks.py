@@ -17,11 +17,3 @@ def previews_sweep() -> None:
     from annotation.services.previews import previews_sweep as sweep
 
     sweep()
-
-
-@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
-def candidates_rank(project_id: int) -> None:
-    """Embed what is new and rank the pool for every query that has no candidates."""
-    from annotation.services.candidates import candidates_rank as rank
-
-    rank(project_id=project_id)

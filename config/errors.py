@@ -20,6 +20,12 @@ def problem(request: HttpRequest, *, status: int, title: str, message: str) -> H
 class NamedErrorsMiddleware(MiddlewareMixin):
     """Answers a MomentJudgeError with its status and message; everything else stays a 500."""
 
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """Pages of a person are not kept by browsers: going back after logging out shows none of them."""
+        if getattr(request, "user", None) and request.user.is_authenticated:
+            response.setdefault("Cache-Control", "no-store")
+        return response
+
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, MomentJudgeError):
             return problem(request, status=exception.status, title="This did not work", message=str(exception))
@@ -34,3 +40,8 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     return problem(
         request, status=403, title="Not for your role", message="Your role in this project does not open this page."
     )
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    message = "This page is older than your log-in. Load it again; nothing was stored."
+    return problem(request, status=403, title="The page is too old", message=message)

@@ -41,14 +41,12 @@ EVERY_IMAGE = """() => Promise.all([...document.images].map((image) => {
 
 
 def take(page: Page, name: str, *, full: bool = True) -> None:
-    """Picture of the page as it is, every clip loaded, in 128 colours to keep it small."""
+    """Picture of the page as it is, every clip loaded."""
     page.wait_for_load_state("load")
     page.evaluate(EVERY_IMAGE)
     picture = Image.open(BytesIO(page.screenshot(full_page=full))).convert("RGB")
     picture = picture.crop((0, 0, picture.width, min(picture.height, TALLEST)))
-    picture.quantize(128, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
-        FOLDER / f"{name}.png", optimize=True
-    )
+    picture.save(FOLDER / f"{name}.png", optimize=True)
 
 
 def annotator(browser: Browser) -> None:

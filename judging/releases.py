@@ -11,7 +11,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from annotation.models import Caption, Project, Query, Video
+from annotation.models import Caption, Moment, Project, Query, Video
 from annotation.services.candidates import pool_of, vectors_of
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
 from judging.selectors import annotator_numbers
@@ -203,13 +203,18 @@ def _pair_rows(finished: Iterable[Query], pairs: dict[int, list[Pair]]) -> Itera
             ]
 
 
+def moment_name(moment: Moment) -> str:
+    """Video, start and end in seconds as one word: the document id of TREC files."""
+    return f"{'_'.join(moment.video.name.split())}:{moment.start_s!r}-{moment.end_s!r}"
+
+
 def _qrels(finished: Iterable[Query], pairs: dict[int, list[Pair]]) -> Iterator[str]:
     """TREC lines: query, 0, moment, relevance."""
     for query in finished:
         for pair in pairs.get(query.pk, []):
             if pair.state == Pair.State.SETTLED:
                 moment = pair.candidate.moment
-                yield f"{query.number} 0 {moment.video.name}:{moment.start_s:.2f}-{moment.end_s:.2f} {pair.relevance}\n"
+                yield f"{query.number} 0 {moment_name(moment)} {pair.relevance}\n"
 
 
 def manifest_facts(release: Release) -> dict[str, object]:

@@ -12,7 +12,7 @@ from annotation.models import Job, Membership, Moment, Project, Query, User
 from judging.models import SEATS, Assignment, Batch, GuidelineExample, Judgment, Pair
 from judging.rules.leasing import Seat, shuffled
 
-FREE_SEAT_BATCHES = 50  # looked at per take; enough that somebody's own history cannot hide all work
+FREE_SEAT_BATCHES = 50  # looked at per take: the best are among the first
 
 
 def open_assignment(*, project: Project, annotator: User) -> Assignment | None:
@@ -175,9 +175,13 @@ def previews_visible_to(user: User) -> QuerySet[Moment]:
         | Exists(Judgment.objects.filter(pair=OuterRef("pk"), round=2)),
         candidate__moment=OuterRef("pk"),
         batch__assignments__annotator=user,
+        batch__assignments__state__in=[Assignment.State.OPEN, Assignment.State.FINISHED],
     )
+    given = Judgment.objects.filter(annotator=user, pair__candidate__moment=OuterRef("pk"))
     example = GuidelineExample.objects.filter(moment=OuterRef("pk"), guideline__project__memberships__user=user)
-    return Moment.objects.filter(Exists(staff) | Exists(asked) | Exists(example), preview_state=Moment.Preview.READY)
+    return Moment.objects.filter(
+        Exists(staff) | Exists(asked) | Exists(given) | Exists(example), preview_state=Moment.Preview.READY
+    )
 
 
 def overview_counts(project: Project) -> dict[str, Any]:

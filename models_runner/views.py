@@ -6,9 +6,8 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_POST
 
-from annotation.access import STAFF, MemberRequest, grant, project_page
+from annotation.access import STAFF, MemberRequest, grant, post_only, project_page
 from annotation.models import Project
 from judging.models import Release
 from models_runner import services
@@ -34,8 +33,8 @@ def runs(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "models_runner/runs.html", context)
 
 
-@require_POST
 @project_page(STAFF)
+@post_only("models_runner:runs")
 def similarity_run_create(request: MemberRequest, project: Project) -> HttpResponse:
     """Make the similarity run of the newest release."""
     release = project.releases.filter(state=Release.State.READY).first()

@@ -5,7 +5,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +52,7 @@ def hashed(texts: Sequence[str]) -> NDArray[np.float32]:
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
+@cache
 def _word(word: str) -> NDArray[np.float64]:
     seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
     return np.random.default_rng(seed).standard_normal(DIMENSIONS)

@@ -22,7 +22,7 @@ class Query(models.Model):
     number = models.PositiveBigIntegerField(help_text="query_id in published files")
     text = models.TextField()
     split = models.CharField(max_length=5, choices=Split)
-    caption = models.OneToOneField(Caption, models.PROTECT, null=True, related_name="query")
+    caption = models.ForeignKey(Caption, models.PROTECT, null=True, related_name="queries")
     judged_as = models.ForeignKey("self", models.PROTECT, null=True, related_name="twins")
     is_placeholder = models.BooleanField(default=False, help_text="Stands for a block of historic judgments.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -31,6 +31,7 @@ class Query(models.Model):
         verbose_name_plural = "queries"
         constraints = [
             models.UniqueConstraint(fields=["project", "number"], name="query_number_once_per_project"),
+            models.UniqueConstraint(fields=["project", "caption"], name="query_caption_once_per_project"),
             models.UniqueConstraint(
                 fields=["project", "text"],
                 condition=Q(judged_as__isnull=True) & ~Q(split="train"),

@@ -16,9 +16,6 @@ class UserManager(BaseUserManager["User"]):
         user.save(using=self._db)
         return user
 
-    def create_superuser(self, username: str, password: str | None = None) -> "User":
-        return self.create_user(username, password)
-
 
 class User(AbstractBaseUser):
     """One account. Roles belong to projects (Membership); names and e-mail to Identity."""

@@ -2,15 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from django.core.files import File
+from django.core.files.storage import default_storage
 from django.db import transaction
 
+from annotation.exceptions import NotPossible
 from annotation.importers.base import BadLine, DescriptionRecord
 from annotation.messages import send_on_commit
 from annotation.models import Caption, Corpus, Description, Moment, Video
 from annotation.services.audit import audit_record
+from annotation.services.names import checked_name
 
 VIDEO_SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v")
 CHUNK = 2000
@@ -59,8 +63,10 @@ def corpus_import(
     report = ImportReport(bad=bad)
     if bad and not skip_bad:
         return report
-    corpus, _ = Corpus.objects.get_or_create(name=corpus_name)
+    corpus, _ = Corpus.objects.get_or_create(name=checked_name(corpus_name))
     Corpus.objects.select_for_update().get(pk=corpus.pk)  # one import at a time
+    if corpus.is_placeholder:
+        raise NotPossible(f"The corpus {corpus_name!r} stands in for historic judgments; name another with --corpus.")
     new, clashes = _new_records(corpus, good)
     report.bad += clashes
     if clashes and not skip_bad:
@@ -172,15 +178,17 @@ def _files_add(videos: dict[str, Video], folder: Path) -> int:
                 preview_state=Moment.Preview.FAILED, preview_error="The folder of videos holds no file of this name."
             )
             continue
-        if video.file:
-            video.file.delete(save=False)
+        replaced = video.file.name
         with found[name].open("rb") as source:
             video.file.save(found[name].name, File(source), save=True)
+        if replaced:
+            transaction.on_commit(partial(default_storage.delete, replaced))
         video.moments.filter(preview_state=Moment.Preview.FAILED).update(
             preview_state=Moment.Preview.MISSING, preview_error=""
         )
-        send_on_commit("annotation.tasks.video_cut_previews", video.pk)
         added += 1
+    if added:
+        send_on_commit("annotation.tasks.previews_sweep")
     return added
 
 

@@ -113,7 +113,6 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "unacked_restore_interval": 2,
     "unacked_restore_throttle": 1,
 }
-CELERY_BEAT_SCHEDULE_FILENAME = str(MOMENTJUDGE_VAR / "beat")
 
 # Files
 STATIC_URL = "/static/"
@@ -140,6 +139,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 X_FRAME_OPTIONS = "DENY"
+CSRF_FAILURE_VIEW = "config.errors.csrf_failure"
 SESSION_COOKIE_HTTPONLY = True
 SECURE_REFERRER_POLICY = "same-origin"
 

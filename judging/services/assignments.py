@@ -86,8 +86,8 @@ def judgment_submit(*, assignment: Assignment, pair: Pair, grade: int, now: date
         judgment = _judgment_create(held, pair, grade, policy.pk)
     elif judgment.grade != grade:
         JudgmentChange.objects.create(judgment=judgment, from_grade=judgment.grade, to_grade=grade)
-        judgment.grade = grade
-        judgment.save(update_fields=["grade"])
+        judgment.grade, judgment.policy, judgment.guideline = grade, policy, guideline_in_force(held.project_id)
+        judgment.save(update_fields=["grade", "policy", "guideline"])
     Assignment.objects.filter(pk=held.pk).update(expires_at=lease_until(now, minutes=policy.lease_minutes))
     return judgment
 

@@ -108,8 +108,8 @@ def batch_review(*, batch: Batch, extend: bool, lead: User, reason: str = "") ->
     Raises:
         NotReviewable: the batch is not finished, not a first one, or was decided otherwise before.
     """
-    held = Batch.objects.select_for_update().get(pk=batch.pk)
-    if held.state != Batch.State.DONE or held.number != 1:
+    held = Batch.objects.select_for_update(of=("self",)).select_related("query").get(pk=batch.pk)
+    if held.state != Batch.State.DONE or held.number != 1 or held.query.is_placeholder:
         raise NotReviewable("This batch is not waiting for a decision.")
     decided = BatchReview.objects.filter(batch=held).first()
     if decided:

@@ -13,6 +13,7 @@ from annotation.services.audit import audit_record
 from annotation.services.candidates import candidates_rank
 from annotation.services.jobs import job_fail, job_finish, job_set, job_start
 from annotation.services.members import member_add
+from annotation.services.names import checked_name
 from annotation.services.queries import queries_draw
 from judging.guideline import BODY, LEVELS
 from judging.services.batches import batches_open
@@ -38,6 +39,11 @@ def project_create(
     Raises:
         NotPossible: the name is taken, or the corpus has too few captions.
     """
+    name = checked_name(name)
+    if min(sizes.values()) < 0:
+        raise NotPossible("A split cannot have fewer than 0 queries.")
+    if corpus.is_placeholder:
+        raise NotPossible(f"The corpus {corpus.name!r} stands in for historic judgments.")
     if Project.objects.filter(name=name).exists():
         raise NotPossible(f"There is a project named {name!r} already.")
     project = Project.objects.create(name=name, corpus=corpus)
@@ -52,6 +58,8 @@ def project_create(
 @transaction.atomic
 def batches_request(*, project: Project, actor: User) -> None:
     """Wake the task that ranks candidates and opens the first batches; its job shows how far it is."""
+    if project.corpus.is_placeholder:
+        raise NotPossible("Historic judgments have no moments to judge.")
     job_start(project=project, kind=JOB, title="Waiting for a worker", total=2)
     audit_record(project=project, actor=actor, action="batches.open", subject=project.uuid)
     send_on_commit(PREPARE_TASK, project.pk)

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from django.core.files import File
-from django.db import transaction
+from django.db import connection, transaction
 
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
@@ -47,8 +47,9 @@ def release_build(*, release_id: int, folder: Path | None = None) -> Release:
         if not alone:
             return release
         try:
-            releases.write_files(release, target)
-            manifest = _manifest_write(release, target)
+            with _snapshot():
+                releases.write_files(release, target)
+                manifest = _manifest_write(release, target)
         except Exception as error:
             Release.objects.filter(pk=release.pk).update(state=Release.State.FAILED, error=str(error)[:2000])
             raise
@@ -62,6 +63,16 @@ def releases_sweep(*, now: datetime) -> None:
     late = Release.objects.filter(created_at__lte=now - LATE)
     for pk in late.filter(state=Release.State.PREPARING).values_list("pk", flat=True):
         send_on_commit(BUILD_TASK, pk)
+
+
+@contextmanager
+def _snapshot() -> Iterator[None]:
+    """Everything read inside is of one instant, so that files and counts agree while people go on judging."""
+    outermost = not connection.in_atomic_block
+    with transaction.atomic(), connection.cursor() as cursor:
+        if outermost:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        yield
 
 
 @contextmanager

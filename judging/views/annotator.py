@@ -10,9 +10,8 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_POST
 
-from annotation.access import ANNOTATOR, EVERYONE, MemberRequest, grant, project_page
+from annotation.access import ANNOTATOR, EVERYONE, MemberRequest, grant, post_only, project_page
 from annotation.exceptions import NotPossible
 from annotation.models import Project, User
 from judging import selectors
@@ -38,8 +37,8 @@ def desk(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, fragment(request, "judging/desk.html", "start"), context)
 
 
-@require_POST
 @project_page(ANNOTATOR)
+@post_only("judging:desk")
 def assignment_take(request: MemberRequest, project: Project) -> HttpResponse:
     taken = assignments.assignment_take(project=project, annotator=request.user, now=timezone.now())
     if taken is None:
@@ -70,7 +69,7 @@ def pair_show(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
 
 
 @login_required
-@require_POST
+@post_only("judging:pair")
 def judgment_create(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """Take one grade and answer with what comes next."""
     assignment, pair = selectors.pair_held_by(user=cast(User, request.user), uuid=pair_uuid)
@@ -96,8 +95,8 @@ def last_look(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/last_look.html", look_context(project, assignment))
 
 
-@require_POST
 @project_page(ANNOTATOR)
+@post_only("judging:desk")
 def assignment_finish(request: MemberRequest, project: Project) -> HttpResponse:
     assignment = selectors.open_assignment(project=project, annotator=request.user)
     if assignment is not None:

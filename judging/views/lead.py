@@ -9,9 +9,8 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_POST
 
-from annotation.access import LEAD, STAFF, MemberRequest, grant, project_page
+from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from annotation.models import Job, Project
 from judging import selectors
 from judging.charts import Bar, bars_of
@@ -62,7 +61,7 @@ def bars(rows: list[dict[str, Any]]) -> list[Bar]:
 def queries(request: MemberRequest, project: Project) -> HttpResponse:
     """Judged queries with the state of their batches."""
     found = Batch.objects.filter(project=project).select_related("query", "review")
-    if words := request.GET.get("q", "").strip():
+    if words := request.GET.get("q", "").replace("\0", "").strip():
         found = found.filter(query__text__icontains=words)
     if (state := request.GET.get("state", "")) in Batch.State.values:
         found = found.filter(state=state)
@@ -83,8 +82,8 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/queries.html", context)
 
 
-@require_POST
 @project_page(STAFF)
+@post_only("judging:queries")
 def batches_open(request: MemberRequest, project: Project) -> HttpResponse:
     """Rank candidates and open the first batch of every judged query that has none."""
     projects.batches_request(project=project, actor=request.user)
@@ -113,7 +112,7 @@ def batch(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
 
 
 @login_required
-@require_POST
+@post_only("judging:batch")
 def batch_review(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
     held = get_object_or_404(Batch.objects.select_related("project"), uuid=batch_uuid)
     membership = grant(request, held.project, LEAD)
@@ -133,8 +132,8 @@ def releases(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/releases.html", {"releases": project.releases.all()})
 
 
-@require_POST
 @project_page(STAFF)
+@post_only("judging:releases")
 def release_create(request: MemberRequest, project: Project) -> HttpResponse:
     made = release_services.release_create(project=project, actor=request.user)
     messages.success(request, f"Release {made.version} is being prepared.")

@@ -59,9 +59,10 @@ def test_no_broker(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFix
     assert "judging.tasks.batch_advance(5,) not sent" in record.getMessage()
 
 
+@pytest.mark.slow  # redis tries again for some seconds
 @pytest.mark.filterwarnings("ignore:task_always_eager")
 def test_a_real_broker_that_is_away(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """Nothing listens on the test settings' socket: the message is lost within moments, with a warning."""
+    """Nothing listens on the test settings' socket: the message is lost, with a warning."""
     pretend(monkeypatch, current_app.send_task)
     with caplog.at_level(logging.WARNING, logger="annotation.messages"):
         sending._send(TASK, (5,))

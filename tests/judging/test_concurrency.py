@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -105,9 +106,7 @@ ABOUT_TO_WRITE = (assignments, "lease_until")  # the last thing before a seat is
 
 class TestTake:
     @pytest.mark.parametrize("place", [CHOSEN, ABOUT_TO_WRITE], ids=["chosen", "about to write"])
-    def test_two_people_want_the_last_seat(
-        self, monkeypatch: pytest.MonkeyPatch, place: Place
-    ) -> None:
+    def test_two_people_want_the_last_seat(self, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
         batch = BatchFactory()
         judge(batch, [1, 1])
         people = [annotator(batch.project) for _ in range(2)]
@@ -172,7 +171,7 @@ class TestSubmit:
     def test_a_sweep_does_not_take_the_batch_out_of_a_grade(self, monkeypatch: pytest.MonkeyPatch) -> None:
         held = AssignmentFactory()
         place = (assignments, "policy_in_force")
-        sweep = lambda: assignments.assignments_sweep(now=NOW + 20 * MINUTES)  # noqa: E731
+        sweep = partial(assignments.assignments_sweep, now=NOW + 20 * MINUTES)
         given, ended = overlap(monkeypatch, place, self.submitting(held, 1, NOW + 19 * MINUTES), sweep)
         assert (type(given), ended) == (Judgment, 0)
         held.refresh_from_db()
@@ -181,7 +180,7 @@ class TestSubmit:
     def test_no_grade_after_the_sweep(self, monkeypatch: pytest.MonkeyPatch) -> None:
         held = AssignmentFactory()
         place = (assignments, "_assignment_end")
-        sweep = lambda: assignments.assignments_sweep(now=NOW + 20 * MINUTES)  # noqa: E731
+        sweep = partial(assignments.assignments_sweep, now=NOW + 20 * MINUTES)
         ended, refusal = overlap(monkeypatch, place, sweep, self.submitting(held, 1, NOW + 19 * MINUTES))
         assert (ended, type(refusal)) == (1, LeaseLost)
         assert not Judgment.objects.exists()
@@ -190,7 +189,7 @@ class TestSubmit:
         held = AssignmentFactory()
         grade(held, [1, 1])
         place = (assignments, "_assignment_end")
-        finish = lambda: assignments.assignment_finish(assignment=held, now=NOW)  # noqa: E731
+        finish = partial(assignments.assignment_finish, assignment=held, now=NOW)
         _, refusal = overlap(monkeypatch, place, finish, self.submitting(held, 4))
         assert type(refusal) is LeaseLost
         assert set(Judgment.objects.values_list("grade", flat=True)) == {1}
@@ -242,7 +241,7 @@ class TestDecide:
             held = AssignmentFactory(batch=batch, seat=1 + batch.assignments.count())
             grade(held, grades)
         Assignment.objects.update(state="finished", ended_at=NOW)
-        advance = lambda: batches.batch_advance(batch_id=batch.pk)  # noqa: E731
+        advance = partial(batches.batch_advance, batch_id=batch.pk)
         assert overlap(monkeypatch, (batches, "pair_decide"), advance, advance) == [None, None]
         assert outcomes(batch) == [("escalated", None), ("settled", 2)]
         batch.refresh_from_db()
@@ -254,25 +253,25 @@ class TestDecide:
         for seat in (1, 2):
             grade(AssignmentFactory(batch=batch, seat=seat), [1, 1])
         Assignment.objects.update(state="finished", ended_at=NOW)
-        advance = lambda: batches.batch_advance(batch_id=batch.pk)  # noqa: E731
+        advance = partial(batches.batch_advance, batch_id=batch.pk)
         assert overlap(monkeypatch, (batches, "suggest"), advance, advance) == [None, None]
         assert BatchReview.objects.count() == batch.project.audit_events.count() == 1
 
     def test_two_leads_disagree(self, monkeypatch: pytest.MonkeyPatch) -> None:
         batch = BatchFactory(state="done")
-        first, second = (
-            lambda extend=extend, person=lead(batch.project): batches.batch_review(
-                batch=batch, extend=extend, lead=person
-            )
-            for extend in (True, False)
-        )
+        person = lead(batch.project)
+
+        def say(extend: bool) -> BatchReview:
+            return batches.batch_review(batch=batch, extend=extend, lead=person)
+
+        first, second = (partial(say, extend) for extend in (True, False))
         review, refusal = overlap(monkeypatch, (batches, "suggest"), first, second)
         assert (review.decision, type(refusal)) == ("extend", NotReviewable)
         assert BatchReview.objects.count() == 1
 
     def test_a_second_batch_is_opened_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         query = CandidateFactory(rank=21).query
-        opening = lambda: batches.batch_create(query=query, number=2)  # noqa: E731
+        opening = partial(batches.batch_create, query=query, number=2)
         first, second = overlap(monkeypatch, (batches.Pair.objects, "bulk_create"), opening, opening)
         assert first == second
         assert query.batches.get().pairs.count() == 1

@@ -15,6 +15,7 @@ from annotation.models import (
 )
 from judging.models import (
     Assignment,
+    Guideline,
     GuidelineExample,
     Judgment,
     JudgmentChange,
@@ -113,7 +114,16 @@ def finished_judgment() -> Judgment:
 
 
 def frozen_candidate() -> Candidate:
-    return BatchFactory(pairs=1).pairs.get().candidate
+    return CandidateFactory(query=BatchFactory(pairs=0).query)  # type: ignore[no-any-return]
+
+
+def first_guideline() -> Guideline:
+    return ProjectFactory().guidelines.get()  # type: ignore[no-any-return]
+
+
+def run_twice() -> Write:
+    made = run()
+    return lambda: Run.objects.create(project=made.project, release=made.release, system=made.system, split=made.split)
 
 
 def judgment_on(pair: Pair, **values: object) -> Judgment:
@@ -225,16 +235,12 @@ REFUSED: dict[str, Callable[[], Write]] = {
     "policy_lease_lasts": change(policy, lease_minutes=0),
     "policy_mean_is_a_relevance": change(policy, extend_from_mean=4.5),
     "guideline_version_once_per_project": lambda: lambda: GuidelineFactory(project=ProjectFactory()),
-    "guideline_example_once_per_grade": again(example, guideline=lambda: ProjectFactory().guidelines.get()),
+    "guideline_example_once_per_grade": again(example, guideline=first_guideline),
     "guideline_example_grade_from_0_to_4": change(example, grade=5),
     "release_version_once_per_project": again(release, project=ProjectFactory),
     "release_ready_has_its_archive": change(release, state="ready"),
     # models_runner
-    "run_once_per_release_system_and_split": lambda: (
-        lambda made=run(): Run.objects.create(
-            project=made.project, release=made.release, system=made.system, split=made.split
-        )
-    ),
+    "run_once_per_release_system_and_split": run_twice,
     "run_split_is_judged": change(run, split="train"),
     "run_scored_has_its_file": change(run, state="scored"),
     "score_once_per_measure": again(score, run=run),
@@ -261,13 +267,10 @@ MORE: dict[str, tuple[str, Callable[[], Write]]] = {
         change(JudgmentFactory, occurrence=1),
     ),
     "audit events do not change": ("append-only", change(audit_event, action="nothing")),
-    "audit events stay": ("append-only", lambda: lambda made=audit_event(): made.delete()),
+    "audit events stay": ("append-only", lambda: audit_event().delete),
     "ranks are frozen by the batch": ("are frozen", change(frozen_candidate, rank=9)),
     "similarity is frozen by the batch": ("are frozen", change(frozen_candidate, similarity=0.1)),
-    "candidates of a batch stay": (
-        "are frozen",
-        lambda: lambda query=BatchFactory(pairs=0).query: CandidateFactory(query=query).delete(),
-    ),
+    "candidates of a batch stay": ("are frozen", lambda: frozen_candidate().delete),
     "grades of an ended assignment are final": ("is final", change(finished_judgment, grade=0)),
 }
 CASES = {**{name: (name, prepare) for name, prepare in REFUSED.items()}, **MORE}

@@ -3,6 +3,7 @@
 from secrets import token_urlsafe
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.exceptions import MomentJudgeError
@@ -24,11 +25,15 @@ class Command(BaseCommand):
             raise CommandError(f"There is no project named {options['project']!r}.")
         user = User.objects.filter(username=options["username"]).first()
         password = "" if user else token_urlsafe(12)
-        user = user or User.objects.create_user(options["username"], password)
         try:
+            user = user or self._account(options["username"], password)
             member = member_add(project=project, user=user, role=options["role"])
-        except MomentJudgeError as error:
-            raise CommandError(str(error)) from error
+        except (MomentJudgeError, ValidationError) as error:
+            raise CommandError(" ".join(getattr(error, "messages", [str(error)]))) from error
         self.stdout.write(f"{user.username} is {member}.")
         if password:
             self.stdout.write(f"Password: {password}")
+
+    def _account(self, username: str, password: str) -> User:
+        User(username=username).clean_fields(exclude=["password"])
+        return User.objects.create_user(username, password)

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotation.exceptions import MomentJudgeError
 from annotation.importers import FORMATS, ImportFileError, read_durations
 from annotation.services.corpora import corpus_import
 
@@ -31,7 +32,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no folder {folder}.")
         try:
             durations = read_durations(options["durations"])
-            with path.open(encoding="utf-8", errors="surrogateescape") as lines:
+            with path.open(encoding="utf-8-sig", errors="surrogateescape") as lines:
                 report = corpus_import(
                     corpus_name=options["corpus"] or options["format"],
                     source_split=options["source_split"],
@@ -40,7 +41,7 @@ class Command(BaseCommand):
                     videos=folder,
                     skip_bad=options["skip_bad"],
                 )
-        except (ImportFileError, OSError) as error:
+        except (ImportFileError, MomentJudgeError, OSError) as error:
             raise CommandError(str(error)) from error
         for bad in report.bad[:LINES_SHOWN]:
             self.stderr.write(f"line {bad.line}: {bad.reason}")

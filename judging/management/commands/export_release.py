@@ -22,9 +22,18 @@ class Command(BaseCommand):
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise CommandError(f"{folder} exists and is not an empty folder.")
         project = self._project(options["project"])
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / ".writable").touch()
+            (folder / ".writable").unlink()
+        except OSError as error:
+            raise CommandError(f"{folder} cannot be written: {error.strerror}.") from error
         release = release_create(project=project, actor=None, wake=False)
         self.stdout.write(f"Writing release {release.version} of {project} into {folder} ...")
-        release = release_build(release_id=release.pk, folder=folder)
+        try:
+            release = release_build(release_id=release.pk, folder=folder)
+        except OSError as error:
+            raise CommandError(f"The release could not be written: {error}.") from error
         self.stdout.write(json.dumps(release.manifest["counts"]))
 
     def _project(self, name: str | None) -> Project:

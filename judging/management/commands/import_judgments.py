@@ -1,5 +1,6 @@
 """manage.py import_judgments FILE.csv: historic judgments as ordinary rows."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.exceptions import MomentJudgeError
 from annotation.services.members import leads_named
+from annotation.services.names import LONGEST_NAME, checked_name
 from judging.services.historic import judgments_import
 
 
@@ -23,12 +25,12 @@ class Command(BaseCommand):
         path: Path = options["file"]
         if not path.is_file():
             raise CommandError(f"There is no file {path}.")
-        name = options["project"] or f"Historic judgments: {path.stem}"
+        name = checked_name(options["project"] or f"Historic judgments: {path.stem}"[:LONGEST_NAME])
         self.stdout.write(f"Importing {path.name} into the project {name!r} ...")
         try:
             leads = leads_named(options["lead"])
             counts = judgments_import(path=path, project_name=name, leads=leads)
-        except MomentJudgeError as error:
+        except (MomentJudgeError, OSError, UnicodeDecodeError, csv.Error) as error:
             raise CommandError(str(error)) from error
         names = ", ".join(lead.username for lead in leads) or "nobody yet; see `manage.py add_member`"
         self.stdout.write(f"Lead of the project: {names}")

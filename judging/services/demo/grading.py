@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from annotation.models import Membership, Moment, Project, User
+from annotation.models import Caption, Membership, Moment, Project, User
 from judging import selectors
 from judging.models import SEATS, Assignment, Batch, GuidelineExample, Pair
 from judging.rules.leasing import lease_until
@@ -149,22 +149,28 @@ def visitors_answer(project: Project) -> None:
 
 
 def examples_add(project: Project) -> None:
-    """Show a clip for each grade in the guideline: the query that has a moment of every true relevance, if any."""
+    """Show a clip for each grade in the guideline, of a training query: none that anybody will judge."""
     guideline = guideline_in_force(project.pk)
-    if guideline.examples.exists():
+    if guideline.examples.exists() or project.demo_seed is None or project.demo_videos is None:
         return
-    best: dict[int, Pair] = {}
-    pairs = Pair.objects.filter(batch__project=project, batch__number=1).select_related(
-        "batch__query__caption__moment__video", "candidate__moment__video"
+    moments = list(
+        Moment.objects.filter(video__corpus=project.corpus_id, preview_state=Moment.Preview.READY)
+        .select_related("video")
+        .order_by("pk")
     )
-    by_query: dict[int, dict[int, Pair]] = {}
-    for pair in pairs.order_by("batch", "candidate__rank"):
-        by_query.setdefault(pair.batch.query_id, {}).setdefault(truth_of_pair(project, pair), pair)
-    for found in by_query.values():
-        best = max(best, found, key=len)
+    best: dict[int, Moment] = {}
+    text = ""
+    captions = Caption.objects.filter(queries__project=project, queries__split="train").order_by("pk")
+    for caption in captions.select_related("moment__video"):
+        found: dict[int, Moment] = {}
+        for moment in moments:
+            truth = truth_of(
+                span_of(caption.moment), span_of(moment), seed=project.demo_seed, videos=project.demo_videos
+            )
+            found.setdefault(truth, moment)
+        if len(found) > len(best):
+            best, text = found, caption.text
     GuidelineExample.objects.bulk_create(
-        GuidelineExample(
-            guideline=guideline, grade=grade, query_text=pair.batch.query.text, moment=pair.candidate.moment
-        )
-        for grade, pair in best.items()
+        GuidelineExample(guideline=guideline, grade=grade, query_text=text, moment=moment)
+        for grade, moment in best.items()
     )

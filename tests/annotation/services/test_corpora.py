@@ -122,9 +122,7 @@ class TestBadLines:
         before = everything()
         changed = [record(1, 10, text="something else"), record(9, 99)]
         report = load(changed)
-        assert [(bad.line, bad.reason) for bad in report.bad] == [
-            (1, "desc_id 10 is in the corpus with other content")
-        ]
+        assert [(bad.line, bad.reason) for bad in report.bad] == [(1, "desc_id 10 is in the corpus with other content")]
         assert everything() == before
         assert load(changed, skip_bad=True).added == 1
         assert Description.objects.get(source_id=10).text == "sentence 10"

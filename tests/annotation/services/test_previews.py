@@ -18,7 +18,6 @@ from tests.factories import GIF, MomentFactory, VideoFactory
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("videos_on_disk")]
 
 
-
 def video_with(content: bytes | None) -> Video:
     made: Video = VideoFactory(duration_s=4.0)
     if content is not None:

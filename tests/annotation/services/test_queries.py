@@ -38,7 +38,7 @@ def test_sizes_and_texts(project: Project) -> None:
     assert len(set(judged)) == len(judged) == 7
     assert not set(judged) & set(train)
     assert counts == {"val": 3, "test": 4, "train": len(train), "removed": 16 - len(rows)}
-    assert {text for text in judged + train} == {f"text {n}" for n in range(12)}
+    assert set(judged + train) == {f"text {n}" for n in range(12)}
 
 
 def test_number_and_caption_are_those_of_the_description(project: Project) -> None:

@@ -29,7 +29,9 @@ SIZES = {"val": 1, "test": 2}
 def corpus() -> Corpus:
     """Five ready moments with a caption each."""
     first = MomentFactory(start_s=0, end_s=1)
-    for place, moment in enumerate([first, *(MomentFactory(video=first.video, start_s=n, end_s=9) for n in range(1, 5))]):
+    for place, moment in enumerate(
+        [first, *(MomentFactory(video=first.video, start_s=n, end_s=9) for n in range(1, 5))]
+    ):
         CaptionFactory(moment=moment, text=f"text {place}")
     return first.video.corpus  # type: ignore[no-any-return]
 
