@@ -200,6 +200,7 @@ REFUSED: dict[str, Callable[[], Write]] = {
     "membership_number_for_annotators_only": change(MembershipFactory, role="lead"),
     "membership_role_is_known": change(MembershipFactory, role="owner", number=None),
     "query_number_once_per_project": again(QueryFactory, project=ProjectFactory, number=5),
+    "query_caption_once_per_project": again(QueryFactory, project=ProjectFactory, caption=CaptionFactory),
     "query_text_judged_once_per_project": query_text_twice,
     "query_split_is_known": change(QueryFactory, split="dev"),
     "candidate_once_per_query_and_moment": again(

@@ -116,10 +116,10 @@ def test_pairs_and_qrels(folder: Path, made: HandMade) -> None:
         f"{second},20,a dog barks,alpha,1.0,2.5,21,0.79,2,settled,0,",
     ]
     assert (folder / "qrels.txt").read_text().splitlines() == [
-        "10 0 alpha:1.00-2.50 4",
-        "10 0 alpha:10.00-20.25 2",
-        "20 0 beta:3.00-30.00 1",
-        "20 0 alpha:1.00-2.50 0",
+        "10 0 alpha:1.0-2.5 4",
+        "10 0 alpha:10.0-20.25 2",
+        "20 0 beta:3.0-30.0 1",
+        "20 0 alpha:1.0-2.5 0",
     ]
 
 
