@@ -115,6 +115,7 @@ class TestRank:
         assert list(held.query.candidates.all()) == [held]
 
 
+@pytest.mark.slow
 def test_five_hundred_queries_over_the_validation_set(project: Project, encoder: list[list[str]]) -> None:
     """As many queries and moments as TVR-Ranking's validation: 500 by 10,841, with 10,895 captions."""
     words = random.Random(4).choices([f"word{n}" for n in range(400)], k=8 * 10895)
