@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from annotation.models import Job, Membership, Moment, Project, Query, User
@@ -70,21 +71,37 @@ def _free_seats_numbered(batches: QuerySet[Batch], number: int, annotator: User)
 
 def ordered_pairs(assignment: Assignment) -> list[Pair]:
     """The assignment's pairs in the order they are shown, each with ``grade`` (None where there is none yet)."""
-    pairs = list(pairs_asked(assignment).select_related("candidate__moment").order_by("candidate__rank"))
-    grades = dict(assignment.judgments.values_list("pair", "grade"))
-    for pair in pairs:
-        pair.grade = grades.get(pair.pk)  # type: ignore[attr-defined]
-    return shuffled(pairs, seed=assignment.shuffle_seed)
+    own = assignment.judgments.filter(pair=OuterRef("pk"))
+    pairs = (
+        pairs_asked(assignment)
+        .annotate(grade=Subquery(own.values("grade")))
+        .select_related("candidate__moment")
+        .only("uuid", "candidate__rank", "candidate__moment__preview_uuid")
+        .order_by("candidate__rank")
+    )
+    return shuffled(list(pairs), seed=assignment.shuffle_seed)
 
 
 def pair_held_by(*, user: User, uuid: UUID) -> tuple[Assignment, Pair]:
     """The pair and the person's latest assignment that asks for it; 404 unless they hold or held one."""
     pair = get_object_or_404(Pair.objects.select_related("batch__query", "candidate__moment"), uuid=uuid)
-    assignments = Assignment.objects.filter(annotator=user, batch=pair.batch).select_related("project").order_by("-id")
-    assignment = get_object_or_404(
-        assignments, pk__in=[a.pk for a in assignments if pairs_asked(a).filter(pk=pair.pk).exists()]
-    )
+    assignment = _assignments_asking_for(pair).filter(annotator=user).select_related("project").order_by("-id").first()
+    if assignment is None:
+        raise Http404
+    assignment.batch, assignment.annotator = pair.batch, user  # known already; the page shows the batch's query
     return assignment, pair
+
+
+def _assignments_asking_for(pair: Pair) -> QuerySet[Assignment]:
+    """``pairs_asked`` from the other side: the assignments of the pair's batch that are about this pair."""
+    graded = Judgment.objects.filter(pair=pair)
+    others = graded.filter(round=OuterRef("round"), seat=OuterRef("seat")).exclude(assignment=OuterRef("pk"))
+    asking = Assignment.objects.filter(~Exists(others), batch=pair.batch_id)
+    if pair.state == Pair.State.WITHDRAWN:
+        return asking.none()
+    if pair.state == Pair.State.ESCALATED:
+        return asking
+    return asking.filter(Q(round=1) | Exists(graded.filter(round=2)))
 
 
 def pairs_with_final_grades(batch: Batch) -> Iterator[tuple[Pair, list[int]]]:

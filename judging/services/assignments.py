@@ -5,6 +5,7 @@ from datetime import datetime
 from random import SystemRandom
 
 from django.db import IntegrityError, transaction
+from django.db.models import OuterRef, Subquery
 
 from annotation.messages import send_on_commit
 from annotation.models import Project, User
@@ -14,7 +15,7 @@ from judging.models import Assignment, Batch, Judgment, JudgmentChange, Pair
 from judging.rules.consensus import GRADES
 from judging.rules.leasing import Seat, lease_until, next_seat
 from judging.services.batches import ADVANCE_TASK
-from judging.services.policies import guideline_in_force, policy_in_force
+from judging.services.policies import Versions, policy_in_force, versions_in_force
 
 logger = logging.getLogger(__name__)
 TAKES = 5  # how often to look again when somebody else was faster
@@ -59,11 +60,10 @@ def _seat_take(project: Project, annotator: User, seat: Seat, now: datetime) -> 
     )
 
 
-@transaction.atomic
 def judgment_submit(*, assignment: Assignment, pair: Pair, grade: int, now: datetime) -> Judgment:
     """Record one grade, or change it while the assignment is open.
 
-    The assignment stays locked until commit, so a sweep cannot take it away in between.
+    Renewing the lease locks the assignment until commit, so a sweep cannot take it away in between.
 
     Raises:
         ValueError: the grade is outside 0..4.
@@ -73,41 +73,52 @@ def judgment_submit(*, assignment: Assignment, pair: Pair, grade: int, now: date
     """
     if grade not in GRADES:
         raise ValueError(f"a grade is 0 to 4, got {grade}")
-    held = Assignment.objects.select_for_update(of=("self",)).select_related("annotator").get(pk=assignment.pk)
-    if held.state == Assignment.State.FINISHED:
-        raise LeaseLost("You have finished this batch; its grades are final.")
-    if held.state == Assignment.State.LAPSED or held.expires_at <= now:
-        raise LeaseLost(RUN_OUT)
-    if not selectors.pairs_asked(held).filter(pk=pair.pk).exists():
+    try:
+        with transaction.atomic():
+            return _judgment_write(assignment, pair, grade, now)
+    except IntegrityError as error:
+        raise JudgingError("This pair has been graded already.") from error
+
+
+def _judgment_write(assignment: Assignment, pair: Pair, grade: int, now: datetime) -> Judgment:
+    versions = versions_in_force(assignment.project_id)
+    _lease_renew(assignment, until=lease_until(now, minutes=versions.lease_minutes), now=now)
+    given = assignment.judgments.filter(pair=OuterRef("pk")).values("pk")
+    found = selectors.pairs_asked(assignment).filter(pk=pair.pk).values_list(Subquery(given)).first()
+    if found is None:
         raise NotAssigned("This pair is not in your batch.")
-    policy = policy_in_force(held.project_id)
-    judgment = Judgment.objects.filter(pair=pair, assignment=held).first()
-    if judgment is None:
-        judgment = _judgment_create(held, pair, grade, policy.pk)
-    elif judgment.grade != grade:
+    if found[0] is None:
+        return _judgment_create(assignment, pair, grade, versions)
+    judgment = Judgment.objects.get(pk=found[0])
+    if judgment.grade != grade:
         JudgmentChange.objects.create(judgment=judgment, from_grade=judgment.grade, to_grade=grade)
-        judgment.grade, judgment.policy, judgment.guideline = grade, policy, guideline_in_force(held.project_id)
+        judgment.grade, judgment.policy_id, judgment.guideline_id = grade, versions.policy_id, versions.guideline_id
         judgment.save(update_fields=["grade", "policy", "guideline"])
-    Assignment.objects.filter(pk=held.pk).update(expires_at=lease_until(now, minutes=policy.lease_minutes))
     return judgment
 
 
-def _judgment_create(held: Assignment, pair: Pair, grade: int, policy_id: int) -> Judgment:
-    try:
-        with transaction.atomic():
-            return Judgment.objects.create(
-                pair=pair,
-                assignment=held,
-                annotator=held.annotator,
-                round=held.round,
-                seat=held.seat,
-                grade=grade,
-                source=Judgment.Source.SIMULATED if held.annotator.is_simulated else Judgment.Source.PERSON,
-                guideline=guideline_in_force(held.project_id),
-                policy_id=policy_id,
-            )
-    except IntegrityError as error:
-        raise JudgingError("This pair has been graded already.") from error
+def _lease_renew(assignment: Assignment, *, until: datetime, now: datetime) -> None:
+    """Claim the open assignment until ``until``; the row stays locked until commit."""
+    held = Assignment.objects.filter(pk=assignment.pk, state=Assignment.State.OPEN, expires_at__gt=now)
+    if held.update(expires_at=until):
+        return
+    if Assignment.objects.get(pk=assignment.pk).state == Assignment.State.FINISHED:
+        raise LeaseLost("You have finished this batch; its grades are final.")
+    raise LeaseLost(RUN_OUT)
+
+
+def _judgment_create(held: Assignment, pair: Pair, grade: int, versions: Versions) -> Judgment:
+    return Judgment.objects.create(
+        pair=pair,
+        assignment=held,
+        annotator=held.annotator,
+        round=held.round,
+        seat=held.seat,
+        grade=grade,
+        source=Judgment.Source.SIMULATED if held.annotator.is_simulated else Judgment.Source.PERSON,
+        guideline_id=versions.guideline_id,
+        policy_id=versions.policy_id,
+    )
 
 
 @transaction.atomic

@@ -155,7 +155,7 @@ class TestSubmit:
     def test_two_grades_for_one_pair(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Two tabs: both are taken, the later as a change of the earlier."""
         held = AssignmentFactory()
-        place = (assignments, "policy_in_force")  # allowed, not written yet
+        place = (assignments, "_judgment_create")  # allowed, not written yet
         first, second = overlap(monkeypatch, place, self.submitting(held, 1), self.submitting(held, 3))
         assert first == second
         assert Judgment.objects.get().grade == 3
@@ -163,14 +163,14 @@ class TestSubmit:
 
     def test_the_same_grade_twice(self, monkeypatch: pytest.MonkeyPatch) -> None:
         held = AssignmentFactory()
-        place = (assignments, "policy_in_force")
+        place = (assignments, "_judgment_create")
         first, second = overlap(monkeypatch, place, self.submitting(held, 1), self.submitting(held, 1))
         assert first == second
         assert not JudgmentChange.objects.exists()
 
     def test_a_sweep_does_not_take_the_batch_out_of_a_grade(self, monkeypatch: pytest.MonkeyPatch) -> None:
         held = AssignmentFactory()
-        place = (assignments, "policy_in_force")
+        place = (assignments, "_judgment_create")
         sweep = partial(assignments.assignments_sweep, now=NOW + 20 * MINUTES)
         given, ended = overlap(monkeypatch, place, self.submitting(held, 1, NOW + 19 * MINUTES), sweep)
         assert (type(given), ended) == (Judgment, 0)

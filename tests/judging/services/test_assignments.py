@@ -154,6 +154,7 @@ class TestSubmit:
     def test_a_program_is_called_one(self) -> None:
         held = AssignmentFactory()
         User.objects.filter(pk=held.annotator_id).update(is_simulated=True)
+        held.annotator.refresh_from_db()
         given = judgment_submit(assignment=held, pair=pairs_of(held.batch)[0], grade=1, now=NOW)
         assert given.source == Judgment.Source.SIMULATED
 

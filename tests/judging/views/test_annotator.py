@@ -274,7 +274,7 @@ def test_a_query_is_shown_as_text_not_as_html(browser: Client, held: Assignment)
     assert "&lt;b&gt;bold&lt;/b&gt; &amp; co" in page
 
 
-QUERIES_OF_A_GRADE = 23
+QUERIES_OF_A_GRADE = 13
 
 
 def crowd(project: object, n: int) -> None:
