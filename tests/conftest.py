@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from functools import cache, partial
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pytest
 from django.conf import settings
@@ -20,6 +21,11 @@ from annotation.similarity import sentences
 from config.celery_app import app
 from config.embedded import hold_database
 
+# a busy machine is no failure: what is asserted on are results, never time
+hypothesis.settings.register_profile(
+    "momentjudge", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("momentjudge")
 DIMENSIONS = 64
 Messages = Callable[[], AbstractContextManager[list[Callable[[], object]]]]
 
