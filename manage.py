@@ -10,8 +10,10 @@ def main() -> None:
     from django.core.management import execute_from_command_line
 
     from config.embedded import database_for_command
+    from config.embedded.schema import lay_schema
 
     with database_for_command(sys.argv):
+        lay_schema(sys.argv)
         execute_from_command_line(sys.argv)
 
 

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage
+from django.db import connection
 from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
 from numpy.typing import NDArray
+from pytest_django import DjangoDbBlocker
 
 from annotation.models import Video
 from annotation.similarity import sentences
@@ -38,6 +40,14 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
         return
     with hold_database(Path(settings.MOMENTJUDGE_VAR)):
         yield
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """Autovacuum would look into the middle of a test, see none of its rows, and make PostgreSQL plan for empty tables."""
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'ALTER TABLE "{table}" SET (autovacuum_enabled = false)')
 
 
 @pytest.fixture(scope="session", autouse=True)

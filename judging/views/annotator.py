@@ -9,7 +9,9 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
+from django_htmx.http import replace_url
 
 from annotation.access import ANNOTATOR, EVERYONE, MemberRequest, grant, post_only, project_page
 from annotation.exceptions import NotPossible
@@ -83,8 +85,10 @@ def judgment_create(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
         return redirect("judging:pair-next", project.uuid)
     step = selectors.next_step(assignment)
     if step is None:
-        return render(request, "judging/last_look.html#last-look", look_context(project, assignment))
-    return render(request, f"{PAGE}#pair", judge_context(project, step))
+        response = render(request, "judging/last_look.html#last-look", look_context(project, assignment))
+        return replace_url(response, reverse("judging:last-look", args=[project.uuid]))
+    response = render(request, f"{PAGE}#pair", judge_context(project, step))
+    return replace_url(response, reverse("judging:pair-next", args=[project.uuid]))
 
 
 @project_page(ANNOTATOR)

@@ -11,7 +11,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from annotation.models import Job, Project
+from annotation.models import Project
 from judging import selectors
 from judging.charts import Bar, bars_of
 from judging.forms import ReviewForm
@@ -77,7 +77,7 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         "words": words,
         "state": state,
         "without_batch": selectors.queries_without_batch(project).count(),
-        "job": project.jobs.filter(kind=projects.JOB, state=Job.State.RUNNING).first(),
+        "job": selectors.job_running(project),
     }
     return render(request, "judging/queries.html", context)
 

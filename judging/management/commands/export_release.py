@@ -34,6 +34,8 @@ class Command(BaseCommand):
             release = release_build(release_id=release.pk, folder=folder)
         except OSError as error:
             raise CommandError(f"The release could not be written: {error}.") from error
+        if not release.manifest["counts"]["queries"]:
+            self.stderr.write("No query is finished yet: this release holds no judged pair.")
         self.stdout.write(json.dumps(release.manifest["counts"]))
 
     def _project(self, name: str | None) -> Project:
@@ -41,4 +43,5 @@ class Command(BaseCommand):
         if len(projects) == 1:
             return projects[0]
         names = ", ".join(repr(project.name) for project in Project.objects.order_by("name")) or "none"
-        raise CommandError(f"Name one project with --project; there are: {names}.")
+        problem = f"There is no project named {name!r}" if name else "Name one project with --project"
+        raise CommandError(f"{problem}; there are: {names}.")

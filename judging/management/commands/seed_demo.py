@@ -7,9 +7,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from annotation.models import Job, Project
+from judging import selectors
 from judging.services.demo import demo_seed
 
 POLL_S = 1.0
+PATIENCE_S = 90.0  # rendering one video takes seconds
 
 
 class Command(BaseCommand):
@@ -21,22 +23,28 @@ class Command(BaseCommand):
         parser.add_argument("--no-wait", action="store_true", help="do not wait for the rendering")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        demo_seed(videos=options["videos"], seed=options["seed"])
+        made = demo_seed(videos=options["videos"], seed=options["seed"])
         project = Project.objects.filter(demo_videos__isnull=False).first()
         if project is None:
             self.stdout.write("The database holds a project already; the demo was not seeded.")
+        elif made is None and not selectors.job_running(project):
+            self.stdout.write("The demo is here already; nothing was done.")
         elif not options["no_wait"]:
             self._follow(project)
 
     def _follow(self, project: Project) -> None:
         """Print each step of the running job until it ends."""
-        shown = ""
+        shown, still = "", 0.0
         while job := Job.objects.filter(project=project).order_by("-id").first():
             line = f"[{job.percent:3d} %] {job.title}"
             if line != shown:
                 self.stdout.write(line)
                 self.stdout.flush()
-                shown = line
+                shown, still = line, 0.0
             if job.state != Job.State.RUNNING:
                 return
+            if still > PATIENCE_S:
+                self.stdout.write("Nothing has moved for a while. The workers of `make run` render it: start that.")
+                return
+            still += POLL_S
             time.sleep(POLL_S)
