@@ -44,7 +44,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
-    """Autovacuum would look into the middle of a test, see none of its rows, and make PostgreSQL plan for empty tables."""
+    """Autovacuum could look into the middle of a test, see no rows, and make PostgreSQL plan for empty tables."""
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
             cursor.execute(f'ALTER TABLE "{table}" SET (autovacuum_enabled = false)')
