@@ -15,7 +15,6 @@ from annotation.services.jobs import job_fail, job_finish, job_set, job_start
 from annotation.services.members import member_add
 from annotation.services.names import checked_name
 from annotation.services.queries import queries_draw
-from judging import selectors
 from judging.guideline import BODY, LEVELS
 from judging.services.batches import batches_open
 from judging.services.policies import guideline_publish, policy_publish
@@ -61,7 +60,7 @@ def batches_request(*, project: Project, actor: User) -> None:
     """Wake the task that ranks candidates and opens the first batches; its job shows how far it is."""
     if project.corpus.is_placeholder:
         raise NotPossible("Historic judgments have no moments to judge.")
-    if selectors.job_running(project):
+    if project.jobs.filter(state=Job.State.RUNNING).exclude(kind=JOB).exists():
         raise NotPossible("Something is being prepared in this project; wait until that is done.")
     job_start(project=project, kind=JOB, title="Waiting for a worker", total=2)
     audit_record(project=project, actor=actor, action="batches.open", subject=project.uuid)

@@ -86,9 +86,9 @@ def judgment_create(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     step = selectors.next_step(assignment)
     if step is None:
         response = render(request, "judging/last_look.html#last-look", look_context(project, assignment))
-        return replace_url(response, reverse("judging:last-look", args=[project.uuid]))
+        return addressed(request, response, reverse("judging:last-look", args=[project.uuid]))
     response = render(request, f"{PAGE}#pair", judge_context(project, step))
-    return replace_url(response, reverse("judging:pair-next", args=[project.uuid]))
+    return addressed(request, response, reverse("judging:pair-next", args=[project.uuid]))
 
 
 @project_page(ANNOTATOR)
@@ -148,6 +148,11 @@ def look_context(project: Project, assignment: Assignment) -> dict[str, Any]:
         "pairs": pairs,
         "left": sum(pair.grade is None for pair in cast(list[Any], pairs)),
     }
+
+
+def addressed(request: HttpRequest, response: HttpResponse, url: str) -> HttpResponse:
+    """Let the browser's address follow what it shows, so that a reload stays there."""
+    return response if cast(Any, request).htmx.current_url_abs_path == url else replace_url(response, url)
 
 
 def fragment(request: HttpRequest, template: str, part: str) -> str:

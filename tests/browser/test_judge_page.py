@@ -121,6 +121,20 @@ def test_the_next_preview_is_loaded_ahead_and_grading_is_one_request(browse: Bro
     assert set(paths(asked)) == {asked[0].url.removeprefix(origin(page)), following}  # nothing is fetched twice
 
 
+def test_a_reload_stays_on_the_pair_that_is_shown(browse: Browse) -> None:
+    batch = acts.batch(acts.project())
+    page = browse(factories.annotator(batch.project))
+    acts.start(page, batch.project)
+    page.keyboard.press("2")
+    expect(page.locator(".place")).to_contain_text("pair 2 of")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".place")).to_contain_text("pair 1 of")
+    page.keyboard.press("3")
+    expect(page.locator(".place")).to_contain_text("pair 2 of")
+    page.reload()
+    expect(page.locator(".place")).to_contain_text("pair 2 of")
+
+
 def paths(requests: list[Request]) -> list[str]:
     return [request.url.split("/", 3)[3].join(["/", ""]) for request in requests]
 

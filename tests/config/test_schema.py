@@ -1,0 +1,20 @@
+"""The first command of a new data folder finds its tables."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from django.conf import settings
+
+
+def test_a_command_works_in_a_folder_nothing_was_in(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "MOMENTJUDGE_VAR": str(tmp_path / "var"),
+        "DJANGO_SETTINGS_MODULE": "config.settings.local",
+    }
+    count = "from annotation.models import Project; print(Project.objects.count())"
+    command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", count]
+    done = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.strip()) == (0, "0"), done.stderr
