@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotation.models import Caption, Moment, Project, Query, Video
+from annotation.selectors import queries_to_judge
 from annotation.services.candidates import pool_of, vectors_of
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
 from judging.selectors import annotator_numbers
@@ -32,11 +33,6 @@ def finished_queries(project_id: int) -> QuerySet[Query]:
         | Exists(second.filter(state=Batch.State.DONE))
         | (Exists(extended) & ~Exists(second) & ~Q(candidates__rank=21))
     )
-
-
-def queries_to_judge(project_id: int) -> QuerySet[Query]:
-    """Every query that is or will be judged."""
-    return Query.objects.filter(project=project_id, judged_as__isnull=True, split__in=list(JUDGED_SPLITS))
 
 
 def pair_number(pair: Pair) -> int:

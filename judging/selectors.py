@@ -10,6 +10,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from annotation.models import Job, Membership, Moment, Project, Query, User
+from annotation.selectors import queries_to_judge
 from judging.models import SEATS, Assignment, Batch, GuidelineExample, Judgment, Pair
 from judging.rules.leasing import Seat, shuffled
 
@@ -250,12 +251,7 @@ def batch_rows(batch: Batch) -> list[dict[str, Any]]:
 
 def queries_without_batch(project: Project) -> QuerySet[Query]:
     """Queries to be judged whose first batch is not open yet."""
-    return project.queries.filter(
-        batches__isnull=True,
-        judged_as__isnull=True,
-        is_placeholder=False,
-        split__in=[Query.Split.VAL, Query.Split.TEST],
-    )
+    return queries_to_judge(project.pk).filter(batches__isnull=True)
 
 
 def job_running(project: Project) -> Job | None:

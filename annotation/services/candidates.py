@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from annotation.models import Candidate, Caption, Moment, Project, Query, TextVector
 from annotation.rules.pooling import DEPTH, top_moments
+from annotation.selectors import queries_to_judge
 from annotation.similarity import sentences
 
 logger = logging.getLogger(__name__)
@@ -110,9 +111,4 @@ def candidates_rank(*, project_id: int) -> int:
 
 
 def _queries_without_candidates(project: Project) -> QuerySet[Query]:
-    return project.queries.filter(
-        candidates__isnull=True,
-        judged_as__isnull=True,
-        is_placeholder=False,
-        split__in=[Query.Split.VAL, Query.Split.TEST],
-    )
+    return queries_to_judge(project.pk).filter(candidates__isnull=True)
