@@ -9,6 +9,7 @@ from zipfile import ZipFile
 
 from django.core.files import File
 from django.db import transaction
+from django.db.models import Q
 
 from annotation.messages import send_on_commit
 from annotation.models import Query, User
@@ -46,9 +47,10 @@ def similarity_runs_make(*, release_id: int) -> list[Run]:
 
 
 def runs_sweep(*, now: datetime) -> None:
-    """Send the runs of recent releases that have none; where no split is judged yet there is nothing to make."""
+    """Send the runs of recent releases that have none, or one that a killed worker left unfinished."""
     recent = Release.objects.filter(state=Release.State.READY, created_at__range=(now - RECENT, now - LATE))
-    for pk in recent.filter(runs__isnull=True).values_list("pk", flat=True):
+    unmade = Q(runs__isnull=True) | Q(runs__state=Run.State.RUNNING)
+    for pk in recent.filter(unmade).distinct().values_list("pk", flat=True):
         send_on_commit(RUNS_TASK, pk)
 
 

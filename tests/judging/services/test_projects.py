@@ -153,3 +153,15 @@ class TestLostReleases:
             releases_sweep(now=later)
             runs_sweep(now=later)
         assert sent == []
+
+    def test_a_run_that_a_killed_worker_left_is_made_again(self, messages: Messages) -> None:
+        made, later = HandMade(), timezone.now() + timedelta(minutes=5)
+        with messages():
+            release_create(project=made.project, actor=None)
+        left = Run.objects.get(split="val")
+        left.scores.all().delete()
+        Run.objects.filter(pk=left.pk).update(state=Run.State.RUNNING)
+        with messages():
+            runs_sweep(now=later)
+        left.refresh_from_db()
+        assert (left.state, left.scores.count()) == ("scored", 18)
