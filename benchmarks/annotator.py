@@ -18,6 +18,7 @@ IDLE_S = 0.1  # before looking again when nothing is left to take
 REDIRECTS = (301, 302, 303)
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 GRADE = re.compile(r'action="(/pairs/([0-9a-f-]{36})/grade/)"')
+KEY = re.compile(r'name="key" value="([^"]+)"')
 FINISH = re.compile(r'action="(/judge/[^"]+/finish/)"')
 TAKE = re.compile(r'action="(/judge/[^"]+/take/)"')
 GO_ON = re.compile(r'href="(/judge/[^"]+/next/)"')
@@ -107,6 +108,13 @@ def token_of(page: str) -> str:
     return found[1]
 
 
+def key_of(page: str) -> str:
+    found = KEY.search(page)
+    if found is None:
+        raise Unexpected("a form without a key")
+    return found[1]
+
+
 class Annotator:
     """Takes batches, grades their pairs and finishes them until the time is over; never pauses to think."""
 
@@ -145,11 +153,11 @@ class Annotator:
             self._watch(page)
             grade = str(self._grade(UUID(found[2])))
             began = time.perf_counter()
-            answer = self.browser.post_htmx(found[1], page, grade=grade)
+            answer = self.browser.post_htmx(found[1], page, grade=grade, key=key_of(page))
             self.tally.judgments_s.append(time.perf_counter() - began)
             return answer
         if found := FINISH.search(page):
-            return self.browser.post(found[1], page)
+            return self.browser.post(found[1], page, more="yes")
         if found := TAKE.search(page):
             began = time.perf_counter()
             answer = self.browser.post(found[1], page)

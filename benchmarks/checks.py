@@ -9,10 +9,9 @@ from django.db.models import Count, F, Q, QuerySet
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from django.utils import timezone
 
 from annotation.models import Project, User
-from benchmarks.annotator import GRADE, Unexpected
+from benchmarks.annotator import GRADE, Unexpected, key_of
 from judging.models import Assignment, Batch, Judgment
 from judging.services import assignments
 
@@ -21,7 +20,7 @@ DRAIN_S = 20
 
 def batch_take(*, project: Project, annotator: User) -> None:
     """Give a probe its batch: before the run, so that both probes have one of twenty pairs."""
-    taken = assignments.assignment_take(project=project, annotator=annotator, now=timezone.now())
+    taken = assignments.assignment_take(project=project, annotator=annotator)
     assert taken is not None, "a project that nobody has judged in has free seats"
 
 
@@ -35,11 +34,16 @@ def statements_of_a_judgment(*, project: Project, annotator: User) -> list[str]:
     browser = Client(headers={"host": "127.0.0.1"})
     browser.force_login(annotator)
     page = browser.get(reverse("judging:pair-next", args=[project.uuid]))
-    first = browser.post(_grade_url(page), {"grade": 2}, headers={"hx-request": "true"})
+    first = _grade(browser, page, 2)
     with CaptureQueriesContext(connection) as captured:
-        second = browser.post(_grade_url(first), {"grade": 3}, headers={"hx-request": "true"})
+        second = _grade(browser, first, 3)
     _grade_url(second)
     return [str(query["sql"]) for query in captured.captured_queries]
+
+
+def _grade(browser: Client, page: Any, grade: int) -> Any:
+    fields = {"grade": grade, "key": key_of(page.content.decode())}
+    return browser.post(_grade_url(page), fields, headers={"hx-request": "true"})
 
 
 def _grade_url(response: Any) -> str:
@@ -52,7 +56,9 @@ def _grade_url(response: Any) -> str:
 def over_assigned(project: Project) -> int:
     """Pair-rounds with more than two grades, persons twice on a pair, and rounds that more than two hold."""
     given = Judgment.objects.filter(pair__batch__project=project)
-    seats = Assignment.objects.filter(project=project).exclude(state=Assignment.State.LAPSED)
+    seats = Assignment.objects.filter(project=project).filter(
+        state__in=[Assignment.State.OPEN, Assignment.State.FINISHED]
+    )
     return (
         _more_than(2, given, "pair", "round")
         + _more_than(1, given, "pair", "annotator")

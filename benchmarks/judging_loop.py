@@ -48,6 +48,9 @@ class Result:
     take_p95_ms: float
     web_cpu_ms: float
     database_cpu_ms: float
+    broker_cpu_ms: float
+    worker_cpu_ms: float
+    cpu_ms: float
     errors: int
     sql_per_judgment: int
     over_assigned: int
@@ -157,8 +160,11 @@ def measure(site: OwnSite, count: int, options: Options) -> Result:
         p50_ms=percentile_ms(judgments, 50),
         p95_ms=percentile_ms(judgments, 95),
         take_p95_ms=percentile_ms(sorted(latency for tally in tallies for latency in tally.takes_s), 95),
-        web_cpu_ms=round(1000 * used["web"] / max(1, len(judgments)), 1),
-        database_cpu_ms=round(1000 * used["database"] / max(1, len(judgments)), 1),
+        web_cpu_ms=_each_ms(used["web"], judgments),
+        database_cpu_ms=_each_ms(used["database"], judgments),
+        broker_cpu_ms=_each_ms(used["valkey"], judgments),
+        worker_cpu_ms=_each_ms(used["worker"], judgments),
+        cpu_ms=_each_ms(sum(used.values()), judgments),
         errors=len(errors),
         sql_per_judgment=len(after),
         over_assigned=checks.over_assigned(project),
@@ -167,6 +173,10 @@ def measure(site: OwnSite, count: int, options: Options) -> Result:
         **checks.batches_by_state(project),
         load_before=round(load, 2),
     )
+
+
+def _each_ms(total_s: float, judgments: Sequence[float]) -> float:
+    return round(1000 * total_s / max(1, len(judgments)), 2)
 
 
 def percentile_ms(ordered_s: Sequence[float], percent: int) -> float:
@@ -210,6 +220,8 @@ def table(results: Sequence[Result]) -> str:
         "take_p95_ms": "take p95 ms",
         "web_cpu_ms": "web CPU ms",
         "database_cpu_ms": "database CPU ms",
+        "worker_cpu_ms": "worker CPU ms",
+        "cpu_ms": "CPU ms",
         "sql_per_judgment": "SQL each",
         "errors": "errors",
         "over_assigned": "over-assigned",

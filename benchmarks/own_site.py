@@ -45,8 +45,9 @@ class OwnSite:
         return [name for name, child in self.children.items() if not child.alive()]
 
     def cpu_s(self) -> dict[str, float]:
-        """Processor time used so far by the web server and by PostgreSQL, with all their processes."""
-        return {"web": _cpu_s(self.children["web"].process.pid), "database": _cpu_s(self.database_pid)}
+        """Processor time used so far by each service, with all its processes."""
+        used = {name: _cpu_s(child.process.pid) for name, child in self.children.items()}
+        return {**used, "database": _cpu_s(self.database_pid)}
 
 
 @contextmanager

