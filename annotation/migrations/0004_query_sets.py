@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0002_audit_append_only'),
+        ('annotation', '0003_moment_preview_clip'),
     ]
 
     operations = [

@@ -41,7 +41,7 @@ CROSS JOIN LATERAL (SELECT id, levels FROM judging_guideline
 WHERE held.id = """
 
 CARDS = """
-SELECT pair.id, pair.uuid, pair.state, moment.preview_uuid, judgment.id, judgment.grade, judgment.revision,
+SELECT pair.id, pair.uuid, pair.state, moment.preview_uuid, moment.preview_clip <> '', judgment.id, judgment.grade, judgment.revision,
     judgment.comment, judgment.created_at, flag.reason, flag.comment, flag.created_at
 FROM judging_assignment held
 CROSS JOIN LATERAL unnest(held.pair_ids) WITH ORDINALITY AS shown (pair_id, position)
@@ -63,6 +63,7 @@ class Card(NamedTuple):
     uuid: UUID
     state: str
     preview: UUID
+    has_clip: bool  # the preview has an MP4 twin
     judgment_id: int | None
     grade: int | None
     revision: int | None
