@@ -3,6 +3,7 @@
 import uuid
 
 import django.contrib.postgres.fields
+import django.utils.timezone
 from django.db import migrations, models
 
 
@@ -22,9 +23,19 @@ class Migration(migrations.Migration):
             name="uuid",
             field=models.UUIDField(default=uuid.uuid4, editable=False, unique=True),
         ),
+        migrations.AlterField(
+            model_name="judgmentchange",
+            name="changed_at",
+            field=models.DateTimeField(default=django.utils.timezone.now),
+        ),
         migrations.AddConstraint(
             model_name='assignment',
             constraint=models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('batch', 'round', 'seat'), name='assignment_one_holder_per_seat', violation_error_message='Somebody else has just taken this batch.'),
+        ),
+        migrations.AlterField(
+            model_name="judgmentchange",
+            name="changed_at",
+            field=models.DateTimeField(default=django.utils.timezone.now),
         ),
         migrations.AddConstraint(
             model_name='assignment',
