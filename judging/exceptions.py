@@ -48,6 +48,12 @@ class AssignmentIncomplete(JudgingError):
     code = "assignment_incomplete"
 
 
+class NotPossibleNow(JudgingError):
+    """A lead's step does not fit what the pair or batch is by now."""
+
+    code = "not_possible_now"
+
+
 class NotReviewable(JudgingError):
     """The batch is not waiting for the lead."""
 

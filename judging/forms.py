@@ -1,5 +1,6 @@
 from django import forms
 
+from annotation.models import NamedQuerySet
 from judging.models import Flag
 
 
@@ -36,6 +37,27 @@ class FlagForm(SubmitForm):
         error_messages={"required": "Say why you cannot judge it.", "invalid_choice": "Choose one of the reasons."},
     )
     comment = forms.CharField(required=False, max_length=2000)
+
+
+class WithdrawForm(SubmitForm):
+    reason = forms.CharField(max_length=1000, error_messages={"required": "Say why: the reason is kept with the pair."})
+
+
+class QuerySetForm(SubmitForm):
+    """Which queries make a new set."""
+
+    name = forms.CharField(max_length=100, error_messages={"required": "Give the query set a name."})
+    split = forms.ChoiceField(choices=[("", "any split"), ("val", "val"), ("test", "test")], required=False)
+    words = forms.CharField(max_length=200, required=False)
+
+
+class QuerySetChangeForm(SubmitForm):
+    """What becomes of a set; what is left out stays."""
+
+    priority = forms.TypedChoiceField(
+        choices=NamedQuerySet.Priority.choices, coerce=int, required=False, empty_value=None
+    )
+    pause = forms.ChoiceField(choices=[("pause", "pause"), ("resume", "resume")], required=False)
 
 
 class ReviewForm(forms.Form):

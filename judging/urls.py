@@ -1,6 +1,6 @@
 from django.urls import path
 
-from judging.views import annotator, guideline, judge, lead, media
+from judging.views import annotator, guideline, judge, lead, media, quality, query_sets
 
 app_name = "judging"
 urlpatterns = [
@@ -23,6 +23,15 @@ urlpatterns = [
     path("review/<uuid:project_uuid>/", lead.review_queue, name="review-queue"),
     path("queries/<uuid:project_uuid>/", lead.queries, name="queries"),
     path("queries/<uuid:project_uuid>/open/", lead.batches_open, name="batches-open"),
+    path("query-sets/<uuid:project_uuid>/", query_sets.query_sets, name="query-sets"),
+    path("query-sets/<uuid:project_uuid>/new/", query_sets.query_set_create, name="query-set-create"),
+    path("query-set/<uuid:set_uuid>/", query_sets.query_set, name="query-set"),
+    path("query-set/<uuid:set_uuid>/change/", query_sets.query_set_change, name="query-set-change"),
+    path("flags/<uuid:project_uuid>/", quality.flags, name="flags"),
+    path("order/<uuid:project_uuid>/", quality.order, name="order"),
+    path("pairs/<uuid:pair_uuid>/batch/", quality.pair_batch, name="pair-batch"),
+    path("pairs/<uuid:pair_uuid>/withdraw/", quality.pair_withdraw, name="pair-withdraw"),
+    path("pairs/<uuid:pair_uuid>/restore/", quality.pair_restore, name="pair-restore"),
     path("batches/<uuid:batch_uuid>/", lead.batch, name="batch"),
     path("batches/<uuid:batch_uuid>/review/", lead.batch_review, name="batch-review"),
     path("releases/<uuid:project_uuid>/", lead.releases, name="releases"),

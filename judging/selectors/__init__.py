@@ -12,6 +12,8 @@ from judging.selectors.lead import (
     relevance_counts,
     review_queue,
 )
+from judging.selectors.quality import flagged_pairs, flags_of, order_effects, people_have_judged
+from judging.selectors.query_sets import queries_matching, queries_outside_sets, query_sets_with_counts
 from judging.selectors.seats import (
     batch_to_be_taken,
     batches_known_in_part,
@@ -27,15 +29,22 @@ __all__ = [
     "batch_rows",
     "batch_to_be_taken",
     "batches_known_in_part",
+    "flagged_pairs",
+    "flags_of",
     "given_in",
     "held_by_pair",
     "held_open",
     "job_running",
     "open_assignment",
+    "order_effects",
     "overview_counts",
     "pairs_asked_now",
+    "people_have_judged",
     "preview_visible_to",
+    "queries_matching",
+    "queries_outside_sets",
     "queries_without_batch",
+    "query_sets_with_counts",
     "relevance_by_rank",
     "relevance_counts",
     "review_queue",

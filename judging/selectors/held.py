@@ -41,8 +41,8 @@ CROSS JOIN LATERAL (SELECT id, levels FROM judging_guideline
 WHERE held.id = """
 
 CARDS = """
-SELECT pair.id, pair.uuid, pair.state, moment.preview_uuid, moment.preview_clip <> '', judgment.id, judgment.grade, judgment.revision,
-    judgment.comment, judgment.created_at, flag.reason, flag.comment, flag.created_at
+SELECT pair.id, pair.uuid, pair.state, moment.preview_uuid, moment.preview_clip <> '', judgment.id,
+    judgment.grade, judgment.revision, judgment.comment, judgment.created_at, flag.reason, flag.comment, flag.created_at
 FROM judging_assignment held
 CROSS JOIN LATERAL unnest(held.pair_ids) WITH ORDINALITY AS shown (pair_id, position)
 JOIN judging_pair pair ON pair.id = shown.pair_id

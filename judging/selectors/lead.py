@@ -7,7 +7,8 @@ from django.db.models import Count, QuerySet
 
 from annotation.models import Job, Project, Query
 from annotation.selectors import queries_to_judge
-from judging.models import Assignment, Batch, Judgment, Pair
+from judging.models import Assignment, Batch, Flag, Judgment, Pair
+from judging.selectors.quality import flagged_pairs
 
 
 def relevance_by_rank(batch: Batch) -> list[int | None]:
@@ -33,6 +34,7 @@ def overview_counts(project: Project) -> dict[str, Any]:
         "simulated": judgments.filter(source=Judgment.Source.SIMULATED).count(),
         "at_work": Assignment.objects.filter(project=project, state=Assignment.State.OPEN).count(),
         "waiting": review_queue(project).count(),
+        "flagged": flagged_pairs(project).filter(state__in=[Pair.State.OPEN, Pair.State.ESCALATED]).count(),
         "second_rounds": batches.filter(state=Batch.State.OPEN, round=2).count(),
     }
 
@@ -65,7 +67,19 @@ def batch_rows(batch: Batch) -> list[dict[str, Any]]:
         "pair", "annotator", "grade", "round"
     ):
         grades.setdefault(pair, []).append((numbers[annotator], grade, number))
-    return [{"pair": pair, "grades": grades.get(pair.pk, [])} for pair in pairs]
+    said = _said_of(batch, numbers)
+    return [{"pair": pair, "grades": grades.get(pair.pk, []), "said": said.get(pair.pk, [])} for pair in pairs]
+
+
+def _said_of(batch: Batch, numbers: dict[int, int]) -> dict[int, list[tuple[int, str, str]]]:
+    """Flags and comments by pair: annotator number, reason of the flag or nothing, words."""
+    said: dict[int, list[tuple[int, str, str]]] = {}
+    for flag in Flag.objects.filter(pair__batch=batch, withdrawn_at__isnull=True).order_by("id"):
+        said.setdefault(flag.pair_id, []).append((numbers[flag.annotator_id], flag.get_reason_display(), flag.comment))
+    comments = Judgment.objects.filter(pair__batch=batch).exclude(comment="").exclude(assignment__state="open")
+    for pair, annotator, comment in comments.order_by("id").values_list("pair", "annotator", "comment"):
+        said.setdefault(pair, []).append((numbers[annotator], "", comment))
+    return said
 
 
 def queries_without_batch(project: Project) -> QuerySet[Query]:

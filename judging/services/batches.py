@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from annotation.messages import send_on_commit
-from annotation.models import Candidate, Moment, Query, User
+from annotation.models import Candidate, Moment, NamedQuerySet, Query, User
 from annotation.rules.pooling import BATCH_SIZE
 from annotation.services.audit import audit_record
 from judging import selectors
@@ -30,7 +30,7 @@ def batch_create(*, query: Query, number: int) -> Batch | None:
 
     Repeating it returns the batch that is there; None when no candidate has such a rank.
     """
-    query = Query.objects.select_for_update(of=("self",)).select_related("query_set").get(pk=query.pk)
+    query = Query.objects.select_for_update().get(pk=query.pk)
     held = Batch.objects.filter(query=query, number=number).first()
     if held:
         return held
@@ -40,12 +40,13 @@ def batch_create(*, query: Query, number: int) -> Batch | None:
     )
     if not candidates:
         return None
+    query_set = NamedQuerySet.objects.select_for_update().filter(queries=query).first()
     batch = Batch.objects.create(
         project_id=query.project_id,
         query=query,
         number=number,
-        priority=query.query_set.priority if query.query_set else 0,
-        is_paused=query.query_set.is_paused if query.query_set else False,
+        priority=query_set.priority if query_set else 0,
+        is_paused=query_set.is_paused if query_set else False,
     )
     Pair.objects.bulk_create(Pair(batch=batch, candidate=candidate) for candidate in candidates)
     logger.info("batch %s opened: number %s, %s pairs", batch.pk, number, len(candidates))
