@@ -5,6 +5,7 @@ from judging.views import annotator, guideline, judge, lead, media, quality, que
 app_name = "judging"
 urlpatterns = [
     path("previews/<uuid:preview_uuid>.gif", media.preview, name="preview"),
+    path("previews/<uuid:preview_uuid>.mp4", media.clip, name="preview-clip"),
     path("judge/<uuid:project_uuid>/", annotator.desk, name="desk"),
     path("judge/<uuid:project_uuid>/take/", judge.assignment_take, name="assignment-take"),
     path("judge/<uuid:project_uuid>/next/", judge.pair_next, name="pair-next"),

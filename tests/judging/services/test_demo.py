@@ -257,4 +257,7 @@ def test_a_real_rendering(messages: Messages, monkeypatch: pytest.MonkeyPatch) -
     assert Job.objects.get(project=project).state == "done"
     assert set(Moment.objects.values_list("preview_state", flat=True)) == {"ready"}
     assert all(moment.preview.size > 10_000 for moment in Moment.objects.all())
+    twins = Moment.objects.exclude(preview_clip="")
+    assert len(twins) > Moment.objects.count() / 2
+    assert all(moment.preview_clip.size < moment.preview.size for moment in twins)
     assert Judgment.objects.exists()

@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.core.files.base import ContentFile
 from django.db import connection
 from django.http import FileResponse, HttpResponse
 from django.test import Client
@@ -29,6 +30,7 @@ from tests.judging.play import grade, judge_round, pairs_of
 pytestmark = pytest.mark.django_db
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TOKEN = re.compile(r'(csrfmiddlewaretoken" value="|x-csrftoken": "|csrftoken=|sessionid=)\w+')
+CLIP = bytes(range(128, 228))  # nobody plays it
 FIRST_ID = 8_000_000  # ids from here on cannot be mistaken for a place, a grade or a size
 HTMX = {"HX-Request": "true"}
 
@@ -49,10 +51,11 @@ def telling_ids() -> None:
 
 @pytest.fixture
 def batch(telling_ids: None) -> Batch:
-    """Four pairs of one query, each with a caption."""
+    """Four pairs of one query, each with a caption and both forms of its preview."""
     made = BatchFactory(pairs=4)
     for pair in pairs_of(made):
         CaptionFactory(moment=pair.candidate.moment, text=f"Caption secret {pair.candidate.rank}")
+        pair.candidate.moment.preview_clip.save("preview.mp4", ContentFile(CLIP))
     return made
 
 
@@ -62,7 +65,8 @@ def secrets(batch: Batch) -> list[str]:
     for pair in pairs_of(batch):
         moment, candidate = pair.candidate.moment, pair.candidate
         words += [moment.video.name, str(moment.uuid), str(moment.video.uuid), str(candidate.similarity), "1.5", "4.25"]
-        words += [moment.preview.name, "previews/" + moment.preview.name.split("/")[-1].split(".")[0]]
+        for name in (moment.preview.name, moment.preview_clip.name):
+            words += [name, "previews/" + name.split("/")[-1].split(".")[0]]
     return words
 
 
@@ -81,6 +85,9 @@ def walk(client: Client, held: Assignment) -> list[str]:
     for pair in selectors.ordered_pairs(held):
         answers.append(client.get(reverse("judging:pair-next", args=[project.uuid])))
         answers.append(client.get(reverse("judging:preview", args=[pair.candidate.moment.preview_uuid])))
+        for headers in ({}, {"Range": "bytes=0-9"}, {"Range": "bytes=900-"}):
+            url = reverse("judging:preview-clip", args=[pair.candidate.moment.preview_uuid])
+            answers.append(client.get(url, headers=headers))
         answers.append(client.post(reverse("judging:judgment-create", args=[pair.uuid]), {"grade": 9}, headers=HTMX))
         answers.append(client.post(reverse("judging:judgment-create", args=[pair.uuid]), {"grade": 3}, headers=HTMX))
         answers.append(client.get(reverse("judging:pair", args=[pair.uuid])))
@@ -99,7 +106,7 @@ def test_nothing_said_on_the_way_betrays_anything(client: Client, batch: Batch, 
     held = AssignmentFactory(batch=batch, seat=2, expires_at=soon())
     client.force_login(held.annotator)
     texts = walk(client, held)
-    assert len(texts) == {1: 25, 2: 15}[round_number]
+    assert len(texts) == {1: 37, 2: 21}[round_number]
     for text in texts:
         assert [word for word in secrets(batch) if word in text] == []
         without_uuids = UUID.sub("", text)
@@ -193,6 +200,78 @@ class TestPreview:
         client = Client()
         client.force_login(lead(batch.project))
         assert client.get(reverse("judging:preview", args=[moment.uuid])).status_code == 404
+
+
+class TestClip:
+    """The GIF's twin: the same door, and parts of it."""
+
+    def get(self, person: User | None, moment: Moment, **headers: str) -> HttpResponse:
+        client = Client()
+        if person:
+            client.force_login(person)
+        return client.get(reverse("judging:preview-clip", args=[moment.preview_uuid]), headers=headers)
+
+    def test_whole(self, batch: Batch) -> None:
+        held = AssignmentFactory(batch=batch)
+        answer = self.get(held.annotator, pairs_of(batch)[0].candidate.moment)
+        assert b"".join(answer.streaming_content) == CLIP  # type: ignore[attr-defined]
+        assert (answer.headers["Content-Type"], answer.headers["Content-Length"]) == ("video/mp4", "100")
+        assert answer.headers["Accept-Ranges"] == "bytes"
+        assert answer.headers["Cache-Control"].startswith("private,")
+        assert "Content-Disposition" not in answer.headers
+
+    @pytest.mark.parametrize(
+        ("asked", "part", "said"),
+        [
+            ("bytes=0-", CLIP, "bytes 0-99/100"),
+            ("bytes=0-1", CLIP[:2], "bytes 0-1/100"),
+            ("bytes=90-500", CLIP[90:], "bytes 90-99/100"),
+            ("bytes=-3", CLIP[-3:], "bytes 97-99/100"),
+        ],
+    )
+    def test_a_part(self, batch: Batch, asked: str, part: bytes, said: str) -> None:
+        answer = self.get(lead(batch.project), pairs_of(batch)[0].candidate.moment, Range=asked)
+        assert (answer.status_code, answer.content) == (206, part)
+        assert (answer.headers["Content-Range"], answer.headers["Content-Length"]) == (said, str(len(part)))
+        assert (answer.headers["Content-Type"], answer.headers["Accept-Ranges"]) == ("video/mp4", "bytes")
+        assert answer.headers["Cache-Control"].startswith("private,")
+
+    def test_a_part_that_is_not_there(self, batch: Batch) -> None:
+        answer = self.get(lead(batch.project), pairs_of(batch)[0].candidate.moment, Range="bytes=100-")
+        assert (answer.status_code, answer.content) == (416, b"")
+        assert answer.headers["Content-Range"] == "bytes */100"
+        assert answer.headers["Cache-Control"] == "no-store"
+
+    @pytest.mark.parametrize(
+        "headers", [{"Range": "bytes=0-1,5-6"}, {"Range": "bytes=5-2"}, {"Range": "bytes=0-1", "If-Range": '"v1"'}]
+    )
+    def test_what_is_no_single_part_gets_the_whole(self, batch: Batch, headers: dict[str, str]) -> None:
+        answer = self.get(lead(batch.project), pairs_of(batch)[0].candidate.moment, **headers)
+        assert (answer.status_code, b"".join(answer.streaming_content)) == (200, CLIP)  # type: ignore[attr-defined]
+
+    def test_head(self, batch: Batch) -> None:
+        client = Client()
+        client.force_login(lead(batch.project))
+        url = reverse("judging:preview-clip", args=[pairs_of(batch)[0].candidate.moment.preview_uuid])
+        answer = client.head(url, headers={"Range": "bytes=0-1"})
+        assert (answer.status_code, answer.headers["Content-Length"]) == (200, "100")
+
+    def test_who_may_watch(self, batch: Batch) -> None:
+        held = AssignmentFactory(batch=batch)
+        moment, project = pairs_of(batch)[0].candidate.moment, batch.project
+        others = (annotator(project), MembershipFactory(role="lead").user, MembershipFactory().user)
+        for headers in ({}, {"Range": "bytes=0-1"}, {"Range": "bytes=100-"}):
+            statuses = [self.get(person, moment, **headers).status_code for person in others]
+            assert statuses == [404] * 3
+            assert self.get(None, moment, **headers).status_code == 302
+        people = (held.annotator, lead(project), admin(project))
+        assert [self.get(person, moment).status_code for person in people] == [200] * 3
+
+    def test_a_preview_without_a_twin(self, batch: Batch) -> None:
+        moment = MomentFactory(video__corpus=batch.project.corpus)
+        person = lead(batch.project)
+        assert self.get(person, moment).status_code == 404
+        assert TestPreview().get(person, moment).status_code == 200
 
 
 def test_two_people_see_two_orders(batch: Batch) -> None:

@@ -57,7 +57,7 @@ HELD: list[Door] = [  # only who holds the pair's assignment learns that it exis
     ("judging:pair", "pair", ANNOTATOR, "get"),
     ("judging:judgment-create", "pair", ANNOTATOR, "post"),
 ]
-OPEN = {"home", "login", "logout", "help", "healthz", "judging:preview"}  # tried elsewhere
+OPEN = {"home", "login", "logout", "help", "healthz", "judging:preview", "judging:preview-clip"}  # tried elsewhere
 
 
 @dataclass
@@ -221,5 +221,6 @@ class TestOpenPages:
     def test_security_headers(self, client: Client) -> None:
         headers = client.get(reverse("login")).headers
         assert "script-src 'self'" in headers["Content-Security-Policy"]
+        assert "media-src 'self'" in headers["Content-Security-Policy"]
         assert headers["X-Frame-Options"] == "DENY"
         assert headers["X-Content-Type-Options"] == "nosniff"
