@@ -31,6 +31,11 @@ def seat_for(pairs: Sequence[AskedPair], *, held: Collection[int]) -> tuple[int,
     return next(fitting, None)
 
 
+def to_be_decided(pairs: Sequence[AskedPair], *, held: Collection[int]) -> bool:
+    """Whether a round that nobody sits at has a pair with both its grades, or asks for nothing any more."""
+    return not held and (not pairs or any(set(SEATS) <= set(pair.graded_seats) for pair in pairs))
+
+
 def shuffled(pairs: Iterable[Item], *, seed: int) -> list[Item]:
     """``pairs`` in the order of this seed; the order of rank would tell what to expect."""
     order = list(pairs)

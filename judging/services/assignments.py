@@ -14,7 +14,7 @@ from annotation.models import Project, User
 from judging import selectors
 from judging.exceptions import AssignmentIncomplete, LeaseLost
 from judging.models import Assignment, Batch
-from judging.rules.leasing import LEAVING, free_seats, lease_until, seat_for, shuffled
+from judging.rules.leasing import LEAVING, free_seats, lease_until, seat_for, shuffled, to_be_decided
 from judging.selectors import Held
 from judging.services.batches import ADVANCE_TASK
 from judging.services.policies import policy_in_force
@@ -161,13 +161,14 @@ def running_or_refused(held: Held, now: datetime) -> None:
 
 
 def _end(assignment_id: int, batch_id: int, *, state: Assignment.State, now: datetime) -> None:
-    """End a locked assignment; where that completes the round, wake the task that decides it."""
+    """End a locked assignment; where that completes the round of some pair, wake the task that decides it."""
     Assignment.objects.filter(pk=assignment_id).update(state=state, ended_at=now)
     logger.info("assignment %s of batch %s: %s", assignment_id, batch_id, state)
     batch = Batch.objects.select_for_update().get(pk=batch_id)
     flagged_withdraw(batch)
-    seats_count(batch)
-    if batch.free_seats == 0 and not selectors.seats_held(batch_id):
+    asked = selectors.pairs_asked_now(batch_id=batch_id)
+    seats_count(batch, asked)
+    if to_be_decided(asked, held=selectors.seats_held(batch_id)):
         send_on_commit(ADVANCE_TASK, batch_id)
 
 

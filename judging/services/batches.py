@@ -4,7 +4,7 @@ import logging
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotation.messages import send_on_commit
@@ -161,11 +161,22 @@ def batch_extend(*, batch_id: int) -> Batch | None:
 def batches_sweep() -> None:
     """Redo what a lost message left: rounds that can be decided, second batches that were not opened."""
     held = Assignment.objects.filter(batch=OuterRef("pk"), round=OuterRef("round"), state=Assignment.State.OPEN)
-    complete = Batch.objects.filter(~Exists(held), state=Batch.State.OPEN, free_seats=0)
-    for batch_id in complete.values_list("pk", flat=True):
+    unheld = Batch.objects.filter(~Exists(held), state=Batch.State.OPEN)
+    complete = unheld.filter(free_seats=0)
+    in_part = unheld.filter(Exists(_pairs_with_both_grades()), free_seats__gt=0, begun=True)
+    for batch_id in [*complete.values_list("pk", flat=True), *in_part.values_list("pk", flat=True)]:
         batch_advance(batch_id=batch_id)
     second = Batch.objects.filter(query=OuterRef("batch__query"), number=2)
     beyond = Candidate.objects.filter(query=OuterRef("batch__query"), rank__gt=BATCH_SIZE)
     asked = BatchReview.objects.filter(~Exists(second), Exists(beyond), decision=BatchReview.Decision.EXTEND)
     for batch_id in asked.values_list("batch", flat=True):
         batch_extend(batch_id=batch_id)
+
+
+def _pairs_with_both_grades() -> QuerySet[Pair]:
+    """Pairs of the batch around this that its round asks for, though both seats have graded them."""
+    asked = Q(batch__round=1, state=Pair.State.OPEN) | Q(batch__round=2, state=Pair.State.ESCALATED)
+    by_seat = [
+        Judgment.objects.filter(pair=OuterRef("pk"), round=OuterRef("batch__round"), seat=seat) for seat in SEATS
+    ]
+    return Pair.objects.filter(asked, *map(Exists, by_seat), batch=OuterRef("pk"))
