@@ -16,6 +16,7 @@ class AskedPair(NamedTuple):
     pair_id: int
     graded_seats: Collection[int]  # seats that have given their grade
     known: bool  # to the person at hand: graded or flagged by them
+    final_flags: int = 0  # of assignments that have ended
 
 
 def free_seats(pairs: Sequence[AskedPair], *, held: Collection[int]) -> dict[int, list[int]]:

@@ -55,7 +55,9 @@ SELECT pair.id, ARRAY(SELECT given.seat FROM judging_judgment given
         WHERE given.pair_id = pair.id AND given.round = batch.round),
     EXISTS (SELECT 1 FROM judging_judgment mine WHERE mine.pair_id = pair.id AND mine.annotator_id = %(annotator)s)
     OR EXISTS (SELECT 1 FROM judging_flag mine WHERE mine.pair_id = pair.id AND mine.annotator_id = %(annotator)s
-        AND mine.withdrawn_at IS NULL)
+        AND mine.withdrawn_at IS NULL),
+    (SELECT count(*) FROM judging_flag flag JOIN judging_assignment ended ON ended.id = flag.assignment_id
+        AND ended.state <> 'open' WHERE flag.pair_id = pair.id AND flag.withdrawn_at IS NULL)
 FROM judging_batch batch
 JOIN judging_pair pair ON pair.batch_id = batch.id
     AND pair.state = CASE batch.round WHEN 1 THEN 'open' ELSE 'escalated' END

@@ -165,8 +165,7 @@ def _end(assignment_id: int, batch_id: int, *, state: Assignment.State, now: dat
     Assignment.objects.filter(pk=assignment_id).update(state=state, ended_at=now)
     logger.info("assignment %s of batch %s: %s", assignment_id, batch_id, state)
     batch = Batch.objects.select_for_update().get(pk=batch_id)
-    flagged_withdraw(batch)
-    asked = selectors.pairs_asked_now(batch_id=batch_id)
+    asked = flagged_withdraw(batch)
     seats_count(batch, asked)
     if to_be_decided(asked, held=selectors.seats_held(batch_id)):
         send_on_commit(ADVANCE_TASK, batch_id)

@@ -5,10 +5,8 @@ Every function here wants the batch's row locked by the caller's transaction.
 
 import logging
 
-from django.db.models import Count, Q
-
 from judging import selectors
-from judging.models import Assignment, Batch, Pair
+from judging.models import Batch, Pair
 from judging.rules.leasing import AskedPair, free_seats
 
 logger = logging.getLogger(__name__)
@@ -27,11 +25,11 @@ def seats_count(batch: Batch, asked: list[AskedPair] | None = None) -> None:
         batch.save(update_fields=["free_seats"])
 
 
-def flagged_withdraw(batch: Batch) -> None:
-    """Withdraw the undecided pairs that two annotators have flagged for good."""
-    final = Q(flags__withdrawn_at__isnull=True) & ~Q(flags__assignment__state=Assignment.State.OPEN)
-    undecided = batch.pairs.filter(state__in=[Pair.State.OPEN, Pair.State.ESCALATED], flags__isnull=False)
-    flagged = undecided.annotate(final=Count("flags", filter=final)).filter(final__gte=FLAGS_TO_WITHDRAW)
-    for pair_id in list(flagged.values_list("pk", flat=True)):
-        Pair.objects.filter(pk=pair_id).update(state=Pair.State.WITHDRAWN, reason=Pair.Reason.FLAGGED_TWICE)
-        logger.info("pair %s: withdrawn, flagged twice", pair_id)
+def flagged_withdraw(batch: Batch) -> list[AskedPair]:
+    """Withdraw what the batch asks for though two annotators have flagged it for good; returns what it still asks."""
+    asked = selectors.pairs_asked_now(batch_id=batch.pk)
+    flagged = [pair.pair_id for pair in asked if pair.final_flags >= FLAGS_TO_WITHDRAW]
+    if flagged:
+        Pair.objects.filter(pk__in=flagged).update(state=Pair.State.WITHDRAWN, reason=Pair.Reason.FLAGGED_TWICE)
+        logger.info("batch %s: flagged twice and withdrawn: pairs %s", batch.pk, flagged)
+    return [pair for pair in asked if pair.pair_id not in flagged]

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django_htmx.http import replace_url
+from django_htmx.http import HttpResponseClientRedirect, replace_url
 
 from annotation.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_page
 from annotation.models import Project, User
@@ -125,16 +125,20 @@ def last_look(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(ANNOTATOR)
 @post_only("judging:desk")
 def assignment_finish(request: MemberRequest, project: Project) -> HttpResponse:
-    """Make the grades final; with ``more`` the next batch follows at once."""
+    """Make the grades final; with ``more`` the next batch follows at once, for htmx in the same answer."""
     finished = assignments.assignment_finish(project=project, annotator=request.user)
     if finished and "more" in request.POST:
         taken = assignments.assignment_take(project=project, annotator=request.user)
-        if taken is not None:
+        held = selectors.held_open(annotator_id=request.user.pk, project_id=project.pk) if taken else None
+        if held is not None and _htmx(request):
+            return _part(request, held, held.next_index())
+        if held is not None:
             return redirect("judging:pair-next", project.uuid)
         messages.info(request, NOTHING)
     elif finished:
         messages.success(request, "Thank you: your grades for this batch are final now.")
-    return redirect("judging:desk", project.uuid)
+    desk = reverse("judging:desk", args=[project.uuid])
+    return HttpResponseClientRedirect(desk) if _htmx(request) else redirect(desk)
 
 
 @project_page(ANNOTATOR)
