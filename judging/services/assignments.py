@@ -113,6 +113,12 @@ def assignment_leave(*, project: Project, annotator: User, now: datetime) -> Non
     _running(project, annotator, now).update(expires_at=Least(F("expires_at"), now + LEAVING))
 
 
+def assignments_leave(*, annotator: User, now: datetime) -> None:
+    """The annotator logged out: as if every page of theirs was closed."""
+    held = Assignment.objects.filter(annotator=annotator, state=Assignment.State.OPEN, expires_at__gt=now)
+    held.update(expires_at=Least(F("expires_at"), now + LEAVING))
+
+
 def _running(project: Project, annotator: User, now: datetime) -> QuerySet[Assignment]:
     return Assignment.objects.filter(
         project=project, annotator=annotator, state=Assignment.State.OPEN, expires_at__gt=now
