@@ -13,13 +13,14 @@ from annotation.models import (
     Description,
     Membership,
     Moment,
+    NamedQuerySet,
     Project,
     Query,
     User,
     Video,
 )
 from annotation.rules.pooling import BATCH_SIZE
-from judging.models import Assignment, Batch, Guideline, Judgment, Pair, Policy
+from judging.models import Assignment, Batch, Flag, Guideline, Judgment, Pair, Policy
 from judging.services.seats import seats_count
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -131,6 +132,14 @@ class MembershipFactory(DjangoModelFactory):
     number = factory.Maybe(factory.LazyAttribute(lambda row: row.role == "annotator"), factory.Sequence(int), None)
 
 
+class NamedQuerySetFactory(DjangoModelFactory):
+    class Meta:
+        model = NamedQuerySet
+
+    project = factory.SubFactory(ProjectFactory)
+    name = factory.Sequence("set {}".format)
+
+
 class QueryFactory(DjangoModelFactory):
     class Meta:
         model = Query
@@ -219,6 +228,17 @@ class JudgmentFactory(DjangoModelFactory):
     source = Judgment.Source.PERSON
     guideline = factory.LazyAttribute(lambda row: row.assignment.project.guidelines.latest("version"))
     policy = factory.LazyAttribute(lambda row: row.assignment.project.policies.latest("version"))
+
+
+class FlagFactory(DjangoModelFactory):
+    class Meta:
+        model = Flag
+
+    assignment = factory.SubFactory(AssignmentFactory)
+    pair = factory.LazyAttribute(lambda row: row.assignment.batch.pairs.order_by("candidate__rank").first())
+    annotator = factory.SelfAttribute("assignment.annotator")
+    reason = Flag.Reason.BROKEN
+    created_at = NOW
 
 
 def pairs_left(batch: Batch, number: int, seat: int) -> list[int]:

@@ -2,6 +2,7 @@
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
+import django.utils.timezone
 import uuid
 from django.conf import settings
 from django.db import migrations, models
@@ -23,7 +24,7 @@ class Migration(migrations.Migration):
                 ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
                 ('reason', models.CharField(choices=[('broken', 'The clip is broken'), ('unreadable', 'The query cannot be understood'), ('offensive', 'Offensive or disturbing')], max_length=10)),
                 ('comment', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('withdrawn_at', models.DateTimeField(help_text='When the annotator took it back.', null=True)),
             ],
         ),

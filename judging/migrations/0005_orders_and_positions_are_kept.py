@@ -32,11 +32,6 @@ class Migration(migrations.Migration):
             model_name='assignment',
             constraint=models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('batch', 'round', 'seat'), name='assignment_one_holder_per_seat', violation_error_message='Somebody else has just taken this batch.'),
         ),
-        migrations.AlterField(
-            model_name="judgmentchange",
-            name="changed_at",
-            field=models.DateTimeField(default=django.utils.timezone.now),
-        ),
         migrations.AddConstraint(
             model_name='assignment',
             constraint=models.CheckConstraint(condition=models.Q(('pair_ids__len__gt', 0)), name='assignment_asks_for_something'),

@@ -157,7 +157,7 @@ class Flag(models.Model):
     annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="flags")
     reason = models.CharField(max_length=10, choices=Reason)
     comment = models.TextField(blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=timezone.now)
     withdrawn_at = models.DateTimeField(null=True, help_text="When the annotator took it back.")
 
     class Meta:

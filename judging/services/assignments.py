@@ -21,7 +21,8 @@ from judging.services.policies import policy_in_force
 from judging.services.seats import flagged_withdraw, seats_count
 
 logger = logging.getLogger(__name__)
-TAKES = 5  # how often to look again when somebody else was faster
+TAKES = 50  # how often to look again when somebody else was faster, or a batch had claimed a seat it has not
+HURRIED = 4  # of these pass over what others are just taking; the rest wait their turn
 RUN_OUT = "Your time on this batch has run out; the grades you gave are kept."
 FINISHED = "You have finished this batch; its grades are final."
 RETURNED = "You have given this batch back; the grades you gave are kept."
@@ -36,7 +37,7 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
         if held:
             return held
         try:
-            taken = _next_batch_take(project, annotator, now, hurry=attempt < TAKES - 1)
+            taken = _next_batch_take(project, annotator, now, hurry=attempt < HURRIED)
         except IntegrityError:
             continue  # this annotator's second tab was faster
         if taken:
@@ -134,7 +135,7 @@ def assignment_finish(*, project: Project, annotator: User, now: datetime | None
         AssignmentIncomplete: a pair has neither grade nor flag.
     """
     held = selectors.held_open(annotator_id=annotator.pk, project_id=project.pk, lock=True)
-    if held is None:
+    if held is None or held.state == Assignment.State.FINISHED:
         return False
     running_or_refused(held, now or timezone.now())
     left = len(held.cards) - held.answered

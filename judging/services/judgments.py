@@ -142,7 +142,7 @@ def _give(held: Held, place: int, grade: int, comment: str, now: datetime) -> He
 
 def _previous_grade(held: Held) -> int | None:
     """What the annotator gave last in this assignment."""
-    given = [(card.graded_at, card.grade) for card in held.cards if card.graded_at is not None]
+    given = [(card.judgment_id, card.grade) for card in held.cards if card.judgment_id is not None]
     return max(given)[1] if given else None
 
 
@@ -185,11 +185,13 @@ def flag_set(
     if card.withdrawn:
         raise PairWithdrawn("This pair was withdrawn and needs no flag any more.")
     _lease_renew(held, now)
+    said = {"assignment_id": held.assignment_id, "reason": reason, "comment": comment[:WORDS]}
     Flag.objects.update_or_create(
         pair_id=card.pair_id,
         annotator=annotator,
         withdrawn_at=None,
-        defaults={"assignment_id": held.assignment_id, "reason": reason, "comment": comment[:WORDS]},
+        defaults=said,
+        create_defaults={**said, "created_at": now},
     )
     held = held.with_card(place, flag=reason, flag_comment=comment, flagged_at=now)
     return Answer(held, held.next_index(place))

@@ -16,6 +16,7 @@ from judging.services.releases import release_build, release_create
 from models_runner.retrieval import records
 from tests.conftest import Messages
 from tests.factories import (
+    NOW,
     AssignmentFactory,
     BatchFactory,
     CandidateFactory,
@@ -289,7 +290,8 @@ class TestCommand:
 def test_only_finished_queries_of_the_project(made: HandMade, tmp_path: Path) -> None:
     """Another project with the same numbers leaves no trace."""
     other = BatchFactory(query=QueryFactory(number=10, text="elsewhere"), state="done")
-    JudgmentFactory(assignment=AssignmentFactory(batch=other, state="finished"))
+    JudgmentFactory(assignment=AssignmentFactory(batch=other))
+    other.assignments.update(state="finished", ended_at=NOW)
     review(other, "close")
     releases.write_files(Release.objects.create(project=made.project, version=1), tmp_path)
     assert "elsewhere" not in "".join(path.read_text() for path in tmp_path.iterdir())
