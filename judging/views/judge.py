@@ -183,9 +183,17 @@ def _part(request: HttpRequest, held: Held, index: int | None, *, note: str = ""
         url = reverse("judging:pair", args=[held.cards[index].uuid])
     else:
         url = reverse(place, args=[held.project_uuid])
-    if cast(Any, request).htmx.current_url_abs_path == url:
+    if _address(request) == url:
         return response
     return replace_url(response, url)
+
+
+def _address(request: HttpRequest) -> str | None:
+    """Where the browser is, as it says itself; None for nonsense."""
+    try:
+        return cast(str | None, cast(Any, request).htmx.current_url_abs_path)
+    except ValueError:
+        return None
 
 
 def midnight() -> Any:

@@ -260,8 +260,6 @@ REFUSED: dict[str, Callable[[], Write]] = {
     "moment_starts_before_it_ends": change(MomentFactory, start_s=5, end_s=5),
     "moment_ready_has_its_preview": change(MomentFactory, preview=""),
     "moment_clip_is_of_a_ready_preview": change(lambda: MomentFactory(uncut=True), preview_clip="a.mp4"),
-        MomentFactory, preview="", preview_clip="a.mp4", preview_state="missing"
-    ),
     "moment_failed_says_why": change(MomentFactory, preview_state="failed"),
     "description_source_id_once_per_corpus": again(
         lambda corpus, source_id: DescriptionFactory(moment__video__corpus=corpus, source_id=source_id),

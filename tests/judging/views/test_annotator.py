@@ -368,6 +368,14 @@ class TestAddress:
         answer = grade(browser, held, second, 1)
         assert answer.headers[REPLACE_URL] == url("pair", third)
 
+    @pytest.mark.parametrize("address", ["http://[::1/", "", "//", "\x7f%00"])
+    def test_nonsense_is_no_address(self, browser: Client, held: Assignment, address: str) -> None:
+        first = shown(held)[0]
+        headers = {**HTMX, "HX-Current-URL": address}
+        answer = browser.post(url("judgment-create", first), form(held, first, 1), headers=headers)
+        assert answer.status_code == 200
+        assert answer.headers[REPLACE_URL] == url("pair-next", held.project)
+
     def test_a_bad_grade_stays(self, browser: Client, held: Assignment) -> None:
         first = shown(held)[0]
         here = url("pair-next", held.project)
