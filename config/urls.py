@@ -15,5 +15,6 @@ urlpatterns = [
     path("", include("judging.urls")),
     path("runs/", include("models_runner.urls")),
 ]
+handler400 = "config.errors.unreadable"
 handler404 = "config.errors.not_found"
 handler403 = "config.errors.forbidden"

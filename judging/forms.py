@@ -2,6 +2,7 @@ from django import forms
 
 from annotation.models import NamedQuerySet
 from judging.models import Flag
+from judging.rules.consensus import GRADES
 
 
 class SubmitForm(forms.Form):
@@ -18,17 +19,19 @@ class GradeForm(SubmitForm):
             "invalid": "The key of this form cannot be read. Load the page again.",
         }
     )
-    comment = forms.CharField(required=False, max_length=2000, empty_value=None)
-    grade = forms.IntegerField(
-        min_value=0,
-        max_value=4,
+    comment = forms.CharField(required=False, max_length=2000)
+    grade = forms.TypedChoiceField(
+        choices=[(grade, grade) for grade in GRADES],
+        coerce=int,
         error_messages={
             "required": "Choose a grade from 0 to 4.",
-            "invalid": "A grade is a whole number from 0 to 4.",
-            "min_value": "A grade is 0 or more.",
-            "max_value": "A grade is 4 or less.",
+            "invalid_choice": "A grade is a whole number from 0 to 4.",
         },
     )
+
+    def clean_comment(self) -> str | None:
+        """An empty comment takes back the one there is; a form without one leaves it."""
+        return str(self.cleaned_data["comment"]) if "comment" in self.data else None
 
 
 class FlagForm(SubmitForm):

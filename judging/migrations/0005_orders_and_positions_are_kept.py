@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='judgment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('assignment__isnull', True), ('source', 'imported')), models.Q(models.Q(('source', 'imported'), _negated=True), ('assignment__isnull', False), ('guideline__isnull', False), ('occurrence', 0), ('policy__isnull', False), ('position__gte', 1)), _connector='OR'), name='judgment_given_under_an_assignment_unless_imported'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('assignment__isnull', True), ('source', 'imported')), models.Q(models.Q(('source', 'imported'), _negated=True), ('assignment__isnull', False), ('guideline__isnull', False), ('occurrence', 0), ('policy__isnull', False), ('position__gte', 1), ('position__isnull', False)), _connector='OR'), name='judgment_given_under_an_assignment_unless_imported'),
         ),
         migrations.AddConstraint(
             model_name='judgment',

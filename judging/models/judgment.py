@@ -106,7 +106,7 @@ class Judgment(models.Model):
                 | (
                     ~Q(source="imported")
                     & Q(occurrence=0, assignment__isnull=False, guideline__isnull=False, policy__isnull=False)
-                    & Q(position__gte=1)
+                    & Q(position__isnull=False, position__gte=1)  # a null alone would pass
                 ),
                 name="judgment_given_under_an_assignment_unless_imported",
             ),

@@ -14,14 +14,16 @@ from django_htmx.http import HttpResponseClientRedirect, replace_url
 
 from annotation.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_page
 from annotation.models import Project, User
+from annotation.refusals import refusal_log
 from judging import selectors
 from judging.exceptions import FormStale, NotAssigned, PairWithdrawn
-from judging.forms import FlagForm, GradeForm
+from judging.forms import FlagForm, GradeForm, SubmitForm
 from judging.selectors import Held
 from judging.services import assignments, judgments
 from judging.views import screens
 from judging.views.guideline import guideline_context
 
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 NOTHING = "Nothing is waiting for you right now. New batches appear here as they open."
 
 
@@ -67,7 +69,7 @@ def judgment_create(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """Take one grade and answer with what comes next."""
     form = GradeForm(request.POST)
     if not form.is_valid():
-        return _refused(request, pair_uuid, form.first_error(), status=422)
+        return _form_refused(request, pair_uuid, form)
     return _answered(request, pair_uuid, partial(judgments.judgment_submit, pair_uuid=pair_uuid, **form.cleaned_data))
 
 
@@ -77,7 +79,7 @@ def flag_set(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """Take a flag instead of a grade and answer with what comes next."""
     form = FlagForm(request.POST)
     if not form.is_valid():
-        return _refused(request, pair_uuid, form.first_error(), status=422)
+        return _form_refused(request, pair_uuid, form)
     return _answered(request, pair_uuid, partial(judgments.flag_set, pair_uuid=pair_uuid, **form.cleaned_data))
 
 
@@ -101,17 +103,21 @@ def _answered(request: HttpRequest, pair_uuid: UUID, submit: Any) -> HttpRespons
     return redirect("judging:pair-next", held.project_uuid)
 
 
+def _form_refused(request: HttpRequest, pair_uuid: UUID, form: SubmitForm) -> HttpResponse:
+    if request.content_type not in FORMS:
+        return _refused(request, pair_uuid, "Send a form; what came was none, and nothing was stored.", status=415)
+    return _refused(request, pair_uuid, form.first_error(), status=422)
+
+
 def _refused(request: HttpRequest, pair_uuid: UUID, note: str, *, status: int) -> HttpResponse:
     """The pair as it stands, with why nothing was stored."""
     held = selectors.held_by_pair(annotator_id=cast(int, request.user.pk), pair=pair_uuid)
     if held is None:
         raise NotAssigned("This pair is not in your hands.")
-    assignments.running_or_refused(held, timezone.now())
-    index = held.index_of(pair_uuid)
-    if _htmx(request):
-        return screens.part(request, held, index, note=note, status=status)
     grant_by(request, held.project_uuid, ANNOTATOR)
-    return _page(request, held, index, note=note, status=status)
+    assignments.running_or_refused(held, timezone.now())
+    show = _part if _htmx(request) else _page
+    return refusal_log(request, show(request, held, held.index_of(pair_uuid), note=note, status=status), note)
 
 
 @project_page(ANNOTATOR)
@@ -173,17 +179,25 @@ def _page(request: HttpRequest, held: Held, index: int, *, note: str = "", statu
     return screens.page(request, held, index, note=note, status=status, **more)
 
 
-def _part(request: HttpRequest, held: Held, index: int | None) -> HttpResponse:
+def _part(request: HttpRequest, held: Held, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
     """The fragment; the browser's address follows what it shows, so that a reload stays there."""
-    response = screens.part(request, held, index)
+    response = screens.part(request, held, index, note=note, status=status)
     place = "judging:pair-next" if index is not None else "judging:last-look"
     if index is not None and index != held.next_index():
         url = reverse("judging:pair", args=[held.cards[index].uuid])
     else:
         url = reverse(place, args=[held.project_uuid])
-    if cast(Any, request).htmx.current_url_abs_path == url:
+    if _address(request) == url:
         return response
     return replace_url(response, url)
+
+
+def _address(request: HttpRequest) -> str | None:
+    """Where the browser is, as it says itself; None for nonsense."""
+    try:
+        return cast(str | None, cast(Any, request).htmx.current_url_abs_path)
+    except ValueError:
+        return None
 
 
 def midnight() -> Any:

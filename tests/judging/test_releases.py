@@ -16,14 +16,12 @@ from judging.services.releases import release_build, release_create
 from models_runner.retrieval import records
 from tests.conftest import Messages
 from tests.factories import (
-    NOW,
-    AssignmentFactory,
     BatchFactory,
     CandidateFactory,
-    JudgmentFactory,
     ProjectFactory,
     QueryFactory,
 )
+from tests.judging.play import judge_round
 from tests.judging.world import HandMade
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
@@ -289,9 +287,8 @@ class TestCommand:
 
 def test_only_finished_queries_of_the_project(made: HandMade, tmp_path: Path) -> None:
     """Another project with the same numbers leaves no trace."""
-    other = BatchFactory(query=QueryFactory(number=10, text="elsewhere"), state="done")
-    JudgmentFactory(assignment=AssignmentFactory(batch=other))
-    other.assignments.update(state="finished", ended_at=NOW)
+    other = BatchFactory(query=QueryFactory(number=10, text="elsewhere"))
+    judge_round(other, [1, 1], [1, 1])
     review(other, "close")
     releases.write_files(Release.objects.create(project=made.project, version=1), tmp_path)
     assert "elsewhere" not in "".join(path.read_text() for path in tmp_path.iterdir())

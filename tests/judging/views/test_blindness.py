@@ -1,7 +1,6 @@
 """An annotator sees the query and the clip, and nothing that could tell what to expect or what others said."""
 
 import re
-from datetime import timedelta
 
 import pytest
 from django.core.files.base import ContentFile
@@ -12,8 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Membership, Moment, User
-from judging import selectors
 from judging.models import Assignment, Batch, Pair
+from judging.services.assignments import assignment_finish
+from judging.services.judgments import flag_set, judgment_submit
 from tests.factories import (
     GIF,
     AssignmentFactory,
@@ -26,17 +26,15 @@ from tests.factories import (
     lead,
 )
 from tests.judging.play import grade, judge_round, pairs_of
+from tests.judging.views.acts import HTMX, WAYS, end, form, hold, shown, take, url
 
 pytestmark = pytest.mark.django_db
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TOKEN = re.compile(r'(csrfmiddlewaretoken" value="|x-csrftoken": "|csrftoken=|sessionid=)\w+')
 CLIP = bytes(range(128, 228))  # nobody plays it
+EXPIRY = re.compile(r"(expires=[^;]+|Max-Age=\d+)")
 FIRST_ID = 8_000_000  # ids from here on cannot be mistaken for a place, a grade or a size
-HTMX = {"HX-Request": "true"}
-
-
-def soon() -> object:
-    return timezone.now() + timedelta(minutes=20)
+OTHERS_WORDS = "what somebody else wrote"
 
 
 @pytest.fixture
@@ -61,7 +59,14 @@ def batch(telling_ids: None) -> Batch:
 
 def secrets(batch: Batch) -> list[str]:
     """Whatever must not be said, as it would appear in a page."""
-    words = [batch.project.name, "Caption secret", "Ross reads letter", str(batch.uuid), str(batch.query.uuid)]
+    words = [
+        batch.project.name,
+        OTHERS_WORDS,
+        "Caption secret",
+        "Ross reads letter",
+        str(batch.uuid),
+        str(batch.query.uuid),
+    ]
     for pair in pairs_of(batch):
         moment, candidate = pair.candidate.moment, pair.candidate
         words += [moment.video.name, str(moment.uuid), str(moment.video.uuid), str(candidate.similarity), "1.5", "4.25"]
@@ -73,40 +78,64 @@ def secrets(batch: Batch) -> list[str]:
 def said(answer: HttpResponse | FileResponse) -> str:
     """Status, headers and body without what is random by design: UUIDs and tokens."""
     body = b"".join(answer.streaming_content) if isinstance(answer, FileResponse) else answer.content  # type: ignore[attr-defined]
-    cookies = str(answer.cookies)
+    cookies = EXPIRY.sub("", str(answer.cookies))
     text = f"{answer.status_code}\n{answer.headers}\n{cookies}\n" + body.decode("latin-1")
-    return TOKEN.sub("", text).replace("Max-Age=31449600", "")
+    return TOKEN.sub("", text)
+
+
+def walk_of_pair(client: Client, held: Assignment, pair: Pair) -> list[HttpResponse]:
+    """Everything the site says of one pair, whichever way it is asked."""
+    page, target = url("pair", pair), url("judgment-create", pair)
+    before = form(held, pair, 3, comment="mine")
+    answers = [
+        client.get(url("pair-next", held.project)),
+        client.get(reverse("judging:preview", args=[pair.candidate.moment.preview_uuid])),
+        *(
+            client.get(reverse("judging:preview-clip", args=[pair.candidate.moment.preview_uuid]), headers=part)
+            for part in ({}, {"Range": "bytes=0-9"}, {"Range": "bytes=900-"})
+        ),
+        client.post(target, form(held, pair, 9), headers=HTMX),
+        client.post(target, form(held, pair, 9)),
+        client.post(url("flag-set", pair), {"reason": "none"}, headers=HTMX),
+        client.post(url("flag-set", pair), {"reason": "broken"}, headers=HTMX),
+        client.get(page),
+        client.post(url("flag-withdraw", pair), headers=HTMX),
+        client.post(target, before, headers=HTMX),
+        client.post(target, before, headers=HTMX),
+        client.post(target, {**before, "grade": 0}, headers=HTMX),
+        client.post(target, {**before, "grade": 0}),
+        client.get(page),
+        client.get(page, headers=HTMX),
+        client.post(url("heartbeat", held.project)),
+    ]
+    assert [answer.status_code for answer in answers] == [*[200] * 2, *[422] * 3, *[200] * 5, *[409] * 2, 200, 200, 204]
+    return answers
 
 
 def walk(client: Client, held: Assignment) -> list[str]:
     """Everything the site says on the way through one assignment."""
     project = held.project
-    answers = [client.get(reverse("judging:desk", args=[project.uuid]))]
-    for pair in selectors.ordered_pairs(held):
-        answers.append(client.get(reverse("judging:pair-next", args=[project.uuid])))
-        answers.append(client.get(reverse("judging:preview", args=[pair.candidate.moment.preview_uuid])))
-        for headers in ({}, {"Range": "bytes=0-9"}, {"Range": "bytes=900-"}):
-            url = reverse("judging:preview-clip", args=[pair.candidate.moment.preview_uuid])
-            answers.append(client.get(url, headers=headers))
-        answers.append(client.post(reverse("judging:judgment-create", args=[pair.uuid]), {"grade": 9}, headers=HTMX))
-        answers.append(client.post(reverse("judging:judgment-create", args=[pair.uuid]), {"grade": 3}, headers=HTMX))
-        answers.append(client.get(reverse("judging:pair", args=[pair.uuid])))
-    answers.append(client.get(reverse("judging:last-look", args=[project.uuid])))
-    answers.append(client.post(reverse("judging:assignment-finish", args=[project.uuid])))
-    answers += [client.get(reverse(f"judging:{name}", args=[project.uuid])) for name in ("own-grades", "guideline")]
+    answers = [client.get(url("desk", project)), client.get(url("desk", project), headers=HTMX)]
+    for pair in shown(held):
+        answers += walk_of_pair(client, held, pair)
+    answers += [client.get(url("last-look", project)), client.post(url("leave", project))]
+    answers += [client.post(url("assignment-finish", project), {"more": "yes"}) for _ in range(2)]
+    answers += [client.post(url("heartbeat", project)), client.post(url("assignment-return", project))]
+    answers += [client.get(url(name, project)) for name in ("desk", "own-grades", "guideline")]
     return [said(answer) for answer in answers]
 
 
 @pytest.mark.parametrize("round_number", [1, 2])
 def test_nothing_said_on_the_way_betrays_anything(client: Client, batch: Batch, round_number: int) -> None:
     if round_number == 1:
-        grade(AssignmentFactory(batch=batch), [1, 2])
+        others_speak(hold(batch))
     else:
         judge_round(batch, [0, 1, 0, 1], [4, 1, 4, 1])
-    held = AssignmentFactory(batch=batch, seat=2, expires_at=soon())
+        others_speak(take(batch))
+    held = take(batch)
     client.force_login(held.annotator)
     texts = walk(client, held)
-    assert len(texts) == {1: 37, 2: 21}[round_number]
+    assert len(texts) == {1: 4 * 18 + 11, 2: 2 * 18 + 11}[round_number]
     for text in texts:
         assert [word for word in secrets(batch) if word in text] == []
         without_uuids = UUID.sub("", text)
@@ -114,22 +143,49 @@ def test_nothing_said_on_the_way_betrays_anything(client: Client, batch: Batch, 
         assert re.search(r"\b(rank|similarity|escalat|settled|round \d|lead)\b", without_uuids, re.IGNORECASE) is None
 
 
+def others_speak(held: Assignment) -> None:
+    """Somebody else grades with comments, and flags the last pair of theirs."""
+    *pairs, last = shown(held)
+    for pair in pairs:
+        judgment_submit(annotator=held.annotator, pair_uuid=pair.uuid, grade=1, comment=OTHERS_WORDS)
+    flag_set(annotator=held.annotator, pair_uuid=last.uuid, reason="offensive", comment=OTHERS_WORDS)
+
+
+def test_what_others_do_changes_nothing_that_is_shown(client: Client, batch: Batch) -> None:
+    held, other = hold(batch), hold(batch, seat=2)
+    client.force_login(held.annotator)
+    first = shown(held)[0]
+    client.post(url("judgment-create", first), form(held, first, 3))
+    places = [url(name, batch.project) for name in ("desk", "pair-next", "last-look", "own-grades", "guideline")]
+    places += [url("pair", pair) for pair in shown(held)]
+
+    def looks() -> list[str]:
+        return [said(client.get(place, headers=way)) for place in places for way in WAYS.values()]
+
+    before = looks()
+    others_speak(other)
+    assert looks() == before
+    assignment_finish(project=batch.project, annotator=other.annotator)
+    assert looks() == before
+
+
 def test_ids_would_be_noticed(batch: Batch) -> None:
     assert re.findall(r"\d{7,}", f"pair {pairs_of(batch)[0].pk}")
 
 
-def test_the_page_of_round_2_is_that_of_round_1(client: Client, batch: Batch) -> None:
+def test_what_round_2_is_shown_is_what_round_1_is(client: Client, batch: Batch) -> None:
     """Apart from how many pairs there are, the two rounds cannot be told from each other."""
-    other = BatchFactory(query__project=batch.project, query__text=batch.query.text + "!", pairs=4)
+    other = BatchFactory(query__project=batch.project, pairs=4)
     judge_round_on(other)
-    pages = []
-    for held_batch in (batch, other):
-        held = AssignmentFactory(batch=held_batch, expires_at=soon())
+    heard = []
+    for held in (hold(batch), hold(other)):
         client.force_login(held.annotator)
-        page = client.get(reverse("judging:pair-next", args=[batch.project.uuid])).content.decode()
         number = Membership.objects.get(user=held.annotator).number
-        pages.append(UUID.sub("", TOKEN.sub("", page)).replace(f"Annotator {number}", "").replace("!</h1>", "</h1>"))
-    assert pages[0] == pages[1]
+        answers = [answer for pair in shown(held) for answer in walk_of_pair(client, held, pair)]
+        answers.append(client.get(url("last-look", batch.project)))
+        texts = [UUID.sub("", said(answer)) for answer in answers]
+        heard.append([text.replace(f"Annotator {number}<", "<").replace(held.batch.query.text, "") for text in texts])
+    assert heard[0] == heard[1]
 
 
 def judge_round_on(batch: Batch) -> None:
@@ -176,7 +232,7 @@ class TestPreview:
 
     def test_round_2_sees_escalated_pairs_only(self, batch: Batch) -> None:
         judge_round(batch, [0, 1, 0, 1], [4, 1, 4, 1])
-        person = AssignmentFactory(batch=batch).annotator
+        person = take(batch).annotator
         assert [self.status(person, pair) for pair in pairs_of(batch)] == [200, 404, 200, 404]
 
     def test_round_2_still_sees_its_own_pairs_once_they_are_settled(self, batch: Batch) -> None:
@@ -184,6 +240,14 @@ class TestPreview:
         judge_round(batch, [4, 4], [4, 4])
         person = batch.assignments.filter(round=2).first().annotator  # type: ignore[union-attr]
         assert [self.status(person, pair) for pair in pairs_of(batch)] == [200, 404, 200, 404]
+
+    @pytest.mark.parametrize("state", ["lapsed", "returned"])
+    def test_who_gave_a_batch_back_sees_what_they_graded(self, batch: Batch, state: str) -> None:
+        held = hold(batch)
+        first, *_ = shown(held)
+        judgment_submit(annotator=held.annotator, pair_uuid=first.uuid, grade=1)
+        end(held, state)
+        assert [self.status(held.annotator, pair) for pair in shown(held)] == [200, 404, 404, 404]
 
     def test_examples_of_the_guideline_are_for_everybody_in_the_project(self, batch: Batch) -> None:
         moment = MomentFactory(video__corpus=batch.project.corpus)
@@ -274,10 +338,8 @@ class TestClip:
         assert TestPreview().get(person, moment).status_code == 200
 
 
-def test_two_people_see_two_orders(batch: Batch) -> None:
-    orders = []
-    for seat, seed in ((1, 3), (2, 4)):
-        held = AssignmentFactory(batch=batch, seat=seat, shuffle_seed=seed)
-        orders.append([pair.candidate.rank for pair in selectors.ordered_pairs(held)])
-        assert orders[-1] == [pair.candidate.rank for pair in selectors.ordered_pairs(held)]
+def test_two_people_see_two_orders() -> None:
+    batch = BatchFactory(pairs=20)
+    orders = [take(batch).pair_ids for _ in range(2)]
+    assert sorted(orders[0]) == sorted(orders[1])
     assert orders[0] != orders[1]
