@@ -138,7 +138,7 @@ def _manage(var: Path, *words: str) -> subprocess.Popen[str]:
 def _finish(step: subprocess.Popen[str]) -> None:
     said, _ = step.communicate(timeout=START_S)
     if step.returncode:
-        raise RuntimeError(f"{step.args} failed:\n{said}")
+        raise RuntimeError(f"{step.args!r} failed:\n{said}")
 
 
 def _await(site: OwnSite, name: str, there: Callable[[], bool]) -> None:

@@ -51,13 +51,14 @@ def read_rows(path: Path) -> dict[int, list[Grade]]:
     return rows
 
 
-def plan_of(rows: Mapping[int, Sequence[Grade]], *, limit: int | None = None) -> list[PlannedPair]:
-    """The first ``limit`` pairs by id, or all.
+def plan_of(rows: Mapping[int, Sequence[Grade]], *, first: int = 0, limit: int | None = None) -> list[PlannedPair]:
+    """The pairs by id, from id ``first`` on, at most ``limit``.
 
     Raises:
         ValueError: a pair has neither two nor four grades.
     """
-    return [planned(pair_id, rows[pair_id]) for pair_id in islice(sorted(rows), limit)]
+    wanted = (pair_id for pair_id in sorted(rows) if pair_id >= first)
+    return [planned(pair_id, rows[pair_id]) for pair_id in islice(wanted, limit)]
 
 
 def planned(pair_id: int, given: Sequence[Grade]) -> PlannedPair:

@@ -49,11 +49,16 @@ SHOWN = 10
 
 @dataclass(frozen=True)
 class Options:
+    first: int
     limit: int | None
     annotators: int
     kills: int
     seed: int
     json: bool
+
+    @property
+    def whole_file(self) -> bool:
+        return self.first == 0 and self.limit is None
 
 
 @dataclass
@@ -119,7 +124,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not file.is_file():
         say(f"There is no {file}. MOMENTJUDGE_SHARED names the folder that holds {FILE}.")
         return 2
-    plan = plan_of(read_rows(file), limit=options.limit)
+    plan = plan_of(read_rows(file), first=options.first, limit=options.limit)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         with own_site() as site:
@@ -140,7 +145,8 @@ def judgment_file() -> Path:
 
 def options_from(argv: Sequence[str] | None) -> Options:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--limit", type=int, metavar="PAIRS", help="only the first pairs of the file")
+    parser.add_argument("--limit", type=int, metavar="PAIRS", help="so many pairs only")
+    parser.add_argument("--first", type=int, default=0, metavar="PAIR_ID", help="from this pair on")
     parser.add_argument("--annotators", type=int, default=24, help="at once, 4 or more; stand-ins included (24)")
     parser.add_argument("--kill", action="store_true", help="kill services with -9 at random moments, and restart them")
     parser.add_argument("--kills", type=int, default=9, help="how many, with --kill (9)")
@@ -149,7 +155,7 @@ def options_from(argv: Sequence[str] | None) -> Options:
     given = parser.parse_args(argv)
     if given.annotators < 4 or given.kills < 1 or (given.limit is not None and given.limit < 1):
         parser.error("--limit and --kills must be positive, --annotators at least 4: that many judge an escalated pair")
-    return Options(given.limit, given.annotators, given.kills if given.kill else 0, given.seed, given.json)
+    return Options(given.first, given.limit, given.annotators, given.kills if given.kill else 0, given.seed, given.json)
 
 
 def replay(site: OwnSite, plan: Sequence[PlannedPair], options: Options) -> Result:
@@ -163,10 +169,10 @@ def replay(site: OwnSite, plan: Sequence[PlannedPair], options: Options) -> Resu
     crowd = crowd_of(site, seeded, ledger)
     chance = random.Random(options.seed)
     kills = kills_planned(grades=ledger.planned, count=options.kills, chance=chance)
-    watch = Watch(site, Killer(site, kills, chance) if kills else None)
+    watch = Watch(site, Killer(site, kills, chance) if options.kills else None)
     load, cpu, own = os.getloadavg()[0], site.cpu_s(), time.process_time()
     seconds = send(crowd, ledger, watch)
-    own, used = time.process_time() - own, {} if kills else since(cpu, site.cpu_s())
+    own, used = time.process_time() - own, {} if options.kills else since(cpu, site.cpu_s())
     undecided, decided_after_s = drain(seeded, watch, totals_planned(plan).escalated)
     latencies = sorted(latency for one in crowd for latency in one.tally.judgments_s)
     stored = checks.totals_stored(seeded.project)
@@ -191,7 +197,7 @@ def replay(site: OwnSite, plan: Sequence[PlannedPair], options: Options) -> Resu
         sweeps=watch.sweeps,
         undecided_at_the_end_of_sending=undecided,
         decided_after_s=decided_after_s,
-        faults=faults(site, crowd, ledger, stored, whole=options.limit is None, killing=bool(kills))
+        faults=faults(site, crowd, ledger, stored, whole=options.whole_file, killing=options.kills > 0)
         + checks.replay_faults(seeded.project, plan),
         durability=checks.durability(),
         load_before=round(load, 2),
