@@ -55,8 +55,10 @@ class Screen:
         return self.held.ahead_of(self.index)
 
     @property
-    def levels(self) -> list[tuple[int, str]]:
-        return list(enumerate(self.held.levels))
+    def levels(self) -> list[tuple[int, str, str]]:
+        """Grade, name and meaning: a level reads "Good: the action agrees"."""
+        parts = [line.partition(":") for line in self.held.levels]
+        return [(grade, name.strip(), meaning.strip()) for grade, (name, _, meaning) in enumerate(parts)]
 
 
 def context_of(held: Held, index: int | None, note: str = "") -> dict[str, Any]:
@@ -75,7 +77,7 @@ def context_of(held: Held, index: int | None, note: str = "") -> dict[str, Any]:
 def part(request: HttpRequest, held: Held, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
     """The fragment for htmx. It needs no context processor: navigation and messages are on the page already."""
     name = f"{PAGE}#pair" if index is not None else f"{LAST_LOOK}#pair"
-    context = {**context_of(held, index, note), "csrf_token": get_token(request)}
+    context = {**context_of(held, index, note), "csrf_token": get_token(request), "scripted": True}
     return HttpResponse(loader.get_template(name).render(context), status=status)
 
 
