@@ -20,9 +20,11 @@ class SessionStore(DatabaseStore):
     """Django's sessions in the database; only reading one is our own."""
 
     def load(self) -> dict[str, Any]:
-        with connection.cursor() as cursor:
-            cursor.execute(SESSION, [self.session_key])
-            row = cursor.fetchone()
+        row = None
+        if "\0" not in (self.session_key or ""):  # a cookie may hold anything
+            with connection.cursor() as cursor:
+                cursor.execute(SESSION, [self.session_key])
+                row = cursor.fetchone()
         if row is None:
             self._session_key = None
             return {}

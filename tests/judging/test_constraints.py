@@ -400,6 +400,22 @@ MORE: dict[str, tuple[str, Callable[[], Write]]] = {
     "no flag on a pair of another batch": ("takes no flag", flag_not_asked_for(pair=pair_of_batch)),
     "flags of an ended assignment are final": ("takes no flag", flag_taken_back_after_the_end),
     "grades of an ended assignment are final": ("is final", change(finished_judgment, grade=0)),
+    "comments of an ended assignment are final": ("is final", change(finished_judgment, comment="later")),
+    **{
+        f"a judgment keeps its {field}": ("stays where it was given", change(JudgmentFactory, **{field: value}))
+        for field, value in {"round": 2, "seat": 2, "position": 2, "previous_grade": 1, "source": "simulated"}.items()
+    },
+    "earlier grades stay": ("are kept", change(judgment_change, to_grade=0)),
+    "earlier grades are not deleted": ("are kept", lambda: judgment_change().delete),
+    "flags are not deleted": ("not deleted", lambda: flag().delete),
+    **{
+        f"an assignment keeps its {field}": ("stays what it was", change(AssignmentFactory, **{field: value}))
+        for field, value in {"round": 2, "seat": 2, "pair_ids": [1]}.items()
+    },
+    "an ended assignment is not opened again": (
+        "stays what it was",
+        change(lambda: AssignmentFactory(state="returned"), state="open", ended_at=None),
+    ),
 }
 CASES = {**{name: (name, prepare) for name, prepare in REFUSED.items()}, **MORE}
 
@@ -410,6 +426,10 @@ def test_bad_row_is_refused(case: str) -> None:
     write = prepare()
     with pytest.raises(IntegrityError, match=words), transaction.atomic():
         write()
+
+
+def judgment_change() -> JudgmentChange:
+    return JudgmentChange.objects.create(judgment=JudgmentFactory(), from_grade=3, to_grade=2)
 
 
 def constraints_of(labels: Iterable[str]) -> set[str]:
@@ -430,9 +450,12 @@ def test_every_trigger_is_tried() -> None:
         cursor.execute("SELECT tgname FROM pg_trigger WHERE NOT tgisinternal")
         names = {name for (name,) in cursor.fetchall()}
     assert names == {
+        "assignment_stays",
         "audit_event_is_append_only",
         "candidate_is_frozen",
         "flag_is_asked_for",
+        "flag_is_kept",
+        "judgment_change_is_kept",
         "judgment_is_asked_for",
         "judgment_is_final",
         "judgment_is_kept",

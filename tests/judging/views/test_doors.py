@@ -47,6 +47,15 @@ DOORS: list[Door] = [  # name, what the URL names, for whom, method
     ("judging:review-queue", "project", STAFF, "get"),
     ("judging:queries", "project", STAFF, "get"),
     ("judging:batches-open", "project", STAFF, "post"),
+    ("judging:query-sets", "project", STAFF, "get"),
+    ("judging:query-set-create", "project", LEAD, "post"),
+    ("judging:query-set", "set", STAFF, "get"),
+    ("judging:query-set-change", "set", LEAD, "post"),
+    ("judging:flags", "project", STAFF, "get"),
+    ("judging:order", "project", STAFF, "get"),
+    ("judging:pair-batch", "pair", STAFF, "get"),
+    ("judging:pair-withdraw", "pair", LEAD, "post"),
+    ("judging:pair-restore", "withdrawn", LEAD, "post"),
     ("judging:batch", "batch", STAFF, "get"),
     ("judging:batch-review", "batch", LEAD, "post"),
     ("judging:releases", "project", STAFF, "get"),
@@ -81,6 +90,10 @@ class World:
             JudgmentFactory(assignment=self.assignment, pair=pair)
         done = BatchFactory(query__project=self.project, state="done")
         self.pair = self.batch.pairs.first()
+        self.set = NamedQuerySet.objects.create(project=self.project, name="a set")
+        self.withdrawn = PairFactory(
+            batch=self.batch, candidate__rank=9, state="withdrawn", reason="withdrawn_by_lead"
+        )
         self.release = Release.objects.create(project=self.project, version=1)
         self.release.archive.save("release-1.zip", ContentFile(b"zip"), save=False)
         self.release.state, self.release.manifest = "ready", {"counts": {"pairs": {}}}
