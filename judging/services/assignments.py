@@ -73,6 +73,8 @@ def _next_batch_take(project: Project, annotator: User, now: datetime, *, hurry:
 def _seat_take(batch_id: int, annotator: User, now: datetime) -> Assignment | None:
     """An assignment on the first seat of the batch that fits; what the batch says of its seats is put right."""
     batch = Batch.objects.select_for_update().get(pk=batch_id)
+    if Assignment.objects.filter(project=batch.project_id, annotator=annotator, state=Assignment.State.OPEN).exists():
+        return None  # their other tab was faster, and a third may be ending that one: it waits for us, so not we for it
     asked = selectors.pairs_asked_now(batch_id=batch.pk, annotator_id=annotator.pk)
     held = selectors.seats_held(batch.pk)
     found = seat_for(asked, held=held) if batch.state == Batch.State.OPEN else None
