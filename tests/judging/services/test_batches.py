@@ -32,6 +32,7 @@ from tests.factories import (
     ProjectFactory,
     QueryFactory,
     lead,
+    triggers_asleep,
 )
 from tests.judging.play import give, grade, judge, judge_round, outcomes, pairs_of, take
 
@@ -224,10 +225,9 @@ class TestAdvance:
         batch = BatchFactory()
         judge_round(batch, [1, 0], [1, 4])
         settled = pairs_of(batch)[0]
-        Assignment.objects.update(state="open", ended_at=None)
-        for held in Assignment.objects.all():
-            FlagFactory(assignment=held, pair=settled)
-        Assignment.objects.update(state="finished", ended_at=NOW)
+        with triggers_asleep():
+            for held in Assignment.objects.all():
+                FlagFactory(assignment=held, pair=settled)
         batch_advance(batch_id=batch.pk)
         assert outcomes(batch) == [("settled", 1), ("escalated", None)]
 

@@ -12,7 +12,7 @@ from judging.rules.keys import form_key
 from judging.services.assignments import assignments_sweep
 from judging.services.judgments import WORDS, Answer, flag_withdraw
 from judging.services.policies import guideline_publish, policy_publish
-from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, FlagFactory, JudgmentFactory
+from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, FlagFactory, JudgmentFactory, triggers_asleep
 from tests.judging.play import (
     finish,
     flag,
@@ -137,7 +137,8 @@ class TestSubmit:
         other = AssignmentFactory(batch=held.batch, seat=2)
         JudgmentFactory(assignment=other, pair=pair, annotator=other.annotator)
         Assignment.objects.filter(pk=other.pk).update(state=State.LAPSED, ended_at=NOW)
-        Assignment.objects.filter(pk=held.pk).update(seat=2)
+        with triggers_asleep():
+            Assignment.objects.filter(pk=held.pk).update(seat=2)
         with pytest.raises(JudgingError, match="graded already"):
             give(held, pair, 1)
         assert Judgment.objects.get().assignment == other

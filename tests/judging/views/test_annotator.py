@@ -88,7 +88,7 @@ class TestDesk:
         judge(batch, [1, 1], person)
         client.force_login(person)
         page = client.get(url("desk", batch.project)).content.decode()
-        assert re.findall(r"<dd>(\d+)</dd>", page) == ["1", "2"]
+        assert re.findall(r"<dd>(\d+)</dd>", page) == ["0", "1", "2"]
 
 
 class TestTake:
@@ -414,7 +414,7 @@ class TestFlag:
         first = shown(held)[0]
         browser.post(url("flag-set", first), {"reason": "unreadable"})
         page = browser.get(url("pair", first)).content.decode()
-        assert "You flagged this pair. It needs no grade from you." in page
+        assert "You flagged this pair</b>: the query cannot be understood. It needs no grade from you." in page
         assert url("flag-withdraw", first) in page
         assert url("flag-set", first) not in page
 

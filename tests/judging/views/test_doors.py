@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from django.utils import timezone
 
-from annotation.models import Membership, Project, User
+from annotation.models import Membership, NamedQuerySet, Project, User
 from judging.models import Assignment, Batch, Release
 from judging.rules.keys import form_key
 from models_runner.models import Run
@@ -21,6 +21,7 @@ from tests.factories import (
     BatchFactory,
     JudgmentFactory,
     MembershipFactory,
+    PairFactory,
     ProjectFactory,
     UserFactory,
     admin,
@@ -91,9 +92,7 @@ class World:
         done = BatchFactory(query__project=self.project, state="done")
         self.pair = self.batch.pairs.first()
         self.set = NamedQuerySet.objects.create(project=self.project, name="a set")
-        self.withdrawn = PairFactory(
-            batch=self.batch, candidate__rank=9, state="withdrawn", reason="withdrawn_by_lead"
-        )
+        self.withdrawn = PairFactory(batch=self.batch, candidate__rank=9, state="withdrawn", reason="withdrawn_by_lead")
         self.release = Release.objects.create(project=self.project, version=1)
         self.release.archive.save("release-1.zip", ContentFile(b"zip"), save=False)
         self.release.state, self.release.manifest = "ready", {"counts": {"pairs": {}}}
@@ -124,7 +123,7 @@ class World:
     def form(self) -> dict[str, object]:
         """What any of the doors takes."""
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, given=1)
-        return {"key": key, "grade": 3, "decision": "close", "reason": "broken"}
+        return {"key": key, "grade": 3, "decision": "close", "reason": "broken", "name": "new", "split": ""}
 
 
 @pytest.fixture
