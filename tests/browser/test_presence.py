@@ -141,7 +141,7 @@ def test_stopping_without_javascript_goes_by_the_desk(browse: Browse) -> None:
 
 
 def test_a_break_is_suggested_after_the_minutes_of_the_policy_and_can_be_put_off(browse: Browse) -> None:
-    page, batch = at_work(browse)
+    page, _ = at_work(browse)
     Policy.objects.update(break_minutes=3)
     page.reload()
     reminder = page.get_by_role("status").filter(has_text="You have judged for 3 minutes")
