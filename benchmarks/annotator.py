@@ -21,7 +21,7 @@ KEY = re.compile(r'name="key" value="([^"]+)"')
 FINISH = re.compile(r'action="(/judge/[^"]+/finish/)"')
 TAKE = re.compile(r'action="(/judge/[^"]+/take/)"')
 GO_ON = re.compile(r'href="(/judge/[^"]+/next/)"')
-PREVIEW = re.compile(r'<img class="(?:moment|ahead)" src="([^"]+)"')
+PREVIEW = re.compile(r'<(?:img|video|span) class="(?:moment|ahead)" (?:src|data-mp4)="([^"]+)"')
 
 
 class Unexpected(Exception):

@@ -42,7 +42,7 @@ EVERY_IMAGE = """() => Promise.all([...document.images].map((image) => {
 
 def take(page: Page, name: str, *, full: bool = True) -> None:
     """Picture of the page as it is, every clip loaded."""
-    page.wait_for_load_state("load")
+    page.wait_for_load_state("networkidle")
     page.evaluate(EVERY_IMAGE)
     picture = Image.open(BytesIO(page.screenshot(full_page=full))).convert("RGB")
     picture = picture.crop((0, 0, picture.width, min(picture.height, TALLEST)))

@@ -125,7 +125,7 @@ def last_look(request: MemberRequest, project: Project) -> HttpResponse:
     held = selectors.held_open(annotator_id=request.user.pk, project_id=project.pk)
     if held is None:
         return redirect("judging:desk", project.uuid)
-    return screens.page(request, held, None)
+    return _page(request, held, None)
 
 
 @project_page(ANNOTATOR)
@@ -172,7 +172,7 @@ def leave(request: MemberRequest, project: Project) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-def _page(request: HttpRequest, held: Held, index: int, *, note: str = "", status: int = 200) -> HttpResponse:
+def _page(request: HttpRequest, held: Held, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
     project = cast(MemberRequest, request).membership.project
     work = selectors.work_done(project=project, annotator=cast(User, request.user), since=midnight())
     more = {**guideline_context(project), "work": work}

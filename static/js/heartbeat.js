@@ -38,6 +38,7 @@
   });
 
   document.addEventListener("submit", ({ target }) => target.matches("[data-ends]") && (staying = true));
+  document.addEventListener("pair", () => (staying = false));
   window.addEventListener("click", (event) => {
     const link = event.target.closest("a[href]");
     if (link && !event.defaultPrevented && link.target !== "_blank") staying = link.origin === window.location.origin;

@@ -24,7 +24,7 @@
     const part = find(`details.${name}`);
     if (!part) return find(".flagged button")?.focus();
     part.open = true;
-    part.querySelector("textarea, button, input").focus();
+    part.querySelector("textarea").focus();
   }
 
   function closeParts() {

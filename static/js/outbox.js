@@ -9,17 +9,16 @@
 
   htmx.config.timeout = 10_000; // a line that hangs is a line that is down
 
-  const page = () => document.getElementById("judging");
   const read = () => JSON.parse(sessionStorage.getItem(NAME)) || [];
   const write = (items) => sessionStorage.setItem(NAME, JSON.stringify(items));
-  const mine = (item) => item.assignment === page()?.dataset.assignment;
+  const mine = (item) => item.assignment === document.getElementById("pair")?.dataset.assignment;
   const waiting = () => read().filter(mine);
   const drop = (path) => write(read().filter((item) => item.path !== path));
 
   function keep({ path, formData }) {
     const values = Object.fromEntries([...formData].filter(([name]) => name !== "csrfmiddlewaretoken"));
     drop(path);
-    write([...read(), { path, values, assignment: page().dataset.assignment }]);
+    write([...read(), { path, values, assignment: document.getElementById("pair").dataset.assignment }]);
   }
 
   function nameOf({ path, values }) {

@@ -10,15 +10,17 @@
   const reminder = document.getElementById("break");
   let activeAt = Date.now();
 
-  function countUp() {
-    for (const number of document.querySelectorAll("#work [data-count]")) {
+  function countUp(what) {
+    for (const number of document.querySelectorAll(`#work [data-count="${what}"]`)) {
       number.textContent = Number(number.textContent) + 1;
     }
   }
 
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-    const given = /^\/pairs\/.*\/grade\/$/.test(detail.requestConfig.path) && detail.xhr.status === 200;
-    if (given && document.querySelector("#pair[data-new]")) countUp();
+    if (detail.xhr.status !== 200 || detail.requestConfig.verb !== "post") return;
+    const { path } = detail.requestConfig;
+    if (path.endsWith("/grade/") && document.querySelector("#pair[data-new]")) countUp("grades");
+    if (path.endsWith("/finish/") && document.querySelector("#pair[data-last-look]")) countUp("batches");
   });
 
   const atWork = () => Number(sessionStorage.getItem(NAME));
