@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # started as a script
 
+from benchmarks.annotator import PASSWORD  # noqa: E402
 from benchmarks.figures import each_ms, percentile_ms  # noqa: E402
 from benchmarks.kills import Killer, keep_alive, kills_planned  # noqa: E402
 from benchmarks.ledger import Ledger  # noqa: E402
@@ -217,8 +218,6 @@ def annotator_numbers(plan: Sequence[PlannedPair], count: int) -> list[int]:
 def crowd_of(site: OwnSite, seeded: "SeededPlan", ledger: Ledger) -> list[Replayer]:
     """Everybody, logged in."""
     from django.urls import reverse
-
-    from benchmarks.seeding import PASSWORD
 
     desk = reverse("judging:desk", args=[seeded.project.uuid])
     crowd = [

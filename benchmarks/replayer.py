@@ -92,9 +92,8 @@ class Replayer(Annotator):
         return self.browser.post(self.desk + "return/", look)
 
     def _finish(self, page: str, path: str) -> str:
-        if self.ledger.complete:
-            return self.browser.post(path, page)
-        return self.browser.post(path, page, more="yes")
+        self.more = not self.ledger.complete
+        return super()._finish(page, path)
 
     def _take(self, page: str, path: str) -> str:
         if self.ledger.complete:
