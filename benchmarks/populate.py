@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from annotation.models import Project
+    from benchmarks.seeding import Seeded
 
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
@@ -188,26 +189,34 @@ def populated(var: Path, *, pairs: int, judgments: int, annotators: int) -> Popu
 
 
 def populate(pairs: int, judgments: int, annotators: int) -> Populated:
-    """Write all rows; the database must hold no project.
+    """Write all rows, and let PostgreSQL look at them as autovacuum would in time; the database holds no project yet.
 
     Raises:
         ValueError: too few pairs or annotators.
     """
+    from django.db import connection
+
+    began = time.monotonic()
+    seeded, rows = fill(pairs, judgments, annotators)
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM (ANALYZE)")
+        cursor.execute("CHECKPOINT")
+    names = [user.username for user in seeded.annotators[-FREE_HANDS:]]
+    return Populated(str(seeded.project.uuid), names, rows, round(time.monotonic() - began, 1))
+
+
+def fill(pairs: int, judgments: int, annotators: int) -> "tuple[Seeded, dict[str, int]]":
+    """Write all rows in one transaction; the project, and how many of each table."""
     from django.db import connection, transaction
 
     from benchmarks import seeding
 
-    began, size = time.monotonic(), sizes(pairs=pairs, judgments=judgments)
+    size = sizes(pairs=pairs, judgments=judgments)
     if annotators < FEWEST_ANNOTATORS:
         raise ValueError(f"{annotators} annotators are too few: {FEWEST_ANNOTATORS} have something to hold")
     with transaction.atomic(), connection.cursor() as cursor:
-        ground = seeding.ground_seed(annotators=annotators)
-        rows = _write(cursor, ground.project, [user.pk for user in ground.annotators], size)
-    with connection.cursor() as cursor:
-        cursor.execute("VACUUM (ANALYZE)")
-        cursor.execute("CHECKPOINT")
-    names = [user.username for user in ground.annotators[-FREE_HANDS:]]
-    return Populated(str(ground.project.uuid), names, rows, round(time.monotonic() - began, 1))
+        seeded = seeding.ground_seed(annotators=annotators)
+        return seeded, _write(cursor, seeded.project, [user.pk for user in seeded.annotators], size)
 
 
 def _write(cursor: Any, project: "Project", people: Sequence[int], size: Sizes) -> dict[str, int]:
