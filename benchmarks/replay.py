@@ -8,6 +8,7 @@ the database is not as planned, or something went wrong; 2: the file is not ther
 """
 
 import argparse
+import contextlib
 import json
 import logging
 import os
@@ -82,11 +83,14 @@ class Watch:
             self._sweep()
 
     def _sweep(self) -> None:
+        """A broker that is just coming back misses a sweep; the next one is near."""
         from celery import current_app
+        from kombu.exceptions import OperationalError
 
-        for task in SWEEPS:
-            current_app.send_task(task)
         self.swept, self.sweeps = time.monotonic(), self.sweeps + 1
+        with contextlib.suppress(OperationalError, OSError):
+            for task in SWEEPS:
+                current_app.send_task(task, retry=False)
 
 
 @dataclass(frozen=True)
