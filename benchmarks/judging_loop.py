@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # started as a script
 
-from benchmarks.annotator import Annotator, work_together  # noqa: E402
+from benchmarks.annotator import PASSWORD, Annotator, work_together  # noqa: E402
 from benchmarks.figures import each_ms, percentile_ms  # noqa: E402
 from benchmarks.machine import machine  # noqa: E402
 from benchmarks.own_site import OwnSite, own_site  # noqa: E402
@@ -132,7 +132,7 @@ def measure(site: OwnSite, count: int, options: Options) -> Result:
         Annotator(
             port=site.port,
             username=user.username,
-            password=seeding.PASSWORD,
+            password=PASSWORD,
             desk=reverse("judging:desk", args=[project.uuid]),
             media=options.media,
             seed=number,

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.own_site import DATABASE, OwnSite
+from benchmarks.own_site import BROKER, DATABASE, OwnSite
 
-VICTIMS = ("worker", "web", DATABASE)
+VICTIMS = ("worker", "web", DATABASE, BROKER)
 SOONEST, LATEST = 0.05, 0.9  # of the grades planned
 
 
@@ -49,8 +49,9 @@ class Killer:
         family = self.site.processes(kill.service)
         if not family:
             return  # ended this very moment
-        self.killed[kill.service if kill.whole else f"a process of {kill.service}"] += 1
-        kill_9(self._victims(kill, family))
+        victims = self._victims(kill, family)
+        self.killed[kill.service if family[0] in victims else f"a process of {kill.service}"] += 1
+        kill_9(victims)
 
     def _victims(self, kill: Kill, family: Sequence[int]) -> Sequence[int]:
         leader, *others = family
@@ -68,6 +69,6 @@ def kill_9(pids: Sequence[int]) -> None:
 def keep_alive(site: OwnSite) -> list[str]:
     """Restart what has ended; returns what that was."""
     ended = site.ended()
-    for name in sorted(ended, key=lambda name: name != DATABASE):
+    for name in sorted(ended, key=[DATABASE, BROKER, "web", "worker"].index):
         site.restart(name)
     return ended

@@ -25,7 +25,7 @@ from config.embedded.services import BASE_DIR, Child, Service, environment_for, 
 
 HOST = "127.0.0.1"
 START_S = 90
-DATABASE = "database"
+DATABASE, BROKER = "database", "valkey"
 PREPARED_BY = (("migrate", "--verbosity", "0", "--no-input"), ("collectstatic", "--verbosity", "0", "--no-input"))
 FOREIGN = ("DATABASE_URL", "BROKER_URL", "DATABASE_POOL")  # would lead to somebody else's data
 
@@ -67,7 +67,8 @@ class OwnSite:
         """Start one of the services that a supervisor keeps alive. From the main thread only."""
         match name:
             case "valkey":
-                command = valkey.command(self.var / "valkey", self.broker)
+                (self.var / BROKER).mkdir(exist_ok=True)
+                command = valkey.command(self.var / BROKER, self.broker)
             case "web":
                 command = web_command(self.port)
             case _:
@@ -76,12 +77,18 @@ class OwnSite:
         self.children[name] = Child.start(Service(name, command, environment, self.var / "log" / f"{name}.log"))
 
     def restart(self, name: str) -> None:
-        """Have a service back that ended, as the supervisor does: first nothing of it may be left."""
+        """Have a service back that ended, as the supervisor does: first nothing of it may be left.
+
+        The broker comes back empty: what it held is as lost as messages can be.
+        """
         if name == DATABASE:
             self.hold.take(die_with_caller=True, fresh=True)
             return
         self.children[name].kill_group()
+        if name == BROKER:
+            shutil.rmtree(self.var / BROKER)
         if name == "worker":
+            _await(self, BROKER, lambda: valkey.answers(self.broker))
             valkey.restore_unacknowledged(self.broker)
         self.start(name)
 
@@ -104,18 +111,17 @@ def own_site() -> Iterator[OwnSite]:
     site = OwnSite(var, _free_port(), Hold(var))
     try:
         site.hold.take(die_with_caller=True)
-        (var / "valkey").mkdir()
-        site.start("valkey")
+        site.start(BROKER)
         preparing = [_manage(var, *words) for words in PREPARED_BY]
         for step in preparing:
             _finish(step)
-        _await(site, "valkey", lambda: valkey.answers(site.broker))
+        _await(site, BROKER, lambda: valkey.answers(site.broker))
         site.start("web")
         site.start("worker")
         _await(site, "web", lambda: _healthy(site.port))
         yield site
     finally:
-        last = site.children.pop("valkey", None)
+        last = site.children.pop(BROKER, None)
         end_children(list(site.children.values()))
         end_children([last] if last else [])
         site.hold.release(stop_own=True)

@@ -8,6 +8,7 @@ the database is not as planned, or something went wrong; 2: the file is not ther
 """
 
 import argparse
+import contextlib
 import json
 import logging
 import os
@@ -27,6 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # started as a script
 
+from benchmarks.annotator import PASSWORD  # noqa: E402
 from benchmarks.figures import each_ms, percentile_ms  # noqa: E402
 from benchmarks.kills import Killer, keep_alive, kills_planned  # noqa: E402
 from benchmarks.ledger import Ledger  # noqa: E402
@@ -81,11 +83,14 @@ class Watch:
             self._sweep()
 
     def _sweep(self) -> None:
+        """A broker that is just coming back misses a sweep; the next one is near."""
         from celery import current_app
+        from kombu.exceptions import OperationalError
 
-        for task in SWEEPS:
-            current_app.send_task(task)
         self.swept, self.sweeps = time.monotonic(), self.sweeps + 1
+        with contextlib.suppress(OperationalError, OSError):
+            for task in SWEEPS:
+                current_app.send_task(task, retry=False)
 
 
 @dataclass(frozen=True)
@@ -217,8 +222,6 @@ def annotator_numbers(plan: Sequence[PlannedPair], count: int) -> list[int]:
 def crowd_of(site: OwnSite, seeded: "SeededPlan", ledger: Ledger) -> list[Replayer]:
     """Everybody, logged in."""
     from django.urls import reverse
-
-    from benchmarks.seeding import PASSWORD
 
     desk = reverse("judging:desk", args=[seeded.project.uuid])
     crowd = [

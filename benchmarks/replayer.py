@@ -13,7 +13,7 @@ RETRY_S = 0.1
 LONGEST_IDLE_S = 1.0
 HOLD_S = 1.0  # how long a batch is held that nothing is known about: meanwhile its other seat is handed out
 CONFLICT = 409
-UNGRADED = re.compile(r'href="/pairs/([0-9a-f-]{36})/"><img[^>]*><b class="grade grade-None"')
+UNGRADED = re.compile(r'<a href="/pairs/([0-9a-f-]{36})/">(?:(?!</a>).)*>–</b></a>', re.DOTALL)
 
 
 class Done(Exception):
@@ -92,9 +92,8 @@ class Replayer(Annotator):
         return self.browser.post(self.desk + "return/", look)
 
     def _finish(self, page: str, path: str) -> str:
-        if self.ledger.complete:
-            return self.browser.post(path, page)
-        return self.browser.post(path, page, more="yes")
+        self.more = not self.ledger.complete
+        return super()._finish(page, path)
 
     def _take(self, page: str, path: str) -> str:
         if self.ledger.complete:

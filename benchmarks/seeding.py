@@ -17,6 +17,7 @@ from PIL import Image, ImageDraw
 
 from annotation.models import Candidate, Corpus, Membership, Moment, Project, Query, User, Video
 from annotation.rules.pooling import BATCH_SIZE
+from benchmarks.annotator import PASSWORD
 from benchmarks.plan import BLOCK, PlannedPair
 from judging.guideline import BODY, LEVELS
 from judging.models import Batch, GuidelineExample, Pair
@@ -26,7 +27,6 @@ from judging.services.policies import guideline_publish, policy_publish
 MOMENTS = 200
 CHUNK = 5000
 MOMENT_S = 5.0
-PASSWORD = "benchmark-only"
 PROBES = ("probe-1", "probe-2")  # count the statements of one judgment, before and after the run
 
 
@@ -57,6 +57,14 @@ def project_seed(*, annotators: int, queries: int) -> Seeded:
     names = [*(f"annotator-{number}" for number in range(1, annotators + 1)), *PROBES]
     people = _annotators(project, dict(enumerate(names, 1)))
     return Seeded(project, list(people.values())[:annotators], list(people.values())[annotators:])
+
+
+@transaction.atomic
+def ground_seed(*, annotators: int) -> Seeded:
+    """A project with its annotators and moments, and nothing to judge yet."""
+    project, _ = _ground()
+    people = _annotators(project, {number: f"annotator-{number}" for number in range(1, annotators + 1)})
+    return Seeded(project, list(people.values()), [])
 
 
 @transaction.atomic
