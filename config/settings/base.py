@@ -41,6 +41,7 @@ INSTALLED_APPS = [
     "models_runner",
 ]
 MIDDLEWARE = [
+    "config.bodies.UnreadBodyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",

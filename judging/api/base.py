@@ -30,6 +30,12 @@ class BodyTooLarge(APIException):
     default_detail = f"A request has at most {LONGEST_BODY // 1024} KB; nothing was read or stored."
 
 
+class LengthMissing(APIException):
+    status_code = 411
+    default_code = "length_required"
+    default_detail = "Say how long the body is (Content-Length); nothing was read or stored."
+
+
 class Invalid(APIException):
     """The body is JSON, but not what the endpoint takes."""
 
@@ -80,6 +86,8 @@ class ApiView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         if _length(request) > LONGEST_BODY:
             raise BodyTooLarge
+        if "HTTP_TRANSFER_ENCODING" in request.META and not _length(request):
+            raise LengthMissing
         super().initial(request, *args, **kwargs)
 
 
