@@ -6,9 +6,11 @@ from annotation.models.job import Job
 from annotation.models.moment import Caption, Description, Moment, TextVector
 from annotation.models.project import Membership, Project
 from annotation.models.query import Candidate, NamedQuerySet, Query
+from annotation.models.token import AccessToken
 from annotation.models.user import Identity, User
 
 __all__ = [
+    "AccessToken",
     "AuditEvent",
     "Candidate",
     "Caption",

@@ -1,6 +1,6 @@
 """Reads of judging: who may see and do what, and what is left to do."""
 
-from judging.selectors.annotator import given_in, open_assignment, preview_visible_to, work_done
+from judging.selectors.annotator import final_judgments, given_in, open_assignment, preview_visible_to, work_done
 from judging.selectors.held import Card, Held, held_by_pair, held_open
 from judging.selectors.lead import (
     annotator_numbers,
@@ -29,6 +29,7 @@ __all__ = [
     "batch_rows",
     "batch_to_be_taken",
     "batches_known_in_part",
+    "final_judgments",
     "flagged_pairs",
     "flags_of",
     "given_in",

@@ -4,6 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import QuerySet
 
 from annotation.models import Moment, Project, User
 from judging.models import Assignment, Judgment
@@ -47,6 +48,13 @@ def open_assignment(*, project: Project, annotator: User) -> Assignment | None:
 def given_in(assignment: Assignment) -> list[Judgment]:
     """The person's own grades of one assignment, in the order given."""
     return list(assignment.judgments.select_related("pair__candidate__moment").order_by("id"))
+
+
+def final_judgments(*, project: Project, annotator: User) -> QuerySet[Judgment]:
+    """The person's own grades that cannot change any more."""
+    given = Judgment.objects.filter(annotator=annotator, assignment__project=project)
+    ended = given.exclude(assignment__state=Assignment.State.OPEN)
+    return ended.select_related("pair__batch__query", "pair__candidate__moment")
 
 
 def work_done(*, project: Project, annotator: User, since: datetime) -> dict[str, int]:

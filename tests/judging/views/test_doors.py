@@ -74,6 +74,7 @@ HELD: list[Door] = [  # only who holds the pair's assignment learns that it exis
     ("judging:flag-withdraw", "pair", ANNOTATOR, "post"),
 ]
 OPEN = {"home", "login", "logout", "help", "healthz", "judging:preview", "judging:preview-clip"}  # tried elsewhere
+OPEN |= {"tokens", "token-revoke", "api-schema", "api-docs"}
 
 
 @dataclass
@@ -182,6 +183,8 @@ def test_writing_takes_a_post_with_its_token(door: Door, world: World) -> None:
 def test_every_route_is_tried() -> None:
     found = set()
     for prefix, (_, resolver) in get_resolver().namespace_dict.items():
+        if prefix == "api":
+            continue  # tests/judging/api
         found |= {f"{prefix}:{name}" for name in resolver.reverse_dict if isinstance(name, str)}
     found |= {name for name in get_resolver().reverse_dict if isinstance(name, str)}
     assert found == set(names(DOORS + HELD)) | OPEN
