@@ -164,7 +164,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "config.description.Description",
     "DEFAULT_METADATA_CLASS": None,
     "EXCEPTION_HANDLER": "config.api.problem",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -176,6 +176,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
     "SERVE_INCLUDE_SCHEMA": False,
+    "TAGS": [{"name": "For annotators"}, {"name": "For leads and admins"}],
     "ENUM_NAME_OVERRIDES": {
         "BatchState": "judging.models.Batch.State",
         "PairState": "judging.models.Pair.State",

@@ -118,6 +118,7 @@ class QuerySets(ApiView):
 class QuerySet(ApiView):
     @extend_schema(operation_id="query_set", responses={200: given.QuerySetGiven, 403: REFUSED, 404: REFUSED})
     def get(self, request: Request, set_uuid: UUID) -> Response:
+        """One query set."""
         return self._as_it_is(self._granted(request, set_uuid, STAFF))
 
     @extend_schema(

@@ -6,6 +6,7 @@ SwaggerUIBundle({
   url: api.dataset.schema,
   validatorUrl: null,
   deepLinking: true,
+  defaultModelsExpandDepth: -1,
   requestInterceptor: (request) => {
     request.headers["X-CSRFToken"] = api.dataset.csrf;
     return request;

@@ -261,7 +261,9 @@ class TestOwnJudgments:
         assert program.client.get(results[0]["previews"]["gif"]).status_code == 200
 
     def test_mine_of_this_project_alone(self, held: Assignment) -> None:
-        judge(BatchFactory(pairs=2), [1, 1])
+        of_others = hold(BatchFactory(query__project=held.project))
+        JudgmentFactory(assignment=of_others)
+        Program(of_others.annotator).post("return", held.project)
         elsewhere = BatchFactory(pairs=1)
         MembershipFactory(project=elsewhere.project, user=held.annotator)
         judge(elsewhere, [2], held.annotator)
