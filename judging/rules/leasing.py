@@ -26,10 +26,14 @@ def free_seats(pairs: Sequence[AskedPair], *, held: Collection[int]) -> dict[int
 
 
 def seat_for(pairs: Sequence[AskedPair], *, held: Collection[int]) -> tuple[int, list[int]] | None:
-    """The first free seat none of whose pairs the person knows, with these pairs; None when there is none."""
+    """The free seat that lacks most grades and none of whose pairs the person knows, with these pairs.
+
+    The fullest first: otherwise a seat that is given back again and again would keep the other from being taken.
+    None when there is none.
+    """
     known = {pair.pair_id for pair in pairs if pair.known}
-    fitting = ((seat, left) for seat, left in free_seats(pairs, held=held).items() if known.isdisjoint(left))
-    return next(fitting, None)
+    fitting = [(seat, left) for seat, left in free_seats(pairs, held=held).items() if known.isdisjoint(left)]
+    return max(fitting, key=lambda found: len(found[1]), default=None)
 
 
 def to_be_decided(pairs: Sequence[AskedPair], *, held: Collection[int]) -> bool:

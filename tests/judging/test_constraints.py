@@ -3,12 +3,15 @@
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from functools import partial
+from hashlib import sha256
+from uuid import uuid4
 
 import pytest
 from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 
 from annotation.models import (
+    AccessToken,
     AuditEvent,
     Candidate,
     Job,
@@ -44,6 +47,7 @@ from tests.factories import (
     PolicyFactory,
     ProjectFactory,
     QueryFactory,
+    UserFactory,
     VideoFactory,
     triggers_asleep,
 )
@@ -175,6 +179,11 @@ def flag(**values: object) -> Flag:
     return Flag.objects.create(assignment=held, **{**asked, **values})
 
 
+def token(**values: object) -> AccessToken:
+    digest = sha256(uuid4().bytes).hexdigest()
+    return AccessToken.objects.create(**{"user": UserFactory(), "name": "a token", "digest": digest, **values})
+
+
 def query_set(**values: object) -> NamedQuerySet:
     project = values.pop("project", None) or ProjectFactory()
     return NamedQuerySet.objects.create(project=project, **{"name": "pilot", **values})
@@ -292,6 +301,8 @@ REFUSED: dict[str, Callable[[], Write]] = {
     "candidate_rank_once_per_query": again(CandidateFactory, query=QueryFactory, rank=2),
     "candidate_rank_from_1": change(CandidateFactory, rank=0),
     "candidate_similarity_is_a_cosine": change(CandidateFactory, similarity=1.01),
+    "access_token_name_once_per_person": again(token, user=UserFactory),
+    "access_token_is_kept_as_digest": change(token, digest="mj_the_token_itself"),
     "query_set_name_once_per_project": again(query_set, project=ProjectFactory),
     "query_set_priority_is_known": change(query_set, priority=2),
     "job_runs_once_per_project_and_kind": again(job, project=ProjectFactory),
