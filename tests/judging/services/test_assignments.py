@@ -524,8 +524,9 @@ class TestReturn:
         assert give_back(held, now=NOW + MINUTES)
         held.refresh_from_db()
         assert (held.state, held.ended_at) == (State.RETURNED, NOW + MINUTES)
-        other = take(batch)
-        assert (other.seat, asked(other)) == (held.seat, pairs_of(batch)[1:])
+        full, rest = take(batch), take(batch)
+        assert (full.seat, asked(full)) == (2, pairs_of(batch))
+        assert (rest.seat, asked(rest)) == (held.seat, pairs_of(batch)[1:])
         with pytest.raises(LeaseLost, match="given this batch back"):
             give(held, pairs_of(batch)[0], 4)
 
