@@ -31,9 +31,13 @@ class MemberRequest(HttpRequest):
 
 def grant(request: HttpRequest, project: Project, roles: frozenset[Membership.Role]) -> Membership:
     """The viewer's membership of the project; 404 for strangers, 403 for another role."""
-    membership = get_object_or_404(
-        Membership.objects.select_related("project__corpus"), project=project, user=request.user
-    )
+    return grant_by(request, project.uuid, roles)
+
+
+def grant_by(request: HttpRequest, project_uuid: UUID, roles: frozenset[Membership.Role]) -> Membership:
+    """``grant`` for a project known by its UUID: one statement says whether it exists and who the viewer is there."""
+    memberships = Membership.objects.select_related("project__corpus")
+    membership = get_object_or_404(memberships, project__uuid=project_uuid, user=request.user)
     if membership.role not in roles:
         raise PermissionDenied
     cast(MemberRequest, request).membership = membership
@@ -54,8 +58,7 @@ def project_page(
         @login_required
         @wraps(view)
         def page(request: HttpRequest, project_uuid: UUID, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
-            project = get_object_or_404(Project, uuid=project_uuid)
-            membership = grant(request, project, roles)
+            membership = grant_by(request, project_uuid, roles)
             return view(cast(MemberRequest, request), membership.project, *args, **kwargs)
 
         return page  # type: ignore[return-value]

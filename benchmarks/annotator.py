@@ -1,31 +1,36 @@
 """One annotator over HTTP: asks for what a browser asks for, and reads from each answer what comes next."""
 
-import http.client
 import random
 import re
 import threading
 import time
 from dataclasses import dataclass, field
 from html import unescape
-from http.cookies import SimpleCookie
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
 from benchmarks.own_site import HOST
+from benchmarks.wire import Reply, Wire
 
+PASSWORD = "benchmark-only"
 TIMEOUT_S = 30
 IDLE_S = 0.1  # before looking again when nothing is left to take
 REDIRECTS = (301, 302, 303)
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 GRADE = re.compile(r'action="(/pairs/([0-9a-f-]{36})/grade/)"')
+KEY = re.compile(r'name="key" value="([^"]+)"')
 FINISH = re.compile(r'action="(/judge/[^"]+/finish/)"')
 TAKE = re.compile(r'action="(/judge/[^"]+/take/)"')
 GO_ON = re.compile(r'href="(/judge/[^"]+/next/)"')
-PREVIEW = re.compile(r'<img class="(?:moment|ahead)" src="([^"]+)"')
+PREVIEW = re.compile(r'<(?:img|video|span) class="(?:moment|ahead)" (?:src|data-mp4)="([^"]+)"')
 
 
 class Unexpected(Exception):
     """The site answered something that an annotator at work should not see."""
+
+    def __init__(self, said: str, *, status: int = 0) -> None:
+        super().__init__(said)
+        self.status = status
 
 
 @dataclass
@@ -44,66 +49,59 @@ class Browser:
 
     def __init__(self, port: int) -> None:
         self.origin = f"http://{HOST}:{port}"
-        self.connection = http.client.HTTPConnection(HOST, port, timeout=TIMEOUT_S)
+        self.wire = Wire(HOST, port, timeout_s=TIMEOUT_S)
         self.cookies: dict[str, str] = {}
         self.requests = 0
 
     def get(self, path: str) -> str:
-        return self._follow(*self._send("GET", path))
+        return self._follow("GET", path, self._send("GET", path, {}))
 
     def post(self, path: str, page: str, **fields: str) -> str:
         """Send the form that ``page`` holds, as a browser without JavaScript does."""
-        return self._follow(*self._send("POST", path, {"csrfmiddlewaretoken": token_of(page), **fields}))
+        return self._post(path, {"csrfmiddlewaretoken": token_of(page), **fields}, {})
 
     def post_htmx(self, path: str, page: str, **fields: str) -> str:
         """Send it as htmx does; returns the fragment."""
         token = token_of(page)
-        headers = {
-            "HX-Request": "true",
-            "HX-Target": "pair",
-            "HX-Current-URL": f"{self.origin}/",
-            "X-CSRFToken": token,
-        }
-        return self._follow(*self._send("POST", path, {"csrfmiddlewaretoken": token, **fields}, headers))
+        shown = {"HX-Request": "true", "HX-Target": "pair", "HX-Current-URL": f"{self.origin}/", "X-CSRFToken": token}
+        return self._post(path, {"csrfmiddlewaretoken": token, **fields}, shown)
 
     def fetch(self, path: str) -> None:
         """A picture; its bytes are read and thrown away."""
-        status, _, body = self._send_raw("GET", path, None, {})
-        if status != 200 or not body.startswith(b"GIF8"):
-            raise Unexpected(f"GET {path}: {status}, {len(body)} bytes")
+        reply = self._send("GET", path, {})
+        if reply.status != 200 or not reply.body.startswith(b"GIF8"):
+            raise Unexpected(f"GET {path}: {reply.status}, {len(reply.body)} bytes", status=reply.status)
 
-    def _follow(self, what: str, status: int, location: str, body: str) -> str:
-        if status in REDIRECTS:
-            return self.get(urlsplit(location).path)
-        if status != 200:
-            raise Unexpected(f"{what}: {status}")
-        return body
+    def _post(self, path: str, fields: dict[str, str], headers: dict[str, str]) -> str:
+        headers |= {"Content-Type": "application/x-www-form-urlencoded", "Origin": self.origin}
+        return self._follow("POST", path, self._send("POST", path, headers, urlencode(fields).encode()))
 
-    def _send(
-        self, method: str, path: str, fields: dict[str, str] | None = None, headers: dict[str, str] | None = None
-    ) -> tuple[str, int, str, str]:
-        status, location, body = self._send_raw(method, path, fields, headers or {})
-        return f"{method} {path}", status, location, body.decode()
+    def _follow(self, method: str, path: str, reply: Reply) -> str:
+        if reply.status in REDIRECTS:
+            return self.get(urlsplit(reply.location).path)
+        if reply.status != 200:
+            raise Unexpected(f"{method} {path}: {reply.status}", status=reply.status)
+        return reply.body.decode()
 
-    def _send_raw(
-        self, method: str, path: str, fields: dict[str, str] | None, headers: dict[str, str]
-    ) -> tuple[int, str, bytes]:
+    def _send(self, method: str, path: str, headers: dict[str, str], content: bytes | None = None) -> Reply:
         self.requests += 1
-        sent = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items()), **headers}
-        if fields is not None:
-            sent |= {"Content-Type": "application/x-www-form-urlencoded", "Origin": self.origin}
-        self.connection.request(method, path, urlencode(fields).encode() if fields is not None else None, sent)
-        answer = self.connection.getresponse()
-        body = answer.read()
-        for line in answer.headers.get_all("Set-Cookie", []):
-            self.cookies |= {name: morsel.value for name, morsel in SimpleCookie(line).items()}
-        return answer.status, answer.headers.get("Location", ""), body
+        cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        reply = self.wire.exchange(method, path, {"Cookie": cookies, **headers}, content)
+        self.cookies |= reply.cookies
+        return reply
 
 
 def token_of(page: str) -> str:
     found = TOKEN.search(page)
     if found is None:
         raise Unexpected("a page without a CSRF token")
+    return found[1]
+
+
+def key_of(page: str) -> str:
+    found = KEY.search(page)
+    if found is None:
+        raise Unexpected("a form without a key")
     return found[1]
 
 
@@ -116,6 +114,7 @@ class Annotator:
         self.tally = Tally()
         self.watched: set[str] = set()  # the browser's cache: previews are immutable
         self.chance = random.Random(seed)
+        self.more = True  # the next batch at once, in the answer to finishing
 
     def log_in(self) -> None:
         page = self.browser.get("/login/")
@@ -123,7 +122,7 @@ class Annotator:
         if 'name="password"' in page:
             raise Unexpected(f"{self.username} cannot log in")
         self.browser.get(self.desk)
-        self.browser.connection.close()  # it opens again when the run begins
+        self.browser.wire.close()  # it opens again when the run begins
 
     def work(self, until: float) -> None:
         """Judge until ``until`` (monotonic seconds). What goes wrong is noted, and work begins anew at the desk."""
@@ -131,37 +130,46 @@ class Annotator:
         while time.monotonic() < until:
             try:
                 page = self._step(page) if page else self.browser.get(self.desk)
-            except (Unexpected, OSError, http.client.HTTPException) as error:
+            except (Unexpected, OSError) as error:
                 self.tally.errors.append(f"{self.username}: {error!r}")
-                self.browser.connection.close()
+                self.browser.wire.close()
                 page = ""
                 time.sleep(IDLE_S)
-        self.browser.connection.close()
+        self.browser.wire.close()
         self.tally.requests = self.browser.requests
 
     def _step(self, page: str) -> str:
         """Do what the page asks for; returns the next page or fragment."""
         if found := GRADE.search(page):
-            self._watch(page)
-            grade = str(self._grade(UUID(found[2])))
-            began = time.perf_counter()
-            answer = self.browser.post_htmx(found[1], page, grade=grade)
-            self.tally.judgments_s.append(time.perf_counter() - began)
-            return answer
+            return self._judge(page, found[1], UUID(found[2]))
         if found := FINISH.search(page):
-            return self.browser.post(found[1], page)
+            return self._finish(page, found[1])
         if found := TAKE.search(page):
-            began = time.perf_counter()
-            answer = self.browser.post(found[1], page)
-            if not GRADE.search(answer):
-                self.tally.idle += 1
-                time.sleep(IDLE_S)
-                return answer
-            self.tally.takes_s.append(time.perf_counter() - began)
-            return answer
+            return self._take(page, found[1])
         if found := GO_ON.search(page):
             return self.browser.get(found[1])
         raise Unexpected(f"a page that offers nothing to do: {page[:200]!r}")
+
+    def _judge(self, page: str, path: str, pair: UUID) -> str:
+        self._watch(page)
+        grade = str(self._grade(pair))
+        began = time.perf_counter()
+        answer = self.browser.post_htmx(path, page, grade=grade, key=key_of(page))
+        self.tally.judgments_s.append(time.perf_counter() - began)
+        return answer
+
+    def _finish(self, page: str, path: str) -> str:
+        return self.browser.post(path, page, **({"more": "yes"} if self.more else {}))
+
+    def _take(self, page: str, path: str) -> str:
+        began = time.perf_counter()
+        answer = self.browser.post(path, page)
+        if GRADE.search(answer):
+            self.tally.takes_s.append(time.perf_counter() - began)
+        else:
+            self.tally.idle += 1
+            time.sleep(IDLE_S)
+        return answer
 
     def _grade(self, pair: UUID) -> int:
         """Mostly what everybody would say of this pair, sometimes one off, seldom anything."""

@@ -14,7 +14,8 @@ import math
 import os
 import signal
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
@@ -23,7 +24,9 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # started as a script
 
-from benchmarks.annotator import Annotator, work_together  # noqa: E402
+from benchmarks.annotator import PASSWORD, Annotator, work_together  # noqa: E402
+from benchmarks.figures import each_ms, percentile_ms  # noqa: E402
+from benchmarks.machine import machine  # noqa: E402
 from benchmarks.own_site import OwnSite, own_site  # noqa: E402
 
 SHOWN_ERRORS = 5
@@ -48,6 +51,9 @@ class Result:
     take_p95_ms: float
     web_cpu_ms: float
     database_cpu_ms: float
+    broker_cpu_ms: float
+    worker_cpu_ms: float
+    cpu_ms: float
     errors: int
     sql_per_judgment: int
     over_assigned: int
@@ -56,6 +62,9 @@ class Result:
     batches_done: int
     second_rounds: int
     load_before: float
+    client_cpu_ms: float
+    durability: dict[str, str]
+    machine: dict[str, str | int | float]
 
     @property
     def good(self) -> bool:
@@ -123,7 +132,7 @@ def measure(site: OwnSite, count: int, options: Options) -> Result:
         Annotator(
             port=site.port,
             username=user.username,
-            password=seeding.PASSWORD,
+            password=PASSWORD,
             desk=reverse("judging:desk", args=[project.uuid]),
             media=options.media,
             seed=number,
@@ -132,9 +141,10 @@ def measure(site: OwnSite, count: int, options: Options) -> Result:
     ]
     for annotator in annotators:
         annotator.log_in()
-    load, cpu = os.getloadavg()[0], site.cpu_s()
+    load, cpu, own = os.getloadavg()[0], site.cpu_s(), time.process_time()
     say(f"{count} annotators: judging for {options.seconds:g} s ...")
     seconds = work_together(annotators, seconds=options.seconds)
+    own = time.process_time() - own
     used = {name: total - cpu[name] for name, total in site.cpu_s().items()}
     undecided = checks.undecided(project)
     after = checks.statements_of_a_judgment(project=project, annotator=seeded.probes[1])
@@ -147,6 +157,7 @@ def measure(site: OwnSite, count: int, options: Options) -> Result:
         undecided=undecided,
         statements=(len(before), len(after)),
         ended=site.ended(),
+        durability=checks.durability(),
     )
     report(site, errors, after if options.statements else [])
     return Result(
@@ -157,8 +168,11 @@ def measure(site: OwnSite, count: int, options: Options) -> Result:
         p50_ms=percentile_ms(judgments, 50),
         p95_ms=percentile_ms(judgments, 95),
         take_p95_ms=percentile_ms(sorted(latency for tally in tallies for latency in tally.takes_s), 95),
-        web_cpu_ms=round(1000 * used["web"] / max(1, len(judgments)), 1),
-        database_cpu_ms=round(1000 * used["database"] / max(1, len(judgments)), 1),
+        web_cpu_ms=each_ms(used["web"], len(judgments)),
+        database_cpu_ms=each_ms(used["database"], len(judgments)),
+        broker_cpu_ms=each_ms(used["valkey"], len(judgments)),
+        worker_cpu_ms=each_ms(used["worker"], len(judgments)),
+        cpu_ms=each_ms(sum(used.values()), len(judgments)),
         errors=len(errors),
         sql_per_judgment=len(after),
         over_assigned=checks.over_assigned(project),
@@ -166,21 +180,24 @@ def measure(site: OwnSite, count: int, options: Options) -> Result:
         idle=sum(tally.idle for tally in tallies),
         **checks.batches_by_state(project),
         load_before=round(load, 2),
+        client_cpu_ms=each_ms(own, len(judgments)),
+        durability=checks.durability(),
+        machine=machine(),
     )
 
 
-def percentile_ms(ordered_s: Sequence[float], percent: int) -> float:
-    """The nearest-rank percentile of ascending seconds, in milliseconds; 0 for none."""
-    if not ordered_s:
-        return 0.0
-    return round(1000 * ordered_s[math.ceil(len(ordered_s) * percent / 100) - 1], 1)
-
-
 def faults(
-    *, answered: int, recorded: int, undecided: int, statements: tuple[int, int], ended: Sequence[str]
+    *,
+    answered: int,
+    recorded: int,
+    undecided: int,
+    statements: tuple[int, int],
+    ended: Sequence[str],
+    durability: Mapping[str, str],
 ) -> list[str]:
     """What should agree after a run and does not."""
     found = [f"the service {name} has ended" for name in ended]
+    found += [f"{name} is {value}: commits are not safe" for name, value in durability.items() if value != "on"]
     if recorded != answered:
         found.append(f"{answered} grades were answered, {recorded} are in the database")
     if undecided:
@@ -210,6 +227,9 @@ def table(results: Sequence[Result]) -> str:
         "take_p95_ms": "take p95 ms",
         "web_cpu_ms": "web CPU ms",
         "database_cpu_ms": "database CPU ms",
+        "worker_cpu_ms": "worker CPU ms",
+        "cpu_ms": "CPU ms",
+        "client_cpu_ms": "client CPU ms",
         "sql_per_judgment": "SQL each",
         "errors": "errors",
         "over_assigned": "over-assigned",

@@ -1,7 +1,7 @@
 """A whole site of its own for the length of a benchmark: data folder, PostgreSQL, Valkey, web server, worker.
 
 The commands are those of ``make run`` (config.embedded.services), so what is measured is what is run;
-only beat and the demo are left out.
+only beat and the demo are left out. Services that a benchmark kills are restarted as the supervisor does it.
 """
 
 import http.client
@@ -11,9 +11,9 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from config.embedded import valkey
@@ -25,28 +25,76 @@ from config.embedded.services import BASE_DIR, Child, Service, environment_for, 
 
 HOST = "127.0.0.1"
 START_S = 90
+DATABASE, BROKER = "database", "valkey"
+PREPARED_BY = (("migrate", "--verbosity", "0", "--no-input"), ("collectstatic", "--verbosity", "0", "--no-input"))
 FOREIGN = ("DATABASE_URL", "BROKER_URL", "DATABASE_POOL")  # would lead to somebody else's data
 
 
-@dataclass(frozen=True)
+@dataclass
 class OwnSite:
     """The running site."""
 
     var: Path
     port: int
-    children: dict[str, Child]
-    database_pid: int
+    hold: Hold
+    children: dict[str, Child] = field(default_factory=dict)
+
+    @property
+    def broker(self) -> Path:
+        return self.hold.postgres.sockets / "valkey.sock"
+
+    @property
+    def database_url(self) -> str:
+        return self.hold.postgres.url
 
     def log_tail(self, name: str) -> str:
         return log_tail(self.var / "log" / f"{name}.log")
 
     def ended(self) -> list[str]:
         """Services that should run and do not."""
-        return [name for name, child in self.children.items() if not child.alive()]
+        ended = [name for name, child in self.children.items() if not child.alive()]
+        return ended if self.hold.postgres.server() else [*ended, DATABASE]
+
+    def processes(self, name: str) -> list[int]:
+        """The service's processes, the leader first; empty when it does not run."""
+        if name == DATABASE:
+            server = self.hold.postgres.server()
+            return family_of(server.pid) if server else []
+        child = self.children.get(name)
+        return family_of(child.process.pid) if child and child.alive() else []
+
+    def start(self, name: str) -> None:
+        """Start one of the services that a supervisor keeps alive. From the main thread only."""
+        match name:
+            case "valkey":
+                (self.var / BROKER).mkdir(exist_ok=True)
+                command = valkey.command(self.var / BROKER, self.broker)
+            case "web":
+                command = web_command(self.port)
+            case _:
+                command = worker_command()
+        environment = environment_for(name, var=self.var, mark={})
+        self.children[name] = Child.start(Service(name, command, environment, self.var / "log" / f"{name}.log"))
+
+    def restart(self, name: str) -> None:
+        """Have a service back that ended, as the supervisor does: first nothing of it may be left.
+
+        The broker comes back empty: what it held is as lost as messages can be.
+        """
+        if name == DATABASE:
+            self.hold.take(die_with_caller=True, fresh=True)
+            return
+        self.children[name].kill_group()
+        if name == BROKER:
+            shutil.rmtree(self.var / BROKER)
+        if name == "worker":
+            _await(self, BROKER, lambda: valkey.answers(self.broker))
+            valkey.restore_unacknowledged(self.broker)
+        self.start(name)
 
     def cpu_s(self) -> dict[str, float]:
-        """Processor time used so far by the web server and by PostgreSQL, with all their processes."""
-        return {"web": _cpu_s(self.children["web"].process.pid), "database": _cpu_s(self.database_pid)}
+        """Processor time used so far by each service, with all its processes."""
+        return {name: cpu_s_of(self.processes(name)) for name in (*self.children, DATABASE)}
 
 
 @contextmanager
@@ -60,27 +108,23 @@ def own_site() -> Iterator[OwnSite]:
     for name in FOREIGN:
         os.environ.pop(name, None)
     os.environ |= {"MOMENTJUDGE_VAR": str(var), "DJANGO_SETTINGS_MODULE": "config.settings.local"}
-    hold, children = Hold(var), dict[str, Child]()
+    site = OwnSite(var, _free_port(), Hold(var))
     try:
-        postgres = hold.take(die_with_caller=True)
-        server = postgres.server()
-        assert server is not None, "take() returns with a running server"
-        site = OwnSite(var, _free_port(), children, server.pid)
-        broker = postgres.sockets / "valkey.sock"
-        (var / "valkey").mkdir()
-        _start(site, "valkey", valkey.command(var / "valkey", broker))
-        _manage(var, "migrate", "--verbosity", "0", "--no-input")
-        _manage(var, "collectstatic", "--verbosity", "0", "--no-input")
-        _await(site, "valkey", lambda: valkey.answers(broker))
-        _start(site, "web", web_command(site.port))
-        _start(site, "worker", worker_command())
+        site.hold.take(die_with_caller=True)
+        site.start(BROKER)
+        preparing = [_manage(var, *words) for words in PREPARED_BY]
+        for step in preparing:
+            _finish(step)
+        _await(site, BROKER, lambda: valkey.answers(site.broker))
+        site.start("web")
+        site.start("worker")
         _await(site, "web", lambda: _healthy(site.port))
         yield site
     finally:
-        last = children.pop("valkey", None)
-        end_children(list(children.values()))
+        last = site.children.pop(BROKER, None)
+        end_children(list(site.children.values()))
         end_children([last] if last else [])
-        hold.release(stop_own=True)
+        site.hold.release(stop_own=True)
         shutil.rmtree(var, ignore_errors=True)
 
 
@@ -90,19 +134,17 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _start(site: OwnSite, name: str, command: list[str]) -> None:
-    environment = environment_for(name, var=site.var, mark={})
-    log = site.var / "log" / f"{name}.log"
-    site.children[name] = Child.start(Service(name, command, environment, log))
-
-
-def _manage(var: Path, *words: str) -> None:
+def _manage(var: Path, *words: str) -> subprocess.Popen[str]:
     environment = environment_for(words[0], var=var, mark={})
-    done = subprocess.run(
-        manage(*words), env=environment, cwd=BASE_DIR, capture_output=True, text=True, timeout=START_S, check=False
+    return subprocess.Popen(
+        manage(*words), env=environment, cwd=BASE_DIR, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    if done.returncode:
-        raise RuntimeError(f"manage.py {words[0]} failed:\n{done.stderr}")
+
+
+def _finish(step: subprocess.Popen[str]) -> None:
+    said, _ = step.communicate(timeout=START_S)
+    if step.returncode:
+        raise RuntimeError(f"{step.args!r} failed:\n{said}")
 
 
 def _await(site: OwnSite, name: str, there: Callable[[], bool]) -> None:
@@ -113,19 +155,27 @@ def _await(site: OwnSite, name: str, there: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-def _cpu_s(root: int) -> float:
-    """Of the process, its descendants and those that have ended."""
-    ticks, parents = dict[int, int](), dict[int, int]()
-    for pid in all_pids():
-        try:
-            fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-        except OSError:
-            continue
-        parents[pid], ticks[pid] = int(fields[1]), sum(map(int, fields[11:15]))
-    family = {root}
-    while found := {pid for pid, parent in parents.items() if parent in family} - family:
-        family |= found
-    return sum(ticks.get(pid, 0) for pid in family) / os.sysconf("SC_CLK_TCK")
+def family_of(root: int) -> list[int]:
+    """The process and its descendants, the eldest first."""
+    parents = {pid: int(fields[1]) for pid in all_pids() if (fields := _stat(pid))}
+    family = [root]
+    for member in family:
+        family += [pid for pid, parent in parents.items() if parent == member]
+    return family
+
+
+def cpu_s_of(pids: Iterable[int]) -> float:
+    """Of the processes and those of their children that have ended."""
+    ticks = sum(sum(map(int, fields[11:15])) for pid in pids if (fields := _stat(pid)))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of /proc after the name; empty when it has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return []
 
 
 def _healthy(port: int) -> bool:

@@ -1,24 +1,48 @@
 """The one place where named errors become answers."""
 
+from django.core.exceptions import (
+    BadRequest,
+    RequestDataTooBig,
+    SuspiciousOperation,
+    TooManyFieldsSent,
+    TooManyFilesSent,
+)
 from django.http import HttpRequest, HttpResponse
+from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
 
 from annotation.exceptions import MomentJudgeError
+from annotation.refusals import refusal_log
+
+UNREADABLE: list[tuple[type[Exception], int, str]] = [  # the first that fits
+    (RequestDataTooBig, 413, "This form is too large; nothing was stored."),
+    (TooManyFieldsSent, 400, "This form holds too many fields; nothing was stored."),
+    (TooManyFilesSent, 400, "No page takes files; nothing was stored."),
+    (MultiPartParserError, 400, "This form cannot be read; nothing was stored."),
+    (BadRequest, 400, "This form cannot be read; nothing was stored."),
+    (SuspiciousOperation, 400, "This request cannot be answered; nothing was stored."),
+]
 
 
-def problem(request: HttpRequest, *, status: int, title: str, message: str) -> HttpResponse:
-    """A page, or for htmx the part that replaces the page's content."""
+def problem(request: HttpRequest, *, status: int, title: str, message: str, reason: str = "") -> HttpResponse:
+    """A page, or for htmx the part that replaces the page's content; ``reason`` is for the log alone."""
     context = {"title": title, "message": message}
     if getattr(request, "htmx", False):
         response = render(request, "problem.html#problem", context, status=status)
         response["HX-Retarget"], response["HX-Reswap"] = "main", "innerHTML"
-        return response
-    return render(request, "problem.html", context, status=status)
+    else:
+        response = render(request, "problem.html", context, status=status)
+    return refusal_log(request, response, f"{message} ({reason})" if reason else message)
 
 
 class NamedErrorsMiddleware(MiddlewareMixin):
     """Answers a MomentJudgeError with its status and message; everything else stays a 500."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        """A multipart form may name any codec of Python, and some of them (hex, zlib) are none of text."""
+        if (request.encoding or "utf-8").lower() != "utf-8":
+            raise BadRequest("The request is not UTF-8.")
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         """Pages of a person are not kept by browsers: going back after logging out shows none of them."""
@@ -30,6 +54,11 @@ class NamedErrorsMiddleware(MiddlewareMixin):
         if isinstance(exception, MomentJudgeError):
             return problem(request, status=exception.status, title="This did not work", message=str(exception))
         return None
+
+
+def unreadable(request: HttpRequest, exception: Exception) -> HttpResponse:
+    status, message = next((status, message) for kind, status, message in UNREADABLE if isinstance(exception, kind))
+    return problem(request, status=status, title="This did not work", message=message, reason=str(exception))
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -44,4 +73,4 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     message = "This page is older than your log-in. Load it again; nothing was stored."
-    return problem(request, status=403, title="The page is too old", message=message)
+    return problem(request, status=403, title="The page is too old", message=message, reason=reason)

@@ -3,6 +3,7 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import include, path
 
+from config.tokens import revoke, tokens
 from config.views import guide, healthz, home
 
 urlpatterns = [
@@ -10,10 +11,14 @@ urlpatterns = [
     path("login/", LoginView.as_view(template_name="login.html", redirect_authenticated_user=True), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("help/", guide, name="help"),
+    path("tokens/", tokens, name="tokens"),
+    path("tokens/<uuid:token_uuid>/revoke/", revoke, name="token-revoke"),
     path("healthz", healthz, name="healthz"),
     path("corpora/", include("annotation.urls")),
     path("", include("judging.urls")),
+    path("api/", include("config.api")),
     path("runs/", include("models_runner.urls")),
 ]
+handler400 = "config.errors.unreadable"
 handler404 = "config.errors.not_found"
 handler403 = "config.errors.forbidden"

@@ -1,5 +1,20 @@
+from typing import Any
+
 from django.apps import AppConfig
+from django.contrib.auth.signals import user_logged_out
+from django.utils import timezone
 
 
 class JudgingConfig(AppConfig):
     name = "judging"
+
+    def ready(self) -> None:
+        user_logged_out.connect(leave_on_log_out)
+
+
+def leave_on_log_out(sender: object, user: Any, **kwargs: object) -> None:
+    """What somebody holds does not wait for them the whole lease when they say that they go."""
+    from judging.services.assignments import assignments_leave  # models are not loaded when this module is
+
+    if user is not None:
+        assignments_leave(annotator=user, now=timezone.now())

@@ -23,10 +23,35 @@ class NotAssigned(JudgingError):
     code = "not_assigned"
 
 
+class NotAnnotator(JudgingError):
+    """The person is no annotator of the project any more."""
+
+    status = 403
+    code = "not_annotator"
+
+
+class FormStale(JudgingError):
+    """The form is older than what it would change."""
+
+    code = "form_stale"
+
+
+class PairWithdrawn(JudgingError):
+    """Nobody needs to judge the pair any more."""
+
+    code = "pair_withdrawn"
+
+
 class AssignmentIncomplete(JudgingError):
     """Some pairs still need a grade."""
 
     code = "assignment_incomplete"
+
+
+class NotPossibleNow(JudgingError):
+    """A lead's step does not fit what the pair or batch is by now."""
+
+    code = "not_possible_now"
 
 
 class NotReviewable(JudgingError):

@@ -1,17 +1,66 @@
 from django import forms
 
+from annotation.models import NamedQuerySet
+from judging.models import Flag
+from judging.rules.consensus import GRADES
 
-class GradeForm(forms.Form):
-    grade = forms.IntegerField(
-        min_value=0,
-        max_value=4,
+
+class SubmitForm(forms.Form):
+    """What an annotator sends about a pair."""
+
+    def first_error(self) -> str:
+        return str(next(iter(self.errors.values()))[0])
+
+
+class GradeForm(SubmitForm):
+    key = forms.UUIDField(
+        error_messages={
+            "required": "This form carries no key. Load the page again.",
+            "invalid": "The key of this form cannot be read. Load the page again.",
+        }
+    )
+    comment = forms.CharField(required=False, max_length=2000)
+    grade = forms.TypedChoiceField(
+        choices=[(grade, grade) for grade in GRADES],
+        coerce=int,
         error_messages={
             "required": "Choose a grade from 0 to 4.",
-            "invalid": "A grade is a whole number from 0 to 4.",
-            "min_value": "A grade is 0 or more.",
-            "max_value": "A grade is 4 or less.",
+            "invalid_choice": "A grade is a whole number from 0 to 4.",
         },
     )
+
+    def clean_comment(self) -> str | None:
+        """An empty comment takes back the one there is; a form without one leaves it."""
+        return str(self.cleaned_data["comment"]) if "comment" in self.data else None
+
+
+class FlagForm(SubmitForm):
+    reason = forms.ChoiceField(
+        choices=Flag.Reason.choices,
+        error_messages={"required": "Say why you cannot judge it.", "invalid_choice": "Choose one of the reasons."},
+    )
+    comment = forms.CharField(required=False, max_length=2000)
+
+
+class WithdrawForm(SubmitForm):
+    reason = forms.CharField(max_length=1000, error_messages={"required": "Say why: the reason is kept with the pair."})
+
+
+class QuerySetForm(SubmitForm):
+    """Which queries make a new set."""
+
+    name = forms.CharField(max_length=100, error_messages={"required": "Give the query set a name."})
+    split = forms.ChoiceField(choices=[("", "any split"), ("val", "val"), ("test", "test")], required=False)
+    words = forms.CharField(max_length=200, required=False)
+
+
+class QuerySetChangeForm(SubmitForm):
+    """What becomes of a set; what is left out stays."""
+
+    priority = forms.TypedChoiceField(
+        choices=NamedQuerySet.Priority.choices, coerce=int, required=False, empty_value=None
+    )
+    pause = forms.ChoiceField(choices=[("pause", "pause"), ("resume", "resume")], required=False)
 
 
 class ReviewForm(forms.Form):

@@ -1,9 +1,12 @@
 """The least that is valid of each row, and the people of a project."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import factory
+from django.db import connection
 from factory.django import DjangoModelFactory, FileField
 
 from annotation.models import (
@@ -13,13 +16,15 @@ from annotation.models import (
     Description,
     Membership,
     Moment,
+    NamedQuerySet,
     Project,
     Query,
     User,
     Video,
 )
 from annotation.rules.pooling import BATCH_SIZE
-from judging.models import Assignment, Batch, Guideline, Judgment, Pair, Policy
+from judging.models import Assignment, Batch, Flag, Guideline, Judgment, Pair, Policy
+from judging.services.seats import seats_count
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MINUTES = timedelta(minutes=1)
@@ -130,6 +135,14 @@ class MembershipFactory(DjangoModelFactory):
     number = factory.Maybe(factory.LazyAttribute(lambda row: row.role == "annotator"), factory.Sequence(int), None)
 
 
+class NamedQuerySetFactory(DjangoModelFactory):
+    class Meta:
+        model = NamedQuerySet
+
+    project = factory.SubFactory(ProjectFactory)
+    name = factory.Sequence("set {}".format)
+
+
 class QueryFactory(DjangoModelFactory):
     class Meta:
         model = Query
@@ -182,6 +195,7 @@ class PairFactory(DjangoModelFactory):
 class AssignmentFactory(DjangoModelFactory):
     class Meta:
         model = Assignment
+        skip_postgeneration_save = True
 
     batch = factory.SubFactory(BatchFactory)
     project = factory.SelfAttribute("batch.project")
@@ -189,9 +203,18 @@ class AssignmentFactory(DjangoModelFactory):
     seat = 1
     annotator = factory.LazyAttribute(lambda row: annotator(row.project))
     shuffle_seed = 7
+    pair_ids = factory.LazyAttribute(lambda row: pairs_left(row.batch, row.round, row.seat))
     expires_at = NOW + 20 * MINUTES
     ended_at = factory.Maybe(factory.LazyAttribute(lambda row: row.state != "open"), NOW, None)
     state = Assignment.State.OPEN
+
+    @factory.post_generation
+    def seat_taken(self, create: bool, extracted: object, **kwargs: Any) -> None:
+        batch = Batch.objects.get(pk=self.batch.pk)  # type: ignore[attr-defined]
+        batch.begun = True
+        batch.save()
+        seats_count(batch)
+        self.batch.refresh_from_db()  # type: ignore[attr-defined]
 
 
 class JudgmentFactory(DjangoModelFactory):
@@ -204,9 +227,37 @@ class JudgmentFactory(DjangoModelFactory):
     round = factory.SelfAttribute("assignment.round")
     seat = factory.SelfAttribute("assignment.seat")
     grade = 3
+    position = factory.LazyAttribute(lambda row: row.assignment.pair_ids.index(row.pair.pk) + 1)
     source = Judgment.Source.PERSON
     guideline = factory.LazyAttribute(lambda row: row.assignment.project.guidelines.latest("version"))
     policy = factory.LazyAttribute(lambda row: row.assignment.project.policies.latest("version"))
+
+
+class FlagFactory(DjangoModelFactory):
+    class Meta:
+        model = Flag
+
+    assignment = factory.SubFactory(AssignmentFactory)
+    pair = factory.LazyAttribute(lambda row: row.assignment.batch.pairs.order_by("candidate__rank").first())
+    annotator = factory.SelfAttribute("assignment.annotator")
+    reason = Flag.Reason.BROKEN
+    created_at = NOW
+
+
+@contextmanager
+def triggers_asleep() -> Iterator[None]:
+    """Inside the block the database lets through what its triggers refuse; constraints still hold."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        yield
+        cursor.execute("SET LOCAL session_replication_role = origin")
+
+
+def pairs_left(batch: Batch, number: int, seat: int) -> list[int]:
+    """Pairs without a grade at this round and seat, best rank first; all of the batch's where none is left."""
+    pairs = batch.pairs.order_by("candidate__rank")
+    given = Judgment.objects.filter(round=number, seat=seat, pair__batch=batch).values("pair")
+    return list(pairs.exclude(pk__in=given).values_list("pk", flat=True)) or list(pairs.values_list("pk", flat=True))
 
 
 def annotator(project: Project, **values: Any) -> User:

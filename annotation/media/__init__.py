@@ -1,4 +1,4 @@
-"""Looks into videos and cuts their moments to GIF previews; a plain library, without Django.
+"""Looks into videos and cuts their moments to previews, a GIF and its MP4 twin; a plain library, without Django.
 
 Every preview shows the video at ``start``, ``start + 1/3 s``, … before ``end``: at each instant the frame on
 screen at that time. ffmpeg lays the video on a fine grid of ticks and hands over the wanted ones only, so that

@@ -12,7 +12,7 @@ END_SLACK_S = 1.0  # a moment may end this much after its video: annotations rou
 TICKS_PER_S = 300  # holds hundredths of a second and thirds exactly
 TICKS_PER_FRAME = TICKS_PER_S // FRAMES_PER_S
 
-PASS_MAX = 40  # moments in one pass; ffmpeg refuses a selecting expression of about a hundred terms
+PASS_MAX = 20  # moments in one pass: each twin takes ffmpeg about 12 MB at 854x480
 PASS_GAP_S = 20.0  # unwanted video that is cheaper to decode than a new process
 HELD_FRAMES = 400  # frames of open moments a pass may hold: 490 MB at 854x480
 LONG_FRAMES = 90  # 30 s; a longer moment is cut by itself

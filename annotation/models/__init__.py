@@ -5,10 +5,12 @@ from annotation.models.corpus import Corpus, Subtitle, Video
 from annotation.models.job import Job
 from annotation.models.moment import Caption, Description, Moment, TextVector
 from annotation.models.project import Membership, Project
-from annotation.models.query import Candidate, Query
+from annotation.models.query import Candidate, NamedQuerySet, Query
+from annotation.models.token import AccessToken
 from annotation.models.user import Identity, User
 
 __all__ = [
+    "AccessToken",
     "AuditEvent",
     "Candidate",
     "Caption",
@@ -18,6 +20,7 @@ __all__ = [
     "Job",
     "Membership",
     "Moment",
+    "NamedQuerySet",
     "Project",
     "Query",
     "Subtitle",

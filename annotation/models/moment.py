@@ -1,5 +1,6 @@
 """Moment: a video with start and end; its descriptions, captions and preview."""
 
+from pathlib import PurePath
 from uuid import uuid4
 
 from django.db import models
@@ -9,7 +10,7 @@ from annotation.models.corpus import Corpus, Video
 
 
 def preview_path(moment: "Moment", filename: str) -> str:
-    return f"previews/{uuid4().hex}.gif"
+    return f"previews/{uuid4().hex}{PurePath(filename).suffix}"
 
 
 class Moment(models.Model):
@@ -26,6 +27,12 @@ class Moment(models.Model):
     start_s = models.FloatField()
     end_s = models.FloatField()
     preview = models.FileField(upload_to=preview_path, blank=True, max_length=255)
+    preview_clip = models.FileField(
+        upload_to=preview_path,
+        blank=True,
+        max_length=255,
+        help_text="The preview's twin, the same frames as an MP4; none where it would not be smaller.",
+    )
     preview_uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     preview_state = models.CharField(max_length=12, choices=Preview, default=Preview.MISSING)
     preview_error = models.CharField(max_length=300, blank=True)
@@ -38,6 +45,9 @@ class Moment(models.Model):
             ),
             models.CheckConstraint(
                 condition=~Q(preview_state="ready") | ~Q(preview=""), name="moment_ready_has_its_preview"
+            ),
+            models.CheckConstraint(
+                condition=Q(preview_clip="") | Q(preview_state="ready"), name="moment_clip_is_of_a_ready_preview"
             ),
             models.CheckConstraint(
                 condition=~Q(preview_state="failed") | ~Q(preview_error=""), name="moment_failed_says_why"

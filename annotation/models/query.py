@@ -9,6 +9,32 @@ from annotation.models.moment import Caption, Moment
 from annotation.models.project import Project
 
 
+class NamedQuerySet(models.Model):
+    """A named subset of a project's queries, which a lead can put first or pause; ``query set`` on the pages."""
+
+    class Priority(models.IntegerChoices):
+        LOW = -1
+        NORMAL = 0
+        HIGH = 1
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    project = models.ForeignKey(Project, models.PROTECT, related_name="query_sets")
+    name = models.CharField(max_length=100)
+    priority = models.SmallIntegerField(choices=Priority, default=Priority.NORMAL)
+    is_paused = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = "query set"
+        constraints = [
+            models.UniqueConstraint(fields=["project", "name"], name="query_set_name_once_per_project"),
+            models.CheckConstraint(condition=Q(priority__range=(-1, 1)), name="query_set_priority_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Query(models.Model):
     """One query. Queries of the same text are judged once, through ``judged_as``."""
 
@@ -23,6 +49,7 @@ class Query(models.Model):
     text = models.TextField()
     split = models.CharField(max_length=5, choices=Split)
     caption = models.ForeignKey(Caption, models.PROTECT, null=True, related_name="queries")
+    query_set = models.ForeignKey(NamedQuerySet, models.SET_NULL, null=True, related_name="queries")
     judged_as = models.ForeignKey("self", models.PROTECT, null=True, related_name="twins")
     is_placeholder = models.BooleanField(default=False, help_text="Stands for a block of historic judgments.")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -12,6 +12,7 @@ from django.core.files.storage import default_storage
 from annotation import media
 from annotation.messages import send_on_commit
 from annotation.models import Moment, Video
+from annotation.models.moment import preview_path
 
 logger = logging.getLogger(__name__)
 NOT_READABLE = "The video cannot be read: {}"
@@ -40,22 +41,29 @@ def video_cut_previews(*, video_id: int) -> int:
                 if isinstance(cut, media.CutFailure):
                     _fail([moment], cut.reason)
                 else:
-                    written += preview_save(moment=moment, gif=cut.gif)
+                    written += preview_save(moment=moment, gif=cut.gif, clip=cut.clip)
     except (media.VideoUnreadable, FileNotFoundError) as error:
         _fail(waiting, NOT_READABLE.format(error))
     logger.info("video %s: %s of %s previews cut", video.pk, written, len(waiting))
     return written
 
 
-def preview_save(*, moment: Moment, gif: bytes) -> bool:
-    """Store ``gif`` as the moment's preview unless it has one by now; say whether it was stored."""
-    name = default_storage.save(moment.preview.field.generate_filename(moment, "preview.gif"), ContentFile(gif))
+def preview_save(*, moment: Moment, gif: bytes, clip: bytes) -> bool:
+    """Store the moment's preview and its twin (empty: none) unless it has one by now; say whether they were stored."""
+    names = {"preview": _file_save(moment, "preview.gif", gif)}
+    if clip:
+        names["preview_clip"] = _file_save(moment, "preview.mp4", clip)
     taken = Moment.objects.filter(pk=moment.pk, preview_state=Moment.Preview.MISSING).update(
-        preview=name, preview_state=Moment.Preview.READY, preview_error=""
+        **names, preview_state=Moment.Preview.READY, preview_error=""
     )
     if not taken:
-        default_storage.delete(name)
+        for name in names.values():
+            default_storage.delete(name)
     return bool(taken)
+
+
+def _file_save(moment: Moment, filename: str, content: bytes) -> str:
+    return default_storage.save(preview_path(moment, filename), ContentFile(content))
 
 
 def _fail(moments: Sequence[Moment], reason: str) -> None:

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from annotation.exceptions import NotPossible
 from annotation.models import Caption, Description, Project, Query, User
 from annotation.services.audit import audit_record
+from annotation.services.query_sets import query_set_create
 
 CHUNK = 2000
 
@@ -41,6 +42,10 @@ def queries_draw(*, project: Project, sizes: Mapping[str, int], seed: int, actor
     rows = [_query(project, caption, split) for caption, split in _placed(captions, split_of, drawn)]
     Query.objects.bulk_create(rows, batch_size=CHUNK)
     counts = {split: sum(row.split == split for row in rows) for split in Query.Split.values}
+    for split in sizes:
+        drawn_here = project.queries.filter(split=split)
+        if drawn_here.exists():
+            query_set_create(project=project, name=split, queries=drawn_here, actor=actor)
     counts["removed"] = captions.count() - len(rows)
     audit_record(project=project, actor=actor, action="queries.draw", subject=project.uuid, seed=seed, **counts)
     return counts

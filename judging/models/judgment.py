@@ -1,10 +1,12 @@
-"""Assignment: one round of one batch in one annotator's hands. Judgment: one grade for one pair."""
+"""Assignment: one round of one batch in one annotator's hands. Judgment: one grade for one pair. Flag: none."""
 
 from uuid import uuid4
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
+from django.utils import timezone
 
 from annotation.models import Project
 from judging.models.batch import Batch, Pair
@@ -20,6 +22,7 @@ class Assignment(models.Model):
         OPEN = "open"
         FINISHED = "finished"
         LAPSED = "lapsed"
+        RETURNED = "returned"
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     project = models.ForeignKey(Project, models.PROTECT, related_name="+")
@@ -29,6 +32,7 @@ class Assignment(models.Model):
     annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="assignments")
     state = models.CharField(max_length=8, choices=State, default=State.OPEN)
     shuffle_seed = models.PositiveIntegerField(help_text="The order of the pairs follows from it.")
+    pair_ids = ArrayField(models.BigIntegerField(), help_text="What it asks for, in the order shown.")
     expires_at = models.DateTimeField()
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
@@ -37,7 +41,7 @@ class Assignment(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["batch", "round", "seat"],
-                condition=~Q(state="lapsed"),
+                condition=Q(state="open"),
                 name="assignment_one_holder_per_seat",
                 violation_error_message="Somebody else has just taken this batch.",
             ),
@@ -46,13 +50,14 @@ class Assignment(models.Model):
             ),
             models.CheckConstraint(condition=Q(seat__in=SEATS), name="assignment_seat_is_1_or_2"),
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="assignment_round_is_1_or_2"),
+            models.CheckConstraint(condition=Q(pair_ids__len__gt=0), name="assignment_asks_for_something"),
             models.CheckConstraint(
                 condition=Q(state="open", ended_at__isnull=True) | (~Q(state="open") & Q(ended_at__isnull=False)),
                 name="assignment_ended_has_its_time",
             ),
         ]
         indexes = [
-            models.Index(fields=["expires_at"], condition=Q(state="open"), name="assignment_open_by_expiry"),
+            # no index holds expires_at: every grade renews it, and such an update then touches no index
             models.Index(fields=["annotator", "-id"], name="assignment_by_annotator"),
         ]
 
@@ -68,17 +73,21 @@ class Judgment(models.Model):
         SIMULATED = "simulated"
         IMPORTED = "imported"
 
-    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
-    pair = models.ForeignKey(Pair, models.PROTECT, related_name="judgments")
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False, help_text="The key of the form that gave it.")
+    pair = models.ForeignKey(Pair, models.PROTECT, related_name="judgments", db_index=False)
     assignment = models.ForeignKey(Assignment, models.PROTECT, null=True, related_name="judgments")
-    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="judgments")
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="judgments", db_index=False)
     occurrence = models.PositiveSmallIntegerField(default=0, help_text="Above 0 where a file names a person again.")
     round = models.PositiveSmallIntegerField()
     seat = models.PositiveSmallIntegerField()
     grade = models.PositiveSmallIntegerField()
+    revision = models.PositiveSmallIntegerField(default=0, help_text="How often the grade was changed.")
+    position = models.PositiveSmallIntegerField(null=True, help_text="Place in the order shown, from 1.")
+    previous_grade = models.PositiveSmallIntegerField(null=True, help_text="What the annotator gave just before.")
+    comment = models.TextField(blank=True)
     source = models.CharField(max_length=9, choices=Source)
-    guideline = models.ForeignKey(Guideline, models.PROTECT, null=True, related_name="+")
-    policy = models.ForeignKey(Policy, models.PROTECT, null=True, related_name="+")
+    guideline = models.ForeignKey(Guideline, models.PROTECT, null=True, related_name="+", db_index=False)
+    policy = models.ForeignKey(Policy, models.PROTECT, null=True, related_name="+", db_index=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -97,22 +106,29 @@ class Judgment(models.Model):
                 | (
                     ~Q(source="imported")
                     & Q(occurrence=0, assignment__isnull=False, guideline__isnull=False, policy__isnull=False)
+                    & Q(position__isnull=False, position__gte=1)  # a null alone would pass
                 ),
                 name="judgment_given_under_an_assignment_unless_imported",
             ),
+            models.CheckConstraint(
+                condition=Q(previous_grade__isnull=True) | Q(previous_grade__range=(0, 4)),
+                name="judgment_previous_grade_from_0_to_4",
+            ),
         ]
+        indexes = [models.Index(fields=["annotator", "created_at"], name="judgment_by_annotator_and_day")]
 
     def __str__(self) -> str:
         return f"{self.grade} by annotator {self.annotator_id} on pair {self.pair_id}"
 
 
 class JudgmentChange(models.Model):
-    """An earlier grade of a judgment."""
+    """An earlier grade of a judgment; ``uuid`` is the key of the form that changed it."""
 
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     judgment = models.ForeignKey(Judgment, models.PROTECT, related_name="changes")
     from_grade = models.PositiveSmallIntegerField()
     to_grade = models.PositiveSmallIntegerField()
-    changed_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         ordering = ["id"]
@@ -125,3 +141,34 @@ class JudgmentChange(models.Model):
 
     def __str__(self) -> str:
         return f"{self.from_grade} to {self.to_grade}"
+
+
+class Flag(models.Model):
+    """Why somebody cannot judge a pair. Two of ended assignments, or a lead, withdraw the pair."""
+
+    class Reason(models.TextChoices):
+        BROKEN = "broken", "The clip is broken"
+        UNREADABLE = "unreadable", "The query cannot be understood"
+        OFFENSIVE = "offensive", "Offensive or disturbing"
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    pair = models.ForeignKey(Pair, models.PROTECT, related_name="flags", db_index=False)
+    assignment = models.ForeignKey(Assignment, models.PROTECT, related_name="flags")
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="flags")
+    reason = models.CharField(max_length=10, choices=Reason)
+    comment = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    withdrawn_at = models.DateTimeField(null=True, help_text="When the annotator took it back.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["pair", "annotator"],
+                condition=Q(withdrawn_at__isnull=True),
+                name="flag_once_per_pair_and_annotator",
+            ),
+            models.CheckConstraint(condition=Q(reason__in=["broken", "unreadable", "offensive"]), name="flag_says_why"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.reason} by annotator {self.annotator_id} on pair {self.pair_id}"

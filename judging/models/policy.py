@@ -15,6 +15,7 @@ class Policy(models.Model):
     project = models.ForeignKey(Project, models.PROTECT, related_name="policies")
     version = models.PositiveIntegerField()
     lease_minutes = models.PositiveSmallIntegerField(default=20)
+    break_minutes = models.PositiveSmallIntegerField(default=25, help_text="Suggest a break after so long; 0: never.")
     extend_from_mean = models.FloatField(
         default=2.0, help_text="Suggest a second batch from this mean of the last five."
     )

@@ -1,28 +1,47 @@
 """Which seat next, in what order its pairs are shown, and for how long. Pure."""
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
 Item = TypeVar("Item")
+SEATS = (1, 2)  # a round asks two annotators
+LEAVING = timedelta(seconds=60)  # how long an assignment waits for somebody who closed the page
 
 
-class Seat(NamedTuple):
-    """A free place at one round of a batch."""
+class AskedPair(NamedTuple):
+    """A pair that the present round of its batch asks for, and who has dealt with it."""
 
-    batch_id: int
-    round: int
-    number: int  # 1 or 2
-    begun: bool  # somebody else sits or sat at this round
-
-
-def next_seat(seats: Iterable[Seat]) -> Seat | None:
-    """The seat to offer: escalated pairs first, then batches somebody has begun, then new ones; oldest first."""
-    return min(seats, key=lambda seat: (-seat.round, not seat.begun, seat.batch_id, seat.number), default=None)
+    pair_id: int
+    graded_seats: Collection[int]  # seats that have given their grade
+    known: bool  # to the person at hand: graded or flagged by them
+    final_flags: int = 0  # of assignments that have ended
 
 
-def shuffled(pairs: Sequence[Item], *, seed: int) -> list[Item]:
+def free_seats(pairs: Sequence[AskedPair], *, held: Collection[int]) -> dict[int, list[int]]:
+    """Seats that nobody holds and that lack a grade, each with the pairs it lacks, in the order given."""
+    left = {seat: [pair.pair_id for pair in pairs if seat not in pair.graded_seats] for seat in SEATS}
+    return {seat: lacking for seat, lacking in left.items() if lacking and seat not in held}
+
+
+def seat_for(pairs: Sequence[AskedPair], *, held: Collection[int]) -> tuple[int, list[int]] | None:
+    """The free seat that lacks most grades and none of whose pairs the person knows, with these pairs.
+
+    The fullest first: otherwise a seat that is given back again and again would keep the other from being taken.
+    None when there is none.
+    """
+    known = {pair.pair_id for pair in pairs if pair.known}
+    fitting = [(seat, left) for seat, left in free_seats(pairs, held=held).items() if known.isdisjoint(left)]
+    return max(fitting, key=lambda found: len(found[1]), default=None)
+
+
+def to_be_decided(pairs: Sequence[AskedPair], *, held: Collection[int]) -> bool:
+    """Whether a round that nobody sits at has a pair with both its grades, or asks for nothing any more."""
+    return not held and (not pairs or any(set(SEATS) <= set(pair.graded_seats) for pair in pairs))
+
+
+def shuffled(pairs: Iterable[Item], *, seed: int) -> list[Item]:
     """``pairs`` in the order of this seed; the order of rank would tell what to expect."""
     order = list(pairs)
     random.Random(seed).shuffle(order)

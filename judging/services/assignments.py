@@ -1,149 +1,183 @@
-"""Assignments and the grades given in them."""
+"""Assignments: handed out, renewed, finished, given back, and ended when their time has run out."""
 
 import logging
 from datetime import datetime
 from random import SystemRandom
 
 from django.db import IntegrityError, transaction
-from django.db.models import OuterRef, Subquery
+from django.db.models import F, QuerySet
+from django.db.models.functions import Least
+from django.utils import timezone
 
 from annotation.messages import send_on_commit
 from annotation.models import Project, User
 from judging import selectors
-from judging.exceptions import AssignmentIncomplete, JudgingError, LeaseLost, NotAssigned
-from judging.models import Assignment, Batch, Judgment, JudgmentChange, Pair
-from judging.rules.consensus import GRADES
-from judging.rules.leasing import Seat, lease_until, next_seat
+from judging.exceptions import AssignmentIncomplete, LeaseLost
+from judging.models import Assignment, Batch
+from judging.rules.leasing import LEAVING, free_seats, lease_until, seat_for, shuffled, to_be_decided
+from judging.selectors import Held
 from judging.services.batches import ADVANCE_TASK
-from judging.services.policies import Versions, policy_in_force, versions_in_force
+from judging.services.policies import policy_in_force
+from judging.services.seats import flagged_withdraw, seats_count
 
 logger = logging.getLogger(__name__)
-TAKES = 5  # how often to look again when somebody else was faster
+TAKES = 50  # how often to look again when somebody else was faster, or a batch had claimed a seat it has not
+HURRIED = 4  # of these pass over what others are just taking; the rest wait their turn
 RUN_OUT = "Your time on this batch has run out; the grades you gave are kept."
+FINISHED = "You have finished this batch; its grades are final."
+RETURNED = "You have given this batch back; the grades you gave are kept."
 
 
-def assignment_take(*, project: Project, annotator: User, now: datetime) -> Assignment | None:
+def assignment_take(*, project: Project, annotator: User, now: datetime | None = None) -> Assignment | None:
     """The annotator's open assignment, or a new one; None when nothing is left for them."""
+    now = now or timezone.now()
     assignments_sweep(now=now, project=project)
-    for _ in range(TAKES):
+    for attempt in range(TAKES):
         held = selectors.open_assignment(project=project, annotator=annotator)
         if held:
             return held
-        seat = next_seat(selectors.free_seats(project=project, annotator=annotator))
-        if seat is None:
-            return None
         try:
-            taken = _seat_take(project, annotator, seat, now)
+            taken = _next_batch_take(project, annotator, now, hurry=attempt < HURRIED)
         except IntegrityError:
             continue  # this annotator's second tab was faster
         if taken:
             return taken
+        if not selectors.work_waits(project_id=project.pk, annotator_id=annotator.pk):
+            return None
     return None
 
 
 @transaction.atomic
-def _seat_take(project: Project, annotator: User, seat: Seat, now: datetime) -> Assignment | None:
-    """An assignment on this seat; None when it was taken while we looked."""
-    batch = Batch.objects.select_for_update().get(pk=seat.batch_id)
-    if not any(
-        free[:3] == seat[:3] for free in selectors.free_seats(project=project, annotator=annotator, batch=batch)
-    ):
+def assignment_take_of(*, batch: Batch, annotator: User, now: datetime) -> Assignment | None:
+    """A seat of this very batch; None when none is free that the annotator may take."""
+    return _seat_take(batch.pk, annotator, now)
+
+
+def _next_batch_take(project: Project, annotator: User, now: datetime, *, hurry: bool) -> Assignment | None:
+    """A seat of the batch whose turn it is; None when there is none, or a faster one has it.
+
+    ``hurry`` passes over batches that somebody else is just taking, so that takers do not queue.
+    """
+    who = {"project_id": project.pk, "annotator_id": annotator.pk}
+    with transaction.atomic():
+        batch_id = selectors.batch_to_be_taken(**who, lock=hurry)
+        if batch_id is not None:
+            return _seat_take(batch_id, annotator, now)
+    for batch_id in selectors.batches_known_in_part(**who):
+        with transaction.atomic():
+            if taken := _seat_take(batch_id, annotator, now):
+                return taken
+    return None
+
+
+def _seat_take(batch_id: int, annotator: User, now: datetime) -> Assignment | None:
+    """An assignment on the first seat of the batch that fits; what the batch says of its seats is put right."""
+    batch = Batch.objects.select_for_update().get(pk=batch_id)
+    if Assignment.objects.filter(project=batch.project_id, annotator=annotator, state=Assignment.State.OPEN).exists():
+        return None  # their other tab was faster, and a third may be ending that one: it waits for us, so not we for it
+    asked = selectors.pairs_asked_now(batch_id=batch.pk, annotator_id=annotator.pk)
+    held = selectors.seats_held(batch.pk)
+    found = seat_for(asked, held=held) if batch.state == Batch.State.OPEN else None
+    if found is None:
+        seats_count(batch, asked)
         return None
-    return Assignment.objects.create(
-        project=project,
+    seat, pair_ids = found
+    seed = SystemRandom().randrange(2**31)
+    taken = Assignment.objects.create(
+        project_id=batch.project_id,
         batch=batch,
-        round=seat.round,
-        seat=seat.number,
+        round=batch.round,
+        seat=seat,
         annotator=annotator,
-        shuffle_seed=SystemRandom().randrange(2**31),
-        expires_at=lease_until(now, minutes=policy_in_force(project.pk).lease_minutes),
+        shuffle_seed=seed,
+        pair_ids=shuffled(pair_ids, seed=seed),
+        expires_at=lease_until(now, minutes=policy_in_force(batch.project_id).lease_minutes),
     )
+    batch.begun = True
+    batch.free_seats = len(free_seats(asked, held=[*held, seat]))
+    batch.save(update_fields=["begun", "free_seats"])
+    return taken
 
 
-def judgment_submit(*, assignment: Assignment, pair: Pair, grade: int, now: datetime) -> Judgment:
-    """Record one grade, or change it while the assignment is open.
-
-    Renewing the lease locks the assignment until commit, so a sweep cannot take it away in between.
+def assignment_renew(*, project: Project, annotator: User, now: datetime) -> datetime:
+    """Start the lease anew, as a page that is open does now and then; returns when it will end.
 
     Raises:
-        ValueError: the grade is outside 0..4.
-        LeaseLost: the assignment has ended or its time has run out.
-        NotAssigned: the pair is not one this assignment asks for.
-        JudgingError: somebody else's grade holds this place.
+        LeaseLost: there is none, or its time has run out.
     """
-    if grade not in GRADES:
-        raise ValueError(f"a grade is 0 to 4, got {grade}")
-    try:
-        with transaction.atomic():
-            return _judgment_write(assignment, pair, grade, now)
-    except IntegrityError as error:
-        raise JudgingError("This pair has been graded already.") from error
+    until = lease_until(now, minutes=policy_in_force(project.pk).lease_minutes)
+    if not _running(project, annotator, now).update(expires_at=until):
+        raise LeaseLost(RUN_OUT)
+    return until
 
 
-def _judgment_write(assignment: Assignment, pair: Pair, grade: int, now: datetime) -> Judgment:
-    versions = versions_in_force(assignment.project_id)
-    _lease_renew(assignment, until=lease_until(now, minutes=versions.lease_minutes), now=now)
-    given = assignment.judgments.filter(pair=OuterRef("pk")).values("pk")
-    found = selectors.pairs_asked(assignment).filter(pk=pair.pk).values_list(Subquery(given)).first()
-    if found is None:
-        raise NotAssigned("This pair is not in your batch.")
-    if found[0] is None:
-        return _judgment_create(assignment, pair, grade, versions)
-    judgment = Judgment.objects.get(pk=found[0])
-    if judgment.grade != grade:
-        JudgmentChange.objects.create(judgment=judgment, from_grade=judgment.grade, to_grade=grade)
-        judgment.grade, judgment.policy_id, judgment.guideline_id = grade, versions.policy_id, versions.guideline_id
-        judgment.save(update_fields=["grade", "policy", "guideline"])
-    return judgment
+def assignment_leave(*, project: Project, annotator: User, now: datetime) -> None:
+    """The page was closed: keep the assignment only so long that a reload, or a change of mind, finds it."""
+    _running(project, annotator, now).update(expires_at=Least(F("expires_at"), now + LEAVING))
 
 
-def _lease_renew(assignment: Assignment, *, until: datetime, now: datetime) -> None:
-    """Claim the open assignment until ``until``; the row stays locked until commit."""
-    held = Assignment.objects.filter(pk=assignment.pk, state=Assignment.State.OPEN, expires_at__gt=now)
-    if held.update(expires_at=until):
-        return
-    if Assignment.objects.get(pk=assignment.pk).state == Assignment.State.FINISHED:
-        raise LeaseLost("You have finished this batch; its grades are final.")
-    raise LeaseLost(RUN_OUT)
+def assignments_leave(*, annotator: User, now: datetime) -> None:
+    """The annotator logged out: as if every page of theirs was closed."""
+    held = Assignment.objects.filter(annotator=annotator, state=Assignment.State.OPEN, expires_at__gt=now)
+    held.update(expires_at=Least(F("expires_at"), now + LEAVING))
 
 
-def _judgment_create(held: Assignment, pair: Pair, grade: int, versions: Versions) -> Judgment:
-    return Judgment.objects.create(
-        pair=pair,
-        assignment=held,
-        annotator=held.annotator,
-        round=held.round,
-        seat=held.seat,
-        grade=grade,
-        source=Judgment.Source.SIMULATED if held.annotator.is_simulated else Judgment.Source.PERSON,
-        guideline_id=versions.guideline_id,
-        policy_id=versions.policy_id,
+def _running(project: Project, annotator: User, now: datetime) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(
+        project=project, annotator=annotator, state=Assignment.State.OPEN, expires_at__gt=now
     )
 
 
 @transaction.atomic
-def assignment_finish(*, assignment: Assignment, now: datetime) -> None:
-    """Make the assignment's grades final and wake the task that decides its batch.
+def assignment_finish(*, project: Project, annotator: User, now: datetime | None = None) -> bool:
+    """Make the grades of what the annotator holds final; False when they hold nothing (the other tab was faster).
 
     Raises:
         LeaseLost: its time has run out.
-        AssignmentIncomplete: a pair has no grade yet.
+        AssignmentIncomplete: a pair has neither grade nor flag.
     """
-    held = Assignment.objects.select_for_update().get(pk=assignment.pk)
-    if held.state == Assignment.State.FINISHED:
-        return  # the other tab
-    if held.state == Assignment.State.LAPSED or held.expires_at <= now:
-        raise LeaseLost(RUN_OUT)
-    if selectors.pairs_ungraded(held).exists():
-        raise AssignmentIncomplete("Some pairs of this batch still need a grade.")
-    _assignment_end(held, state=Assignment.State.FINISHED, now=now)
+    held = selectors.held_open(annotator_id=annotator.pk, project_id=project.pk, lock=True)
+    if held is None or held.state == Assignment.State.FINISHED:
+        return False
+    running_or_refused(held, now or timezone.now())
+    left = len(held.cards) - held.answered
+    if left:
+        pairs = "One pair still needs" if left == 1 else f"{left} pairs still need"
+        raise AssignmentIncomplete(f"{pairs} a grade or a flag.")
+    _end(held.assignment_id, held.batch_id, state=Assignment.State.FINISHED, now=now or timezone.now())
+    return True
 
 
-def _assignment_end(held: Assignment, *, state: Assignment.State, now: datetime) -> None:
-    held.state, held.ended_at = state, now
-    held.save(update_fields=["state", "ended_at"])
-    logger.info("assignment %s of batch %s: %s", held.pk, held.batch_id, state)
-    send_on_commit(ADVANCE_TASK, held.batch_id)
+@transaction.atomic
+def assignment_return(*, project: Project, annotator: User, now: datetime | None = None) -> bool:
+    """Give back what the annotator holds: their grades are final, the other pairs go to somebody else at once."""
+    held = Assignment.objects.select_for_update().filter(
+        project=project, annotator=annotator, state=Assignment.State.OPEN
+    )
+    found = held.first()
+    if found is None:
+        return False
+    _end(found.pk, found.batch_id, state=Assignment.State.RETURNED, now=now or timezone.now())
+    return True
+
+
+def running_or_refused(held: Held, now: datetime) -> None:
+    """Raises LeaseLost unless the assignment is open and its time has not run out."""
+    if held.is_open and held.expires_at > now:
+        return
+    said = {Assignment.State.FINISHED: FINISHED, Assignment.State.RETURNED: RETURNED}
+    raise LeaseLost(said.get(Assignment.State(held.state), RUN_OUT))
+
+
+def _end(assignment_id: int, batch_id: int, *, state: Assignment.State, now: datetime) -> None:
+    """End a locked assignment; where that completes the round of some pair, wake the task that decides it."""
+    Assignment.objects.filter(pk=assignment_id).update(state=state, ended_at=now)
+    logger.info("assignment %s of batch %s: %s", assignment_id, batch_id, state)
+    batch = Batch.objects.select_for_update().get(pk=batch_id)
+    asked = flagged_withdraw(batch)
+    seats_count(batch, asked)
+    if to_be_decided(asked, held=selectors.seats_held(batch_id)):
+        send_on_commit(ADVANCE_TASK, batch_id)
 
 
 def assignments_sweep(*, now: datetime, project: Project | None = None) -> int:
@@ -156,6 +190,6 @@ def assignments_sweep(*, now: datetime, project: Project | None = None) -> int:
         with transaction.atomic():
             held = overdue.select_for_update(skip_locked=True).filter(pk=assignment_id).first()
             if held:
-                _assignment_end(held, state=Assignment.State.LAPSED, now=now)
+                _end(held.pk, held.batch_id, state=Assignment.State.LAPSED, now=now)
                 ended += 1
     return ended

@@ -4,19 +4,20 @@ import logging
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotation.messages import send_on_commit
-from annotation.models import Candidate, Moment, Query, User
+from annotation.models import Candidate, Moment, NamedQuerySet, Query, User
 from annotation.rules.pooling import BATCH_SIZE
 from annotation.services.audit import audit_record
 from judging import selectors
 from judging.exceptions import NotReviewable
-from judging.models import Assignment, Batch, BatchReview, Pair
+from judging.models import SEATS, Assignment, Batch, BatchReview, Judgment, Pair
 from judging.rules import consensus
 from judging.rules.extension import suggest
 from judging.services.policies import policy_in_force
+from judging.services.seats import flagged_withdraw, seats_count
 
 logger = logging.getLogger(__name__)
 ADVANCE_TASK = "judging.tasks.batch_advance"
@@ -29,7 +30,7 @@ def batch_create(*, query: Query, number: int) -> Batch | None:
 
     Repeating it returns the batch that is there; None when no candidate has such a rank.
     """
-    Query.objects.select_for_update().get(pk=query.pk)
+    query = Query.objects.select_for_update().get(pk=query.pk)
     held = Batch.objects.filter(query=query, number=number).first()
     if held:
         return held
@@ -39,7 +40,14 @@ def batch_create(*, query: Query, number: int) -> Batch | None:
     )
     if not candidates:
         return None
-    batch = Batch.objects.create(project_id=query.project_id, query=query, number=number)
+    query_set = NamedQuerySet.objects.select_for_update().filter(queries=query).first()
+    batch = Batch.objects.create(
+        project_id=query.project_id,
+        query=query,
+        number=number,
+        priority=query_set.priority if query_set else 0,
+        is_paused=query_set.is_paused if query_set else False,
+    )
     Pair.objects.bulk_create(Pair(batch=batch, candidate=candidate) for candidate in candidates)
     logger.info("batch %s opened: number %s, %s pairs", batch.pk, number, len(candidates))
     return batch
@@ -60,40 +68,43 @@ def batch_advance(*, batch_id: int) -> None:
     batch = Batch.objects.select_for_update().get(pk=batch_id)
     if batch.state == Batch.State.DONE:
         return
+    flagged_withdraw(batch)
     _pairs_decide(batch)
     states = set(batch.pairs.values_list("state", flat=True))
     if Pair.State.OPEN in states:
-        return
-    if Pair.State.ESCALATED in states:
-        if batch.round == 1:
-            batch.round = 2
-            batch.save(update_fields=["round"])
-            logger.info("batch %s: second round", batch.pk)
-        return
-    _batch_close(batch, now=timezone.now())
+        seats_count(batch)
+    elif Pair.State.ESCALATED not in states:
+        _batch_close(batch, now=timezone.now())
+    elif batch.round == 1:
+        batch.round, batch.free_seats, batch.begun = 2, len(SEATS), False
+        batch.save(update_fields=["round", "free_seats", "begun"])
+        logger.info("batch %s: second round", batch.pk)
+    else:
+        seats_count(batch)
 
 
 def _pairs_decide(batch: Batch) -> None:
-    for pair, grades in selectors.pairs_with_final_grades(batch):
-        outcome = consensus.settle(grades)
-        if outcome.state not in (consensus.State.WAITING, pair.state):
-            pair_decide(pair=pair, outcome=outcome)
-
-
-def pair_decide(*, pair: Pair, outcome: consensus.Outcome) -> None:
-    """Write what the rule says of a pair that is open or escalated."""
-    changed = Pair.objects.filter(pk=pair.pk, state__in=[Pair.State.OPEN, Pair.State.ESCALATED]).update(
-        state=outcome.state,
-        relevance=outcome.relevance,
-        reason=Pair.Reason.NO_CONSENSUS if outcome.state == consensus.State.DROPPED else "",
+    """Write what the rule says of every pair that is open or escalated; one statement per outcome."""
+    final = Judgment.objects.filter(pair__batch=batch, pair__state__in=[Pair.State.OPEN, Pair.State.ESCALATED]).exclude(
+        assignment__state=Assignment.State.OPEN
     )
-    if changed:
-        logger.info("pair %s: %s %s", pair.pk, outcome.state, outcome.relevance)
+    grades: dict[tuple[int, str], list[int]] = {}
+    for pair_id, state, grade in final.values_list("pair", "pair__state", "grade"):
+        grades.setdefault((pair_id, state), []).append(grade)
+    decided: dict[consensus.Outcome, list[int]] = {}
+    for (pair_id, state), given in grades.items():
+        outcome = consensus.settle(given)
+        if outcome.state not in (consensus.State.WAITING, state):
+            decided.setdefault(outcome, []).append(pair_id)
+    for outcome, pair_ids in decided.items():
+        reason = Pair.Reason.NO_CONSENSUS if outcome.state == consensus.State.DROPPED else ""
+        Pair.objects.filter(pk__in=pair_ids).update(state=outcome.state, relevance=outcome.relevance, reason=reason)
+        logger.info("batch %s: %s %s: pairs %s", batch.pk, outcome.state, outcome.relevance, pair_ids)
 
 
 def _batch_close(batch: Batch, *, now: datetime) -> None:
-    batch.state, batch.done_at = Batch.State.DONE, now
-    batch.save(update_fields=["state", "done_at"])
+    batch.state, batch.done_at, batch.free_seats = Batch.State.DONE, now, 0
+    batch.save(update_fields=["state", "done_at", "free_seats"])
     logger.info("batch %s: done", batch.pk)
     policy = policy_in_force(batch.project_id)
     if batch.number == 1 and policy.extend_automatically:
@@ -149,13 +160,23 @@ def batch_extend(*, batch_id: int) -> Batch | None:
 
 def batches_sweep() -> None:
     """Redo what a lost message left: rounds that can be decided, second batches that were not opened."""
-    stale = Assignment.objects.filter(batch=OuterRef("pk"), round=OuterRef("round")).exclude(
-        state=Assignment.State.OPEN
-    )
-    for batch_id in Batch.objects.filter(Exists(stale), state=Batch.State.OPEN).values_list("pk", flat=True):
+    held = Assignment.objects.filter(batch=OuterRef("pk"), round=OuterRef("round"), state=Assignment.State.OPEN)
+    unheld = Batch.objects.filter(~Exists(held), state=Batch.State.OPEN)
+    complete = unheld.filter(free_seats=0)
+    in_part = unheld.filter(Exists(_pairs_with_both_grades()), free_seats__gt=0, begun=True)
+    for batch_id in [*complete.values_list("pk", flat=True), *in_part.values_list("pk", flat=True)]:
         batch_advance(batch_id=batch_id)
     second = Batch.objects.filter(query=OuterRef("batch__query"), number=2)
     beyond = Candidate.objects.filter(query=OuterRef("batch__query"), rank__gt=BATCH_SIZE)
     asked = BatchReview.objects.filter(~Exists(second), Exists(beyond), decision=BatchReview.Decision.EXTEND)
     for batch_id in asked.values_list("batch", flat=True):
         batch_extend(batch_id=batch_id)
+
+
+def _pairs_with_both_grades() -> QuerySet[Pair]:
+    """Pairs of the batch around this that its round asks for, though both seats have graded them."""
+    asked = Q(batch__round=1, state=Pair.State.OPEN) | Q(batch__round=2, state=Pair.State.ESCALATED)
+    by_seat = [
+        Judgment.objects.filter(pair=OuterRef("pk"), round=OuterRef("batch__round"), seat=seat) for seat in SEATS
+    ]
+    return Pair.objects.filter(asked, *map(Exists, by_seat), batch=OuterRef("pk"))

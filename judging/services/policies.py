@@ -1,28 +1,10 @@
 """The versions in force."""
 
-from typing import NamedTuple
-
 from django.db import transaction
-from django.db.models import Subquery
 
 from annotation.models import Project, User
 from annotation.services.audit import audit_record
 from judging.models import Guideline, Policy
-
-
-class Versions(NamedTuple):
-    """What a judgment given now is given under."""
-
-    policy_id: int
-    lease_minutes: int
-    guideline_id: int
-
-
-def versions_in_force(project_id: int) -> Versions:
-    """Both in one statement: every grade asks for them."""
-    guideline = Guideline.objects.filter(project=project_id).order_by("-version").values("pk")[:1]
-    policies = Policy.objects.filter(project=project_id).order_by("-version")
-    return Versions(*policies.values_list("pk", "lease_minutes", Subquery(guideline))[:1].get())
 
 
 def policy_in_force(project_id: int) -> Policy:
@@ -60,4 +42,4 @@ def policy_publish(*, project: Project, actor: User | None, **values: float | bo
     return made
 
 
-POLICY_VALUES = ("lease_minutes", "extend_from_mean", "extend_automatically")
+POLICY_VALUES = ("lease_minutes", "break_minutes", "extend_from_mean", "extend_automatically")

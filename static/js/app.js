@@ -6,15 +6,18 @@ document.addEventListener("htmx:beforeSwap", (event) => {
     window.location.assign("/login/?next=" + encodeURIComponent(window.location.pathname));
   }
 });
-document.addEventListener("htmx:sendError", () => {
-  const main = document.getElementById("main");
-  if (main.querySelector(".offline")) return;
-  const note = document.createElement("p");
-  note.className = "notice error offline";
-  note.setAttribute("role", "alert");
-  note.textContent = "The server cannot be reached. Your last press was not stored; try it again in a moment.";
-  main.prepend(note);
-});
+// On window, so that who keeps what was not sent has said so before (outbox.js).
+for (const name of ["htmx:sendError", "htmx:timeout"]) {
+  window.addEventListener(name, (event) => {
+    const main = document.getElementById("main");
+    if (event.defaultPrevented || main.querySelector(".offline")) return;
+    const note = document.createElement("p");
+    note.className = "notice error offline";
+    note.setAttribute("role", "alert");
+    note.textContent = "The server cannot be reached. Try it again in a moment.";
+    main.prepend(note);
+  });
+}
 document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.successful) document.querySelector(".offline")?.remove();
 });

@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from benchmarks.judging_loop import faults, options_from, percentile_ms
+from benchmarks.figures import percentile_ms
+from benchmarks.judging_loop import faults, options_from
 from config.embedded.services import BASE_DIR
 
 
@@ -24,8 +25,10 @@ def test_options_without_sense(words: list[str]) -> None:
 
 
 def test_a_lost_grade_is_a_fault() -> None:
-    assert faults(answered=5, recorded=5, undecided=0, statements=(9, 9), ended=[]) == []
-    assert len(faults(answered=5, recorded=4, undecided=1, statements=(9, 10), ended=["worker"])) == 4
+    safe, unsafe = {"fsync": "on"}, {"fsync": "off"}
+    assert faults(answered=5, recorded=5, undecided=0, statements=(9, 9), ended=[], durability=safe) == []
+    found = faults(answered=5, recorded=4, undecided=1, statements=(9, 10), ended=["worker"], durability=unsafe)
+    assert len(found) == 5
 
 
 @pytest.mark.slow

@@ -1,9 +1,14 @@
 """What people do on the site, and the rows they find there."""
 
+import time
 from collections.abc import Callable
+from io import BytesIO
+from typing import Any
 from uuid import UUID
 
+from django.core.files.base import ContentFile
 from django.urls import reverse
+from PIL import Image
 from playwright.sync_api import Locator, Page, Request, expect
 
 from annotation.models import Project
@@ -19,12 +24,21 @@ def project() -> Project:
 
 
 def batch(
-    held: Project, *, text: str = "A person opens a letter", pairs: int = 3, beyond: int = 0, split: str = "val"
+    held: Project,
+    *,
+    text: str = "A person opens a letter",
+    pairs: int = 3,
+    beyond: int = 0,
+    split: str = "val",
+    gif: bytes = factories.GIF,
+    mp4: bytes | None = None,
 ) -> Batch:
     """The first batch of a new query; ``beyond`` candidates are left for a second one."""
     query = factories.QueryFactory(project=held, text=text, split=split)
+    media = {"preview": ContentFile(gif, "preview.gif")} | ({"preview_clip": ContentFile(mp4, "c.mp4")} if mp4 else {})
     for rank in range(1, pairs + beyond + 1):
-        candidate = factories.CandidateFactory(query=query, rank=rank)
+        moment = factories.MomentFactory(video__corpus=held.corpus, **media)
+        candidate = factories.CandidateFactory(query=query, rank=rank, moment=moment)
         factories.CaptionFactory(moment=candidate.moment)
     opened = batch_create(query=query, number=1)
     assert opened is not None
@@ -52,7 +66,13 @@ def desk(held: Project) -> str:
 def take(page: Page) -> None:
     page.get_by_role("button", name="Start a batch").click()
     expect(place(page)).to_contain_text("pair 1 of")
-    page.wait_for_load_state()  # keys work from here on
+    settle(page)
+
+
+def settle(page: Page) -> None:
+    """Until the page takes an answer: it refuses one in the moment after a pair appears, as a press too many."""
+    page.wait_for_load_state()
+    wait_until(lambda: page.evaluate("typeof settled === 'undefined' || settled(CLICK_SETTLE_MS)"))
 
 
 def place(page: Page) -> Locator:
@@ -67,10 +87,16 @@ def shown(page: Page) -> UUID:
 def judge(page: Page, total: int, grade_of: Callable[[Pair], int], *, give: Callable[[Page, int], None]) -> None:
     """Grade all pairs of a fresh assignment, up to the last look."""
     for position in range(1, total + 1):
-        place(page).filter(has_text=f"pair {position} of {total}").wait_for()  # looks more often than expect
-        page.wait_for_load_state()
+        arrive(page, position, total)
         give(page, grade_of(Pair.objects.select_related("candidate").get(uuid=shown(page))))
     expect(page.get_by_role("heading", name="A last look")).to_be_visible()
+    settle(page)
+
+
+def arrive(page: Page, position: int, total: int = 3) -> None:
+    """Wait for a pair, until it takes an answer."""
+    place(page).filter(has_text=f"pair {position} of {total}").wait_for()  # looks more often than expect
+    settle(page)
 
 
 def by_key(page: Page, grade: int) -> None:
@@ -81,11 +107,41 @@ def by_click(page: Page, grade: int) -> None:
     page.locator(f"button[name=grade][value='{grade}']").click()
 
 
-def posts(page: Page) -> list[Request]:
-    """A list that grows by every POST the page sends."""
+def answers(page: Page) -> list[Request]:
+    """A list that grows by every grade or flag the page sends."""
     sent: list[Request] = []
-    page.on("request", lambda request: sent.append(request) if request.method == "POST" else None)
+    page.on("request", lambda request: sent.append(request) if is_answer(request) else None)
     return sent
+
+
+def is_answer(request: Request) -> bool:
+    return request.method == "POST" and "/pairs/" in request.url
+
+
+def judging(browse: Callable[..., Page], *, media: dict[str, Any] | None = None, **options: Any) -> tuple[Page, Batch]:
+    """An annotator before the first of three pairs, whose clips are ``media``."""
+    held = batch(project(), **(media or {}))
+    page = browse(factories.annotator(held.project), **options)
+    start(page, held.project)
+    return page, held
+
+
+def moving_gif(frames: int = 8, *, duration_ms: int = 500) -> bytes:
+    """Squares that grow, so that each frame is another picture."""
+    pictures = [Image.new("RGB", (64, 36), (20 * number, 90, 160)) for number in range(frames)]
+    for number, picture in enumerate(pictures):
+        picture.paste((250, 250, 250), (0, 0, 4 * number + 4, 4 * number + 4))
+    file = BytesIO()
+    pictures[0].save(file, "GIF", save_all=True, append_images=pictures[1:], duration=duration_ms, loop=0)
+    return file.getvalue()
+
+
+def wait_until(holds: Callable[[], object], *, within_s: float = 10.0) -> None:
+    """For what the page does not show, as when a request has reached the server."""
+    deadline = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < deadline, "it did not come true"
+        time.sleep(0.02)
 
 
 def given(held: Batch, *, round: int = 1, seat: int = 1) -> dict[int, int]:

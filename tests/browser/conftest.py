@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings as configured
+from django.core.signals import request_started
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from pytest_django import Settings
@@ -67,3 +68,16 @@ def browse(chromium: Browser, live_server: LiveServer, settings: Settings, tmp_p
     yield open_page
     for window in windows:
         window.close()
+
+
+@pytest.fixture
+def asked() -> Iterator[list[str]]:
+    """Every address the server was asked for, with its method: what a browser's cache answers is not among them."""
+    seen: list[str] = []
+
+    def note(environ: dict[str, str], **kwargs: object) -> None:
+        seen.append(f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}")
+
+    request_started.connect(note)
+    yield seen
+    request_started.disconnect(note)

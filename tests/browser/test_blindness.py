@@ -14,7 +14,7 @@ from tests.judging.play import judge_round
 TELLING = re.compile(
     r"\b(rank|round|similarity|escalated|settled|dropped|relevance|consensus|caption|seat)s?\b", re.IGNORECASE
 )
-PLACE = re.compile(r"/(static/[\w./-]+|(judge|previews|pairs)/[0-9a-f-]{36}(\.gif|/([a-z-]+/)?))")
+PLACE = re.compile(r"/(static/[\w./-]+|(judge|previews|pairs)/[0-9a-f-]{36}(\.(gif|mp4)|/([a-z-]+/)?))")
 
 
 class Received:
@@ -30,7 +30,7 @@ class Received:
         while self.waiting:
             answer = self.waiting.pop(0)
             headers = answer.all_headers()
-            body = b"" if answer.status >= 300 else answer.body()
+            body = b"" if answer.status == 204 or answer.status >= 300 else answer.body()
             self.texts.append(f"{answer.url} {headers} {body.decode('latin-1')}")
             if headers.get("content-type", "").startswith("text/html"):
                 self.pages.append(body.decode())

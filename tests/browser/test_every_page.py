@@ -19,7 +19,8 @@ DESKTOP, PHONE = {"width": 1280, "height": 720}, {"width": 390, "height": 844}
 LONG = "A person in a long dark coat hurries down the stairs of an old house while somebody else is calling from above"
 UNBROKEN = "Supercalifragilisticexpialidocious" * 3
 STAFF_PAGES = [
-    *(f"judging:{name}" for name in ("overview", "review-queue", "queries", "releases", "guideline", "audit")),
+    *(f"judging:{name}" for name in ("overview", "review-queue", "queries", "query-sets", "flags", "order")),
+    *(f"judging:{name}" for name in ("releases", "guideline", "audit")),
     "annotation:corpus",
     "models_runner:runs",
 ]

@@ -40,9 +40,9 @@ def arrive(browse: Browse, user: User) -> Page:
 
 
 def finish(page: Page) -> None:
-    expect(page.get_by_role("button", name="Finish")).to_be_focused()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("your grades for this batch are final")
+    acts.settle(page)
+    page.get_by_role("button", name="Finish and stop").click()
+    expect(page.get_by_role("main").get_by_role("status")).to_contain_text("your grades for this batch are final")
 
 
 def judge_first_round(browse: Browse, batch: Batch, seat: int) -> None:
@@ -62,7 +62,7 @@ def change_rank_20(page: Page, batch: Batch) -> None:
     pair = batch.pairs.get(candidate__rank=20)
     page.locator(f"ol.looks a[href*='{pair.uuid}']").click()
     expect(page.locator("button[aria-pressed=true]")).to_have_attribute("value", "0")
-    page.wait_for_load_state()
+    acts.settle(page)
     page.keyboard.press("1")
     expect(page.locator(f"ol.looks a[href*='{pair.uuid}'] .grade")).to_have_text("1")
     change = JudgmentChange.objects.get()

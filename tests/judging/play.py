@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
+from uuid import UUID
 
 from annotation.models import User
 from judging import selectors
-from judging.models import Assignment, Batch, Pair
-from judging.services.assignments import assignment_finish, assignment_take, judgment_submit
+from judging.models import Assignment, Batch, Flag, Judgment, Pair
+from judging.selectors import Held
+from judging.services.assignments import assignment_finish, assignment_return, assignment_take
 from judging.services.batches import batch_advance
+from judging.services.judgments import Answer, flag_set, judgment_submit
 from tests.factories import NOW, annotator
 
 
@@ -26,16 +30,70 @@ def take(batch: Batch, person: User | None = None, *, now: datetime = NOW) -> As
 
 def grade(assignment: Assignment, grades: Sequence[int], *, now: datetime = NOW) -> None:
     """Grade the first pairs that still need it, in order of rank."""
-    left = list(selectors.pairs_ungraded(assignment).order_by("candidate__rank"))
-    for pair, value in zip(left, grades, strict=False):
-        judgment_submit(assignment=assignment, pair=pair, grade=value, now=now)
+    for pair, value in zip(ungraded(assignment), grades, strict=False):
+        give(assignment, pair, value, now=now)
+
+
+def give(assignment: Assignment, pair: Pair, value: int, *, now: datetime = NOW, **more: Any) -> Answer:
+    return judgment_submit(annotator=assignment.annotator, pair_uuid=pair.uuid, grade=value, now=now, **more)
+
+
+def flag(assignment: Assignment, pair: Pair, *, now: datetime = NOW, **more: Any) -> Answer:
+    said = {"reason": Flag.Reason.BROKEN, **more}
+    return flag_set(annotator=assignment.annotator, pair_uuid=pair.uuid, now=now, **said)
+
+
+def asked(assignment: Assignment) -> list[Pair]:
+    """What it asks for, best rank first."""
+    return list(Pair.objects.filter(pk__in=assignment.pair_ids).order_by("candidate__rank"))
+
+
+def shown(assignment: Assignment) -> list[Pair]:
+    """What it asks for, in the order shown."""
+    pairs = Pair.objects.in_bulk(assignment.pair_ids)
+    return [pairs[pair_id] for pair_id in assignment.pair_ids]
+
+
+def ungraded(assignment: Assignment) -> list[Pair]:
+    given = set(assignment.judgments.values_list("pair", flat=True))
+    return [pair for pair in asked(assignment) if pair.pk not in given]
+
+
+def held_with(assignment: Assignment, pair: Pair) -> Held:
+    """What the annotator's page is made of when it shows this pair."""
+    held = selectors.held_by_pair(annotator_id=assignment.annotator_id, pair=pair.uuid)
+    assert held is not None
+    return held
+
+
+def key_of(assignment: Assignment, pair: Pair) -> UUID:
+    """The key of the form that would show the pair now."""
+    held = held_with(assignment, pair)
+    return held.key_of(held.cards[held.index_of(pair.uuid)])
+
+
+def next_pair(answer: Answer) -> int | None:
+    """The pair that an answer shows; None for the last look."""
+    return None if answer.index is None else answer.held.cards[answer.index].pair_id
+
+
+def grade_of(assignment: Assignment, pair: Pair) -> int:
+    return Judgment.objects.get(assignment=assignment, pair=pair).grade
+
+
+def finish(assignment: Assignment, *, now: datetime = NOW) -> bool:
+    return assignment_finish(project=assignment.project, annotator=assignment.annotator, now=now)
+
+
+def give_back(assignment: Assignment, *, now: datetime = NOW) -> bool:
+    return assignment_return(project=assignment.project, annotator=assignment.annotator, now=now)
 
 
 def judge(batch: Batch, grades: Sequence[int], person: User | None = None, *, now: datetime = NOW) -> Assignment:
     """Take, grade and finish one seat; grades by rank of what is asked."""
     taken = take(batch, person, now=now)
     grade(taken, grades, now=now)
-    assignment_finish(assignment=taken, now=now)
+    finish(taken, now=now)
     return taken
 
 

@@ -1,20 +1,27 @@
 """The database refuses rows that break a rule, whoever writes them: every named constraint and trigger once."""
 
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from functools import partial
+from hashlib import sha256
+from uuid import uuid4
 
 import pytest
 from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 
 from annotation.models import (
+    AccessToken,
     AuditEvent,
     Candidate,
     Job,
+    NamedQuerySet,
     Subtitle,
     TextVector,
 )
 from judging.models import (
     Assignment,
+    Flag,
     Guideline,
     GuidelineExample,
     Judgment,
@@ -40,7 +47,9 @@ from tests.factories import (
     PolicyFactory,
     ProjectFactory,
     QueryFactory,
+    UserFactory,
     VideoFactory,
+    triggers_asleep,
 )
 
 pytestmark = pytest.mark.django_db
@@ -126,10 +135,20 @@ def run_twice() -> Write:
     return lambda: Run.objects.create(project=made.project, release=made.release, system=made.system, split=made.split)
 
 
+def held_on(pair: Pair, **values: object) -> Assignment:
+    return AssignmentFactory(batch=pair.batch, **values)  # type: ignore[no-any-return]
+
+
+def end(held: Assignment, state: str = "lapsed") -> None:
+    Assignment.objects.filter(pk=held.pk).update(state=state, ended_at=NOW)
+
+
 def judgment_on(pair: Pair, **values: object) -> Judgment:
-    """A grade for the pair by a new person, unless ``values`` names one."""
-    fresh = AssignmentFactory(batch=pair.batch, state="lapsed", seat=values.get("seat", 1))
-    return JudgmentFactory(**{"assignment": fresh, "pair": pair, **values})
+    """A grade for the pair under an assignment with these ``values``, by a new person unless they name one."""
+    held = held_on(pair, **values)
+    given: Judgment = JudgmentFactory(assignment=held, pair=pair)
+    end(held)
+    return given
 
 
 def pair_of_batch() -> Pair:
@@ -154,9 +173,79 @@ def seat_taken_twice() -> Write:
     return lambda: AssignmentFactory(batch=held.batch, seat=held.seat)
 
 
-def finished_seat_taken_again() -> Write:
-    held = AssignmentFactory(state="finished")
-    return lambda: AssignmentFactory(batch=held.batch, seat=held.seat)
+def flag(**values: object) -> Flag:
+    held = values.pop("assignment", None) or AssignmentFactory()
+    asked = {"annotator": held.annotator, "pair": held.batch.pairs.first(), "reason": "broken"}  # type: ignore[attr-defined]
+    return Flag.objects.create(assignment=held, **{**asked, **values})
+
+
+def token(**values: object) -> AccessToken:
+    digest = sha256(uuid4().bytes).hexdigest()
+    return AccessToken.objects.create(**{"user": UserFactory(), "name": "a token", "digest": digest, **values})
+
+
+def query_set(**values: object) -> NamedQuerySet:
+    project = values.pop("project", None) or ProjectFactory()
+    return NamedQuerySet.objects.create(project=project, **{"name": "pilot", **values})
+
+
+def judgment_not_asked_for(**values: object) -> Callable[[], Write]:
+    """A grade under an open assignment that differs from what it asks for."""
+    return lambda: partial(JudgmentFactory, assignment=AssignmentFactory(), **values)
+
+
+def judgment_after_the_end(state: str) -> Callable[[], Write]:
+    return lambda: partial(JudgmentFactory, assignment=AssignmentFactory(state=state))
+
+
+def judgment_in_state(state: str, number: int = 1, **values: object) -> Callable[[], Write]:
+    """A grade of round ``number`` for a pair in this state."""
+
+    def prepare() -> Write:
+        held = AssignmentFactory(batch__round=number)
+        held.batch.pairs.update(state=state, **values)
+        return partial(JudgmentFactory, assignment=held)
+
+    return prepare
+
+
+def judgment_of_another_batch() -> Write:
+    return partial(JudgmentFactory, assignment=AssignmentFactory(), pair=pair_of_batch(), position=1)
+
+
+def judgment_left_out() -> Write:
+    """Of the same batch, but the assignment holds only its second pair."""
+    batch = BatchFactory()
+    first, second = batch.pairs.order_by("pk")
+    held = AssignmentFactory(batch=batch, pair_ids=[second.pk])
+    return partial(JudgmentFactory, assignment=held, pair=first, position=1)
+
+
+def same_without_assignment() -> Write:
+    held = AssignmentFactory()
+    values = {"annotator": held.annotator, "pair": held.batch.pairs.first(), "round": 1, "seat": 1, "position": 1}
+    in_force = {"guideline": held.project.guidelines.get(), "policy": held.project.policies.get()}
+    return partial(Judgment.objects.create, assignment=None, grade=1, source="person", **values, **in_force)
+
+
+def imported_judgment() -> Judgment:
+    pair = pair_of_batch()
+    person = MembershipFactory(project=pair.batch.project).user
+    return Judgment.objects.create(pair=pair, annotator=person, round=1, seat=1, grade=1, source="imported")
+
+
+def flag_after_the_end(state: str) -> Callable[[], Write]:
+    return lambda: partial(flag, assignment=AssignmentFactory(state=state))
+
+
+def flag_taken_back_after_the_end() -> Write:
+    given = flag()
+    end(given.assignment, "finished")
+    return lambda: Flag.objects.filter(pk=given.pk).update(withdrawn_at=NOW)
+
+
+def flag_not_asked_for(**values: Callable[[], object]) -> Callable[[], Write]:
+    return lambda: partial(flag, **{name: value() for name, value in values.items()})
 
 
 def two_open_assignments() -> Write:
@@ -181,6 +270,7 @@ REFUSED: dict[str, Callable[[], Write]] = {
     "moment_once_per_video_and_span": again(MomentFactory, video=VideoFactory, start_s=1, end_s=2),
     "moment_starts_before_it_ends": change(MomentFactory, start_s=5, end_s=5),
     "moment_ready_has_its_preview": change(MomentFactory, preview=""),
+    "moment_clip_is_of_a_ready_preview": change(lambda: MomentFactory(uncut=True), preview_clip="a.mp4"),
     "moment_failed_says_why": change(MomentFactory, preview_state="failed"),
     "description_source_id_once_per_corpus": again(
         lambda corpus, source_id: DescriptionFactory(moment__video__corpus=corpus, source_id=source_id),
@@ -211,12 +301,17 @@ REFUSED: dict[str, Callable[[], Write]] = {
     "candidate_rank_once_per_query": again(CandidateFactory, query=QueryFactory, rank=2),
     "candidate_rank_from_1": change(CandidateFactory, rank=0),
     "candidate_similarity_is_a_cosine": change(CandidateFactory, similarity=1.01),
+    "access_token_name_once_per_person": again(token, user=UserFactory),
+    "access_token_is_kept_as_digest": change(token, digest="mj_the_token_itself"),
+    "query_set_name_once_per_project": again(query_set, project=ProjectFactory),
+    "query_set_priority_is_known": change(query_set, priority=2),
     "job_runs_once_per_project_and_kind": again(job, project=ProjectFactory),
     "job_done_within_total": change(job, done=1),
     # judging
     "batch_number_once_per_query": again(BatchFactory, query=QueryFactory, pairs=0),
     "batch_number_is_1_or_2": change(BatchFactory, number=3),
     "batch_round_is_1_or_2": change(BatchFactory, round=3),
+    "batch_has_two_seats_a_round": change(BatchFactory, free_seats=3),
     "batch_done_has_its_time": change(BatchFactory, state="done"),
     "pair_settled_has_its_relevance": change(PairFactory, state="settled"),
     "pair_out_says_why": change(PairFactory, state="dropped"),
@@ -224,6 +319,7 @@ REFUSED: dict[str, Callable[[], Write]] = {
     "assignment_one_open_per_annotator": two_open_assignments,
     "assignment_seat_is_1_or_2": change(AssignmentFactory, seat=3),
     "assignment_round_is_1_or_2": change(AssignmentFactory, round=3),
+    "assignment_asks_for_something": change(AssignmentFactory, pair_ids=[]),
     "assignment_ended_has_its_time": change(AssignmentFactory, state="lapsed"),
     "judgment_once_per_pair_and_annotator": same_person_again,
     "judgment_two_per_pair_and_round": three_of_one_round,
@@ -231,6 +327,9 @@ REFUSED: dict[str, Callable[[], Write]] = {
     "judgment_seat_is_1_or_2": change(JudgmentFactory, seat=3),
     "judgment_round_is_1_or_2": change(JudgmentFactory, round=3),
     "judgment_given_under_an_assignment_unless_imported": change(JudgmentFactory, assignment=None),
+    "judgment_previous_grade_from_0_to_4": change(JudgmentFactory, previous_grade=5),
+    "flag_once_per_pair_and_annotator": again(flag, assignment=AssignmentFactory),
+    "flag_says_why": change(flag, reason="boring"),
     "judgment_change_is_one": change(judgment_change, to_grade=1),
     "policy_version_once_per_project": lambda: lambda: PolicyFactory(project=ProjectFactory()),
     "policy_lease_lasts": change(policy, lease_minutes=0),
@@ -248,7 +347,6 @@ REFUSED: dict[str, Callable[[], Write]] = {
     "score_within_0_and_1": change(score, value=1.5),
 }
 MORE: dict[str, tuple[str, Callable[[], Write]]] = {
-    "a finished seat is not taken again": ("assignment_one_holder_per_seat", finished_seat_taken_again),
     "a moment does not start before its video": ("moment_starts_before_it_ends", change(MomentFactory, start_s=-1)),
     "an open pair has no relevance": ("pair_settled_has_its_relevance", change(PairFactory, relevance=2)),
     "a settled relevance is a grade": (
@@ -267,12 +365,70 @@ MORE: dict[str, tuple[str, Callable[[], Write]]] = {
         "judgment_given_under_an_assignment_unless_imported",
         change(JudgmentFactory, occurrence=1),
     ),
+    "a grade is kept with its policy": (
+        "judgment_given_under_an_assignment_unless_imported",
+        change(JudgmentFactory, policy=None),
+    ),
+    "a grade has its place": (
+        "judgment_given_under_an_assignment_unless_imported",
+        change(JudgmentFactory, position=None),
+    ),
+    "places count from 1": ("judgment_given_under_an_assignment_unless_imported", change(JudgmentFactory, position=0)),
     "audit events do not change": ("append-only", change(audit_event, action="nothing")),
     "audit events stay": ("append-only", lambda: audit_event().delete),
     "ranks are frozen by the batch": ("are frozen", change(frozen_candidate, rank=9)),
     "similarity is frozen by the batch": ("are frozen", change(frozen_candidate, similarity=0.1)),
     "candidates of a batch stay": ("are frozen", lambda: frozen_candidate().delete),
+    **{
+        f"no grade under a {state} assignment": ("does not ask for pair", judgment_after_the_end(state))
+        for state in ("finished", "lapsed", "returned")
+    },
+    "no grade in somebody else's name": (
+        "does not ask for pair",
+        lambda: partial(JudgmentFactory, annotator=MembershipFactory().user),
+    ),
+    "no grade at another seat": ("does not ask for pair", judgment_not_asked_for(seat=2)),
+    "no grade in another round": ("does not ask for pair", judgment_not_asked_for(round=2)),
+    "no grade in another place": ("does not ask for pair", judgment_not_asked_for(position=2)),
+    "no grade beyond the last place": ("does not ask for pair", judgment_not_asked_for(position=3)),
+    "no grade for a pair of another batch": ("does not ask for pair", judgment_of_another_batch),
+    "no grade for a pair left out": ("does not ask for pair", judgment_left_out),
+    "no grade without an assignment": ("does not ask for pair", same_without_assignment),
+    "no grade for a settled pair": ("does not ask for pair", judgment_in_state("settled", relevance=2)),
+    "no grade for a dropped pair": ("does not ask for pair", judgment_in_state("dropped", reason="no_consensus")),
+    "no grade for a withdrawn pair": ("does not ask for pair", judgment_in_state("withdrawn", reason="flagged_twice")),
+    "no first grade for an escalated pair": ("does not ask for pair", judgment_in_state("escalated")),
+    "no second grade for an open pair": ("does not ask for pair", judgment_in_state("open", 2)),
+    "grades stay": ("never deleted", lambda: JudgmentFactory().delete),
+    "imported grades stay": ("never deleted", lambda: imported_judgment().delete),
+    "grades stay, many at once too": ("never deleted", lambda: Judgment.objects.filter(pk=JudgmentFactory().pk).delete),
+    **{
+        f"no flag under a {state} assignment": ("takes no flag", flag_after_the_end(state))
+        for state in ("finished", "lapsed", "returned")
+    },
+    "no flag in somebody else's name": (
+        "takes no flag",
+        flag_not_asked_for(annotator=lambda: MembershipFactory().user),
+    ),
+    "no flag on a pair of another batch": ("takes no flag", flag_not_asked_for(pair=pair_of_batch)),
+    "flags of an ended assignment are final": ("takes no flag", flag_taken_back_after_the_end),
     "grades of an ended assignment are final": ("is final", change(finished_judgment, grade=0)),
+    "comments of an ended assignment are final": ("is final", change(finished_judgment, comment="later")),
+    **{
+        f"a judgment keeps its {field}": ("stays where it was given", change(JudgmentFactory, **{field: value}))
+        for field, value in {"round": 2, "seat": 2, "position": 2, "previous_grade": 1, "source": "simulated"}.items()
+    },
+    "earlier grades stay": ("are kept", change(judgment_change, to_grade=0)),
+    "earlier grades are not deleted": ("are kept", lambda: judgment_change().delete),
+    "flags are not deleted": ("not deleted", lambda: flag().delete),
+    **{
+        f"an assignment keeps its {field}": ("stays what it was", change(AssignmentFactory, **{field: value}))
+        for field, value in {"round": 2, "seat": 2, "pair_ids": [1]}.items()
+    },
+    "an ended assignment is not opened again": (
+        "stays what it was",
+        change(lambda: AssignmentFactory(state="returned"), state="open", ended_at=None),
+    ),
 }
 CASES = {**{name: (name, prepare) for name, prepare in REFUSED.items()}, **MORE}
 
@@ -281,8 +437,14 @@ CASES = {**{name: (name, prepare) for name, prepare in REFUSED.items()}, **MORE}
 def test_bad_row_is_refused(case: str) -> None:
     words, prepare = CASES[case]
     write = prepare()
-    with pytest.raises(IntegrityError, match=words), transaction.atomic():
+    only_constraints = case in REFUSED or words in REFUSED
+    watched = triggers_asleep() if only_constraints else nullcontext()
+    with pytest.raises(IntegrityError, match=words), transaction.atomic(), watched:
         write()
+
+
+def judgment_change() -> JudgmentChange:
+    return JudgmentChange.objects.create(judgment=JudgmentFactory(), from_grade=3, to_grade=2)
 
 
 def constraints_of(labels: Iterable[str]) -> set[str]:
@@ -302,7 +464,17 @@ def test_every_trigger_is_tried() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT tgname FROM pg_trigger WHERE NOT tgisinternal")
         names = {name for (name,) in cursor.fetchall()}
-    assert names == {"audit_event_is_append_only", "candidate_is_frozen", "judgment_is_final"}
+    assert names == {
+        "assignment_stays",
+        "audit_event_is_append_only",
+        "candidate_is_frozen",
+        "flag_is_asked_for",
+        "flag_is_kept",
+        "judgment_change_is_kept",
+        "judgment_is_asked_for",
+        "judgment_is_final",
+        "judgment_is_kept",
+    }
 
 
 def test_grades_of_an_open_assignment_may_change() -> None:
@@ -316,9 +488,24 @@ def test_candidates_of_no_batch_may_change() -> None:
     candidate.delete()
 
 
-def test_a_lapsed_seat_is_free_again() -> None:
-    lapsed = AssignmentFactory(state="lapsed")
-    assert AssignmentFactory(batch=lapsed.batch, seat=lapsed.seat)
+@pytest.mark.parametrize("state", ["finished", "lapsed", "returned"])
+def test_a_seat_whose_assignment_has_ended_is_free_again(state: str) -> None:
+    """Whether a pair of it still lacks a grade is the service's to say."""
+    ended = AssignmentFactory(state=state)
+    assert AssignmentFactory(batch=ended.batch, seat=ended.seat)
+
+
+def test_an_escalated_pair_is_judged_in_round_2() -> None:
+    held = AssignmentFactory(batch__round=2)
+    held.batch.pairs.update(state="escalated")
+    assert JudgmentFactory(assignment=held).round == 2
+
+
+def test_a_flag_that_was_taken_back_may_be_set_again() -> None:
+    first = flag()
+    Flag.objects.filter(pk=first.pk).update(withdrawn_at=NOW)
+    flag(assignment=first.assignment)
+    assert Flag.objects.filter(pair=first.pair, withdrawn_at=None).count() == 1
 
 
 def test_queries_of_one_text_share_one_judging() -> None:

@@ -16,13 +16,13 @@ from judging.services.releases import release_build, release_create
 from models_runner.retrieval import records
 from tests.conftest import Messages
 from tests.factories import (
-    AssignmentFactory,
     BatchFactory,
     CandidateFactory,
-    JudgmentFactory,
     ProjectFactory,
     QueryFactory,
+    triggers_asleep,
 )
+from tests.judging.play import judge_round
 from tests.judging.world import HandMade
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
@@ -165,7 +165,9 @@ def test_no_name_of_anybody_is_in_any_file(folder: Path, made: HandMade) -> None
 
 def test_grades_of_an_open_assignment_are_left_out(made: HandMade, tmp_path: Path) -> None:
     """Even where a query counts as finished, a grade that may still change is not published."""
-    Assignment.objects.filter(batch=made.first, round=2, annotator=made.people[3]).update(state="open", ended_at=None)
+    last = Assignment.objects.filter(batch=made.first, round=2, annotator=made.people[3])
+    with triggers_asleep():
+        last.update(state="open", ended_at=None)
     release = Release.objects.create(project=made.project, version=1)
     releases.write_files(release, tmp_path)
     lines = (tmp_path / "raw_annotation.csv").read_text().splitlines()
@@ -288,8 +290,8 @@ class TestCommand:
 
 def test_only_finished_queries_of_the_project(made: HandMade, tmp_path: Path) -> None:
     """Another project with the same numbers leaves no trace."""
-    other = BatchFactory(query=QueryFactory(number=10, text="elsewhere"), state="done")
-    JudgmentFactory(assignment=AssignmentFactory(batch=other, state="finished"))
+    other = BatchFactory(query=QueryFactory(number=10, text="elsewhere"))
+    judge_round(other, [1, 1], [1, 1])
     review(other, "close")
     releases.write_files(Release.objects.create(project=made.project, version=1), tmp_path)
     assert "elsewhere" not in "".join(path.read_text() for path in tmp_path.iterdir())

@@ -8,15 +8,13 @@ from django.utils import timezone
 from annotation.models import Caption, Membership, Moment, Project, User
 from judging import selectors
 from judging.models import SEATS, Assignment, Batch, GuidelineExample, Pair
-from judging.rules.leasing import lease_until
-from judging.services.assignments import assignment_finish, judgment_submit
+from judging.services.assignments import assignment_finish, assignment_take_of
 from judging.services.batches import batch_advance, batch_extend, batch_review
 from judging.services.demo.seeding import CONTRARY as CONTRARY_NAME
 from judging.services.demo.seeding import SIMULATED
+from judging.services.judgments import judgment_submit
 from judging.services.policies import guideline_in_force
 from judging.simulation import CONTRARY, GRADERS, Grader, Span, truth_of
-
-LEASE_MINUTES = 20
 
 
 def graders(project: Project) -> list[tuple[User, Grader]]:
@@ -44,25 +42,18 @@ def span_of(moment: Moment) -> Span:
     return moment.video.name, moment.start_s, moment.end_s
 
 
-def grade_round(project: Project, batch: Batch, seat: int, user: User, grader: Grader) -> None:
-    """Let a simulated annotator take the seat, grade every pair and finish."""
-    now = timezone.now()
-    assignment = Assignment.objects.create(
-        project=project,
-        batch=batch,
-        round=batch.round,
-        seat=seat,
-        annotator=user,
-        shuffle_seed=grader.seed,
-        expires_at=lease_until(now, minutes=LEASE_MINUTES),
-    )
-    pairs = selectors.pairs_ungraded(assignment).select_related(
+def grade_round(project: Project, batch: Batch, user: User, grader: Grader) -> bool:
+    """Let a simulated annotator take a seat of the batch, grade every pair and finish; False when none is free."""
+    taken = assignment_take_of(batch=batch, annotator=user, now=timezone.now())
+    if taken is None:
+        return False
+    pairs = Pair.objects.filter(pk__in=taken.pair_ids).select_related(
         "batch__query__caption__moment__video", "candidate__moment__video"
     )
     for pair in pairs:
         grade = grader.grade(truth_of_pair(project, pair), pair=str(pair.candidate_id))
-        judgment_submit(assignment=assignment, pair=pair, grade=grade, now=timezone.now())
-    assignment_finish(assignment=assignment, now=timezone.now())
+        judgment_submit(annotator=user, pair_uuid=pair.uuid, grade=grade)
+    return assignment_finish(project=project, annotator=user)
 
 
 def fill_free_seats(project: Project, batch: Batch, *, limit: int = len(SEATS)) -> int:
@@ -71,10 +62,8 @@ def fill_free_seats(project: Project, batch: Batch, *, limit: int = len(SEATS)) 
     for user, grader in _rotated(graders(project), batch.pk):
         if filled == limit:
             break
-        seats = selectors.free_seats(project=project, annotator=user, batch=batch)
-        if seats and not selectors.open_assignment(project=project, annotator=user):
-            grade_round(project, batch, seats[0].number, user, grader)
-            filled += 1
+        if not selectors.open_assignment(project=project, annotator=user):
+            filled += grade_round(project, batch, user, grader)
     return filled
 
 
@@ -96,7 +85,7 @@ def escalate_with_simulated(project: Project, batch: Batch) -> None:
     """Grade the first round far apart, and one seat of the second: escalated pairs wait for a person."""
     user, grader = contrary(project)
     if not batch.assignments.exists():
-        grade_round(project, batch, 1, user, grader)
+        grade_round(project, batch, user, grader)
         fill_free_seats(project, batch, limit=1)
         batch_advance(batch_id=batch.pk)
         batch.refresh_from_db()
@@ -124,7 +113,7 @@ def story_play(project: Project) -> None:
         escalate_with_simulated(project, batch)
     for batch, (user, grader) in zip(begun, [graders(project)[0], contrary(project)], strict=False):
         if not batch.assignments.exists():
-            grade_round(project, batch, 1, user, grader)
+            grade_round(project, batch, user, grader)
 
 
 def _lead_decides(project: Project, finished: Sequence[Batch]) -> None:

@@ -1,5 +1,6 @@
 """Cutting the previews of a video's moments, with a real clip of a few seconds."""
 
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 
@@ -48,6 +49,23 @@ def test_every_moment_gets_its_gif(clip: bytes) -> None:
             assert picture.n_frames == (3 if moment is moments[0] else 6)  # type: ignore[attr-defined]
 
 
+def test_a_twin_is_stored_beside_its_gif(clip: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(path: Path, spans: Sequence[object]) -> list[media.Preview]:
+        return [media.Preview(0, GIF, 1, 1, b"clip"), media.Preview(1, GIF, 1, 1)]
+
+    monkeypatch.setattr(media, "cut_previews", cut)
+    video = video_with(clip)
+    both, gif_only = uncut(video, 0.0, 1.0), uncut(video, 1.0, 3.0)
+    assert video_cut_previews(video_id=video.pk) == 2
+    for moment in (both, gif_only):
+        moment.refresh_from_db()
+        assert (moment.preview_state, moment.preview.read()) == ("ready", GIF)
+    assert both.preview_clip.read() == b"clip"
+    assert both.preview_clip.name.endswith(".mp4")
+    assert both.preview_clip.name[:-4] != both.preview.name[:-4]
+    assert not gif_only.preview_clip
+
+
 def test_again_cuts_nothing(clip: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     video = video_with(clip)
     uncut(video, 0.0, 1.0)
@@ -90,13 +108,13 @@ def test_a_file_that_is_no_video() -> None:
 
 def test_a_lost_race_leaves_the_winners_file(clip: bytes) -> None:
     moment = uncut(video_with(clip), 0.0, 1.0)
-    assert preview_save(moment=moment, gif=GIF) is True
+    assert preview_save(moment=moment, gif=GIF, clip=b"clip") is True
     moment.refresh_from_db()
     name = moment.preview.name
     stored = set(default_storage.listdir("previews")[1])
-    assert preview_save(moment=moment, gif=b"late") is False
+    assert preview_save(moment=moment, gif=b"late", clip=b"late") is False
     moment.refresh_from_db()
-    assert moment.preview.name == name
+    assert (moment.preview.name, moment.preview_clip.read()) == (name, b"clip")
     assert set(default_storage.listdir("previews")[1]) == stored
 
 

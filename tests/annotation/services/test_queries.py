@@ -54,6 +54,7 @@ def test_the_seed_decides(project: Project) -> None:
         queries_draw(project=project, sizes=SIZES, seed=seed)
         results.append(drawn(project))
         project.queries.all().delete()
+        project.query_sets.all().delete()
     assert results[0] == results[1] != results[2]
 
 

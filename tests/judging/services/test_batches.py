@@ -3,11 +3,13 @@
 from itertools import permutations
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from annotation.models import AuditEvent, Moment
 from judging import selectors
 from judging.exceptions import NotReviewable
-from judging.models import Batch, BatchReview
+from judging.models import Assignment, Batch, BatchReview
 from judging.services.assignments import assignments_sweep
 from judging.services.batches import (
     batch_advance,
@@ -19,8 +21,20 @@ from judging.services.batches import (
 )
 from judging.services.policies import policy_publish
 from tests.conftest import Messages
-from tests.factories import MINUTES, NOW, BatchFactory, CandidateFactory, ProjectFactory, QueryFactory, lead
-from tests.judging.play import grade, judge, judge_round, outcomes, pairs_of, take
+from tests.factories import (
+    MINUTES,
+    NOW,
+    AssignmentFactory,
+    BatchFactory,
+    CandidateFactory,
+    FlagFactory,
+    NamedQuerySetFactory,
+    ProjectFactory,
+    QueryFactory,
+    lead,
+    triggers_asleep,
+)
+from tests.judging.play import give, grade, judge, judge_round, outcomes, pairs_of, take
 
 pytestmark = pytest.mark.django_db
 
@@ -68,6 +82,25 @@ class TestOpen:
         batch = batch_create(query=query, number=1)
         assert batch is not None
         assert [pair.candidate.rank for pair in pairs_of(batch)] == [1, 3]
+
+    def test_no_preview_no_batch(self) -> None:
+        query = QueryFactory()
+        candidates(query, range(1, 4))
+        Moment.objects.update(preview="", preview_state="missing")
+        assert batch_create(query=query, number=1) is None
+        assert batches_open(project_id=query.project_id) == 0
+        assert not Batch.objects.exists()
+
+    @pytest.mark.parametrize(("priority", "is_paused"), [(1, False), (-1, True)])
+    def test_it_stands_as_the_set_of_its_query(self, priority: int, is_paused: bool) -> None:
+        query = QueryFactory()
+        query.query_set = NamedQuerySetFactory(project=query.project, priority=priority, is_paused=is_paused)
+        query.save()
+        candidates(query, range(1, 3))
+        batch = batch_create(query=query, number=1)
+        assert batch is not None
+        assert (batch.priority, batch.is_paused) == (priority, is_paused)
+        assert (batch.free_seats, batch.begun) == (2, False)
 
     def test_each_query_with_candidates_once(self) -> None:
         project = ProjectFactory()
@@ -143,6 +176,60 @@ class TestAdvance:
         batch.pairs.filter(candidate__rank=1).update(state="withdrawn", reason="withdrawn_by_lead")
         judge_round(batch, [1], [1])
         assert (batch.state, outcomes(batch)) == ("done", [("withdrawn", None), ("settled", 1)])
+
+    def test_as_few_writes_as_there_are_outcomes(self) -> None:
+        batch = BatchFactory(pairs=20)
+        judge(batch, [0, 2, 4, 0] * 5)
+        judge(batch, [0, 3, 4, 4] * 5)
+        with CaptureQueriesContext(connection) as sent:
+            batch_advance(batch_id=batch.pk)
+        writes = [query["sql"] for query in sent if query["sql"].startswith(("UPDATE", "INSERT", "DELETE"))]
+        assert outcomes(batch) == [("settled", 0), ("settled", 3), ("settled", 4), ("escalated", None)] * 5
+        assert len(writes) == 4 + 1  # and the batch itself
+        with CaptureQueriesContext(connection) as sent:
+            batch_advance(batch_id=batch.pk)
+        assert not any(query["sql"].startswith(("UPDATE", "INSERT", "DELETE")) for query in sent)
+
+    def test_it_puts_the_free_seats_right(self) -> None:
+        batch = BatchFactory()
+        take(batch)
+        for claimed in (0, 2):
+            Batch.objects.update(free_seats=claimed)
+            batch_advance(batch_id=batch.pk)
+            batch.refresh_from_db()
+            assert batch.free_seats == 1
+
+    def test_flags_that_a_lost_message_left_withdraw(self) -> None:
+        """Both flags are final; nobody has looked since."""
+        batch = BatchFactory()
+        first, second = pairs_of(batch)
+        for seat in (1, 2):
+            held = AssignmentFactory(batch=batch, seat=seat)
+            FlagFactory(assignment=held, pair=first)
+            give(held, second, seat)
+        Assignment.objects.update(state="finished", ended_at=NOW)
+        batch_advance(batch_id=batch.pk)
+        assert outcomes(batch) == [("withdrawn", None), ("settled", 2)]
+
+    def test_flags_that_were_given_or_taken_back_meanwhile_do_not(self) -> None:
+        batch = BatchFactory(pairs=1)
+        one, other = (AssignmentFactory(batch=batch, seat=seat) for seat in (1, 2))
+        FlagFactory(assignment=one, withdrawn_at=NOW)
+        FlagFactory(assignment=one)
+        FlagFactory(assignment=other)
+        Assignment.objects.filter(pk=one.pk).update(state="returned", ended_at=NOW)
+        batch_advance(batch_id=batch.pk)
+        assert outcomes(batch) == [("open", None)]
+
+    def test_a_settled_pair_stays_whatever_was_flagged(self) -> None:
+        batch = BatchFactory()
+        judge_round(batch, [1, 0], [1, 4])
+        settled = pairs_of(batch)[0]
+        with triggers_asleep():
+            for held in Assignment.objects.all():
+                FlagFactory(assignment=held, pair=settled)
+        batch_advance(batch_id=batch.pk)
+        assert outcomes(batch) == [("settled", 1), ("escalated", None)]
 
 
 class TestReview:

@@ -14,12 +14,13 @@ from annotation.models import Candidate, Job, Moment, Project, Query, User, Vide
 from judging import selectors
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
 from judging.rules import consensus
-from judging.services.assignments import assignment_finish, assignment_take, judgment_submit
+from judging.services.assignments import assignment_take
 from judging.services.demo import demo_advance, demo_render, demo_seed, progress
 from judging.services.demo.grading import truth_of_pair, visitors_answer
 from models_runner.models import Run
 from tests.conftest import Messages
 from tests.factories import GIF, NOW, ProjectFactory
+from tests.judging.play import finish, give, ungraded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder", "videos_on_disk", "quick_rendering")]
 VIDEOS, SEED = 5, 20260101
@@ -215,9 +216,9 @@ class TestVisitor:
         person = User.objects.get(username="annotator")
         held = assignment_take(project=project, annotator=person, now=NOW)
         assert held is not None
-        for pair in selectors.pairs_ungraded(held):
-            judgment_submit(assignment=held, pair=pair, grade=truth_of_pair(project, pair), now=NOW)
-        assignment_finish(assignment=held, now=NOW)
+        for pair in ungraded(held):
+            give(held, pair, truth_of_pair(project, pair))
+        assert finish(held)
         return held.batch
 
     def test_escalated_pairs_come_first_and_settle_at_once(self, ready: Project, messages: Messages) -> None:
@@ -257,4 +258,7 @@ def test_a_real_rendering(messages: Messages, monkeypatch: pytest.MonkeyPatch) -
     assert Job.objects.get(project=project).state == "done"
     assert set(Moment.objects.values_list("preview_state", flat=True)) == {"ready"}
     assert all(moment.preview.size > 10_000 for moment in Moment.objects.all())
+    twins = Moment.objects.exclude(preview_clip="")
+    assert len(twins) > Moment.objects.count() / 2
+    assert all(moment.preview_clip.size < moment.preview.size for moment in twins)
     assert Judgment.objects.exists()

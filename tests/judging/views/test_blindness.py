@@ -1,9 +1,9 @@
 """An annotator sees the query and the clip, and nothing that could tell what to expect or what others said."""
 
 import re
-from datetime import timedelta
 
 import pytest
+from django.core.files.base import ContentFile
 from django.db import connection
 from django.http import FileResponse, HttpResponse
 from django.test import Client
@@ -11,8 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Membership, Moment, User
-from judging import selectors
 from judging.models import Assignment, Batch, Pair
+from judging.services.assignments import assignment_finish
+from judging.services.judgments import flag_set, judgment_submit
 from tests.factories import (
     GIF,
     AssignmentFactory,
@@ -25,16 +26,15 @@ from tests.factories import (
     lead,
 )
 from tests.judging.play import grade, judge_round, pairs_of
+from tests.judging.views.acts import HTMX, WAYS, end, form, hold, shown, take, url
 
 pytestmark = pytest.mark.django_db
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-TOKEN = re.compile(r'(csrfmiddlewaretoken" value="|x-csrftoken": "|csrftoken=|sessionid=)\w+')
+TOKEN = re.compile(r'(csrfmiddlewaretoken" value="|data-token="|x-csrftoken": "|csrftoken=|sessionid=)\w+')
+CLIP = bytes(range(128, 228))  # nobody plays it
+EXPIRY = re.compile(r"(expires=[^;]+|Max-Age=\d+)")
 FIRST_ID = 8_000_000  # ids from here on cannot be mistaken for a place, a grade or a size
-HTMX = {"HX-Request": "true"}
-
-
-def soon() -> object:
-    return timezone.now() + timedelta(minutes=20)
+OTHERS_WORDS = "what somebody else wrote"
 
 
 @pytest.fixture
@@ -49,57 +49,108 @@ def telling_ids() -> None:
 
 @pytest.fixture
 def batch(telling_ids: None) -> Batch:
-    """Four pairs of one query, each with a caption."""
+    """Four pairs of one query, each with a caption and both forms of its preview."""
     made = BatchFactory(pairs=4)
     for pair in pairs_of(made):
         CaptionFactory(moment=pair.candidate.moment, text=f"Caption secret {pair.candidate.rank}")
-    return made
+    return with_clips(made)
+
+
+def with_clips(batch: Batch) -> Batch:
+    for pair in pairs_of(batch):
+        pair.candidate.moment.preview_clip.save("preview.mp4", ContentFile(CLIP))
+    return batch
 
 
 def secrets(batch: Batch) -> list[str]:
     """Whatever must not be said, as it would appear in a page."""
-    words = [batch.project.name, "Caption secret", "Ross reads letter", str(batch.uuid), str(batch.query.uuid)]
+    words = [
+        batch.project.name,
+        OTHERS_WORDS,
+        "Caption secret",
+        "Ross reads letter",
+        str(batch.uuid),
+        str(batch.query.uuid),
+    ]
     for pair in pairs_of(batch):
         moment, candidate = pair.candidate.moment, pair.candidate
         words += [moment.video.name, str(moment.uuid), str(moment.video.uuid), str(candidate.similarity), "1.5", "4.25"]
-        words += [moment.preview.name, "previews/" + moment.preview.name.split("/")[-1].split(".")[0]]
+        for name in (moment.preview.name, moment.preview_clip.name):
+            words += [name, "previews/" + name.split("/")[-1].split(".")[0]]
     return words
 
 
 def said(answer: HttpResponse | FileResponse) -> str:
     """Status, headers and body without what is random by design: UUIDs and tokens."""
     body = b"".join(answer.streaming_content) if isinstance(answer, FileResponse) else answer.content  # type: ignore[attr-defined]
-    cookies = str(answer.cookies)
+    cookies = EXPIRY.sub("", str(answer.cookies))
     text = f"{answer.status_code}\n{answer.headers}\n{cookies}\n" + body.decode("latin-1")
-    return TOKEN.sub("", text).replace("Max-Age=31449600", "")
+    return TOKEN.sub("", text)
+
+
+def walk_of_pair(client: Client, held: Assignment, pair: Pair) -> list[HttpResponse]:
+    """Everything the site says of one pair, whichever way it is asked."""
+    page, target = url("pair", pair), url("judgment-create", pair)
+    before = form(held, pair, 3, comment="mine")
+    answers = [
+        client.get(url("pair-next", held.project)),
+        client.get(reverse("judging:preview", args=[pair.candidate.moment.preview_uuid])),
+        *(
+            client.get(reverse("judging:preview-clip", args=[pair.candidate.moment.preview_uuid]), headers=part)
+            for part in ({}, {"Range": "bytes=0-9"}, {"Range": "bytes=900-"})
+        ),
+        client.post(target, form(held, pair, 9), headers=HTMX),
+        client.post(target, form(held, pair, 9)),
+        client.post(url("flag-set", pair), {"reason": "none"}, headers=HTMX),
+        client.post(url("flag-set", pair), {"reason": "broken"}, headers=HTMX),
+        client.get(page),
+        client.post(url("flag-withdraw", pair), headers=HTMX),
+        client.post(target, before, headers=HTMX),
+        client.post(target, before, headers=HTMX),
+        client.post(target, {**before, "grade": 0}, headers=HTMX),
+        client.post(target, {**before, "grade": 0}),
+        client.get(page),
+        client.get(page, headers=HTMX),
+        client.post(url("heartbeat", held.project)),
+    ]
+    assert [answer.status_code for answer in answers] == [
+        *[200] * 3,
+        206,
+        416,
+        *[422] * 3,
+        *[200] * 5,
+        *[409] * 2,
+        200,
+        200,
+        204,
+    ]
+    return answers
 
 
 def walk(client: Client, held: Assignment) -> list[str]:
     """Everything the site says on the way through one assignment."""
     project = held.project
-    answers = [client.get(reverse("judging:desk", args=[project.uuid]))]
-    for pair in selectors.ordered_pairs(held):
-        answers.append(client.get(reverse("judging:pair-next", args=[project.uuid])))
-        answers.append(client.get(reverse("judging:preview", args=[pair.candidate.moment.preview_uuid])))
-        answers.append(client.post(reverse("judging:judgment-create", args=[pair.uuid]), {"grade": 9}, headers=HTMX))
-        answers.append(client.post(reverse("judging:judgment-create", args=[pair.uuid]), {"grade": 3}, headers=HTMX))
-        answers.append(client.get(reverse("judging:pair", args=[pair.uuid])))
-    answers.append(client.get(reverse("judging:last-look", args=[project.uuid])))
-    answers.append(client.post(reverse("judging:assignment-finish", args=[project.uuid])))
-    answers += [client.get(reverse(f"judging:{name}", args=[project.uuid])) for name in ("own-grades", "guideline")]
+    answers = [client.get(url("desk", project)), client.get(url("desk", project), headers=HTMX)]
+    for pair in shown(held):
+        answers += walk_of_pair(client, held, pair)
+    answers += [client.get(url("last-look", project)), client.post(url("leave", project))]
+    answers += [client.post(url("assignment-finish", project), {"more": "yes"}) for _ in range(2)]
+    answers += [client.post(url("heartbeat", project)), client.post(url("assignment-return", project))]
+    answers += [client.get(url(name, project)) for name in ("desk", "own-grades", "guideline")]
     return [said(answer) for answer in answers]
 
 
 @pytest.mark.parametrize("round_number", [1, 2])
 def test_nothing_said_on_the_way_betrays_anything(client: Client, batch: Batch, round_number: int) -> None:
     if round_number == 1:
-        grade(AssignmentFactory(batch=batch), [1, 2])
+        others_speak(hold(batch))
     else:
         judge_round(batch, [0, 1, 0, 1], [4, 1, 4, 1])
-    held = AssignmentFactory(batch=batch, seat=2, expires_at=soon())
+        others_speak(take(batch))
+    held = take(batch)
     client.force_login(held.annotator)
     texts = walk(client, held)
-    assert len(texts) == {1: 25, 2: 15}[round_number]
+    assert len(texts) == {1: 4 * 18 + 11, 2: 2 * 18 + 11}[round_number]
     for text in texts:
         assert [word for word in secrets(batch) if word in text] == []
         without_uuids = UUID.sub("", text)
@@ -107,22 +158,49 @@ def test_nothing_said_on_the_way_betrays_anything(client: Client, batch: Batch, 
         assert re.search(r"\b(rank|similarity|escalat|settled|round \d|lead)\b", without_uuids, re.IGNORECASE) is None
 
 
+def others_speak(held: Assignment) -> None:
+    """Somebody else grades with comments, and flags the last pair of theirs."""
+    *pairs, last = shown(held)
+    for pair in pairs:
+        judgment_submit(annotator=held.annotator, pair_uuid=pair.uuid, grade=1, comment=OTHERS_WORDS)
+    flag_set(annotator=held.annotator, pair_uuid=last.uuid, reason="offensive", comment=OTHERS_WORDS)
+
+
+def test_what_others_do_changes_nothing_that_is_shown(client: Client, batch: Batch) -> None:
+    held, other = hold(batch), hold(batch, seat=2)
+    client.force_login(held.annotator)
+    first = shown(held)[0]
+    client.post(url("judgment-create", first), form(held, first, 3))
+    places = [url(name, batch.project) for name in ("desk", "pair-next", "last-look", "own-grades", "guideline")]
+    places += [url("pair", pair) for pair in shown(held)]
+
+    def looks() -> list[str]:
+        return [said(client.get(place, headers=way)) for place in places for way in WAYS.values()]
+
+    before = looks()
+    others_speak(other)
+    assert looks() == before
+    assignment_finish(project=batch.project, annotator=other.annotator)
+    assert looks() == before
+
+
 def test_ids_would_be_noticed(batch: Batch) -> None:
     assert re.findall(r"\d{7,}", f"pair {pairs_of(batch)[0].pk}")
 
 
-def test_the_page_of_round_2_is_that_of_round_1(client: Client, batch: Batch) -> None:
+def test_what_round_2_is_shown_is_what_round_1_is(client: Client, batch: Batch) -> None:
     """Apart from how many pairs there are, the two rounds cannot be told from each other."""
-    other = BatchFactory(query__project=batch.project, query__text=batch.query.text + "!", pairs=4)
+    other = with_clips(BatchFactory(query__project=batch.project, pairs=4))
     judge_round_on(other)
-    pages = []
-    for held_batch in (batch, other):
-        held = AssignmentFactory(batch=held_batch, expires_at=soon())
+    heard = []
+    for held in (hold(batch), hold(other)):
         client.force_login(held.annotator)
-        page = client.get(reverse("judging:pair-next", args=[batch.project.uuid])).content.decode()
         number = Membership.objects.get(user=held.annotator).number
-        pages.append(UUID.sub("", TOKEN.sub("", page)).replace(f"Annotator {number}", "").replace("!</h1>", "</h1>"))
-    assert pages[0] == pages[1]
+        answers = [answer for pair in shown(held) for answer in walk_of_pair(client, held, pair)]
+        answers.append(client.get(url("last-look", batch.project)))
+        texts = [UUID.sub("", said(answer)) for answer in answers]
+        heard.append([text.replace(f"Annotator {number}<", "<").replace(held.batch.query.text, "") for text in texts])
+    assert heard[0] == heard[1]
 
 
 def judge_round_on(batch: Batch) -> None:
@@ -169,7 +247,7 @@ class TestPreview:
 
     def test_round_2_sees_escalated_pairs_only(self, batch: Batch) -> None:
         judge_round(batch, [0, 1, 0, 1], [4, 1, 4, 1])
-        person = AssignmentFactory(batch=batch).annotator
+        person = take(batch).annotator
         assert [self.status(person, pair) for pair in pairs_of(batch)] == [200, 404, 200, 404]
 
     def test_round_2_still_sees_its_own_pairs_once_they_are_settled(self, batch: Batch) -> None:
@@ -177,6 +255,14 @@ class TestPreview:
         judge_round(batch, [4, 4], [4, 4])
         person = batch.assignments.filter(round=2).first().annotator  # type: ignore[union-attr]
         assert [self.status(person, pair) for pair in pairs_of(batch)] == [200, 404, 200, 404]
+
+    @pytest.mark.parametrize("state", ["lapsed", "returned"])
+    def test_who_gave_a_batch_back_sees_what_they_graded(self, batch: Batch, state: str) -> None:
+        held = hold(batch)
+        first, *_ = shown(held)
+        judgment_submit(annotator=held.annotator, pair_uuid=first.uuid, grade=1)
+        end(held, state)
+        assert [self.status(held.annotator, pair) for pair in shown(held)] == [200, 404, 404, 404]
 
     def test_examples_of_the_guideline_are_for_everybody_in_the_project(self, batch: Batch) -> None:
         moment = MomentFactory(video__corpus=batch.project.corpus)
@@ -195,10 +281,80 @@ class TestPreview:
         assert client.get(reverse("judging:preview", args=[moment.uuid])).status_code == 404
 
 
-def test_two_people_see_two_orders(batch: Batch) -> None:
-    orders = []
-    for seat, seed in ((1, 3), (2, 4)):
-        held = AssignmentFactory(batch=batch, seat=seat, shuffle_seed=seed)
-        orders.append([pair.candidate.rank for pair in selectors.ordered_pairs(held)])
-        assert orders[-1] == [pair.candidate.rank for pair in selectors.ordered_pairs(held)]
+class TestClip:
+    """The GIF's twin: the same door, and parts of it."""
+
+    def get(self, person: User | None, moment: Moment, **headers: str) -> HttpResponse:
+        client = Client()
+        if person:
+            client.force_login(person)
+        return client.get(reverse("judging:preview-clip", args=[moment.preview_uuid]), headers=headers)
+
+    def test_whole(self, batch: Batch) -> None:
+        held = AssignmentFactory(batch=batch)
+        answer = self.get(held.annotator, pairs_of(batch)[0].candidate.moment)
+        assert b"".join(answer.streaming_content) == CLIP  # type: ignore[attr-defined]
+        assert (answer.headers["Content-Type"], answer.headers["Content-Length"]) == ("video/mp4", "100")
+        assert answer.headers["Accept-Ranges"] == "bytes"
+        assert answer.headers["Cache-Control"].startswith("private,")
+        assert "Content-Disposition" not in answer.headers
+
+    @pytest.mark.parametrize(
+        ("asked", "part", "said"),
+        [
+            ("bytes=0-", CLIP, "bytes 0-99/100"),
+            ("bytes=0-1", CLIP[:2], "bytes 0-1/100"),
+            ("bytes=90-500", CLIP[90:], "bytes 90-99/100"),
+            ("bytes=-3", CLIP[-3:], "bytes 97-99/100"),
+        ],
+    )
+    def test_a_part(self, batch: Batch, asked: str, part: bytes, said: str) -> None:
+        answer = self.get(lead(batch.project), pairs_of(batch)[0].candidate.moment, Range=asked)
+        assert (answer.status_code, answer.content) == (206, part)
+        assert (answer.headers["Content-Range"], answer.headers["Content-Length"]) == (said, str(len(part)))
+        assert (answer.headers["Content-Type"], answer.headers["Accept-Ranges"]) == ("video/mp4", "bytes")
+        assert answer.headers["Cache-Control"].startswith("private,")
+
+    def test_a_part_that_is_not_there(self, batch: Batch) -> None:
+        answer = self.get(lead(batch.project), pairs_of(batch)[0].candidate.moment, Range="bytes=100-")
+        assert (answer.status_code, answer.content) == (416, b"")
+        assert answer.headers["Content-Range"] == "bytes */100"
+        assert answer.headers["Cache-Control"] == "no-store"
+
+    @pytest.mark.parametrize(
+        "headers", [{"Range": "bytes=0-1,5-6"}, {"Range": "bytes=5-2"}, {"Range": "bytes=0-1", "If-Range": '"v1"'}]
+    )
+    def test_what_is_no_single_part_gets_the_whole(self, batch: Batch, headers: dict[str, str]) -> None:
+        answer = self.get(lead(batch.project), pairs_of(batch)[0].candidate.moment, **headers)
+        assert (answer.status_code, b"".join(answer.streaming_content)) == (200, CLIP)  # type: ignore[attr-defined]
+
+    def test_head(self, batch: Batch) -> None:
+        client = Client()
+        client.force_login(lead(batch.project))
+        url = reverse("judging:preview-clip", args=[pairs_of(batch)[0].candidate.moment.preview_uuid])
+        answer = client.head(url, headers={"Range": "bytes=0-1"})
+        assert (answer.status_code, answer.headers["Content-Length"]) == (200, "100")
+
+    def test_who_may_watch(self, batch: Batch) -> None:
+        held = AssignmentFactory(batch=batch)
+        moment, project = pairs_of(batch)[0].candidate.moment, batch.project
+        others = (annotator(project), MembershipFactory(role="lead").user, MembershipFactory().user)
+        for headers in ({}, {"Range": "bytes=0-1"}, {"Range": "bytes=100-"}):
+            statuses = [self.get(person, moment, **headers).status_code for person in others]
+            assert statuses == [404] * 3
+            assert self.get(None, moment, **headers).status_code == 302
+        people = (held.annotator, lead(project), admin(project))
+        assert [self.get(person, moment).status_code for person in people] == [200] * 3
+
+    def test_a_preview_without_a_twin(self, batch: Batch) -> None:
+        moment = MomentFactory(video__corpus=batch.project.corpus)
+        person = lead(batch.project)
+        assert self.get(person, moment).status_code == 404
+        assert TestPreview().get(person, moment).status_code == 200
+
+
+def test_two_people_see_two_orders() -> None:
+    batch = BatchFactory(pairs=20)
+    orders = [take(batch).pair_ids for _ in range(2)]
+    assert sorted(orders[0]) == sorted(orders[1])
     assert orders[0] != orders[1]

@@ -56,7 +56,7 @@ class TestOverview:
         done(ProjectFactory())
         page = browser.get(url("overview", project)).content.decode()
         facts = re.findall(r"<dd>(?:<a [^>]*>)?(\d+)", page)
-        assert facts == ["1", "1", "1", "1", "8", "0", "1"]
+        assert facts == ["1", "1", "1", "1", "8", "0", "0", "1"]
 
     def test_htmx_gets_the_fragment(self, browser: Client, project: Project) -> None:
         body = browser.get(url("overview", project), headers={"HX-Request": "true"}).content.decode().strip()

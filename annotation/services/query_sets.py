@@ -1,0 +1,54 @@
+"""Named subsets of a project's queries."""
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from annotation.exceptions import NotPossible
+from annotation.models import NamedQuerySet, Project, Query, User
+from annotation.services.audit import audit_record
+from annotation.services.names import checked_name
+
+LONGEST_NAME = 100
+
+
+@transaction.atomic
+def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], actor: User | None) -> NamedQuerySet:
+    """A new set of these queries; each leaves the set it was in.
+
+    Raises:
+        NotPossible: the name is empty, too long or taken, or there is no query.
+    """
+    name = checked_name(name)
+    if len(name) > LONGEST_NAME:
+        raise NotPossible(f"The name of a query set has at most {LONGEST_NAME} characters.")
+    if NamedQuerySet.objects.filter(project=project, name=name).exists():
+        raise NotPossible(f"There is a query set named {name!r} already.")
+    made = NamedQuerySet.objects.create(project=project, name=name)
+    members = Query.objects.filter(pk__in=queries.values("pk"), project=project).update(query_set=made)
+    if not members:
+        raise NotPossible("No query fits: the set would be empty.")
+    audit_record(project=project, actor=actor, action="query_set.create", subject=made.uuid, name=name, queries=members)
+    return made
+
+
+@transaction.atomic
+def query_set_change(
+    *, query_set: NamedQuerySet, actor: User | None, priority: int | None = None, is_paused: bool | None = None
+) -> NamedQuerySet:
+    """Put the set first or last, pause it or let it go on; what is None stays."""
+    held = NamedQuerySet.objects.select_for_update(of=("self",)).select_related("project").get(pk=query_set.pk)
+    if priority is not None:
+        held.priority = NamedQuerySet.Priority(priority)
+    if is_paused is not None:
+        held.is_paused = is_paused
+    held.save(update_fields=["priority", "is_paused"])
+    audit_record(
+        project=held.project,
+        actor=actor,
+        action="query_set.change",
+        subject=held.uuid,
+        name=held.name,
+        priority=held.get_priority_display(),
+        paused=held.is_paused,
+    )
+    return held

@@ -1,0 +1,53 @@
+"""Access tokens of the API: made, told once, revoked."""
+
+from hashlib import sha256
+from secrets import token_urlsafe
+from uuid import UUID
+
+from django.db import transaction
+
+from annotation.exceptions import NotPossible
+from annotation.models import AccessToken, User
+from annotation.services.audit import audit_record
+from annotation.services.names import checked_name
+
+PREFIX = "mj_"  # so that scanners for leaked secrets can know one
+LONGEST_NAME = 100
+MOST = 20  # per person
+
+
+def token_digest(token: str) -> str:
+    """What is kept of a token. It holds 256 random bits, so a plain hash cannot be turned back."""
+    return sha256(token.encode("utf-8", "replace")).hexdigest()
+
+
+@transaction.atomic
+def token_create(*, user: User, name: str) -> str:
+    """A new token; what is returned is the only copy.
+
+    Raises:
+        NotPossible: the name is empty, too long or taken, or the person has too many tokens.
+    """
+    name = checked_name(name)
+    if len(name) > LONGEST_NAME:
+        raise NotPossible(f"The name of a token has at most {LONGEST_NAME} characters.")
+    held = User.objects.select_for_update().get(pk=user.pk).access_tokens
+    if held.filter(name=name).exists():
+        raise NotPossible(f"You have a token named {name!r} already.")
+    if held.count() >= MOST:
+        raise NotPossible(f"You have {MOST} tokens; revoke one that is not needed any more.")
+    token = PREFIX + token_urlsafe(32)
+    made = AccessToken.objects.create(user=user, name=name, digest=token_digest(token))
+    audit_record(project=None, actor=user, action="token.create", subject=made.uuid, name=name)
+    return token
+
+
+@transaction.atomic
+def token_revoke(*, user: User, uuid: UUID) -> bool:
+    """From now on the token opens nothing; False when the person has no such token."""
+    held = user.access_tokens.select_for_update().filter(uuid=uuid).first()
+    if held is None:
+        return False
+    audit_record(project=None, actor=user, action="token.revoke", subject=held.uuid, name=held.name)
+    held.delete()
+    return True

@@ -1,0 +1,1 @@
+"""The API of judging: the services and selectors of the pages behind other doors."""

@@ -1,0 +1,160 @@
+"""What every endpoint shares: who is asking, bodies that are read strictly, lists in pages."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn, TypeVar, cast
+
+from django.core import signing
+from django.db.models import Model, Q, QuerySet
+from rest_framework.exceptions import APIException, NotFound, ParseError
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.pagination import BasePagination
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer, Serializer
+from rest_framework.utils.urls import replace_query_param
+from rest_framework.views import APIView
+
+from annotation.models import User
+
+LONGEST_BODY = 64 * 1024
+PER_PAGE = 50
+Row = TypeVar("Row", bound=Model)
+
+
+class BodyTooLarge(APIException):
+    status_code = 413
+    default_code = "too_large"
+    default_detail = f"A request has at most {LONGEST_BODY // 1024} KB; nothing was read or stored."
+
+
+class LengthMissing(APIException):
+    status_code = 411
+    default_code = "length_required"
+    default_detail = "Say how long the body is (Content-Length); nothing was read or stored."
+
+
+class Invalid(APIException):
+    """The body is JSON, but not what the endpoint takes."""
+
+    status_code = 422
+    default_code = "invalid"
+
+
+class JsonBody(BaseParser):
+    """A JSON text in UTF-8 that names nothing twice."""
+
+    media_type = "application/json"
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        try:
+            text = stream.read(LONGEST_BODY).decode("utf-8")
+            return json.loads(text, object_pairs_hook=_each_once, parse_constant=_no_number)
+        except (ValueError, RecursionError) as error:
+            raise ParseError("The body is not JSON that can be read.", code="malformed") from error
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name appears twice")
+    return found
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
+
+
+class JsonAlways(DefaultContentNegotiation):
+    """Answers are JSON, whatever a client says that it accepts; previews are what they are."""
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        first = next(iter(renderers))
+        return first, str(first.media_type)
+
+
+class ApiView(APIView):
+    """An endpoint. Requests that are too large go before anything else is looked at."""
+
+    parser_classes = [JsonBody]
+    content_negotiation_class = JsonAlways
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        if _length(request) > LONGEST_BODY:
+            raise BodyTooLarge
+        if "HTTP_TRANSFER_ENCODING" in request.META and not _length(request):
+            raise LengthMissing
+        super().initial(request, *args, **kwargs)
+
+
+def _length(request: Request) -> int:
+    try:
+        return int(request.META.get("CONTENT_LENGTH") or 0)
+    except ValueError:
+        return 0  # Django reads no body then
+
+
+def person_of(request: Request) -> User:
+    return cast(User, request.user)
+
+
+def body_of(request: Request, shape: type[Serializer[Any]]) -> dict[str, Any]:
+    """The fields of the body; refuses, with the first reason, what ``shape`` does not take."""
+    if not isinstance(request.data, Mapping):
+        raise Invalid("Send a JSON object.")
+    read = shape(data=request.data)
+    if unknown := request.data.keys() - read.fields.keys():
+        raise Invalid(f"There is no field {min(unknown)[:40]!r} here.")
+    if not read.is_valid():
+        field, reasons = next(iter(read.errors.items()))
+        raise Invalid(f"{field}: {reasons[0]}")
+    return dict(read.validated_data)
+
+
+class Pages(BasePagination):
+    """Newest first. The cursor is signed, so that only what was given out comes back into a statement."""
+
+    def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
+        rows: QuerySet[Any] = queryset.order_by("-created_at", "-uuid")
+        if (cursor := request.query_params.get("cursor")) is not None:
+            at, uuid = _place(cursor)
+            rows = rows.filter(Q(created_at__lt=at) | Q(created_at=at, uuid__lt=uuid))
+        found = list(rows[: PER_PAGE + 1])
+        self.next = _after(request, found[PER_PAGE - 1]) if len(found) > PER_PAGE else None
+        return found[:PER_PAGE]
+
+    def get_paginated_response(self, data: Any) -> Response:
+        return Response({"next": self.next, "results": data})
+
+    def get_paginated_response_schema(self, schema: Any) -> dict[str, Any]:
+        link = {"type": "string", "format": "uri", "nullable": True, "description": "Address of the next page."}
+        return {
+            "type": "object",
+            "required": ["next", "results"],
+            "properties": {"next": link, "results": schema},
+        }
+
+
+def _place(cursor: str) -> tuple[str, str]:
+    try:
+        at, uuid = signing.loads(cursor, salt=__name__)
+    except signing.BadSignature as error:
+        raise NotFound("This cursor was not given out here.", code="unknown_cursor") from error
+    return at, uuid
+
+
+def _after(request: Request, row: Any) -> str:
+    cursor = signing.dumps([row.created_at.isoformat(), str(row.uuid)], salt=__name__)
+    return replace_query_param(request.build_absolute_uri(), "cursor", cursor)
+
+
+def paged(
+    request: Request, view: ApiView, rows: QuerySet[Row], shape: type[BaseSerializer[Any]], **context: Any
+) -> Response:
+    pages = Pages()
+    found = pages.paginate_queryset(rows, request, view)
+    return pages.get_paginated_response(shape(found, many=True, context={"request": request, **context}).data)

@@ -1,0 +1,12 @@
+"""The key of a form that gives a grade. Pure."""
+
+from uuid import UUID, uuid5
+
+
+def form_key(*, assignment: UUID, pair: UUID, given: int) -> UUID:
+    """The name of the next grade for ``pair`` in ``assignment``, after ``given`` grades for it.
+
+    Two tabs that show the same pair in the same state hold the same key, so that of two submits one is the first
+    and the other is known as its repetition, or as stale when it says something else.
+    """
+    return uuid5(assignment, f"{pair}/{given}")

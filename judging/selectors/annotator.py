@@ -1,0 +1,69 @@
+"""What an annotator's pages read besides what they hold."""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from annotation.models import Moment, Project, User
+from judging.models import Assignment, Judgment
+
+VISIBLE = """
+SELECT moment.* FROM annotation_moment moment JOIN annotation_video video ON video.id = moment.video_id
+WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
+    EXISTS (SELECT 1 FROM annotation_candidate candidate
+        JOIN judging_pair pair ON pair.candidate_id = candidate.id
+        JOIN judging_assignment held ON held.batch_id = pair.batch_id AND held.annotator_id = %(user)s
+            AND pair.id = ANY (held.pair_ids)
+        WHERE candidate.moment_id = moment.id AND (held.state IN ('open', 'finished') OR EXISTS (
+            SELECT 1 FROM judging_judgment given WHERE given.pair_id = pair.id AND given.annotator_id = %(user)s)))
+    OR EXISTS (SELECT 1 FROM annotation_membership member JOIN annotation_project project
+            ON project.id = member.project_id AND project.corpus_id = video.corpus_id
+        WHERE member.user_id = %(user)s AND member.role IN ('lead', 'admin'))
+    OR EXISTS (SELECT 1 FROM judging_guidelineexample example
+        JOIN judging_guideline guideline ON guideline.id = example.guideline_id
+        JOIN annotation_membership member ON member.project_id = guideline.project_id AND member.user_id = %(user)s
+        WHERE example.moment_id = moment.id))"""
+
+# All the person's grades less those of other projects, usually none: counted in an index, however many there are.
+WORK_DONE = """
+WITH mine AS MATERIALIZED (SELECT id, project_id, state FROM judging_assignment WHERE annotator_id = %(annotator)s),
+elsewhere AS (
+    SELECT coalesce(sum(given.judgments), 0) AS judgments, coalesce(sum(given.today), 0) AS today
+    FROM mine CROSS JOIN LATERAL (SELECT count(*) AS judgments, count(*) FILTER (WHERE created_at >= %(since)s) AS today
+        FROM judging_judgment WHERE assignment_id = mine.id) AS given
+    WHERE mine.project_id <> %(project)s)
+SELECT (SELECT count(*) FROM mine WHERE project_id = %(project)s AND state = 'finished'),
+    ((SELECT count(*) FROM judging_judgment WHERE annotator_id = %(annotator)s) - elsewhere.judgments)::bigint,
+    ((SELECT count(*) FROM judging_judgment WHERE annotator_id = %(annotator)s AND created_at >= %(since)s)
+        - elsewhere.today)::bigint
+FROM elsewhere"""
+
+
+def open_assignment(*, project: Project, annotator: User) -> Assignment | None:
+    return Assignment.objects.filter(project=project, annotator=annotator, state=Assignment.State.OPEN).first()
+
+
+def given_in(assignment: Assignment) -> list[Judgment]:
+    """The person's own grades of one assignment, in the order given."""
+    return list(assignment.judgments.select_related("pair__candidate__moment").order_by("id"))
+
+
+def final_judgments(*, project: Project, annotator: User) -> QuerySet[Judgment]:
+    """The person's own grades that cannot change any more."""
+    given = Judgment.objects.filter(annotator=annotator, assignment__project=project)
+    ended = given.exclude(assignment__state=Assignment.State.OPEN)
+    return ended.select_related("pair__batch__query", "pair__candidate__moment")
+
+
+def work_done(*, project: Project, annotator: User, since: datetime) -> dict[str, int]:
+    """Batches finished and grades given by the annotator, in all and ``since`` (say, midnight)."""
+    with connection.cursor() as cursor:
+        cursor.execute(WORK_DONE, {"project": project.pk, "annotator": annotator.pk, "since": since})
+        return dict(zip(("batches", "judgments", "today"), cursor.fetchone(), strict=True))
+
+
+def preview_visible_to(*, user: User, preview: UUID) -> Moment | None:
+    """The moment of this preview, when the person may watch it: asked of them, of their project, or an example."""
+    return next(iter(Moment.objects.raw(VISIBLE, {"user": user.pk, "preview": preview})), None)

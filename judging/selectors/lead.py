@@ -1,0 +1,92 @@
+"""What leads and tasks read: what is decided, what waits, who gave which grade."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import Count, QuerySet
+
+from annotation.models import Job, Project, Query
+from annotation.selectors import queries_to_judge
+from judging.models import Assignment, Batch, Flag, Judgment, Pair
+from judging.selectors.quality import flagged_pairs
+
+
+def relevance_by_rank(batch: Batch) -> list[int | None]:
+    return list(batch.pairs.order_by("candidate__rank").values_list("relevance", flat=True))
+
+
+def review_queue(project: Project) -> QuerySet[Batch]:
+    """First batches that wait for the lead, oldest first."""
+    return Batch.objects.filter(
+        project=project, number=1, state=Batch.State.DONE, review__isnull=True, query__is_placeholder=False
+    ).order_by("done_at")
+
+
+def overview_counts(project: Project) -> dict[str, Any]:
+    """Numbers of the lead's first page."""
+    batches = Batch.objects.filter(project=project)
+    pairs = Pair.objects.filter(batch__project=project)
+    judgments = Judgment.objects.filter(pair__batch__project=project)
+    return {
+        "batches": _counted(batches, Batch.State.values),
+        "pairs": _counted(pairs, Pair.State.values),
+        "judgments": judgments.count(),
+        "simulated": judgments.filter(source=Judgment.Source.SIMULATED).count(),
+        "at_work": Assignment.objects.filter(project=project, state=Assignment.State.OPEN).count(),
+        "waiting": review_queue(project).count(),
+        "flagged": flagged_pairs(project).filter(state__in=[Pair.State.OPEN, Pair.State.ESCALATED]).count(),
+        "second_rounds": batches.filter(state=Batch.State.OPEN, round=2).count(),
+    }
+
+
+def _counted(rows: QuerySet[Any], states: Sequence[str]) -> dict[str, int]:
+    found = dict(rows.order_by().values_list("state").annotate(n=Count("pk")))
+    return {state: found.get(state, 0) for state in states}
+
+
+def relevance_counts(project: Project) -> list[tuple[int, int]]:
+    """How many settled pairs have each relevance 0 to 4."""
+    settled = Pair.objects.filter(batch__project=project, state=Pair.State.SETTLED)
+    found = dict(settled.order_by().values_list("relevance").annotate(n=Count("pk")))
+    return [(relevance, found.get(relevance, 0)) for relevance in range(5)]
+
+
+def annotator_numbers(project: Project) -> dict[int, int]:
+    """Account to annotator number: all that judging data may say about a person."""
+    rows = project.memberships.filter(number__isnull=False).values_list("user", "number")
+    return {user: number for user, number in rows if number is not None}
+
+
+def batch_rows(batch: Batch) -> list[dict[str, Any]]:
+    """The pairs of a batch by rank with their grades by annotator number, for the lead."""
+    pairs = batch.pairs.select_related("candidate__moment__video").order_by("candidate__rank")
+    numbers = annotator_numbers(batch.project)
+    grades: dict[int, list[tuple[int, int, int]]] = {}
+    final = Judgment.objects.filter(pair__batch=batch).exclude(assignment__state=Assignment.State.OPEN)
+    for pair, annotator, grade, number in final.order_by("round", "seat").values_list(
+        "pair", "annotator", "grade", "round"
+    ):
+        grades.setdefault(pair, []).append((numbers[annotator], grade, number))
+    said = _said_of(batch, numbers)
+    return [{"pair": pair, "grades": grades.get(pair.pk, []), "said": said.get(pair.pk, [])} for pair in pairs]
+
+
+def _said_of(batch: Batch, numbers: dict[int, int]) -> dict[int, list[tuple[int, str, str]]]:
+    """Flags and comments by pair: annotator number, reason of the flag or nothing, words."""
+    said: dict[int, list[tuple[int, str, str]]] = {}
+    for flag in Flag.objects.filter(pair__batch=batch, withdrawn_at__isnull=True).order_by("id"):
+        said.setdefault(flag.pair_id, []).append((numbers[flag.annotator_id], flag.get_reason_display(), flag.comment))
+    comments = Judgment.objects.filter(pair__batch=batch).exclude(comment="").exclude(assignment__state="open")
+    for pair, annotator, comment in comments.order_by("id").values_list("pair", "annotator", "comment"):
+        said.setdefault(pair, []).append((numbers[annotator], "", comment))
+    return said
+
+
+def queries_without_batch(project: Project) -> QuerySet[Query]:
+    """Queries to be judged whose first batch is not open yet."""
+    return queries_to_judge(project.pk).filter(batches__isnull=True)
+
+
+def job_running(project: Project) -> Job | None:
+    """Long work that somebody may be waiting for."""
+    return project.jobs.filter(state=Job.State.RUNNING).order_by("id").first()

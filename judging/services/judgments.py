@@ -1,0 +1,212 @@
+"""Grades, comments and flags, given under an assignment that is open.
+
+Lock, look, write: the assignment stays locked until commit, so a sweep cannot take it away in between, and of two
+submits of one person the second sees what the first did.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from annotation.models import Membership, User
+from judging import selectors
+from judging.exceptions import FormStale, JudgingError, NotAnnotator, NotAssigned, PairWithdrawn
+from judging.models import Assignment, Flag, Judgment, JudgmentChange
+from judging.rules.consensus import GRADES
+from judging.rules.keys import form_key
+from judging.rules.leasing import lease_until
+from judging.selectors import Card, Held
+from judging.services.assignments import running_or_refused
+
+WORDS = 2000  # of a comment, in characters
+
+GIVE = """
+WITH renewed AS (UPDATE judging_assignment SET expires_at = %(until)s WHERE id = %(assignment)s)
+INSERT INTO judging_judgment (uuid, pair_id, assignment_id, annotator_id, occurrence, round, seat, grade, revision,
+    position, previous_grade, comment, source, guideline_id, policy_id, created_at)
+VALUES (%(key)s, %(pair)s, %(assignment)s, %(annotator)s, 0, %(round)s, %(seat)s, %(grade)s, 0,
+    %(position)s, %(previous)s, %(comment)s, %(source)s, %(guideline)s, %(policy)s, %(now)s)
+RETURNING id"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the annotator holds after a submit, and the place of the card to show next: None for the last look."""
+
+    held: Held
+    index: int | None
+
+
+@transaction.atomic
+def judgment_submit(
+    *,
+    annotator: User,
+    pair_uuid: UUID,
+    grade: int,
+    key: UUID | None = None,
+    comment: str | None = None,
+    now: datetime | None = None,
+) -> Answer:
+    """Record one grade, or change it while the assignment is open.
+
+    Args:
+        key: what the form carried; a form sent again is answered as the first time, and one that does not know the
+            grade given meanwhile is refused. Without a key the grade replaces what is there.
+        comment: replaces the one there is; None leaves it.
+
+    Raises:
+        ValueError: the grade is outside 0..4.
+        NotAssigned: the person never held this pair.
+        LeaseLost: the assignment has ended or its time has run out.
+        PairWithdrawn: nobody needs to judge the pair any more.
+        FormStale: the key is not the one of the pair as it stands.
+        JudgingError: somebody else's grade holds this place.
+    """
+    if grade not in GRADES:
+        raise ValueError(f"a grade is 0 to 4, got {grade}")
+    held, place = _locked(annotator, pair_uuid)
+    card = held.cards[place]
+    now = now or timezone.now()
+    if key is not None and key != held.key_of(card):
+        return _answered_before(held, place, key, grade)
+    running_or_refused(held, now)
+    if card.withdrawn:
+        raise PairWithdrawn("This pair was withdrawn and needs no grade any more.")
+    if card.judgment_id is None:
+        held = _give(held, place, grade, comment or "", now)
+    else:
+        held = _change(held, place, grade, card.comment if comment is None else comment, now)
+    return Answer(held, held.next_index(place))
+
+
+def _locked(annotator: User, pair_uuid: UUID) -> tuple[Held, int]:
+    held = selectors.held_by_pair(annotator_id=annotator.pk, pair=pair_uuid, lock=True)
+    if held is None or held.role is None:
+        raise NotAssigned("This pair is not in your hands.")
+    if held.role != Membership.Role.ANNOTATOR:
+        raise NotAnnotator("Your role in this project does not grade.")
+    return held, held.index_of(pair_uuid)
+
+
+def _answered_before(held: Held, place: int, key: UUID, grade: int) -> Answer:
+    """The answer to a form that was sent before; refuses one that is older than the grade there is."""
+    card = held.cards[place]
+    for number, (given, at) in enumerate(_history(card)):
+        if key == form_key(assignment=held.uuid, pair=card.uuid, given=number):
+            if given == grade:
+                return Answer(held, held.next_index(place, at=at))
+            raise FormStale(f"This form was used already: your grade for this pair is {card.grade}.")
+    raise FormStale("This form does not belong to the pair as it stands. Load the page again; nothing was stored.")
+
+
+def _history(card: Card) -> list[tuple[int, datetime]]:
+    """The grades this person gave the pair, oldest first, with their times."""
+    if card.judgment_id is None or card.grade is None or card.graded_at is None:
+        return []
+    changes = list(JudgmentChange.objects.filter(judgment=card.judgment_id))
+    first = changes[0].from_grade if changes else card.grade
+    return [(first, card.graded_at), *((change.to_grade, change.changed_at) for change in changes)]
+
+
+def _give(held: Held, place: int, grade: int, comment: str, now: datetime) -> Held:
+    card = held.cards[place]
+    values: dict[str, Any] = {
+        "until": lease_until(now, minutes=held.lease_minutes),
+        "key": held.key_of(card),
+        "pair": card.pair_id,
+        "assignment": held.assignment_id,
+        "annotator": held.annotator_id,
+        "round": held.round,
+        "seat": held.seat,
+        "grade": grade,
+        "position": place + 1,
+        "previous": _previous_grade(held),
+        "comment": comment[:WORDS],
+        "source": Judgment.Source.SIMULATED if held.is_simulated else Judgment.Source.PERSON,
+        "guideline": held.guideline_id,
+        "policy": held.policy_id,
+        "now": now,
+    }
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(GIVE, values)
+            (judgment_id,) = cursor.fetchone()
+    except IntegrityError as error:
+        raise JudgingError("This pair has been graded already, or needs no grade any more.") from error
+    return held.with_card(place, judgment_id=judgment_id, grade=grade, revision=0, comment=comment, graded_at=now)
+
+
+def _previous_grade(held: Held) -> int | None:
+    """What the annotator gave last in this assignment."""
+    given = [(card.judgment_id, card.grade) for card in held.cards if card.judgment_id is not None]
+    return max(given)[1] if given else None
+
+
+def _change(held: Held, place: int, grade: int, comment: str | None, now: datetime) -> Held:
+    card = held.cards[place]
+    _lease_renew(held, now)
+    given = Judgment.objects.get(assignment=held.assignment_id, pair=card.pair_id)
+    if grade != given.grade:
+        JudgmentChange.objects.create(
+            uuid=held.key_of(card), judgment=given, from_grade=given.grade, to_grade=grade, changed_at=now
+        )
+        given.revision += 1
+    given.grade, given.comment = grade, (comment or "")[:WORDS]
+    given.policy_id, given.guideline_id = held.policy_id, held.guideline_id
+    given.save(update_fields=["grade", "comment", "revision", "policy", "guideline"])
+    return held.with_card(place, grade=grade, revision=given.revision, comment=given.comment)
+
+
+def _lease_renew(held: Held, now: datetime) -> None:
+    until = lease_until(now, minutes=held.lease_minutes)
+    Assignment.objects.filter(pk=held.assignment_id).update(expires_at=until)
+
+
+@transaction.atomic
+def flag_set(
+    *, annotator: User, pair_uuid: UUID, reason: str, comment: str = "", now: datetime | None = None
+) -> Answer:
+    """Say why the pair cannot be judged; a pair that is flagged already keeps one flag, with the newest words.
+
+    Raises:
+        ValueError: no such reason.
+        NotAssigned, LeaseLost, PairWithdrawn: as for a grade.
+    """
+    if reason not in Flag.Reason.values:
+        raise ValueError(f"a flag says one of {', '.join(Flag.Reason.values)}, got {reason}")
+    held, place = _locked(annotator, pair_uuid)
+    now = now or timezone.now()
+    running_or_refused(held, now)
+    card = held.cards[place]
+    if card.withdrawn:
+        raise PairWithdrawn("This pair was withdrawn and needs no flag any more.")
+    _lease_renew(held, now)
+    said = {"assignment_id": held.assignment_id, "reason": reason, "comment": comment[:WORDS]}
+    Flag.objects.update_or_create(
+        pair_id=card.pair_id,
+        annotator=annotator,
+        withdrawn_at=None,
+        defaults=said,
+        create_defaults={**said, "created_at": now},
+    )
+    held = held.with_card(place, flag=reason, flag_comment=comment, flagged_at=now)
+    return Answer(held, held.next_index(place))
+
+
+@transaction.atomic
+def flag_withdraw(*, annotator: User, pair_uuid: UUID, now: datetime | None = None) -> Answer:
+    """Take one's flag back; the pair needs a grade again. The answer shows the same pair.
+
+    Raises:
+        NotAssigned, LeaseLost: as for a grade.
+    """
+    held, place = _locked(annotator, pair_uuid)
+    now = now or timezone.now()
+    running_or_refused(held, now)
+    _lease_renew(held, now)
+    Flag.objects.filter(pair=held.cards[place].pair_id, annotator=annotator, withdrawn_at=None).update(withdrawn_at=now)
+    return Answer(held.with_card(place, flag=None, flag_comment=None, flagged_at=None), place)

@@ -1,0 +1,78 @@
+"""A lead's word on single pairs: withdrawn with a reason, or put back."""
+
+import logging
+
+from django.db import transaction
+
+from annotation.messages import send_on_commit
+from annotation.models import User
+from annotation.services.audit import audit_record
+from judging.exceptions import NotPossibleNow
+from judging.models import Batch, Judgment, Pair
+from judging.rules import consensus
+from judging.services.batches import ADVANCE_TASK
+from judging.services.seats import seats_count
+
+logger = logging.getLogger(__name__)
+
+
+@transaction.atomic
+def pair_withdraw(*, pair: Pair, lead: User, reason: str) -> None:
+    """Take the pair out: nobody is asked for it any more, it has no relevance, and releases leave it out.
+
+    Raises:
+        NotPossibleNow: no reason was given, or it is withdrawn already.
+    """
+    if not reason.strip():
+        raise NotPossibleNow("Say why: the reason is kept with the pair.")
+    batch, held = _locked(pair)
+    if held.state == Pair.State.WITHDRAWN:
+        raise NotPossibleNow("This pair is withdrawn already.")
+    Pair.objects.filter(pk=held.pk).update(
+        state=Pair.State.WITHDRAWN, relevance=None, reason=Pair.Reason.WITHDRAWN_BY_LEAD
+    )
+    _followed(batch, held, lead, "pair.withdraw", reason=reason, was=held.state)
+
+
+@transaction.atomic
+def pair_restore(*, pair: Pair, lead: User, reason: str = "") -> None:
+    """Undo a withdrawal: the pair becomes what its grades say.
+
+    Raises:
+        NotPossibleNow: it is not withdrawn, or its batch is done and its grades alone decide nothing.
+    """
+    batch, held = _locked(pair)
+    if held.state != Pair.State.WITHDRAWN:
+        raise NotPossibleNow("This pair is not withdrawn.")
+    state, relevance = _standing(held)
+    undecided = state in (Pair.State.OPEN, Pair.State.ESCALATED)
+    if undecided and batch.state == Batch.State.DONE:
+        raise NotPossibleNow("The batch is finished and the grades of this pair decide nothing; it stays withdrawn.")
+    if state == Pair.State.OPEN and batch.round == 2:
+        raise NotPossibleNow("The first round of this batch is over and this pair lacks grades of it.")
+    reason_of_drop = Pair.Reason.NO_CONSENSUS if state == Pair.State.DROPPED else ""
+    Pair.objects.filter(pk=held.pk).update(state=state, relevance=relevance, reason=reason_of_drop)
+    _followed(batch, held, lead, "pair.restore", reason=reason, now=state)
+
+
+def _locked(pair: Pair) -> tuple[Batch, Pair]:
+    batch = Batch.objects.select_for_update(of=("self",)).select_related("project").get(pk=pair.batch_id)
+    return batch, Pair.objects.get(pk=pair.pk)
+
+
+def _standing(pair: Pair) -> tuple[str, int | None]:
+    """State and relevance by the grades of assignments that have ended."""
+    final = Judgment.objects.filter(pair=pair).exclude(assignment__state="open")
+    outcome = consensus.settle(list(final.values_list("grade", flat=True)))
+    if outcome.state != consensus.State.WAITING:
+        return str(outcome.state), outcome.relevance
+    rounds = set(final.values_list("round", flat=True))
+    return (Pair.State.ESCALATED if 2 in rounds else Pair.State.OPEN), None
+
+
+def _followed(batch: Batch, pair: Pair, lead: User, action: str, **data: str) -> None:
+    """What either step brings about: seats counted anew, the record, and the task that may close the batch."""
+    seats_count(batch)
+    audit_record(project=batch.project, actor=lead, action=action, subject=pair.uuid, **data)
+    logger.info("%s %s of batch %s", action, pair.pk, batch.pk)
+    send_on_commit(ADVANCE_TASK, batch.pk)

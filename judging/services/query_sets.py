@@ -1,0 +1,34 @@
+"""What a query set's priority and pause mean for its batches: each carries a copy, read where it is handed out."""
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from annotation.models import NamedQuerySet, Project, Query, User
+from annotation.services import query_sets
+from judging.models import Batch
+
+
+@transaction.atomic
+def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], actor: User | None) -> NamedQuerySet:
+    """A new set; its queries leave the sets they were in, and their batches the priority and pause of those.
+
+    Raises:
+        NotPossible: the name or the queries do not do.
+    """
+    made = query_sets.query_set_create(project=project, name=name, queries=queries, actor=actor)
+    _batches_follow(made)
+    return made
+
+
+@transaction.atomic
+def query_set_change(
+    *, query_set: NamedQuerySet, actor: User | None, priority: int | None = None, is_paused: bool | None = None
+) -> None:
+    """Put the set first or last, pause it or let it go on. What is in somebody's hands stays there."""
+    _batches_follow(
+        query_sets.query_set_change(query_set=query_set, actor=actor, priority=priority, is_paused=is_paused)
+    )
+
+
+def _batches_follow(query_set: NamedQuerySet) -> None:
+    Batch.objects.filter(query__query_set=query_set).update(priority=query_set.priority, is_paused=query_set.is_paused)

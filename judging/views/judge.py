@@ -1,0 +1,208 @@
+"""The judging page: one pair at a time, a last look, and the ways out."""
+
+from functools import partial
+from typing import Any, cast
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django_htmx.http import HttpResponseClientRedirect, replace_url
+
+from annotation.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_page
+from annotation.models import Project, User
+from annotation.refusals import refusal_log
+from judging import selectors
+from judging.exceptions import FormStale, NotAssigned, PairWithdrawn
+from judging.forms import FlagForm, GradeForm, SubmitForm
+from judging.selectors import Held
+from judging.services import assignments, judgments
+from judging.views import screens
+from judging.views.guideline import guideline_context
+
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+NOTHING = "Nothing is waiting for you right now. New batches appear here as they open."
+
+
+@project_page(ANNOTATOR)
+@post_only("judging:desk")
+def assignment_take(request: MemberRequest, project: Project) -> HttpResponse:
+    taken = assignments.assignment_take(project=project, annotator=request.user)
+    if taken is None:
+        messages.info(request, NOTHING)
+        return redirect("judging:desk", project.uuid)
+    return redirect("judging:pair-next", project.uuid)
+
+
+@project_page(ANNOTATOR)
+def pair_next(request: MemberRequest, project: Project) -> HttpResponse:
+    """The next pair that needs an answer, or the last look."""
+    held = selectors.held_open(annotator_id=request.user.pk, project_id=project.pk)
+    if held is None:
+        return redirect("judging:desk", project.uuid)
+    index = held.next_index()
+    if index is None:
+        return redirect("judging:last-look", project.uuid)
+    return _page(request, held, index)
+
+
+@login_required
+def pair_show(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+    """One pair again, to change its grade while the assignment is open."""
+    held = selectors.held_by_pair(annotator_id=cast(int, request.user.pk), pair=pair_uuid)
+    if held is None:
+        raise NotAssigned("This pair is not in your hands.")
+    grant_by(request, held.project_uuid, ANNOTATOR)
+    if not held.is_open:
+        return redirect("judging:own-grades", held.project_uuid)
+    if _htmx(request):
+        return _part(request, held, held.index_of(pair_uuid))
+    return _page(request, held, held.index_of(pair_uuid))
+
+
+@login_required
+@post_only("judging:pair")
+def judgment_create(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+    """Take one grade and answer with what comes next."""
+    form = GradeForm(request.POST)
+    if not form.is_valid():
+        return _form_refused(request, pair_uuid, form)
+    return _answered(request, pair_uuid, partial(judgments.judgment_submit, pair_uuid=pair_uuid, **form.cleaned_data))
+
+
+@login_required
+@post_only("judging:pair")
+def flag_set(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+    """Take a flag instead of a grade and answer with what comes next."""
+    form = FlagForm(request.POST)
+    if not form.is_valid():
+        return _form_refused(request, pair_uuid, form)
+    return _answered(request, pair_uuid, partial(judgments.flag_set, pair_uuid=pair_uuid, **form.cleaned_data))
+
+
+@login_required
+@post_only("judging:pair")
+def flag_withdraw(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+    return _answered(request, pair_uuid, partial(judgments.flag_withdraw, pair_uuid=pair_uuid))
+
+
+def _answered(request: HttpRequest, pair_uuid: UUID, submit: Any) -> HttpResponse:
+    """Submit, and show what comes next; what the pair is too far on for is said above it."""
+    try:
+        answer = submit(annotator=cast(User, request.user))
+    except (FormStale, PairWithdrawn) as error:
+        return _refused(request, pair_uuid, str(error), status=error.status)
+    held, index = answer.held, answer.index
+    if _htmx(request):
+        return _part(request, held, index)
+    if index is not None and held.cards[index].uuid == pair_uuid:
+        return redirect("judging:pair", pair_uuid)
+    return redirect("judging:pair-next", held.project_uuid)
+
+
+def _form_refused(request: HttpRequest, pair_uuid: UUID, form: SubmitForm) -> HttpResponse:
+    if request.content_type not in FORMS:
+        return _refused(request, pair_uuid, "Send a form; what came was none, and nothing was stored.", status=415)
+    return _refused(request, pair_uuid, form.first_error(), status=422)
+
+
+def _refused(request: HttpRequest, pair_uuid: UUID, note: str, *, status: int) -> HttpResponse:
+    """The pair as it stands, with why nothing was stored."""
+    held = selectors.held_by_pair(annotator_id=cast(int, request.user.pk), pair=pair_uuid)
+    if held is None:
+        raise NotAssigned("This pair is not in your hands.")
+    grant_by(request, held.project_uuid, ANNOTATOR)
+    assignments.running_or_refused(held, timezone.now())
+    show = _part if _htmx(request) else _page
+    return refusal_log(request, show(request, held, held.index_of(pair_uuid), note=note, status=status), note)
+
+
+@project_page(ANNOTATOR)
+def last_look(request: MemberRequest, project: Project) -> HttpResponse:
+    held = selectors.held_open(annotator_id=request.user.pk, project_id=project.pk)
+    if held is None:
+        return redirect("judging:desk", project.uuid)
+    return _page(request, held, None)
+
+
+@project_page(ANNOTATOR)
+@post_only("judging:desk")
+def assignment_finish(request: MemberRequest, project: Project) -> HttpResponse:
+    """Make the grades final; with ``more`` the next batch follows at once, for htmx in the same answer."""
+    finished = assignments.assignment_finish(project=project, annotator=request.user)
+    if finished and "more" in request.POST:
+        taken = assignments.assignment_take(project=project, annotator=request.user)
+        held = selectors.held_open(annotator_id=request.user.pk, project_id=project.pk) if taken else None
+        if held is not None and _htmx(request):
+            return _part(request, held, held.next_index())
+        if held is not None:
+            return redirect("judging:pair-next", project.uuid)
+        messages.info(request, NOTHING)
+    elif finished:
+        messages.success(request, "Thank you: your grades for this batch are final now.")
+    desk = reverse("judging:desk", args=[project.uuid])
+    return HttpResponseClientRedirect(desk) if _htmx(request) else redirect(desk)
+
+
+@project_page(ANNOTATOR)
+@post_only("judging:desk")
+def assignment_return(request: MemberRequest, project: Project) -> HttpResponse:
+    """Stop here: the grades given are final, the rest of the batch goes to somebody else."""
+    if assignments.assignment_return(project=project, annotator=request.user):
+        messages.success(request, "Given back. Your grades are kept, the rest goes to somebody else.")
+    return redirect("judging:desk", project.uuid)
+
+
+@project_page(ANNOTATOR)
+@post_only("judging:desk")
+def heartbeat(request: MemberRequest, project: Project) -> HttpResponse:
+    """The page is open and its annotator is at it."""
+    assignments.assignment_renew(project=project, annotator=request.user, now=timezone.now())
+    return HttpResponse(status=204)
+
+
+@project_page(ANNOTATOR)
+@post_only("judging:desk")
+def leave(request: MemberRequest, project: Project) -> HttpResponse:
+    """The page was closed."""
+    assignments.assignment_leave(project=project, annotator=request.user, now=timezone.now())
+    return HttpResponse(status=204)
+
+
+def _page(request: HttpRequest, held: Held, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
+    project = cast(MemberRequest, request).membership.project
+    work = selectors.work_done(project=project, annotator=cast(User, request.user), since=midnight())
+    more = {**guideline_context(project), "work": work}
+    return screens.page(request, held, index, note=note, status=status, **more)
+
+
+def _part(request: HttpRequest, held: Held, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
+    """The fragment; the browser's address follows what it shows, so that a reload stays there."""
+    response = screens.part(request, held, index, note=note, status=status)
+    place = "judging:pair-next" if index is not None else "judging:last-look"
+    if index is not None and index != held.next_index():
+        url = reverse("judging:pair", args=[held.cards[index].uuid])
+    else:
+        url = reverse(place, args=[held.project_uuid])
+    if _address(request) == url:
+        return response
+    return replace_url(response, url)
+
+
+def _address(request: HttpRequest) -> str | None:
+    """Where the browser is, as it says itself; None for nonsense."""
+    try:
+        return cast(str | None, cast(Any, request).htmx.current_url_abs_path)
+    except ValueError:
+        return None
+
+
+def midnight() -> Any:
+    return timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _htmx(request: HttpRequest) -> bool:
+    return bool(cast(Any, request).htmx)

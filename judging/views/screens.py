@@ -1,0 +1,89 @@
+"""One screen of the judging page, made of what the annotator holds. No statement is sent from here."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import get_token
+from django.shortcuts import render
+from django.template import loader
+
+from judging.models import Flag
+from judging.selectors import Card, Held
+
+PAGE = "judging/judge.html"
+LAST_LOOK = "judging/last_look.html"
+FLAG_REASONS = Flag.Reason.choices
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """The card at ``index``; ``note`` is a line to the annotator, as when a form was stale."""
+
+    held: Held
+    index: int
+    note: str = ""
+
+    @property
+    def card(self) -> Card:
+        return self.held.cards[self.index]
+
+    @property
+    def key(self) -> UUID:
+        return self.held.key_of(self.card)
+
+    @property
+    def position(self) -> int:
+        return self.index + 1
+
+    @property
+    def total(self) -> int:
+        return len(self.held.cards)
+
+    @property
+    def previous(self) -> Card | None:
+        return self.held.cards[self.index - 1] if self.index else None
+
+    @property
+    def following(self) -> Card | None:
+        """What Enter or the right arrow shows: the next card in order, judged or not."""
+        return self.held.cards[self.index + 1] if self.position < self.total else None
+
+    @property
+    def ahead(self) -> list[Card]:
+        return self.held.ahead_of(self.index)
+
+    @property
+    def levels(self) -> list[tuple[int, str, str]]:
+        """Grade, name and meaning: a level reads "Good: the action agrees"."""
+        parts = [line.partition(":") for line in self.held.levels]
+        return [(grade, name.strip(), meaning.strip()) for grade, (name, _, meaning) in enumerate(parts)]
+
+
+def context_of(held: Held, index: int | None, note: str = "") -> dict[str, Any]:
+    """What the judging page shows; the last look when ``index`` is None."""
+    screen = None if index is None else Screen(held, index, note)
+    left = len(held.cards) - held.answered
+    return {
+        "held": held,
+        "screen": screen,
+        "left": left,
+        "flag_reasons": FLAG_REASONS,
+        "project_uuid": held.project_uuid,
+    }
+
+
+def part(request: HttpRequest, held: Held, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
+    """The fragment for htmx. It needs no context processor: navigation and messages are on the page already."""
+    name = f"{PAGE}#pair" if index is not None else f"{LAST_LOOK}#pair"
+    context = {**context_of(held, index, note), "csrf_token": get_token(request), "scripted": True}
+    return HttpResponse(loader.get_template(name).render(context), status=status)
+
+
+def page(
+    request: HttpRequest, held: Held, index: int | None, *, note: str = "", status: int = 200, **more: Any
+) -> HttpResponse:
+    """The whole page."""
+    template = PAGE if index is not None else LAST_LOOK
+    return render(request, template, {**context_of(held, index, note), **more}, status=status)

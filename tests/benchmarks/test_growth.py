@@ -1,0 +1,54 @@
+"""What growth compares, and when it has failed."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.growth import Figures, options_from, ratio, result_of
+from config.embedded.services import BASE_DIR
+
+SMALL = Figures(10_000, 20_000, 1_000, 1.0, 50, 20.0, 30.0, 1000, 5.0, 10.0, 2.0, 6.0, [])
+
+
+def test_as_fast_as_before_is_good() -> None:
+    result = result_of(SMALL, replace(SMALL, take_p95_ms=45.0, submit_p95_ms=8.0), 0.5)
+    assert (result.take_p95_ratio, result.submit_p95_ratio) == (1.5, 0.8)
+    assert result.good
+
+
+@pytest.mark.parametrize(
+    "large",
+    [
+        replace(SMALL, take_p95_ms=46.0),
+        replace(SMALL, submit_p95_ms=15.2),
+        replace(SMALL, errors=["annotator: 500"]),
+        replace(SMALL, takes=0, take_p95_ms=0.0),
+    ],
+)
+def test_slower_by_more_than_half_or_an_error_is_not(large: Figures) -> None:
+    assert not result_of(SMALL, large, 0.5).good
+
+
+def test_nothing_to_compare_with() -> None:
+    assert ratio(3.0, 0.0) == 0.0
+
+
+@pytest.mark.parametrize("words", [["--at-work", "9"], ["--rounds", "0"], ["--pairs", "10000"]])
+def test_options_without_sense(words: list[str]) -> None:
+    with pytest.raises(SystemExit):
+        options_from(words)
+
+
+@pytest.mark.slow
+def test_two_small_sites() -> None:
+    """What is found, not how fast: other work on the machine may fall on one of them."""
+    words = ["--pairs", "20000", "--judgments", "60000", "--rounds", "1", "--seconds", "2", "--json"]
+    command = [sys.executable, "benchmarks/growth.py", *words]
+    done = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=110, check=False)
+    result = json.loads(done.stdout)
+    assert result["small"]["errors"] == result["large"]["errors"] == []
+    assert (result["small"]["pairs"], result["large"]["pairs"]) == (10_000, 20_000)
+    assert result["small"]["submits"] > 0 and result["large"]["takes"] > 0

@@ -1,0 +1,61 @@
+"""The rows that growth is measured on obey the rules that the triggers would have asked for."""
+
+import pytest
+from django.db import connection
+from django.db.models import Count
+
+from benchmarks.populate import FREE_HANDS, OPEN_KINDS, fill, sizes
+from judging import selectors
+from judging.models import Assignment, Batch, Judgment, Pair
+from judging.rules.leasing import free_seats
+
+ASKED_OTHERWISE = """
+SELECT count(*) FROM judging_judgment given JOIN judging_assignment held ON held.id = given.assignment_id
+JOIN judging_pair pair ON pair.id = given.pair_id
+WHERE (given.annotator_id, given.round, given.seat, pair.batch_id, given.pair_id)
+    <> (held.annotator_id, held.round, held.seat, held.batch_id, held.pair_ids[given.position])"""
+
+
+def test_sizes_give_the_judgments_asked_for() -> None:
+    size = sizes(pairs=1_000_000, judgments=3_000_000)
+    assert (size.batches, size.open) == (50_000, 2_500)
+    assert size.done * (40 + 2 * (size.escalated - 1)) < 3_000_000 <= size.done * (40 + 2 * size.escalated)
+
+
+def test_four_grades_a_pair_are_the_most() -> None:
+    assert sizes(pairs=10_000, judgments=10**9).escalated == 20
+
+
+def test_too_few_pairs() -> None:
+    with pytest.raises(ValueError, match="6000 pairs are too few"):
+        sizes(pairs=6000, judgments=6000)
+
+
+@pytest.mark.django_db
+def test_too_few_annotators() -> None:
+    with pytest.raises(ValueError, match="100 annotators are too few"):
+        fill(pairs=10_000, judgments=0, annotators=100)
+
+
+@pytest.mark.django_db
+def test_rows_obey_the_rules() -> None:
+    seeded, rows = fill(pairs=6_200, judgments=600, annotators=120)
+    assert rows["judging_pair"] == Pair.objects.count() == 6_200
+    assert rows["judging_judgment"] == Judgment.objects.count() > 600
+    with connection.cursor() as cursor:
+        cursor.execute(ASKED_OTHERWISE)
+        assert cursor.fetchone() == (0,)
+    sat = Assignment.objects.values("batch", "annotator").annotate(n=Count("pk"))
+    assert not sat.filter(n__gt=1).exists()
+    assert Assignment.objects.filter(state="open").count() == 2 * OPEN_KINDS["held"]
+    free_hands = seeded.annotators[-FREE_HANDS:]
+    assert not Assignment.objects.filter(state="open", annotator__in=free_hands).exists()
+
+
+@pytest.mark.django_db
+def test_free_seats_are_what_the_rows_say() -> None:
+    fill(pairs=6_200, judgments=600, annotators=120)
+    for batch in Batch.objects.filter(state="open"):
+        asked = selectors.pairs_asked_now(batch_id=batch.pk)
+        assert batch.free_seats == len(free_seats(asked, held=selectors.seats_held(batch.pk)))
+        assert batch.begun == batch.assignments.filter(round=batch.round).exists()

@@ -1,0 +1,207 @@
+"""For everybody: axe finds nothing on any page, the focus is never lost, and words alone lead through a batch."""
+
+from pathlib import Path
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+
+from annotation.models import User
+from judging.models import Assignment, Batch, Judgment, Policy
+from tests import factories
+from tests.browser import acts
+from tests.browser.conftest import Browse
+from tests.browser.test_every_page import ANNOTATOR_PAGES, PHONE, STAFF_PAGES, busy_project, paths
+from tests.judging.play import judge
+
+AXE = (Path(__file__).parent / "vendor" / "axe-4.14.1.min.js").read_text()
+RUN = """() => axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
+  .then(({violations}) => violations.flatMap(({id, nodes}) =>
+    nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary.slice(0, 300)}`)))"""
+PASSWORD = "a-long-enough-password"
+
+
+def barriers(page: Page) -> list[str]:
+    """What axe finds, in light and in dark."""
+    found = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # colours do not fade into each other
+        page.evaluate(AXE)
+        found += [f"{page.url} {scheme} {line}" for line in page.evaluate(RUN)]
+    return found
+
+
+def barriers_at(page: Page, *addresses: str) -> list[str]:
+    found = []
+    for address in addresses:
+        page.goto(address)
+        page.wait_for_load_state("load")
+        found += barriers(page)
+    return found
+
+
+@pytest.mark.usefixtures("encoder")
+@pytest.mark.parametrize("role", ["lead", "admin"])
+def test_axe_finds_nothing_for_lead_and_admin(browse: Browse, role: str) -> None:
+    project = busy_project()
+    batches = [reverse("judging:batch", args=[batch.uuid]) for batch in Batch.objects.filter(number=1)[:2]]
+    user = factories.lead(project) if role == "lead" else factories.admin(project)
+    assert barriers_at(browse(user), *paths(STAFF_PAGES, project), *batches) == []
+
+
+def test_axe_finds_nothing_for_visitors_and_on_pages_that_say_no(browse: Browse) -> None:
+    assert barriers_at(browse(), reverse("login"), reverse("help")) == []
+    project = acts.project()
+    page = browse(factories.annotator(project))
+    assert barriers_at(page, reverse("home"), reverse("help"), "/nowhere/", *paths(["judging:overview"], project)) == []
+
+
+def test_axe_finds_nothing_for_the_annotator(browse: Browse) -> None:
+    project = acts.project()
+    user = factories.annotator(project)
+    judge(acts.batch(project, pairs=8), [0, 1, 2, 3, 4, 0, 1, 2], user)
+    page = browse(user)
+    assert barriers_at(page, acts.desk(project), reverse("judging:own-grades", args=[project.uuid])) == []
+    acts.batch(project, text="A person waters a plant", gif=acts.moving_gif())
+    acts.start(page, project)
+    assert barriers_at(page, *paths(ANNOTATOR_PAGES, project)) == []
+
+
+@pytest.mark.parametrize("size", [{"width": 1280, "height": 720}, PHONE])
+def test_axe_finds_nothing_wherever_the_judging_page_is(browse: Browse, size: dict[str, int]) -> None:
+    page, _ = acts.judging(browse, media={"gif": acts.moving_gif()}, viewport=size)
+    found = barriers(page)
+    for key in ("?", "k"):
+        page.keyboard.press(key)
+        found += barriers(page)
+        page.keyboard.press("Escape")
+    page.get_by_role("link", name="Stop here").click()
+    found += barriers(page)
+    page.keyboard.press("Escape")
+    acts.settle(page)
+    page.get_by_text("Comment", exact=True).click()
+    page.get_by_text("Cannot judge", exact=True).click()
+    found += barriers(page)
+    page.get_by_role("button", name="Offensive").click()
+    acts.arrive(page, 2)
+    page.keyboard.press("ArrowLeft")
+    acts.arrive(page, 1)
+    found += barriers(page)
+    page.keyboard.press("ArrowRight")
+    acts.arrive(page, 2)
+    page.context.set_offline(True)
+    page.keyboard.press("3")
+    expect(page.get_by_text("Your 3 is kept")).to_be_visible()
+    found += barriers(page)
+    page.locator("#break").evaluate("element => (element.hidden = false)")
+    found += barriers(page)
+    page.context.set_offline(False)
+    acts.arrive(page, 3)
+    page.keyboard.press("4")
+    expect(page.get_by_role("heading", name="A last look")).to_be_visible()
+    found += barriers(page)
+    assert found == []
+
+
+def test_the_focus_is_never_lost_and_every_pair_is_announced(browse: Browse) -> None:
+    page, _ = acts.judging(browse)
+    group, announced = page.locator("fieldset.grades"), page.locator("#announce")
+    expect(group).to_be_focused()
+    page.get_by_role("button", name="Good").click()
+    acts.arrive(page, 2)
+    expect(group).to_be_focused()
+    expect(announced).to_have_text("Pair 2 of 3")
+    page.get_by_role("link", name="Back").click()
+    acts.arrive(page, 1)
+    expect(group).to_be_focused()
+    expect(announced).to_have_text("Pair 1 of 3")
+    page.get_by_role("link", name="Guideline").last.click()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("link", name="Guideline").last).to_be_focused()
+    page.keyboard.press("0")
+    acts.arrive(page, 2)
+    page.get_by_text("Cannot judge", exact=True).click()
+    page.get_by_role("button", name="The query cannot be understood").click()
+    acts.arrive(page, 3)
+    expect(group).to_be_focused()
+    page.keyboard.press("1")
+    expect(page.get_by_role("heading", name="A last look")).to_be_focused()
+    expect(announced).to_have_text("A last look at your grades")
+
+
+def test_a_note_above_the_pair_is_said(browse: Browse) -> None:
+    page, _ = acts.judging(browse)
+    first = acts.shown(page)
+    other = page.context.new_page()
+    other.goto(page.url)
+    acts.settle(other)
+    page.keyboard.press("3")
+    acts.arrive(page, 2)
+    other.keyboard.press("1")
+    expect(other.get_by_role("alert")).to_contain_text("your grade for this pair is 3")
+    assert acts.shown(other) == first
+    expect(other.locator("fieldset.grades")).to_be_focused()
+    assert Judgment.objects.get().grade == 3
+
+
+def test_thumbs_reach_the_grades_and_the_clip_is_in_sight(browse: Browse) -> None:
+    page, _ = acts.judging(
+        browse, media={"gif": acts.moving_gif()}, viewport=PHONE, has_touch=True, is_mobile=True, color_scheme="dark"
+    )
+    for what in (page.locator("h1.query"), page.locator(".clip .moment"), page.get_by_role("slider")):
+        expect(what).to_be_in_viewport(ratio=1)
+    for grade in range(5):
+        button = page.locator(f"button[name=grade][value='{grade}']")
+        expect(button).to_be_in_viewport(ratio=1)
+        box = button.bounding_box()
+        assert box is not None
+        assert box["width"] >= 44
+        assert box["height"] >= 44
+        assert box["y"] > PHONE["height"] * 2 / 3
+    assert page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]") == [390, 390]
+    page.get_by_role("button", name="Partly").tap()
+    acts.arrive(page, 2)
+    assert Judgment.objects.get().grade == 2
+
+
+def test_targets_are_large_enough(browse: Browse) -> None:
+    page, _ = acts.judging(browse, media={"gif": acts.moving_gif()})
+    for target in page.locator("#pair :is(a, button, summary, input:not([type=hidden]))").filter(visible=True).all():
+        box = target.bounding_box()
+        assert box is not None
+        assert min(box["width"], box["height"]) >= 24, target.evaluate("element => element.outerHTML")
+
+
+def test_words_alone_lead_from_the_log_in_to_a_finished_batch(browse: Browse) -> None:
+    batch = acts.batch(acts.project())
+    Policy.objects.update(break_minutes=0)
+    page = browse()
+    page.goto("/")
+    log_in(page, factories.annotator(batch.project))
+    page.get_by_role("button", name="Start a batch").click()
+    for position, grade in enumerate(("Unrelated", "Partly", "Perfect"), start=1):
+        expect(page.get_by_text(f"pair {position} of 3", exact=True)).to_be_visible()
+        acts.settle(page)
+        if position == 2:
+            page.get_by_text("Comment", exact=True).click()
+            page.get_by_label("Comment, sent with the grade").fill("Only half of it.")
+        page.get_by_role("group", name="How well does the moment answer").get_by_role("button", name=grade).click()
+    expect(page.get_by_role("heading", name="A last look")).to_be_visible()
+    page.get_by_role("link", name="Moment 3, grade 4").click()
+    acts.settle(page)
+    page.get_by_role("button", name="Good").click()
+    expect(page.get_by_role("link", name="Moment 3, grade 3")).to_be_visible()
+    acts.settle(page)
+    page.get_by_role("button", name="Finish and stop").click()
+    expect(page.get_by_text("your grades for this batch are final")).to_be_visible()
+    assert Assignment.objects.get().state == Assignment.State.FINISHED
+    given = Judgment.objects.order_by("position").values_list("grade", "comment")
+    assert list(given) == [(0, ""), (2, "Only half of it."), (3, "")]
+
+
+def log_in(page: Page, user: User) -> None:
+    user.set_password(PASSWORD)
+    user.save()
+    page.get_by_label("User name").fill(user.username)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()

@@ -1,0 +1,37 @@
+"""The description of the API in a browser: drawn, usable, and nothing against the CSP."""
+
+from playwright.sync_api import expect
+
+from judging.models import Assignment
+from tests.browser.conftest import Browse
+from tests.browser.test_every_page import Complaints
+from tests.factories import BatchFactory, annotator
+
+
+def test_reading_and_trying_it(browse: Browse) -> None:
+    batch = BatchFactory(pairs=2)
+    page = browse(annotator(batch.project))
+    complaints = Complaints(page)
+    page.goto("/api/docs/")
+    taking = page.locator("[id$=assignment_take]")
+    taking.get_by_role("button").first.click()
+    taking.get_by_role("button", name="Try it out").click()
+    taking.get_by_placeholder("project_uuid").fill(str(batch.project.uuid))
+    taking.get_by_role("button", name="Execute").click()
+    expect(taking.locator(".live-responses-table tbody .response-col_status")).to_contain_text("201")
+    assert Assignment.objects.get().batch == batch
+    assert complaints == []
+
+
+def test_tokens(browse: Browse) -> None:
+    person = annotator(BatchFactory().project)
+    page = browse(person)
+    complaints = Complaints(page)
+    page.goto("/tokens/")
+    page.get_by_label("Name").fill("laptop")
+    page.get_by_role("button", name="Make a token").click()
+    expect(page.get_by_role("status").locator("code")).to_contain_text("mj_")
+    page.get_by_role("button", name="Revoke laptop").click()
+    expect(page.get_by_text("You have no token.")).to_be_visible()
+    assert not person.access_tokens.exists()
+    assert complaints == []

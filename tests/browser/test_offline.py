@@ -1,0 +1,137 @@
+"""The line drops: what was pressed is kept, sent again, and counted once."""
+
+from playwright.sync_api import Locator, Page, Route, expect
+
+from judging.models import Flag, Judgment
+from tests.browser import acts
+from tests.browser.conftest import Browse
+
+
+def kept(page: Page) -> Locator:
+    return page.get_by_role("status").filter(has_text="is kept and sent as soon as it works again")
+
+
+def cut(page: Page) -> None:
+    page.route("**/grade/", lambda route: route.abort())
+
+
+def test_a_grade_pressed_without_connection_is_kept_and_sent_when_it_is_back(browse: Browse) -> None:
+    page, _ = acts.judging(browse)
+    page.context.set_offline(True)
+    page.keyboard.press("3")
+    expect(kept(page)).to_contain_text("No connection. Your 3 is kept")
+    expect(acts.place(page)).to_have_text("pair 1 of 3")
+    assert not Judgment.objects.exists()
+
+    page.context.set_offline(False)
+    expect(acts.place(page)).to_have_text("pair 2 of 3")
+    expect(kept(page)).to_have_count(0)
+    assert Judgment.objects.get().grade == 3
+
+
+def test_a_kept_grade_survives_a_reload(browse: Browse) -> None:
+    page, _ = acts.judging(browse)
+    cut(page)
+    page.keyboard.press("3")
+    expect(kept(page)).to_be_visible()
+    page.reload()
+    expect(kept(page)).to_contain_text("Your 3 is kept")
+    assert not Judgment.objects.exists()
+
+    page.unroute("**/grade/")
+    page.reload()
+    expect(acts.place(page)).to_have_text("pair 2 of 3")
+    assert Judgment.objects.get().grade == 3
+    assert page.evaluate("sessionStorage.getItem('momentjudge-kept')") == "[]"
+
+
+def test_another_press_replaces_what_is_kept(browse: Browse) -> None:
+    page, _ = acts.judging(browse)
+    cut(page)
+    page.keyboard.press("3")
+    expect(kept(page)).to_contain_text("Your 3 is kept")
+    page.keyboard.press("1")
+    expect(kept(page)).to_contain_text("Your 1 is kept")
+    page.unroute("**/grade/")
+    page.get_by_role("button", name="Try now").click()
+    expect(acts.place(page)).to_have_text("pair 2 of 3")
+    assert Judgment.objects.get().grade == 1
+
+
+def test_a_grade_whose_answer_was_lost_is_one_judgment(browse: Browse) -> None:
+    page, _ = acts.judging(browse)
+
+    def lose_the_answer(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    page.route("**/grade/", lose_the_answer)
+    page.keyboard.press("3")
+    expect(kept(page)).to_be_visible()
+    assert Judgment.objects.get().grade == 3
+    page.unroute("**/grade/")
+    page.get_by_role("button", name="Try now").click()
+    expect(acts.place(page)).to_have_text("pair 2 of 3")
+    judgment = Judgment.objects.get()
+    assert (judgment.grade, judgment.revision) == (3, 0)
+
+
+def test_a_server_in_trouble_is_said_and_asked_again_after_growing_pauses(browse: Browse) -> None:
+    page, _ = acts.judging(browse)
+    sent = acts.answers(page)
+    page.route("**/grade/", lambda route: route.fulfill(status=502, body="Bad Gateway"))
+    page.clock.install()
+    page.keyboard.press("3")
+    expect(kept(page)).to_contain_text("The server has trouble. Your 3 is kept")
+    for attempts, pause_s in ((2, 2), (3, 4), (4, 8)):
+        page.clock.run_for(1000 * pause_s - 500)
+        assert len(sent) == attempts - 1
+        with page.expect_response("**/grade/"):
+            page.clock.run_for(600)
+        acts.wait_until(lambda expected=attempts: len(sent) == expected)  # type: ignore[misc]
+        expect(kept(page)).to_be_visible()
+        page.wait_for_timeout(100)  # the answer is dealt with
+    page.unroute("**/grade/")
+    page.clock.run_for(15_000)
+    expect(acts.place(page)).to_have_text("pair 2 of 3")
+    expect(kept(page)).to_have_count(0)
+    assert Judgment.objects.get().grade == 3
+
+
+def test_a_flag_is_kept_as_a_grade_is(browse: Browse) -> None:
+    page, _ = acts.judging(browse)
+    page.context.set_offline(True)
+    page.keyboard.press("f")
+    page.get_by_role("button", name="Offensive").click()
+    expect(kept(page)).to_contain_text("Your flag is kept")
+    page.context.set_offline(False)
+    expect(acts.place(page)).to_have_text("pair 2 of 3")
+    assert Flag.objects.get().reason == "offensive"
+
+
+def test_a_line_that_drops_on_the_way_to_another_pair_is_said(browse: Browse) -> None:
+    page, _ = acts.judging(browse)
+    page.context.set_offline(True)
+    page.keyboard.press("ArrowRight")
+    notice = page.get_by_role("alert").filter(has_text="The server cannot be reached")
+    expect(notice).to_be_visible()
+    page.context.set_offline(False)
+    page.keyboard.press("ArrowRight")
+    expect(acts.place(page)).to_have_text("pair 2 of 3")
+    expect(notice).to_have_count(0)
+
+
+def test_a_grade_pressed_after_the_session_ended_is_sent_after_the_log_in(browse: Browse) -> None:
+    page, batch = acts.judging(browse)
+    person = batch.assignments.get().annotator
+    person.set_password("a-long-enough-password")
+    person.save()
+    page.context.clear_cookies(name="sessionid")
+    page.keyboard.press("3")
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    assert not Judgment.objects.exists()
+    page.get_by_label("User name").fill(person.username)
+    page.get_by_label("Password").fill("a-long-enough-password")
+    page.keyboard.press("Enter")
+    expect(acts.place(page)).to_have_text("pair 2 of 3")
+    assert Judgment.objects.get().grade == 3

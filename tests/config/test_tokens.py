@@ -1,0 +1,128 @@
+"""API tokens: made on a page, shown once, kept as a hash, revoked."""
+
+import re
+from hashlib import sha256
+
+import pytest
+from django.db import IntegrityError, connection
+from django.test import Client
+from django.urls import reverse
+
+from annotation.exceptions import NotPossible
+from annotation.models import AccessToken, AuditEvent, User
+from annotation.services.tokens import MOST, token_create, token_revoke
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+TOKEN = re.compile(r"mj_[\w-]{43}")
+PROJECTS = "/api/v1/projects/"
+
+
+@pytest.fixture
+def person() -> User:
+    return UserFactory()  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def browser(person: User) -> Client:
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+def opens(token: str) -> bool:
+    return Client(headers={"Authorization": f"Bearer {token}"}).get(PROJECTS).status_code == 200
+
+
+def test_a_token_is_shown_once_and_opens_the_api(browser: Client, person: User) -> None:
+    made = browser.post(reverse("tokens"), {"name": " laptop "})
+    (token,) = TOKEN.findall(made.content.decode())
+    assert made.headers["Cache-Control"] == "no-store"
+    assert opens(token)
+    later = browser.get(reverse("tokens")).content.decode()
+    assert TOKEN.findall(later) == []
+    assert "laptop" in later
+
+
+def test_only_its_hash_is_kept(person: User) -> None:
+    token = token_create(user=person, name="laptop")
+    held = AccessToken.objects.get()
+    assert held.digest == sha256(token.encode()).hexdigest()
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT count(*) FROM "{table}" shown WHERE shown::text LIKE %s', [f"%{token[3:]}%"])
+            assert cursor.fetchone() == (0,), table
+
+
+def test_the_table_refuses_what_is_no_hash(person: User) -> None:
+    with pytest.raises(IntegrityError, match="access_token_is_kept_as_digest"):
+        AccessToken.objects.create(user=person, name="plain", digest="mj_secret")
+
+
+def test_no_two_tokens_are_alike(person: User) -> None:
+    assert len({token_create(user=person, name=f"token {n}") for n in range(5)}) == 5
+
+
+def test_a_revoked_token_opens_nothing(browser: Client, person: User) -> None:
+    token, other = token_create(user=person, name="laptop"), token_create(user=person, name="desk")
+    uuid = person.access_tokens.get(name="laptop").uuid
+    answer = browser.post(reverse("token-revoke", args=[uuid]))
+    assert answer.headers["Location"] == reverse("tokens")
+    assert (opens(token), opens(other)) == (False, True)
+    assert browser.post(reverse("token-revoke", args=[uuid])).status_code == 404
+
+
+def test_nobody_sees_or_revokes_the_tokens_of_others(browser: Client) -> None:
+    token = token_create(user=UserFactory(), name="of somebody else")
+    assert "of somebody else" not in browser.get(reverse("tokens")).content.decode()
+    assert browser.post(reverse("token-revoke", args=[AccessToken.objects.get().uuid])).status_code == 404
+    assert opens(token)
+
+
+def test_making_and_revoking_are_written_down(person: User) -> None:
+    token_create(user=person, name="laptop")
+    held = AccessToken.objects.get()
+    token_revoke(user=person, uuid=held.uuid)
+    events = AuditEvent.objects.order_by("id").values_list("action", "actor", "subject", "data")
+    assert list(events) == [
+        ("token.create", person.pk, held.uuid, {"name": "laptop"}),
+        ("token.revoke", person.pk, held.uuid, {"name": "laptop"}),
+    ]
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 101, "x" * 1000, "a\0b", "taken"])
+def test_a_name_that_does_not_do(browser: Client, person: User, name: str) -> None:
+    token_create(user=person, name="taken")
+    answer = browser.post(reverse("tokens"), {"name": name})
+    assert (answer.status_code, answer.content.decode().count('role="alert"')) == (409, 1)
+    assert AccessToken.objects.count() == 1
+
+
+def test_a_person_has_so_many_at_most(person: User) -> None:
+    for number in range(MOST):
+        token_create(user=person, name=f"token {number}")
+    with pytest.raises(NotPossible, match="revoke one"):
+        token_create(user=person, name="one more")
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Bearer x y", "Bearer \x00", "Token mj_x", "mj_x"])
+def test_headers_that_are_no_token(header: str) -> None:
+    assert Client(headers={"Authorization": header}).get(PROJECTS).status_code == 401
+
+
+def test_people_are_asked_to_log_in(client: Client) -> None:
+    for answer in (client.get(reverse("tokens")), client.post(reverse("tokens"), {"name": "x"})):
+        assert answer.headers["Location"].startswith(reverse("login"))
+
+
+def test_forms_carry_their_csrf_token(person: User) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(person)
+    assert browser.post(reverse("tokens"), {"name": "laptop"}).status_code == 403
+    assert not AccessToken.objects.exists()
+
+
+def test_help_leads_to_tokens_and_docs(client: Client) -> None:
+    page = client.get(reverse("help")).content.decode()
+    assert reverse("tokens") in page
+    assert reverse("api-docs") in page

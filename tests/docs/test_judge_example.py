@@ -1,0 +1,97 @@
+"""docs/examples/judge.py against a running site."""
+
+import importlib.util
+import urllib.request
+from types import ModuleType
+from typing import Any
+from uuid import UUID
+
+import pytest
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.models import User
+from annotation.services.tokens import token_create
+from judging.models import Assignment, Judgment
+from tests.docs.pages import ROOT
+from tests.factories import BatchFactory, annotator
+from tests.judging.play import pairs_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def example() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("judge", ROOT / "docs" / "examples" / "judge.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def site(example: ModuleType, server: LiveServer, person: User) -> Any:
+    return example.Site(server.url, token_create(user=person, name="example"))
+
+
+def test_a_batch_from_taking_to_finishing(example: ModuleType, live_server: LiveServer) -> None:
+    batch = BatchFactory(pairs=5)
+    person = annotator(batch.project)
+    grades = {str(pair.uuid): place for place, pair in enumerate(pairs_of(batch))}
+    shown: list[int] = []
+
+    def grade_of(query: str, pair: dict[str, Any]) -> int:
+        assert query == batch.query.text
+        with urllib.request.urlopen(example_request(pair, at)) as preview:
+            shown.append(len(preview.read()))
+        return grades[pair["uuid"]]
+
+    at = site(example, live_server, person)
+    (project,) = at.call("GET", "projects/")
+    assert example.judge(at, project["uuid"], grade_of) == 5
+    given = Judgment.objects.values_list("pair__uuid", "grade", "annotator")
+    assert set(given) == {(UUID(uuid), grade, person.pk) for uuid, grade in grades.items()}
+    assert Assignment.objects.get().state == "finished"
+    assert len(shown) == 5 and all(shown)
+    assert example.judge(at, project["uuid"], grade_of) == 0  # nothing waits
+
+
+def example_request(pair: dict[str, Any], at: Any) -> urllib.request.Request:
+    return urllib.request.Request(pair["previews"]["gif"], headers=at.headers)
+
+
+def test_a_connection_that_breaks_after_each_request(
+    example: ModuleType, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every answer is lost once; the repetition stores nothing twice."""
+    batch = BatchFactory(pairs=3)
+    person = annotator(batch.project)
+    at = site(example, live_server, person)
+    opened, asked = urllib.request.urlopen, []
+
+    def breaks(request: urllib.request.Request, timeout: float) -> Any:
+        asked.append(request)
+        answer = opened(request, timeout=timeout)
+        if asked.count(request) == 1:
+            raise ConnectionResetError("the answer is lost")
+        return answer
+
+    monkeypatch.setattr(example.urllib.request, "urlopen", breaks)
+    monkeypatch.setattr(example.time, "sleep", lambda seconds: None)
+    assert example.judge(at, batch.project.uuid, lambda query, pair: 2) == 3
+    assert len(asked) == 2 * (1 + 3 + 1)
+    assert list(Judgment.objects.values_list("grade", "revision")) == [(2, 0)] * 3
+    assert Assignment.objects.get().state == "finished"
+
+
+def test_a_refusal_says_why(example: ModuleType, live_server: LiveServer) -> None:
+    project = BatchFactory().project
+    at = site(example, live_server, annotator(BatchFactory().project))
+    with pytest.raises(example.RefusedError) as refused:
+        example.judge(at, project.uuid, lambda query, pair: 0)
+    assert refused.value.code == "not_found"
+    assert Assignment.objects.count() == 0
+
+
+def test_the_example_is_short() -> None:
+    lines = (ROOT / "docs" / "examples" / "judge.py").read_text().splitlines()
+    assert len(lines) < 70

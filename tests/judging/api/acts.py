@@ -1,0 +1,87 @@
+"""What programs do with the API, for its tests."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.apps import apps
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import User
+from annotation.services.tokens import token_create
+from judging.models import Assignment, Batch, Judgment, Pair
+from judging.rules.keys import form_key
+from tests.factories import AssignmentFactory
+
+
+def bearer(person: User) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token_create(user=person, name=str(uuid4()))}"}
+
+
+class Program:
+    """Calls endpoints of the API by name, with a token of its person."""
+
+    def __init__(self, person: User) -> None:
+        self.person = person
+        self.client = Client(headers=bearer(person))
+
+    def get(self, name: str, *rows: Any, **query: str) -> HttpResponse:
+        return self.client.get(url(name, *rows), query)
+
+    def post(self, name: str, *rows: Any, **body: Any) -> HttpResponse:
+        return self.client.post(url(name, *rows), body, content_type="application/json")
+
+    def patch(self, name: str, *rows: Any, **body: Any) -> HttpResponse:
+        return self.client.patch(url(name, *rows), body, content_type="application/json")
+
+    def delete(self, name: str, *rows: Any) -> HttpResponse:
+        return self.client.delete(url(name, *rows))
+
+    def grade(self, held: Assignment, pair: Pair, grade: Any, **more: Any) -> HttpResponse:
+        return self.post("judgment", pair, **{"grade": grade, "key": str(key(held, pair)), **more})
+
+
+def url(name: str, *rows: Any) -> str:
+    return reverse(f"api:{name}", args=[getattr(row, "uuid", row) for row in rows])
+
+
+def hold(batch: Batch, **values: Any) -> Assignment:
+    """An open assignment whose lease runs; the order shown is that of rank."""
+    lasts = {"expires_at": timezone.now() + timedelta(minutes=20)}
+    return AssignmentFactory(batch=batch, **{**lasts, **values})  # type: ignore[no-any-return]
+
+
+def shown(held: Assignment) -> list[Pair]:
+    """What it asks for, in the order shown."""
+    pairs = Pair.objects.in_bulk(held.pair_ids)
+    return [pairs[pair_id] for pair_id in held.pair_ids]
+
+
+def key(held: Assignment, pair: Pair, given: int | None = None) -> UUID:
+    """The key of the pair as it stands, or after ``given`` grades."""
+    if given is None:
+        judgment = Judgment.objects.filter(pair=pair, annotator=held.annotator).first()
+        given = judgment.revision + 1 if judgment else 0
+    return form_key(assignment=held.uuid, pair=pair.uuid, given=given)
+
+
+def refusal(answer: HttpResponse) -> tuple[int, str]:
+    """Status and code; the body holds these and one line, nothing else."""
+    body = answer.json()
+    assert set(body) == {"code", "message"}, body
+    assert body["message"]
+    assert "\n" not in body["message"]
+    return answer.status_code, body["code"]
+
+
+def rows() -> dict[str, list[tuple[Any, ...]]]:
+    """Every value of every table of judging."""
+    models = apps.get_app_config("judging").get_models()
+    return {model.__name__: list(model._default_manager.order_by("pk").values_list()) for model in models}
+
+
+def lapse(held: Assignment) -> None:
+    Assignment.objects.filter(pk=held.pk).update(expires_at=timezone.now() - timedelta(seconds=1))

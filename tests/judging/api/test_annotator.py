@@ -1,0 +1,344 @@
+"""The endpoints of annotators: what they answer, what they store, and what they do not tell."""
+
+import re
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.core.files.base import ContentFile
+from django.test import Client
+
+from annotation.models import Query
+from judging.models import Assignment, Batch, Flag, Judgment, JudgmentChange
+from tests.factories import (
+    BatchFactory,
+    CaptionFactory,
+    JudgmentFactory,
+    MembershipFactory,
+    ProjectFactory,
+    annotator,
+    triggers_asleep,
+)
+from tests.judging.api.acts import Program, hold, key, lapse, refusal, rows, shown, url
+from tests.judging.play import judge, judge_round, pairs_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def held() -> Assignment:
+    """An open assignment of three pairs."""
+    return hold(BatchFactory(pairs=3))
+
+
+@pytest.fixture
+def program(held: Assignment) -> Program:
+    return Program(held.annotator)
+
+
+class TestProjects:
+    def test_mine_with_my_role(self) -> None:
+        mine = MembershipFactory(project__name="b")
+        MembershipFactory(project__name="a", user=mine.user, role="lead")
+        MembershipFactory()
+        projects = Program(mine.user).get("projects").json()
+        assert [(p["name"], p["role"], p["number"]) for p in projects] == [
+            ("a", "lead", None),
+            ("b", "annotator", mine.number),
+        ]
+        assert projects[1]["uuid"] == str(mine.project.uuid)
+
+    def test_nobody_gets_a_list(self) -> None:
+        assert refusal(Client().get(url("projects"))) == (401, "not_authenticated")
+
+
+class TestAssignment:
+    def test_what_i_hold(self, program: Program, held: Assignment) -> None:
+        first, second, third = shown(held)
+        program.grade(held, first, 4, comment="clear")
+        program.post("flag", second, reason="broken", comment="black")
+        moment = third.candidate.moment
+        moment.preview_clip.save("clip.mp4", ContentFile(b"mp4"))
+        answer = program.get("assignment", held.project)
+        assert answer.status_code == 200
+        body = answer.json()
+        assert body["query"] == held.batch.query.text
+        assert [level["grade"] for level in body["levels"]] == [0, 1, 2, 3, 4]
+        assert body["levels"][0]["meaning"] == "Unrelated"
+        assert (body["left"], body["next"]) == (1, str(third.uuid))
+        said = [
+            (p["uuid"], p["position"], p["grade"], p["comment"], p["flag"], p["flag_comment"]) for p in body["pairs"]
+        ]
+        assert said == [
+            (str(first.uuid), 1, 4, "clear", None, None),
+            (str(second.uuid), 2, None, None, "broken", "black"),
+            (str(third.uuid), 3, None, None, None, None),
+        ]
+        assert [UUID(p["key"]) for p in body["pairs"]] == [key(held, pair) for pair in shown(held)]
+        assert body["pairs"][0]["previews"]["mp4"] is None
+        assert body["pairs"][2]["previews"]["mp4"] == f"http://testserver{url('preview-mp4', moment.preview_uuid)}"
+
+    def test_the_lease_is_that_of_the_assignment(self, program: Program, held: Assignment) -> None:
+        ends = program.get("assignment", held.project).json()["lease_ends_at"]
+        assert ends == held.expires_at.isoformat().replace("+00:00", "Z")
+
+    def test_nothing_held(self) -> None:
+        project = ProjectFactory()
+        answer = Program(annotator(project)).get("assignment", project)
+        assert (answer.status_code, answer.content) == (204, b"")
+
+    def test_taking_one(self) -> None:
+        batch = BatchFactory(pairs=3)
+        program = Program(annotator(batch.project))
+        first = program.post("assignment", batch.project)
+        again = program.post("assignment", batch.project)
+        assert (first.status_code, again.status_code) == (201, 200)
+        assert first.json() == again.json() == program.get("assignment", batch.project).json()
+        assert Assignment.objects.get().annotator == program.person
+
+    def test_nothing_waits(self) -> None:
+        project = ProjectFactory()
+        assert Program(annotator(project)).post("assignment", project).status_code == 204
+        assert not Assignment.objects.exists()
+
+
+class TestHeartbeat:
+    def test_the_lease_starts_anew(self, program: Program, held: Assignment) -> None:
+        until = program.post("heartbeat", held.project).json()["lease_ends_at"]
+        before, held_now = held.expires_at, Assignment.objects.get(pk=held.pk)
+        assert held_now.expires_at >= before
+        assert until == held_now.expires_at.isoformat().replace("+00:00", "Z")
+
+    def test_too_late(self, program: Program, held: Assignment) -> None:
+        lapse(held)
+        assert refusal(program.post("heartbeat", held.project)) == (409, "lease_lost")
+
+
+class TestJudgment:
+    def test_the_answer_brings_the_next_pair(self, program: Program, held: Assignment) -> None:
+        first, second, _ = shown(held)
+        answer = program.grade(held, first, 3, comment="good")
+        assert answer.status_code == 200
+        body = answer.json()
+        assert (body["pair"]["uuid"], body["pair"]["grade"], body["pair"]["comment"]) == (str(first.uuid), 3, "good")
+        assert (body["next"]["uuid"], body["next"]["key"]) == (str(second.uuid), str(key(held, second)))
+        assert body["left"] == 2
+        given = Judgment.objects.get()
+        assert (given.pair, given.annotator, given.grade, given.comment) == (first, held.annotator, 3, "good")
+
+    def test_nothing_is_next_after_the_last(self, program: Program, held: Assignment) -> None:
+        bodies = [program.grade(held, pair, 0).json() for pair in shown(held)]
+        assert [body["left"] for body in bodies] == [2, 1, 0]
+        assert bodies[-1]["next"] is None
+
+    def test_sent_again(self, program: Program, held: Assignment) -> None:
+        """Answered byte for byte as the first time, and nothing is written."""
+        body = {"grade": 2, "key": str(key(held, shown(held)[0]))}
+        first = program.post("judgment", shown(held)[0], **body)
+        before = rows()
+        again = program.post("judgment", shown(held)[0], **body)
+        assert (again.status_code, again.content) == (200, first.content)
+        assert rows() == before
+
+    def test_sent_again_after_finishing(self, program: Program, held: Assignment) -> None:
+        bodies = {pair: {"grade": 2, "key": str(key(held, pair))} for pair in shown(held)}
+        for pair, body in bodies.items():
+            program.post("judgment", pair, **body)
+        program.post("finish", held.project)
+        before = rows()
+        assert [program.post("judgment", pair, **body).status_code for pair, body in bodies.items()] == [200] * 3
+        assert rows() == before
+
+    def test_another_grade_with_a_key_that_was_used(self, program: Program, held: Assignment) -> None:
+        pair = shown(held)[0]
+        used = str(key(held, pair))
+        program.post("judgment", pair, grade=2, key=used)
+        before = rows()
+        assert refusal(program.post("judgment", pair, grade=3, key=used)) == (409, "form_stale")
+        assert rows() == before
+
+    def test_a_change(self, program: Program, held: Assignment) -> None:
+        pair = shown(held)[0]
+        answer = program.grade(held, pair, 2, comment="dim")
+        new_key = answer.json()["pair"]["key"]
+        changed = program.post("judgment", pair, grade=4, key=new_key)
+        assert (changed.json()["pair"]["grade"], changed.json()["pair"]["comment"]) == (4, "dim")
+        change = JudgmentChange.objects.get()
+        assert (change.from_grade, change.to_grade, str(change.uuid)) == (2, 4, new_key)
+
+    @pytest.mark.parametrize(("comment", "kept"), [({}, "dim"), ({"comment": None}, "dim"), ({"comment": ""}, "")])
+    def test_a_comment_is_left_or_taken_back(self, program: Program, held: Assignment, comment: Any, kept: str) -> None:
+        program.grade(held, shown(held)[0], 2, comment="dim")
+        program.grade(held, shown(held)[0], 3, **comment)
+        assert Judgment.objects.get().comment == kept
+
+    def test_too_late(self, program: Program, held: Assignment) -> None:
+        lapse(held)
+        assert refusal(program.grade(held, shown(held)[0], 2)) == (409, "lease_lost")
+        assert not Judgment.objects.exists()
+
+    def test_a_pair_that_was_withdrawn(self, program: Program, held: Assignment) -> None:
+        held.batch.pairs.update(state="withdrawn", reason="withdrawn_by_lead")
+        assert refusal(program.grade(held, shown(held)[0], 2)) == (409, "pair_withdrawn")
+        assert program.get("assignment", held.project).json()["pairs"][0]["withdrawn"] is True
+
+    def test_a_pair_in_somebody_elses_hands(self, program: Program, held: Assignment) -> None:
+        other = hold(BatchFactory(query__project=held.project))
+        before = rows()
+        assert refusal(program.grade(other, shown(other)[0], 2)) == (404, "not_assigned")
+        assert refusal(program.post("flag", shown(other)[0], reason="broken")) == (404, "not_assigned")
+        assert refusal(program.delete("flag", shown(other)[0])) == (404, "not_assigned")
+        assert rows() == before
+
+
+class TestFlag:
+    def test_instead_of_a_grade(self, program: Program, held: Assignment) -> None:
+        first, second, _ = shown(held)
+        body = program.post("flag", first, reason="unreadable", comment="what?").json()
+        assert (body["pair"]["flag"], body["pair"]["flag_comment"]) == ("unreadable", "what?")
+        assert (body["next"]["uuid"], body["left"]) == (str(second.uuid), 2)
+        flag = Flag.objects.get()
+        assert (flag.pair, flag.annotator, flag.reason, flag.comment) == (first, held.annotator, "unreadable", "what?")
+
+    def test_sent_again_there_is_one(self, program: Program, held: Assignment) -> None:
+        answers = [program.post("flag", shown(held)[0], reason="broken") for _ in range(2)]
+        assert answers[0].content == answers[1].content
+        assert Flag.objects.count() == 1
+
+    def test_taken_back(self, program: Program, held: Assignment) -> None:
+        pair = shown(held)[0]
+        program.post("flag", pair, reason="broken")
+        answers = [program.delete("flag", pair) for _ in range(2)]
+        for body in [answer.json() for answer in answers]:
+            assert (body["pair"]["flag"], body["next"]["uuid"], body["left"]) == (None, str(pair.uuid), 3)
+        assert Flag.objects.get().withdrawn_at is not None
+
+    def test_too_late(self, program: Program, held: Assignment) -> None:
+        lapse(held)
+        assert refusal(program.post("flag", shown(held)[0], reason="broken")) == (409, "lease_lost")
+        assert refusal(program.delete("flag", shown(held)[0])) == (409, "lease_lost")
+        assert not Flag.objects.exists()
+
+
+class TestTheWaysOut:
+    def test_finish(self, program: Program, held: Assignment) -> None:
+        for pair in shown(held):
+            program.grade(held, pair, 1)
+        answers = [program.post("finish", held.project).json() for _ in range(2)]
+        assert answers == [{"finished": True}, {"finished": False}]
+        assert Assignment.objects.get(pk=held.pk).state == "finished"
+        assert program.get("assignment", held.project).status_code == 204
+
+    def test_finish_with_a_pair_left(self, program: Program, held: Assignment) -> None:
+        program.grade(held, shown(held)[0], 1)
+        assert refusal(program.post("finish", held.project)) == (409, "assignment_incomplete")
+        assert Assignment.objects.get(pk=held.pk).state == "open"
+
+    def test_finish_too_late(self, program: Program, held: Assignment) -> None:
+        for pair in shown(held):
+            program.grade(held, pair, 1)
+        lapse(held)
+        assert refusal(program.post("finish", held.project)) == (409, "lease_lost")
+
+    def test_finish_is_for_annotators_of_the_project(self, held: Assignment) -> None:
+        other = MembershipFactory(project=held.project, role="lead").user
+        assert refusal(Program(other).post("finish", held.project)) == (403, "permission_denied")
+        assert refusal(Program(MembershipFactory().user).post("finish", held.project)) == (404, "not_found")
+        assert refusal(Client().post(url("finish", held.project))) == (401, "not_authenticated")
+        assert Assignment.objects.get(pk=held.pk).state == "open"
+
+    def test_return(self, program: Program, held: Assignment) -> None:
+        program.grade(held, shown(held)[0], 1)
+        answers = [program.post("return", held.project).json() for _ in range(2)]
+        assert answers == [{"returned": True}, {"returned": False}]
+        assert Assignment.objects.get(pk=held.pk).state == "returned"
+        assert Judgment.objects.count() == 1
+
+
+class TestOwnJudgments:
+    def test_final_ones_newest_first(self, program: Program, held: Assignment) -> None:
+        for grade, pair in enumerate(shown(held)):
+            program.grade(held, pair, grade, comment="so" if grade else "")
+        assert program.get("judgments", held.project).json()["results"] == []
+        program.post("finish", held.project)
+        results = program.get("judgments", held.project).json()["results"]
+        assert [(r["pair"], r["grade"], r["comment"]) for r in results] == [
+            (str(pair.uuid), grade, "so" if grade else "") for grade, pair in reversed(list(enumerate(shown(held))))
+        ]
+        assert {r["query"] for r in results} == {held.batch.query.text}
+        assert program.client.get(results[0]["previews"]["gif"]).status_code == 200
+
+    def test_mine_of_this_project_alone(self, held: Assignment) -> None:
+        of_others = hold(BatchFactory(query__project=held.project))
+        JudgmentFactory(assignment=of_others)
+        Program(of_others.annotator).post("return", held.project)
+        elsewhere = BatchFactory(pairs=1)
+        MembershipFactory(project=elsewhere.project, user=held.annotator)
+        judge(elsewhere, [2], held.annotator)
+        program = Program(held.annotator)
+        assert program.get("judgments", held.project).json()["results"] == []
+        assert len(program.get("judgments", elsewhere.project).json()["results"]) == 1
+
+    def test_page_by_page(self) -> None:
+        held = hold(BatchFactory(pairs=120))
+        for pair in shown(held):
+            JudgmentFactory(assignment=held, pair=pair)
+        Assignment.objects.update(state="finished", ended_at=held.expires_at)
+        with triggers_asleep():  # many at one time
+            Judgment.objects.filter(pk__in=Judgment.objects.values("pk")[:60]).update(created_at=held.created_at)
+        program = Program(held.annotator)
+        pages = [program.get("judgments", held.project).json()]
+        while pages[-1]["next"]:
+            pages.append(program.client.get(pages[-1]["next"]).json())
+        assert [len(page["results"]) for page in pages] == [50, 50, 20]
+        assert len({r["pair"] for page in pages for r in page["results"]}) == 120
+
+    @pytest.mark.parametrize("cursor", ["", "nothing", "cD1mb28=", "cD05OTk5LTEyLTMx", "ünknown", "a:b:c"])
+    def test_a_cursor_that_was_not_given_out(self, program: Program, held: Assignment, cursor: str) -> None:
+        assert refusal(program.get("judgments", held.project, cursor=cursor)) == (404, "unknown_cursor")
+
+
+class TestPreviews:
+    def test_with_a_token(self, program: Program, held: Assignment) -> None:
+        moment = shown(held)[0].candidate.moment
+        moment.preview_clip.save("clip.mp4", ContentFile(b"0123456789"))
+        gif = program.get("preview-gif", moment.preview_uuid)
+        assert (gif.status_code, gif.headers["Content-Type"]) == (200, "image/gif")
+        whole = program.get("preview-mp4", moment.preview_uuid)
+        assert b"".join(whole.streaming_content) == b"0123456789"  # type: ignore[attr-defined]
+        part = program.client.get(url("preview-mp4", moment.preview_uuid), headers={"Range": "bytes=2-4"})
+        assert part.status_code == 206
+
+    def test_of_somebody_else(self, program: Program, held: Assignment) -> None:
+        moment = shown(hold(BatchFactory(query__project=held.project)))[0].candidate.moment
+        for name in ("preview-gif", "preview-mp4"):
+            assert refusal(program.get(name, moment.preview_uuid)) == (404, "not_found")
+            assert refusal(Client().get(url(name, moment.preview_uuid))) == (401, "not_authenticated")
+
+
+@pytest.mark.parametrize("round_number", [1, 2])
+def test_nothing_tells_what_to_expect(round_number: int) -> None:
+    """Neither round nor rank, similarity, caption, file, project or integer id; and both rounds look the same."""
+    batch: Batch = BatchFactory(pairs=4)
+    for pair in pairs_of(batch):
+        CaptionFactory(moment=pair.candidate.moment, text="caption secret")
+    if round_number == 2:
+        judge_round(batch, [0] * 4, [4] * 4)
+    held = hold(batch)
+    program = Program(held.annotator)
+    answers = [program.get("assignment", held.project), program.post("heartbeat", held.project)]
+    answers += [program.grade(held, pair, 9 if fails else 3) for pair in shown(held) for fails in (True, False)]
+    answers += [program.post("flag", shown(held)[0], reason="broken"), program.delete("flag", shown(held)[0])]
+    answers += [program.post("finish", held.project), program.get("judgments", held.project)]
+    assert {answer.status_code for answer in answers} == {200, 422}
+    names = {name for answer in answers for name in re.findall(r'"(\w+)":', answer.content.decode())}
+    assert names == {
+        *("query", "levels", "grade", "meaning", "lease_ends_at", "pairs", "left", "next", "results"),
+        *("uuid", "position", "key", "previews", "gif", "mp4", "comment", "flag", "flag_comment", "withdrawn"),
+        *("pair", "code", "message", "finished", "given_at"),
+    }
+    query = Query.objects.get(batches=batch)
+    secrets = [str(batch.uuid), str(query.uuid), str(held.uuid), batch.project.name, "caption secret"]
+    secrets += [str(value) for pair in shown(held) for value in (pair.candidate.similarity, pair.candidate.moment.uuid)]
+    for answer in answers:
+        assert [word for word in secrets if word in f"{answer.headers} {answer.content.decode()}"] == []

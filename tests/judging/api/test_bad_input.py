@@ -1,0 +1,219 @@
+"""What cannot be taken is refused with a 4xx and one clear line, logged once, and changes no row."""
+
+import json
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import close_old_connections, connection
+from django.http import HttpResponse
+from django.test import Client
+
+from judging.models import Assignment, Judgment
+from tests.factories import BatchFactory
+from tests.judging.api.acts import Program, bearer, hold, key, refusal, rows, shown, url
+
+JSON = "application/json"
+NO_WORDS = "comment: Not a valid string."
+WHOLE = "grade: A grade is a whole number from 0 to 4."
+MALFORMED = "The body is not JSON that can be read."
+LARGE = "A request has at most 64 KB; nothing was read or stored."
+
+
+@pytest.fixture
+def held() -> Assignment:
+    return hold(BatchFactory(pairs=3))
+
+
+@pytest.fixture
+def program(held: Assignment) -> Program:
+    return Program(held.annotator)
+
+
+class Refusal:
+    """What ``send`` brings is a refusal: one clear line, one line in the log, no row changed."""
+
+    def __init__(self, caplog: pytest.LogCaptureFixture) -> None:
+        self.caplog = caplog
+
+    def __call__(self, send: Callable[[], HttpResponse], status: int, code: str, message: str) -> None:
+        before = rows()
+        self.caplog.clear()
+        answer = send()
+        assert (*refusal(answer), answer.json()["message"]) == (status, code, message)
+        (record,) = [record for record in self.caplog.records if record.levelno >= logging.INFO]
+        path = answer.wsgi_request.path  # type: ignore[attr-defined]
+        method = answer.wsgi_request.method  # type: ignore[attr-defined]
+        logged = message.encode("unicode_escape").decode()
+        assert record.getMessage() == f"{status} {method} {path}: {code}: {logged}"
+        assert rows() == before
+
+
+@pytest.fixture
+def refused(caplog: pytest.LogCaptureFixture) -> Refusal:
+    return Refusal(caplog)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "grade",
+    ["3", "", "two", 3.0, 2.5, -0.0, True, False, -1, 5, 17, 10**30, [3], [], {"grade": 3}, "3\0"],
+    ids=repr,
+)
+def test_a_grade_that_is_none(program: Program, held: Assignment, refused: Refusal, grade: Any) -> None:
+    refused(lambda: program.grade(held, shown(held)[0], grade), 422, "invalid", WHOLE)
+
+
+GIVEN = str(uuid4())
+FIELDS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "nothing": ("judgment", {}, "grade: This field is required."),
+    "no grade": ("judgment", {"key": GIVEN}, "grade: This field is required."),
+    "null for a grade": ("judgment", {"grade": None, "key": GIVEN}, "grade: This field may not be null."),
+    "no key": ("judgment", {"grade": 3}, "key: This field is required."),
+    "a key that is no UUID": ("judgment", {"grade": 3, "key": "17"}, "key: Must be a valid UUID."),
+    "a number for a key": ("judgment", {"grade": 3, "key": 17}, "key: Must be a valid UUID."),
+    "true for a key": ("judgment", {"grade": 3, "key": True}, "key: Must be a valid UUID."),
+    "a field unknown": ("judgment", {"grade": 3, "key": GIVEN, "seat": 2}, "There is no field 'seat' here."),
+    "a long name": ("judgment", {"grade": 3, "key": GIVEN, "x" * 999: 2}, f"There is no field '{'x' * 40}' here."),
+    "a comment that is a number": (
+        "judgment",
+        {"grade": 3, "key": GIVEN, "comment": 3},
+        "comment: Not a valid string.",
+    ),
+    "a long comment": (
+        "judgment",
+        {"grade": 3, "key": GIVEN, "comment": "x" * 2001},
+        "comment: Ensure this field has no more than 2000 characters.",
+    ),
+    "a comment with a NUL": (
+        "judgment",
+        {"grade": 3, "key": GIVEN, "comment": "a\0b"},
+        "comment: Null characters are not allowed.",
+    ),
+    "half a character": (
+        "judgment",
+        {"grade": 3, "key": GIVEN, "comment": "\ud800"},
+        "comment: Surrogate characters are not allowed: U+D800.",
+    ),
+    "no reason": ("flag", {}, "reason: This field is required."),
+    "a reason unknown": ("flag", {"reason": "boring"}, "reason: Choose one of broken, unreadable, offensive."),
+    "a reason that is a list": ("flag", {"reason": ["broken"]}, "reason: Choose one of broken, unreadable, offensive."),
+    "a field for what takes none": ("heartbeat", {"minutes": 90}, "There is no field 'minutes' here."),
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("name", "body", "message"), FIELDS.values(), ids=FIELDS)
+def test_fields(
+    program: Program, held: Assignment, refused: Refusal, name: str, body: dict[str, Any], message: str
+) -> None:
+    row = held.project if name == "heartbeat" else shown(held)[0]
+    send = lambda: program.client.post(url(name, row), json.dumps(body), content_type=JSON)  # noqa: E731
+    refused(send, 422, "invalid", message)
+
+
+KEY = f'"key": "{GIVEN}"'
+BODIES: dict[str, tuple[bytes, str, int, str, str]] = {
+    "empty": (b"", JSON, 422, "invalid", "grade: This field is required."),
+    "cut off": (b'{"grade": 3', JSON, 400, "malformed", MALFORMED),
+    "no JSON": (b"grade=3", JSON, 400, "malformed", MALFORMED),
+    "a grade twice": (f'{{"grade": 1, "grade": 4, {KEY}}}'.encode(), JSON, 400, "malformed", MALFORMED),
+    "NaN": (f'{{"grade": NaN, {KEY}}}'.encode(), JSON, 400, "malformed", MALFORMED),
+    "too many digits": (b'{"grade": ' + b"9" * 5000 + b"}", JSON, 400, "malformed", MALFORMED),
+    "no UTF-8": (b'{"grade": 3, "comment": "\xff"}', JSON, 400, "malformed", MALFORMED),
+    "UTF-16": ('{"grade": 3}'.encode("utf-16"), JSON, 400, "malformed", MALFORMED),
+    "too deep": (b"[" * 60_000, JSON, 400, "malformed", MALFORMED),
+    "a list": (b"[3]", JSON, 422, "invalid", "Send a JSON object."),
+    "a number": (b"3", JSON, 422, "invalid", "Send a JSON object."),
+    "null": (b"null", JSON, 422, "invalid", "Send a JSON object."),
+    "a form": (b"grade=3", "application/x-www-form-urlencoded", 415, "unsupported_media_type", ""),
+    "a form in parts": (b"--x--", "multipart/form-data; boundary=x", 415, "unsupported_media_type", ""),
+    "text": (b'{"grade": 3}', "text/plain", 415, "unsupported_media_type", ""),
+    "64 KB and a byte": (b" " * (64 * 1024 + 1), JSON, 413, "too_large", LARGE),
+    "10 MB": (b" " * (10 * 2**20), JSON, 413, "too_large", LARGE),
+    "10 MB of a form": (b"x" * (10 * 2**20), "application/x-www-form-urlencoded", 413, "too_large", LARGE),
+    "10 MB in parts": (b"x" * (10 * 2**20), "multipart/form-data; boundary=x", 413, "too_large", LARGE),
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("door", ["token", "session", "nobody"])
+@pytest.mark.parametrize(("body", "kind", "status", "code", "message"), BODIES.values(), ids=BODIES)
+def test_bodies(
+    held: Assignment, refused: Refusal, body: bytes, kind: str, status: int, code: str, message: str, door: str
+) -> None:
+    client = Client(headers=bearer(held.annotator)) if door == "token" else Client()
+    if door == "session":
+        client.force_login(held.annotator)
+    if door == "nobody" and code != "too_large":
+        status, code, message = 401, "not_authenticated", "Authentication credentials were not provided."
+    if code == "unsupported_media_type":
+        message = f'Unsupported media type "{kind}" in request.'
+    refused(lambda: client.post(url("judgment", shown(held)[0]), body, content_type=kind), status, code, message)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("charset", ["rot13", "hex", "utf-16", "nonsense", "idna"])
+def test_the_charset_named_does_not_matter(program: Program, held: Assignment, charset: str) -> None:
+    body = json.dumps({"grade": 3, "key": str(key(held, shown(held)[0]))})
+    kind = f"{JSON}; charset={charset}"
+    answer = program.client.generic("POST", url("judgment", shown(held)[0]), body, content_type=kind)
+    assert answer.status_code == 200 or refusal(answer)[0] == 400
+
+
+@pytest.mark.django_db
+def test_64_kb_are_taken(program: Program, held: Assignment) -> None:
+    body = json.dumps({"grade": 3, "key": str(key(held, shown(held)[0]))})
+    sent = body.ljust(64 * 1024)
+    assert program.client.post(url("judgment", shown(held)[0]), sent, content_type=JSON).status_code == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("made_for", ["another pair", "another assignment", "the time after a grade"])
+def test_a_key_of_something_else(program: Program, held: Assignment, refused: Refusal, made_for: str) -> None:
+    first, second, _ = shown(held)
+    other = hold(BatchFactory(pairs=1))
+    wrong = {
+        "another pair": key(held, second),
+        "another assignment": key(other, first),
+        "the time after a grade": key(held, first, given=1),
+    }[made_for]
+    message = "This form does not belong to the pair as it stands. Load the page again; nothing was stored."
+    refused(lambda: program.grade(held, first, 3, key=str(wrong)), 409, "form_stale", message)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_grade_from_many_connections_at_once(held: Assignment) -> None:
+    """One is stored; every one is answered alike."""
+    headers, pair = bearer(held.annotator), shown(held)[0]
+    body = {"grade": 3, "key": str(key(held, pair))}
+    answers = at_once(headers, pair, [body] * 6)
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.content for answer in answers}) == 1
+    assert Judgment.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_different_grades_at_once(held: Assignment) -> None:
+    """The first one counts, the others are told."""
+    headers, pair = bearer(held.annotator), shown(held)[0]
+    bodies = [{"grade": grade, "key": str(key(held, pair))} for grade in range(5)]
+    answers = at_once(headers, pair, bodies)
+    assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409, 409]
+    stored = next(body["grade"] for body, answer in zip(bodies, answers, strict=True) if answer.status_code == 200)
+    assert Judgment.objects.get().grade == stored
+
+
+def at_once(headers: dict[str, str], pair: Any, bodies: list[dict[str, Any]]) -> list[HttpResponse]:
+    def send(body: dict[str, Any]) -> HttpResponse:
+        try:
+            return Client(headers=headers).post(url("judgment", pair), body, content_type=JSON)
+        finally:
+            close_old_connections()
+            connection.close()
+
+    with ThreadPoolExecutor(len(bodies)) as threads:
+        return list(threads.map(send, bodies))

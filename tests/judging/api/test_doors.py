@@ -1,0 +1,192 @@
+"""Every endpoint: who gets in, what the others are told, and how one says who one is."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import get_resolver
+
+from annotation.models import Membership, NamedQuerySet, Project, User
+from judging.models import Pair
+from tests.factories import BatchFactory, MembershipFactory, ProjectFactory, UserFactory, admin, lead
+from tests.judging.api.acts import bearer, hold, key, refusal, rows, url
+
+pytestmark = pytest.mark.django_db
+ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
+Door = tuple[str, str, str, frozenset[str], dict[str, Any]]
+DOORS: list[Door] = [  # method, name, what the URL names, for whom, what is sent
+    ("get", "assignment", "project", ANNOTATOR, {}),
+    ("post", "assignment", "project", ANNOTATOR, {}),
+    ("post", "heartbeat", "project", ANNOTATOR, {}),
+    ("post", "return", "project", ANNOTATOR, {}),
+    ("get", "judgments", "project", ANNOTATOR, {}),
+    ("get", "progress", "project", STAFF, {}),
+    ("get", "batches", "project", STAFF, {}),
+    ("get", "query-sets", "project", STAFF, {}),
+    ("get", "query-set", "query_set", STAFF, {}),
+    ("patch", "query-set", "query_set", LEAD, {"priority": "high"}),
+    ("get", "batch", "batch", STAFF, {}),
+    ("post", "review", "done", LEAD, {"decision": "close"}),
+    ("post", "withdraw", "other_pair", LEAD, {"reason": "broken"}),
+    ("post", "restore", "withdrawn", LEAD, {"reason": "mended"}),
+]
+HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
+    ("post", "judgment", "pair", ANNOTATOR, {"grade": 3}),
+    ("post", "flag", "pair", ANNOTATOR, {"reason": "broken"}),
+    ("delete", "flag", "pair", ANNOTATOR, {}),
+]
+ELSEWHERE = {"projects", "finish", "preview-gif", "preview-mp4"}  # tried in test_annotator
+
+
+@dataclass
+class World:
+    """One project with everything a URL can name, and one person for each way of standing to it."""
+
+    project: Project = field(default_factory=ProjectFactory)
+
+    def __post_init__(self) -> None:
+        self.batch = BatchFactory(query__project=self.project, pairs=3)
+        self.assignment = hold(self.batch)
+        self.pair, self.other_pair, self.withdrawn = self.batch.pairs.order_by("pk")
+        Pair.objects.filter(pk=self.withdrawn.pk).update(state="withdrawn", reason="withdrawn_by_lead")
+        self.done = BatchFactory(query__project=self.project, state="done")
+        self.query_set = NamedQuerySet.objects.create(project=self.project, name="a set")
+        self.people: dict[str, User] = {
+            "annotator": self.assignment.annotator,
+            "lead": lead(self.project),
+            "admin": admin(self.project),
+        }
+
+    def knock(self, door: Door, client: Client, *, unknown: bool = False) -> HttpResponse:
+        method, name, what, _, body = door
+        row = uuid4() if unknown else getattr(self, what)
+        if name == "judgment":
+            body = {**body, "key": str(key(self.assignment, self.pair))}
+        answer: HttpResponse = client.generic(
+            method.upper(), url(name, row), json.dumps(body), content_type="application/json"
+        )
+        return answer
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def program(person: User) -> Client:
+    return Client(headers=bearer(person))
+
+
+def names(door: Door) -> str:
+    return f"{door[0]} {door[1]}"
+
+
+@pytest.mark.parametrize("door", DOORS + HELD, ids=names)
+def test_door(door: Door, world: World) -> None:
+    for role, person in world.people.items():
+        if role not in door[3]:
+            expected = (404, "not_assigned") if door in HELD else (403, "permission_denied")
+            assert refusal(world.knock(door, program(person))) == expected
+    for role in sorted(door[3] & world.people.keys(), reverse=True)[:1]:
+        assert world.knock(door, program(world.people[role])).status_code in (200, 201, 204)
+
+
+@pytest.mark.parametrize("door", [door for door in DOORS if door[3] == STAFF], ids=names)
+def test_admins_look_where_leads_do(door: Door, world: World) -> None:
+    answers = [world.knock(door, program(world.people[role])) for role in ("lead", "admin")]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert answers[0].json() == answers[1].json()
+
+
+@pytest.mark.parametrize("door", DOORS + HELD, ids=names)
+def test_strangers_learn_nothing(door: Door, world: World) -> None:
+    """Whoever has a role elsewhere, whatever it is, gets the same answer for what exists and what does not."""
+    strangers = [program(MembershipFactory(role=role).user) for role in Membership.Role]
+    before = rows()
+    for client in strangers:
+        there, not_there = world.knock(door, client), world.knock(door, client, unknown=True)
+        assert (there.status_code, there.content) == (not_there.status_code, not_there.content)
+        assert there.status_code == 404
+    assert rows() == before
+
+
+@pytest.mark.parametrize("door", DOORS + HELD, ids=names)
+def test_nobody_gets_in_without_saying_who_they_are(door: Door, world: World) -> None:
+    before = rows()
+    answer = world.knock(door, Client())
+    assert refusal(answer) == (401, "not_authenticated")
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert rows() == before
+
+
+@pytest.mark.parametrize("door", [door for door in DOORS + HELD if door[0] != "get"], ids=names)
+def test_a_session_writes_only_with_its_csrf_token(door: Door, world: World) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(world.people["annotator" if "annotator" in door[3] else "lead"])
+    before = rows()
+    assert refusal(world.knock(door, browser)) == (403, "permission_denied")
+    assert rows() == before
+    browser.get("/api/docs/")  # brings the cookie
+    browser.defaults["HTTP_X_CSRFTOKEN"] = browser.cookies["csrftoken"].value
+    assert world.knock(door, browser).status_code in (200, 201, 204)
+
+
+@pytest.mark.parametrize("door", DOORS + HELD, ids=names)
+def test_a_token_that_is_wrong_revoked_or_of_somebody_gone(door: Door, world: World) -> None:
+    person = world.people["annotator" if "annotator" in door[3] else "lead"]
+    client = program(person)
+    person.access_tokens.all().delete()
+    gone = program(person)
+    User.objects.filter(pk=person.pk).update(is_active=False)
+    for who in (client, gone, Client(headers={"Authorization": "Bearer mj_ünknown"})):
+        assert refusal(world.knock(door, who)) == (401, "authentication_failed")
+
+
+def test_a_token_goes_before_a_session(world: World) -> None:
+    client = program(UserFactory())
+    client.force_login(world.people["lead"])
+    assert client.get(url("progress", world.project)).status_code == 404
+
+
+def test_who_lost_the_role_keeps_no_way_in(world: World) -> None:
+    """A pair's holder who became a lead is refused: who sees others' grades does not judge."""
+    person = world.people["annotator"]
+    Membership.objects.filter(user=person).update(role="lead", number=None)
+    answers = [refusal(world.knock(door, program(person))) for door in HELD]
+    assert answers == [(403, "not_annotator")] * 3
+
+
+def test_every_route_is_tried() -> None:
+    found = {name for name in get_resolver().namespace_dict["api"][1].reverse_dict if isinstance(name, str)}
+    assert found == {door[1] for door in DOORS + HELD} | ELSEWHERE
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "expected"),
+    [
+        ("get", "/api/v1/nothing/", (404, "not_found")),
+        ("get", "/api/v2/projects/", (404, "not_found")),
+        ("delete", "/api/v1/projects/", (405, "method_not_allowed")),
+        ("options", "/api/v1/projects/", (405, "method_not_allowed")),
+    ],
+)
+def test_what_is_no_endpoint_is_refused_in_the_same_shape(method: str, path: str, expected: tuple[int, str]) -> None:
+    assert refusal(getattr(program(UserFactory()), method)(path)) == expected
+
+
+def test_a_fault_of_ours_is_answered_in_the_same_shape(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("judging.selectors.overview_counts", lambda project: 1 / 0)
+    client = program(world.people["lead"])
+    client.raise_request_exception = False
+    assert refusal(client.get(url("progress", world.project))) == (500, "server_error")
+
+
+@pytest.mark.parametrize("accept", ["text/html", "image/gif", "application/xml", "nonsense"])
+def test_answers_are_json_whatever_is_asked_for(world: World, accept: str) -> None:
+    answer = program(world.people["lead"]).get(url("progress", world.project), headers={"Accept": accept})
+    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json")
+    assert answer.headers["Cache-Control"] == "no-store"

@@ -1,0 +1,170 @@
+"""The endpoints of leads and admins."""
+
+import pytest
+
+from annotation.models import AuditEvent, NamedQuerySet
+from judging import selectors
+from judging.models import Batch, BatchReview, Pair
+from tests.factories import BatchFactory, ProjectFactory, QueryFactory, lead
+from tests.judging.api.acts import Program, hold, refusal, rows, shown
+from tests.judging.play import judge_round, pairs_of
+
+pytestmark = pytest.mark.django_db
+
+
+def of_lead(batch: Batch) -> Program:
+    return Program(lead(batch.project))
+
+
+class TestProgress:
+    def test_the_numbers_of_the_overview(self) -> None:
+        batch = BatchFactory(pairs=3)
+        judge_round(batch, [0, 1, 2], [4, 1, 2])
+        BatchFactory(query__project=batch.project, pairs=2)
+        body = of_lead(batch).get("progress", batch.project).json()
+        assert body == selectors.overview_counts(batch.project)
+        assert body["pairs"] == {"open": 2, "escalated": 1, "settled": 2, "dropped": 0, "withdrawn": 0}
+
+
+class TestBatches:
+    def test_newest_first_with_their_state(self) -> None:
+        project = ProjectFactory()
+        first = BatchFactory(query__project=project)
+        second = BatchFactory(query__project=project, state="done")
+        program = of_lead(first)
+        results = program.get("batches", project).json()["results"]
+        assert [(r["uuid"], r["state"], r["decision"]) for r in results] == [
+            (str(second.uuid), "done", None),
+            (str(first.uuid), "open", None),
+        ]
+        assert results[1]["query"] == first.query.text
+        done = program.get("batches", project, state="done").json()["results"]
+        assert [r["uuid"] for r in done] == [str(second.uuid)]
+
+    def test_page_by_page(self) -> None:
+        project = ProjectFactory()
+        for _ in range(51):
+            BatchFactory(query__project=project, pairs=0)
+        program = Program(lead(project))
+        page = program.get("batches", project).json()
+        rest = program.client.get(page["next"]).json()
+        assert (len(page["results"]), len(rest["results"]), rest["next"]) == (50, 1, None)
+
+    @pytest.mark.parametrize("state", ["", "settled", "open "])
+    def test_a_state_that_is_none(self, state: str) -> None:
+        batch = BatchFactory()
+        assert refusal(of_lead(batch).get("batches", batch.project, state=state)) == (422, "invalid")
+
+    def test_one_with_its_pairs(self) -> None:
+        batch = BatchFactory(pairs=2)
+        judge_round(batch, [0, 3], [4, 4])
+        Program(hold(batch).annotator)
+        body = of_lead(batch).get("batch", batch).json()
+        assert (body["uuid"], body["round"]) == (str(batch.uuid), 2)
+        first, second = body["pairs"]
+        assert (first["pair"]["rank"], first["pair"]["state"], first["pair"]["relevance"]) == (1, "escalated", None)
+        assert (second["pair"]["rank"], second["pair"]["state"], second["pair"]["relevance"]) == (2, "settled", 4)
+        numbers = selectors.annotator_numbers(batch.project)
+        given = [(numbers[j.annotator_id], j.grade) for j in pairs_of(batch)[0].judgments.order_by("seat")]
+        assert [(grade["annotator"], grade["grade"]) for grade in first["grades"]] == given
+
+    def test_what_annotators_say_of_a_pair(self) -> None:
+        batch = BatchFactory(pairs=1)
+        held = hold(batch)
+        Program(held.annotator).post("flag", shown(held)[0], reason="broken", comment="black")
+        (pair,) = of_lead(batch).get("batch", batch).json()["pairs"]
+        number = selectors.annotator_numbers(batch.project)[held.annotator_id]
+        assert pair["remarks"] == [{"annotator": number, "flag": "The clip is broken", "words": "black"}]
+
+
+class TestReview:
+    @pytest.fixture
+    def batch(self) -> Batch:
+        return BatchFactory(state="done")
+
+    def test_the_lead_decides(self, batch: Batch) -> None:
+        program = of_lead(batch)
+        answers = [program.post("review", batch, decision="close", reason="enough") for _ in range(2)]
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert answers[0].json() == answers[1].json()
+        review = BatchReview.objects.get()
+        assert (review.decision, review.reason, review.decided_by) == ("close", "enough", program.person)
+        assert program.get("batch", batch).json()["decision"] == "close"
+
+    def test_decided_otherwise_before(self, batch: Batch) -> None:
+        program = of_lead(batch)
+        program.post("review", batch, decision="close")
+        before = rows()
+        assert refusal(program.post("review", batch, decision="extend")) == (409, "not_reviewable")
+        assert rows() == before
+
+    def test_not_finished_yet(self) -> None:
+        batch = BatchFactory()
+        assert refusal(of_lead(batch).post("review", batch, decision="close")) == (409, "not_reviewable")
+
+    @pytest.mark.parametrize("body", [{}, {"decision": "maybe"}, {"decision": True}, {"decision": "close", "why": 1}])
+    def test_no_decision(self, batch: Batch, body: dict[str, object]) -> None:
+        assert refusal(of_lead(batch).post("review", batch, **body)) == (422, "invalid")
+        assert not BatchReview.objects.exists()
+
+
+class TestPairs:
+    def test_withdrawn_and_put_back(self) -> None:
+        batch = BatchFactory(pairs=2)
+        pair, program = pairs_of(batch)[0], of_lead(batch)
+        out = program.post("withdraw", pair, reason="two films in one").json()
+        assert (out["uuid"], out["state"], out["reason"]) == (str(pair.uuid), "withdrawn", "withdrawn_by_lead")
+        assert AuditEvent.objects.get(action="pair.withdraw").data["reason"] == "two films in one"
+        back = program.post("restore", pair).json()
+        assert (back["state"], back["reason"]) == ("open", "")
+        assert Pair.objects.get(pk=pair.pk).state == "open"
+
+    def test_twice(self) -> None:
+        batch = BatchFactory(pairs=2)
+        pair, program = pairs_of(batch)[0], of_lead(batch)
+        program.post("withdraw", pair, reason="broken")
+        assert refusal(program.post("withdraw", pair, reason="broken")) == (409, "not_possible_now")
+        program.post("restore", pair)
+        assert refusal(program.post("restore", pair)) == (409, "not_possible_now")
+
+    @pytest.mark.parametrize("body", [{}, {"reason": ""}, {"reason": "  "}, {"reason": 5}, {"reason": "x" * 1001}])
+    def test_without_a_reason(self, body: dict[str, object]) -> None:
+        batch = BatchFactory()
+        assert refusal(of_lead(batch).post("withdraw", pairs_of(batch)[0], **body)) == (422, "invalid")
+        assert not Pair.objects.filter(state="withdrawn").exists()
+
+
+class TestQuerySets:
+    @pytest.fixture
+    def query_set(self) -> NamedQuerySet:
+        project = ProjectFactory()
+        made = NamedQuerySet.objects.create(project=project, name="first ones")
+        BatchFactory(query=QueryFactory(project=project, query_set=made))
+        return made
+
+    def test_all_and_one(self, query_set: NamedQuerySet) -> None:
+        program = Program(lead(query_set.project))
+        (listed,) = program.get("query-sets", query_set.project).json()
+        assert listed == program.get("query-set", query_set).json()
+        assert listed == {
+            "uuid": str(query_set.uuid),
+            "name": "first ones",
+            "priority": "normal",
+            "paused": False,
+            "queries": 1,
+            "batches": {"open": 1, "done": 0},
+        }
+
+    def test_a_change_reaches_the_batches(self, query_set: NamedQuerySet) -> None:
+        program = Program(lead(query_set.project))
+        assert program.patch("query-set", query_set, priority="high").json()["priority"] == "high"
+        body = program.patch("query-set", query_set, paused=True).json()
+        assert (body["priority"], body["paused"]) == ("high", True)
+        batch = Batch.objects.get()
+        assert (batch.priority, batch.is_paused) == (1, True)
+
+    @pytest.mark.parametrize("body", [{"priority": "highest"}, {"priority": 1}, {"paused": "yes"}, {"size": 1}])
+    def test_a_change_that_is_none(self, query_set: NamedQuerySet, body: dict[str, object]) -> None:
+        before = NamedQuerySet.objects.values().get()
+        assert refusal(Program(lead(query_set.project)).patch("query-set", query_set, **body)) == (422, "invalid")
+        assert NamedQuerySet.objects.values().get() == before

@@ -1,0 +1,95 @@
+"""The API and the pages are doors to one room: what one writes the other shows, keys included."""
+
+import html
+import re
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+from django.urls import reverse
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from judging.models import Assignment, Pair
+from tests.factories import BatchFactory
+from tests.judging.api.acts import Program, hold, key, shown
+
+pytestmark = pytest.mark.django_db
+PAIRS = 3
+KEY = re.compile(r'name="key" value="([^"]+)"')
+PRESSED = re.compile(r'<button[^>]*value="(\d)"[^>]*aria-pressed="true"')
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["api", "page"]), st.sampled_from(["grade", "flag", "unflag"]), st.integers(0, PAIRS - 1),
+        st.integers(0, 4),
+    ),
+    max_size=8,
+)  # fmt: skip
+
+
+@given(steps=steps)
+@settings(max_examples=25, suppress_health_check=list(HealthCheck), database=None)
+def test_whatever_door_was_used_both_show_the_same(steps: list[tuple[str, str, int, int]]) -> None:
+    with transaction.atomic():
+        held = hold(BatchFactory(pairs=PAIRS))
+        doors: dict[str, Any] = {"api": Api(held), "page": Page(held)}
+        for door, act, place, grade in steps:
+            getattr(doors[door], act)(shown(held)[place], grade)
+        assert doors["api"].shows() == doors["page"].shows() == stored(held)
+        transaction.set_rollback(True)
+
+
+class Api:
+    def __init__(self, held: Assignment) -> None:
+        self.held, self.program = held, Program(held.annotator)
+
+    def grade(self, pair: Pair, grade: int) -> None:
+        assert self.program.grade(self.held, pair, grade).status_code == 200
+
+    def flag(self, pair: Pair, _: int) -> None:
+        assert self.program.post("flag", pair, reason="broken").status_code == 200
+
+    def unflag(self, pair: Pair, _: int) -> None:
+        assert self.program.delete("flag", pair).status_code == 200
+
+    def shows(self) -> list[tuple[str, str, int | None, bool]]:
+        """UUID, key, grade and flag of each pair in the order shown."""
+        pairs = self.program.get("assignment", self.held.project).json()["pairs"]
+        return [(pair["uuid"], pair["key"], pair["grade"], pair["flag"] is not None) for pair in pairs]
+
+
+class Page:
+    def __init__(self, held: Assignment) -> None:
+        self.held, self.client = held, Client()
+        self.client.force_login(held.annotator)
+
+    def send(self, name: str, pair: Pair, **data: object) -> None:
+        assert self.client.post(reverse(f"judging:{name}", args=[pair.uuid]), data).status_code == 302
+
+    def grade(self, pair: Pair, grade: int) -> None:
+        self.send("judgment-create", pair, grade=grade, key=key(self.held, pair))
+
+    def flag(self, pair: Pair, _: int) -> None:
+        self.send("flag-set", pair, reason="broken")
+
+    def unflag(self, pair: Pair, _: int) -> None:
+        self.send("flag-withdraw", pair)
+
+    def shows(self) -> list[tuple[str, str, int | None, bool]]:
+        return [self.pair(pair) for pair in shown(self.held)]
+
+    def pair(self, pair: Pair) -> tuple[str, str, int | None, bool]:
+        page = html.unescape(self.client.get(reverse("judging:pair", args=[pair.uuid])).content.decode())
+        grade = PRESSED.search(page)
+        keys = set(KEY.findall(page))
+        flagged = reverse("judging:flag-withdraw", args=[pair.uuid]) in page
+        assert len(keys) == 1
+        return str(pair.uuid), keys.pop(), int(grade[1]) if grade else None, flagged
+
+
+def stored(held: Assignment) -> list[tuple[str, str, int | None, bool]]:
+    """What the tables say."""
+    given = dict(held.judgments.values_list("pair", "grade"))
+    flagged = set(held.flags.filter(withdrawn_at=None).values_list("pair", flat=True))
+    return [(str(p.uuid), str(key(held, p)), given.get(p.pk), p.pk in flagged) for p in shown(held)]

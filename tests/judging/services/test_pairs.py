@@ -1,0 +1,98 @@
+"""A lead withdraws a pair, or puts it back."""
+
+import pytest
+
+from annotation.models import AuditEvent
+from judging.exceptions import NotPossibleNow, PairWithdrawn
+from judging.models import Batch, Pair
+from judging.services.batches import batch_advance
+from judging.services.pairs import pair_restore, pair_withdraw
+from tests.factories import BatchFactory, lead
+from tests.judging.play import asked, finish, give, judge, judge_round, outcomes, pairs_of, take
+
+pytestmark = pytest.mark.django_db
+WITHDRAWN = ("withdrawn", None)
+
+
+def withdraw(pair: Pair, reason: str = "The clip shows nothing.") -> None:
+    pair_withdraw(pair=pair, lead=lead(pair.batch.project), reason=reason)
+
+
+def restore(pair: Pair) -> None:
+    pair_restore(pair=pair, lead=lead(pair.batch.project))
+
+
+def test_nobody_is_asked_for_it_any_more() -> None:
+    batch = BatchFactory(pairs=2)
+    first, second = pairs_of(batch)
+    withdraw(first)
+    assert asked(take(batch)) == [second]
+    assert AuditEvent.objects.get(subject=first.uuid).data["was"] == "open"
+
+
+def test_who_holds_it_finishes_without_it() -> None:
+    batch = BatchFactory(pairs=2)
+    held = take(batch)
+    first, second = pairs_of(batch)
+    withdraw(first)
+    with pytest.raises(PairWithdrawn):
+        give(held, first, 3)
+    give(held, second, 3)
+    assert finish(held)
+
+
+def test_a_settled_pair_loses_its_relevance_and_gets_it_back() -> None:
+    batch = BatchFactory(pairs=2)
+    judge_round(batch, [3, 1], [4, 1])
+    first, _ = pairs_of(batch)
+    withdraw(first)
+    assert outcomes(batch) == [WITHDRAWN, ("settled", 1)]
+    restore(first)
+    assert outcomes(batch) == [("settled", 4), ("settled", 1)]
+
+
+def test_the_last_open_pair_closes_its_batch() -> None:
+    escalated = BatchFactory(pairs=1)
+    judge(escalated, [0])
+    judge(escalated, [4])
+    batch_advance(batch_id=escalated.pk)
+    withdraw(pairs_of(escalated)[0])
+    batch_advance(batch_id=escalated.pk)
+    escalated.refresh_from_db()
+    assert (escalated.state, escalated.free_seats) == (Batch.State.DONE, 0)
+
+
+def test_put_back_it_is_asked_for_again() -> None:
+    batch = BatchFactory(pairs=1)
+    (pair,) = pairs_of(batch)
+    withdraw(pair)
+    restore(pair)
+    assert outcomes(batch) == [("open", None)]
+    assert asked(take(batch)) == [pair]
+
+
+def test_what_its_grades_cannot_decide_stays_out_of_a_finished_batch() -> None:
+    batch = BatchFactory(pairs=1)
+    (pair,) = pairs_of(batch)
+    withdraw(pair)
+    batch_advance(batch_id=batch.pk)
+    with pytest.raises(NotPossibleNow, match="finished"):
+        restore(pair)
+    assert outcomes(batch) == [WITHDRAWN]
+
+
+def test_a_reason_is_asked_for() -> None:
+    batch = BatchFactory(pairs=1)
+    with pytest.raises(NotPossibleNow, match="Say why"):
+        withdraw(pairs_of(batch)[0], reason="  ")
+    assert outcomes(batch) == [("open", None)]
+
+
+def test_neither_step_is_done_twice() -> None:
+    batch = BatchFactory(pairs=2)
+    pair = pairs_of(batch)[0]
+    with pytest.raises(NotPossibleNow):
+        restore(pair)
+    withdraw(pair)
+    with pytest.raises(NotPossibleNow):
+        withdraw(pair)

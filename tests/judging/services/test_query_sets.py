@@ -1,0 +1,96 @@
+"""Query sets: what goes first, and what rests."""
+
+import pytest
+
+from annotation.exceptions import NotPossible
+from annotation.models import AuditEvent, NamedQuerySet, Project
+from judging.models import Batch
+from judging.services.assignments import assignment_take
+from judging.services.batches import batch_create
+from judging.services.query_sets import query_set_change, query_set_create
+from tests.factories import NOW, BatchFactory, CandidateFactory, ProjectFactory, QueryFactory, annotator, lead
+from tests.judging.play import finish, grade, take
+
+pytestmark = pytest.mark.django_db
+
+
+def batch_of(project: Project, **values: object) -> Batch:
+    made: Batch = BatchFactory(query=QueryFactory(project=project, **values))
+    return made
+
+
+def set_of(*batches: Batch, name: str = "a set") -> NamedQuerySet:
+    project = batches[0].project
+    queries = project.queries.filter(pk__in=[batch.query_id for batch in batches])
+    return query_set_create(project=project, name=name, queries=queries, actor=lead(project))
+
+
+def offered(project: Project) -> Batch | None:
+    taken = assignment_take(project=project, annotator=annotator(project), now=NOW)
+    return taken.batch if taken else None
+
+
+def test_a_high_set_goes_first_and_a_low_one_last() -> None:
+    project = ProjectFactory()
+    low, plain, high = (batch_of(project) for _ in range(3))
+    query_set_change(query_set=set_of(low, name="low"), actor=None, priority=-1)
+    query_set_change(query_set=set_of(high, name="high"), actor=None, priority=1)
+    assert [offered(project) for _ in range(6)] == [high, high, plain, plain, low, low]
+
+
+def test_nobody_is_handed_a_paused_set_until_it_goes_on() -> None:
+    project = ProjectFactory()
+    batch = batch_of(project)
+    paused = set_of(batch)
+    query_set_change(query_set=paused, actor=None, is_paused=True)
+    assert offered(project) is None
+    query_set_change(query_set=paused, actor=None, is_paused=False)
+    assert offered(project) == batch
+
+
+def test_what_somebody_holds_is_finished_though_its_set_rests() -> None:
+    batch = batch_of(ProjectFactory())
+    held = take(batch)
+    query_set_change(query_set=set_of(batch), actor=None, is_paused=True)
+    grade(held, [1, 2])
+    assert finish(held)
+
+
+def test_batches_that_open_later_follow_their_set() -> None:
+    query = CandidateFactory(query__query_set__priority=0, query__query_set=None).query
+    held = query_set_create(project=query.project, name="s", queries=query.project.queries.all(), actor=None)
+    query_set_change(query_set=held, actor=None, priority=1, is_paused=True)
+    made = batch_create(query=query, number=1)
+    assert made is not None
+    assert (made.priority, made.is_paused) == (1, True)
+
+
+def test_a_query_leaves_the_set_it_was_in_with_its_pause() -> None:
+    batch = batch_of(ProjectFactory())
+    query_set_change(query_set=set_of(batch, name="old"), actor=None, priority=1, is_paused=True)
+    new = set_of(batch, name="new")
+    batch.refresh_from_db()
+    assert (batch.query.query_set, batch.priority, batch.is_paused) == (new, 0, False)
+
+
+def test_each_step_is_kept() -> None:
+    batch = batch_of(ProjectFactory())
+    made = set_of(batch)
+    query_set_change(query_set=made, actor=None, is_paused=True)
+    actions = AuditEvent.objects.filter(subject=made.uuid).order_by("id").values_list("action", "data__paused")
+    assert list(actions) == [("query_set.create", None), ("query_set.change", True)]
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 101, "a set"])
+def test_names_that_do_not_do(name: str) -> None:
+    batch = batch_of(ProjectFactory())
+    set_of(batch)
+    with pytest.raises(NotPossible):
+        set_of(batch, name=name)
+
+
+def test_no_empty_set() -> None:
+    project = ProjectFactory()
+    with pytest.raises(NotPossible, match="No query fits"):
+        query_set_create(project=project, name="empty", queries=project.queries.all(), actor=None)
+    assert not NamedQuerySet.objects.filter(project=project).exists()

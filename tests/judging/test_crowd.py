@@ -1,0 +1,181 @@
+"""Everybody does everything at once on few batches, in real threads: nothing but named refusals may come of it, and
+what is there afterwards obeys every rule and can be brought to its end."""
+
+import random
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from itertools import count
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import connections
+
+from annotation.models import Project, User
+from judging import selectors
+from judging.exceptions import JudgingError
+from judging.models import Assignment, Batch, Pair
+from judging.selectors import Held
+from judging.services.assignments import (
+    assignment_finish,
+    assignment_leave,
+    assignment_renew,
+    assignment_return,
+    assignment_take,
+    assignments_sweep,
+)
+from judging.services.batches import batch_advance, batches_sweep
+from judging.services.judgments import flag_set, flag_withdraw, judgment_submit
+from tests.factories import MINUTES, NOW, BatchFactory, ProjectFactory, annotator
+from tests.judging.rows import Rows
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Step = Callable[[User], Any]
+CROWD, BATCHES, PAIRS = 6, 3, 3  # every person sits at two pages
+
+
+class Crowd:
+    """The clock goes on by half a minute a step, so that leases run out on the way."""
+
+    def __init__(self, *, seed: int) -> None:
+        self.project: Project = ProjectFactory()
+        self.batches = [BatchFactory(query__project=self.project, pairs=PAIRS) for _ in range(BATCHES)]
+        self.people = [annotator(self.project) for _ in range(CROWD)]
+        self.seed = seed
+        self.ticks: Iterator[int] = count()
+        self.done: Counter[str] = Counter()
+        self.lock = threading.Lock()
+        self.used: list[tuple[User, UUID, UUID, int]] = []  # forms that were sent
+
+    def play(self, steps: int) -> None:
+        """Every person twice, each in a thread of their own; what is no named refusal is raised here."""
+        with ThreadPoolExecutor(2 * CROWD) as crowd:
+            list(crowd.map(lambda seat: self.live(seat, steps), range(2 * CROWD)))
+
+    def live(self, seat: int, steps: int) -> None:
+        chance = random.Random(f"{self.seed}/{seat}")
+        person = self.people[seat % CROWD]
+        try:
+            for _ in range(steps):
+                name, step = chance.choice(self.steps(chance))
+                try:
+                    step(person)
+                except JudgingError as refusal:
+                    name = f"{name}: {refusal.code}"
+                with self.lock:
+                    self.done[name] += 1
+        finally:
+            connections.close_all()
+
+    def steps(self, chance: random.Random) -> list[tuple[str, Step]]:
+        """What may be done, the frequent more than once."""
+        often: list[Step] = [self.take, lambda person: self.grade(person, chance)]
+        rarely: list[Step] = [
+            lambda person: self.send_again(chance),
+            lambda person: self.flag(person, chance),
+            lambda person: self.take_flag_back(person, chance),
+            self.give_back,
+            self.leave,
+            self.renew,
+            lambda person: assignments_sweep(now=self.now()),
+            lambda person: batches_sweep(),
+            lambda person: batch_advance(batch_id=chance.choice(self.batches).pk),
+            lambda person: self.pause(chance),
+        ]
+        names = ["again", "flag", "unflag", "give back", "leave", "renew", "sweep", "sweep batches", "advance", "pause"]
+        often_named = [("take", often[0]), *[("grade", often[1])] * 6, *[("finish", self.finish)] * 3]
+        return [*often_named * 2, *zip(names, rarely, strict=True)]
+
+    def now(self) -> datetime:
+        return NOW + next(self.ticks) * MINUTES / 2
+
+    def take(self, person: User) -> None:
+        """Where nothing is left, a new batch is opened."""
+        taken = assignment_take(project=self.project, annotator=person, now=self.now())
+        with self.lock:
+            if taken is None and Batch.objects.filter(state=Batch.State.OPEN).count() < BATCHES:
+                self.batches.append(BatchFactory(query__project=self.project, pairs=PAIRS))
+
+    def grade(self, person: User, chance: random.Random) -> None:
+        held = self.held_by(person)
+        if held is None:
+            return self.take(person)
+        card = held.cards[chance.randrange(len(held.cards))] if chance.random() < 0.3 else self.next_card(held)
+        key = uuid4() if chance.random() < 0.05 else held.key_of(card)
+        grade = chance.randrange(5)
+        judgment_submit(annotator=person, pair_uuid=card.uuid, grade=grade, key=key, now=self.now())
+        self.used.append((person, card.uuid, key, grade))
+
+    def send_again(self, chance: random.Random) -> None:
+        if self.used:
+            person, pair, key, grade = chance.choice(self.used)
+            judgment_submit(annotator=person, pair_uuid=pair, grade=grade, key=key, now=self.now())
+
+    def flag(self, person: User, chance: random.Random) -> None:
+        held = self.held_by(person)
+        if held is not None:
+            card = chance.choice(held.cards)
+            flag_set(annotator=person, pair_uuid=card.uuid, reason="broken", now=self.now())
+
+    def take_flag_back(self, person: User, chance: random.Random) -> None:
+        held = self.held_by(person)
+        if held is not None:
+            flag_withdraw(annotator=person, pair_uuid=chance.choice(held.cards).uuid, now=self.now())
+
+    def finish(self, person: User) -> None:
+        assignment_finish(project=self.project, annotator=person, now=self.now())
+
+    def give_back(self, person: User) -> None:
+        assignment_return(project=self.project, annotator=person, now=self.now())
+
+    def leave(self, person: User) -> None:
+        assignment_leave(project=self.project, annotator=person, now=self.now())
+
+    def renew(self, person: User) -> None:
+        assignment_renew(project=self.project, annotator=person, now=self.now())
+
+    def pause(self, chance: random.Random) -> None:
+        Batch.objects.filter(pk=chance.choice(self.batches).pk).update(is_paused=chance.random() < 0.3)
+
+    def held_by(self, person: User) -> Held | None:
+        return selectors.held_open(annotator_id=person.pk, project_id=self.project.pk)
+
+    def next_card(self, held: Held) -> selectors.Card:
+        return held.cards[held.next_index() or 0]
+
+    def bring_to_its_end(self) -> None:
+        """Newcomers, one after the other, find a seat until everything is decided."""
+        Batch.objects.update(is_paused=False)
+        assignments_sweep(now=self.now() + 60 * MINUTES)
+        for _ in range(4 * len(self.batches) * PAIRS):
+            batches_sweep()
+            if not Batch.objects.filter(state=Batch.State.OPEN).exists():
+                return
+            self.judge_as(annotator(self.project))
+        raise AssertionError("newcomers found seats, but came to no end")
+
+    def judge_as(self, person: User) -> None:
+        taken = assignment_take(project=self.project, annotator=person, now=self.now())
+        assert taken is not None, "something is left, but nobody new can take it"
+        for pair in Pair.objects.filter(pk__in=taken.pair_ids):
+            judgment_submit(annotator=person, pair_uuid=pair.uuid, grade=2, now=self.now())
+        assert assignment_finish(project=self.project, annotator=person, now=self.now())
+
+
+@pytest.mark.parametrize(
+    ("seed", "steps"),
+    [
+        (1, 40),
+        *(pytest.param(n, 400, marks=[pytest.mark.slow, pytest.mark.timeout(900)]) for n in range(2, 8)),
+    ],
+)
+def test_everybody_at_once(seed: int, steps: int) -> None:
+    crowd = Crowd(seed=seed)
+    crowd.play(steps)
+    Rows(crowd.project.pk).check()
+    assert Assignment.objects.filter(state=Assignment.State.FINISHED).exists()
+    crowd.bring_to_its_end()
+    Rows(crowd.project.pk).check()

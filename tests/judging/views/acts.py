@@ -1,0 +1,91 @@
+"""What an annotator's browser does, for tests of pages."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.apps import apps
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import User
+from judging.models import Assignment, Batch, Judgment, Pair
+from judging.rules.keys import form_key
+from judging.services.assignments import assignment_take
+from tests.factories import AssignmentFactory, annotator
+
+HTMX = {"HX-Request": "true"}
+WAYS = {"plain": {}, "htmx": HTMX}
+PAGE = "<!doctype html>"
+KEY = re.compile(r'name="key" value="([^"]+)"')
+TOKEN = re.compile(r'(csrfmiddlewaretoken" value="|x-csrftoken": ")\w+')
+Call = Callable[..., HttpResponse]
+
+
+def url(name: str, row: object) -> str:
+    return reverse(f"judging:{name}", args=[row.uuid])  # type: ignore[attr-defined]
+
+
+def hold(batch: Batch, **values: Any) -> Assignment:
+    """An open assignment whose lease runs; the order shown is that of rank."""
+    lasts = {"expires_at": timezone.now() + timedelta(minutes=20)}
+    return AssignmentFactory(batch=batch, **{**lasts, **values})  # type: ignore[no-any-return]
+
+
+def take(batch: Batch, person: User | None = None) -> Assignment:
+    """An assignment handed out now, as the button does."""
+    taken = assignment_take(project=batch.project, annotator=person or annotator(batch.project))
+    assert taken is not None
+    assert taken.batch_id == batch.pk
+    return taken
+
+
+def shown(held: Assignment) -> list[Pair]:
+    """What it asks for, in the order shown."""
+    pairs = Pair.objects.in_bulk(held.pair_ids)
+    return [pairs[pair_id] for pair_id in held.pair_ids]
+
+
+def key(held: Assignment, pair: Pair, given: int | None = None) -> UUID:
+    """What the form of this pair carries now, or after ``given`` grades."""
+    if given is None:
+        judgment = Judgment.objects.filter(pair=pair, annotator=held.annotator).first()
+        given = judgment.revision + 1 if judgment else 0
+    return form_key(assignment=held.uuid, pair=pair.uuid, given=given)
+
+
+def form(held: Assignment, pair: Pair, grade: object, **more: object) -> dict[str, object]:
+    return {"key": key(held, pair), "grade": grade, **more}
+
+
+def grade(client: Client, held: Assignment, pair: Pair, value: object, **more: Any) -> HttpResponse:
+    """Load the pair and press one of its buttons, as htmx sends it."""
+    return client.post(url("judgment-create", pair), form(held, pair, value), headers=HTMX, **more)
+
+
+def grade_all(client: Client, held: Assignment, value: int = 2) -> HttpResponse:
+    """The answer to the last one."""
+    return [grade(client, held, pair, value) for pair in shown(held)][-1]
+
+
+def said(answer: HttpResponse) -> str:
+    """The body without its tokens, which are new each time."""
+    return TOKEN.sub("", answer.content.decode())
+
+
+def rows() -> dict[str, list[tuple[Any, ...]]]:
+    """Every value of every table of judging."""
+    models = apps.get_app_config("judging").get_models()
+    return {model.__name__: list(model._default_manager.order_by("pk").values_list()) for model in models}
+
+
+def lapse(held: Assignment) -> None:
+    Assignment.objects.filter(pk=held.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+
+
+def end(held: Assignment, state: str = "finished") -> None:
+    Assignment.objects.filter(pk=held.pk).update(state=state, ended_at=timezone.now())

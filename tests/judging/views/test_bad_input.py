@@ -1,0 +1,392 @@
+"""What cannot be taken is refused by one clear line and a 4xx, logged once, and changes no row."""
+
+import html
+import logging
+import re
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+
+from annotation.models import Membership
+from judging.models import Assignment, Pair
+from tests.factories import BatchFactory, triggers_asleep
+from tests.judging.play import finish, judge, judge_round, pairs_of
+from tests.judging.views.acts import (
+    HTMX,
+    PAGE,
+    WAYS,
+    end,
+    form,
+    grade,
+    grade_all,
+    hold,
+    key,
+    lapse,
+    rows,
+    shown,
+    take,
+    url,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.parametrize("way", WAYS)]
+TEN_MB = 10 * 2**20
+SHOWN_ALERT = re.compile(r'role="alert"(?![^>]*hidden)')
+WHOLE = "A grade is a whole number from 0 to 4."
+CHOOSE = "Choose a grade from 0 to 4."
+NO_KEY = "This form carries no key. Load the page again."
+BAD_KEY = "The key of this form cannot be read. Load the page again."
+NUL = "Null characters are not allowed."
+NO_FORM = "Send a form; what came was none, and nothing was stored."
+UNREADABLE = "This form cannot be read; nothing was stored."
+LARGE = "This form is too large; nothing was stored."
+NOT_HELD = "This pair is not in your hands."
+STRANGE = "This form does not belong to the pair as it stands. Load the page again; nothing was stored."
+URLENCODED = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data; boundary=x"
+
+
+@pytest.fixture
+def held() -> Assignment:
+    return hold(BatchFactory(pairs=3))
+
+
+@pytest.fixture
+def browser(client: Client, held: Assignment) -> Client:
+    client.force_login(held.annotator)
+    return client
+
+
+@pytest.fixture
+def real(held: Assignment) -> Client:
+    """A browser whose token is asked for, as everywhere but in tests."""
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(held.annotator)
+    client.get(url("pair-next", held.project))
+    return client
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    return [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+class Refusal:
+    """What ``send`` brings is a refusal: the page says why once, the log says why once, and no row has changed."""
+
+    def __init__(self, caplog: pytest.LogCaptureFixture, way: str) -> None:
+        self.caplog, self.way = caplog, way
+
+    def __call__(self, send: Callable[[], HttpResponse], status: int, words: str) -> HttpResponse:
+        before = rows()
+        self.caplog.clear()
+        answer = send()
+        body = html.unescape(answer.content.decode())
+        assert (answer.status_code, body.count(words), len(SHOWN_ALERT.findall(body))) == (status, 1, 1), body
+        assert (PAGE in body) == (self.way == "plain")
+        (record,) = warnings(self.caplog)
+        path = answer.wsgi_request.path.encode("unicode_escape").decode()  # type: ignore[attr-defined]
+        assert record.getMessage().startswith(f"{status} POST {path}: {words}")
+        assert rows() == before
+        return answer
+
+
+@pytest.fixture
+def refused(caplog: pytest.LogCaptureFixture, way: str) -> Refusal:
+    return Refusal(caplog, way)
+
+
+GRADES = {
+    **dict.fromkeys(["17", "5", "-1", "-0", "+3", "3.0", "2.5", "３", "٣", "1e0", "0x1", "03", "1_0", "two"], WHOLE),
+    **dict.fromkeys(["NaN", "Infinity", "null", "[3]", "3\0", "9" * 30, "9" * 5000, "3 ", "\t3", "' OR 1=1 --"], WHOLE),
+    "": CHOOSE,
+}
+
+
+@pytest.mark.parametrize("value", GRADES, ids=ascii)
+def test_grade(browser: Client, held: Assignment, refused: Refusal, way: str, value: str) -> None:
+    pair = shown(held)[1]
+    send = lambda: browser.post(url("judgment-create", pair), form(held, pair, value), headers=WAYS[way])  # noqa: E731
+    answer = refused(send, 422, GRADES[value])
+    assert url("judgment-create", pair) in answer.content.decode()
+
+
+FIELDS: dict[str, tuple[str, dict[str, object], str]] = {
+    "no field at all": ("judgment-create", {}, NO_KEY),
+    "no grade": ("judgment-create", {"key": uuid4()}, CHOOSE),
+    "no key": ("judgment-create", {"grade": 3}, NO_KEY),
+    "empty key": ("judgment-create", {"grade": 3, "key": ""}, NO_KEY),
+    "a key that is no UUID": ("judgment-create", {"grade": 3, "key": "17"}, BAD_KEY),
+    "a key with a NUL byte": ("judgment-create", {"grade": 3, "key": f"{uuid4()}\0"}, BAD_KEY),
+    "a long key": ("judgment-create", {"grade": 3, "key": "f" * 5000}, BAD_KEY),
+    "a key of nothing": ("judgment-create", {"grade": 3, "key": uuid4()}, STRANGE),
+    "a comment with a NUL byte": ("judgment-create", {"grade": 3, "key": uuid4(), "comment": "a\0b"}, NUL),
+    "a long comment": (
+        "judgment-create",
+        {"grade": 3, "key": uuid4(), "comment": "x" * 2001},
+        "Ensure this value has at most 2000 characters (it has 2001).",
+    ),
+    "no reason": ("flag-set", {}, "Say why you cannot judge it."),
+    "an unknown reason": ("flag-set", {"reason": "boring"}, "Choose one of the reasons."),
+    "a reason with a NUL byte": ("flag-set", {"reason": "broken\0"}, "Choose one of the reasons."),
+    "words with a NUL byte": ("flag-set", {"reason": "broken", "comment": "\0"}, NUL),
+}
+
+
+@pytest.mark.parametrize("case", FIELDS)
+def test_field(browser: Client, held: Assignment, refused: Refusal, way: str, case: str) -> None:
+    door, data, words = FIELDS[case]
+    target = url(door, shown(held)[0])
+    refused(lambda: browser.post(target, data, headers=WAYS[way]), 409 if words == STRANGE else 422, words)
+
+
+def part(name: str, value: bytes, more: bytes = b"") -> bytes:
+    head = b'--x\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n'
+    return head % (name.encode(), more) + value + b"\r\n--x--\r\n"
+
+
+BODIES: dict[str, tuple[str, bytes, int, str]] = {
+    "JSON": ("application/json", b'{"grade": 3, "reason": "broken"}', 415, NO_FORM),
+    "malformed JSON": ("application/json", b'{"grade": 3,', 415, NO_FORM),
+    "10 MB of JSON": ("application/json", b"[" * TEN_MB, 415, NO_FORM),
+    "plain text": ("text/plain", b"grade=3&reason=broken", 415, NO_FORM),
+    "no content type": ("", b"grade=3&reason=broken", 415, NO_FORM),
+    "nonsense as content type": ("\x7f;;=/", b"grade=3", 415, NO_FORM),
+    "bytes that are no text": (URLENCODED, b"\xff\xfe=%ff%zz&&&=;%00", 422, ""),
+    "10 MB in a field": (URLENCODED, b"comment=" + b"x" * TEN_MB, 413, LARGE),
+    "10 MB in a part": (MULTIPART, part("comment", b"x" * TEN_MB), 413, LARGE),
+    "a file of 10 MB": (
+        MULTIPART,
+        part("grade", b"x" * TEN_MB, b'; filename="grade.txt"'),
+        400,
+        "No page takes files; nothing was stored.",
+    ),
+    "5000 fields": (
+        URLENCODED,
+        b"&".join(b"f%d=1" % n for n in range(5000)),
+        400,
+        "This form holds too many fields; nothing was stored.",
+    ),
+    "parts without a boundary": ("multipart/form-data", b"grade=3", 400, UNREADABLE),
+    "a boundary of non-ASCII": ("multipart/form-data; boundary=é", b"grade=3", 400, UNREADABLE),
+    "parts cut off": (MULTIPART, b'--x\r\nContent-Disposition: form-data; name="gra', 422, ""),
+    "parts of bad base64": (
+        MULTIPART,
+        part("grade", b"\xff\xff", b"\r\nContent-Transfer-Encoding: base64"),
+        422,
+        "",
+    ),
+    "another alphabet": (f"{URLENCODED}; charset=latin-1", b"grade=3", 400, UNREADABLE),
+    "an alphabet that is none": (f"{MULTIPART}; charset=hex", part("grade", b"3"), 400, UNREADABLE),
+}
+
+
+@pytest.mark.parametrize("door", ["judgment-create", "flag-set"])
+@pytest.mark.parametrize("case", BODIES)
+def test_body(real: Client, held: Assignment, refused: Refusal, way: str, case: str, door: str) -> None:
+    content_type, body, status, words = BODIES[case]
+    words = words or {"judgment-create": NO_KEY, "flag-set": "Say why you cannot judge it."}[door]
+    headers = {**WAYS[way], "X-CSRFToken": real.cookies["csrftoken"].value}
+    target = url(door, shown(held)[0])
+    refused(lambda: real.generic("POST", target, body, content_type, headers=headers), status, words)
+
+
+def test_a_form_without_its_token(real: Client, held: Assignment, refused: Refusal, way: str) -> None:
+    pair = shown(held)[0]
+    send = lambda: real.post(url("judgment-create", pair), form(held, pair, 3), headers=WAYS[way])  # noqa: E731
+    refused(send, 403, "This page is older than your log-in. Load it again; nothing was stored.")
+
+
+Prepare = Callable[[Client, Assignment], Pair]
+
+
+def somebody_elses(browser: Client, held: Assignment) -> Pair:
+    return shown(hold(BatchFactory(query__project=held.project)))[0]
+
+
+def of_the_batch_but_not_asked(browser: Client, held: Assignment) -> Pair:
+    pair = shown(held)[0]
+    with triggers_asleep():
+        Assignment.objects.filter(pk=held.pk).update(pair_ids=held.pair_ids[1:])
+    return pair
+
+
+def nobodys(browser: Client, held: Assignment) -> Pair:
+    return pairs_of(BatchFactory(query__project=held.project))[0]
+
+
+def that_does_not_exist(browser: Client, held: Assignment) -> Pair:
+    return Pair(uuid=uuid4())
+
+
+def time_has_run_out(browser: Client, held: Assignment) -> Pair:
+    lapse(held)
+    return shown(held)[0]
+
+
+def time_ran_out_and_was_swept(browser: Client, held: Assignment) -> Pair:
+    end(held, "lapsed")
+    return shown(held)[0]
+
+
+def finished_and_settled(browser: Client, held: Assignment) -> Pair:
+    grade_all(browser, held, 4)
+    assert finish(held, now=held.created_at)
+    judge(held.batch, [4, 4, 4], now=held.created_at)
+    held.batch.refresh_from_db()
+    pair = shown(held)[0]
+    Pair.objects.filter(pk=pair.pk).update(state="settled", relevance=4)
+    return pair
+
+
+def given_back(browser: Client, held: Assignment) -> Pair:
+    browser.post(url("assignment-return", held.project))
+    return shown(held)[0]
+
+
+def withdrawn(browser: Client, held: Assignment) -> Pair:
+    pair = shown(held)[0]
+    Pair.objects.filter(pk=pair.pk).update(state="withdrawn", reason="withdrawn_by_lead")
+    return pair
+
+
+def became_a_lead(browser: Client, held: Assignment) -> Pair:
+    Membership.objects.filter(user=held.annotator).update(role="lead", number=None)
+    return shown(held)[0]
+
+
+def left_the_project(browser: Client, held: Assignment) -> Pair:
+    Membership.objects.filter(user=held.annotator).delete()
+    return shown(held)[0]
+
+
+RUN_OUT = "Your time on this batch has run out; the grades you gave are kept."
+STATES: list[tuple[Prepare, int, str]] = [
+    (somebody_elses, 404, NOT_HELD),
+    (of_the_batch_but_not_asked, 404, NOT_HELD),
+    (nobodys, 404, NOT_HELD),
+    (that_does_not_exist, 404, NOT_HELD),
+    (time_has_run_out, 409, RUN_OUT),
+    (time_ran_out_and_was_swept, 409, RUN_OUT),
+    (finished_and_settled, 409, "You have finished this batch; its grades are final."),
+    (given_back, 409, "You have given this batch back; the grades you gave are kept."),
+    (withdrawn, 409, "This pair was withdrawn and needs no"),
+    (became_a_lead, 403, "Your role in this project does not grade."),
+    (left_the_project, 404, NOT_HELD),
+]
+DOORS: dict[str, dict[str, object]] = {"judgment-create": {"grade": 0}, "flag-set": {"reason": "broken"}}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(("prepare", "status", "words"), STATES, ids=[prepare.__name__ for prepare, *_ in STATES])
+def test_state(
+    browser: Client,
+    held: Assignment,
+    refused: Refusal,
+    way: str,
+    prepare: Prepare,
+    status: int,
+    words: str,
+    door: str,
+) -> None:
+    pair = prepare(browser, held)
+    data = {**DOORS[door], "key": key(held, pair) if pair.pk else uuid4()}
+    refused(lambda: browser.post(url(door, pair), data, headers=WAYS[way]), status, words)
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    "prepare", [prepare for prepare, *_ in STATES if prepare is not withdrawn], ids=lambda prepare: prepare.__name__
+)
+def test_a_bad_form_opens_nothing_that_a_good_one_does_not(
+    browser: Client, held: Assignment, way: str, prepare: Prepare, door: str
+) -> None:
+    pair = prepare(browser, held)
+    good = browser.post(url(door, pair), {**DOORS[door], "key": uuid4()}, headers=WAYS[way])
+    before = rows()
+    bad = browser.post(url(door, pair), {}, headers=WAYS[way])
+    assert bad.status_code == good.status_code >= 400
+    assert 'id="pair"' not in bad.content.decode()
+    assert rows() == before
+
+
+def test_a_settled_pair_in_round_2(client: Client, refused: Refusal, way: str) -> None:
+    batch = BatchFactory()
+    judge_round(batch, [0, 1], [4, 1])
+    held = take(batch)
+    client.force_login(held.annotator)
+    settled = pairs_of(batch)[1]
+    data = {"grade": 3, "key": key(held, settled)}
+    refused(lambda: client.post(url("judgment-create", settled), data, headers=WAYS[way]), 404, NOT_HELD)
+
+
+def test_the_key_of_another_pair(browser: Client, held: Assignment, refused: Refusal, way: str) -> None:
+    first, second, _ = shown(held)
+    data = {"grade": 3, "key": key(held, second)}
+    refused(lambda: browser.post(url("judgment-create", first), data, headers=WAYS[way]), 409, STRANGE)
+
+
+def test_the_key_of_somebody_elses_form_for_the_same_pair(
+    browser: Client, held: Assignment, refused: Refusal, way: str
+) -> None:
+    other = hold(held.batch, seat=2)
+    pair = shown(held)[0]
+    data = {"grade": 3, "key": key(other, pair)}
+    refused(lambda: browser.post(url("judgment-create", pair), data, headers=WAYS[way]), 409, STRANGE)
+
+
+def test_a_key_of_the_future(browser: Client, held: Assignment, refused: Refusal, way: str) -> None:
+    pair = shown(held)[0]
+    grade(browser, held, pair, 2)
+    data = {"grade": 3, "key": key(held, pair, given=2)}
+    refused(lambda: browser.post(url("judgment-create", pair), data, headers=WAYS[way]), 409, STRANGE)
+
+
+def test_a_used_form_with_another_grade(browser: Client, held: Assignment, refused: Refusal, way: str) -> None:
+    pair = shown(held)[0]
+    data = form(held, pair, 2)
+    browser.post(url("judgment-create", pair), data, headers=HTMX)
+    words = "This form was used already: your grade for this pair is 2."
+    send = lambda: browser.post(url("judgment-create", pair), {**data, "grade": 4}, headers=WAYS[way])  # noqa: E731
+    refused(send, 409, words)
+    refused(send, 409, words)
+
+
+@pytest.mark.parametrize("name", ["judgment-create", "flag-set", "flag-withdraw"])
+def test_an_address_that_names_nothing(
+    browser: Client, held: Assignment, refused: Refusal, way: str, name: str
+) -> None:
+    target = url(name, held).replace(str(held.uuid), "17\0")
+    refused(lambda: browser.post(target, {"grade": 3}, headers=WAYS[way]), 404, "There is nothing here")
+
+
+@pytest.mark.parametrize("name", ["assignment-take", "assignment-finish", "assignment-return", "heartbeat", "leave"])
+def test_somebody_elses_project(browser: Client, held: Assignment, refused: Refusal, way: str, name: str) -> None:
+    other = hold(BatchFactory())
+    refused(lambda: browser.post(url(name, other.project), headers=WAYS[way]), 404, "There is nothing here")
+
+
+def test_finishing_too_early(browser: Client, held: Assignment, refused: Refusal, way: str) -> None:
+    target = url("assignment-finish", held.project)
+    refused(
+        lambda: browser.post(target, {"more": "yes"}, headers=WAYS[way]), 409, "3 pairs still need a grade or a flag."
+    )
+
+
+def test_nobody_is_asked_to_log_in_and_stores_nothing(held: Assignment, way: str) -> None:
+    before = rows()
+    for pair in shown(held):
+        answer = Client().post(url("judgment-create", pair), form(held, pair, 3), headers=WAYS[way])
+        assert (answer.status_code, answer.headers["Location"].split("?")[0]) == (302, "/login/")
+    assert rows() == before
+
+
+@pytest.mark.parametrize("door", ["judgment-create", "flag-set", "flag-withdraw"])
+def test_what_is_taken_is_no_warning(
+    browser: Client, held: Assignment, way: str, door: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    pair = shown(held)[0]
+    answer = browser.post(url(door, pair), form(held, pair, 3, reason="broken"), headers=WAYS[way])
+    assert answer.status_code in (200, 302)
+    assert warnings(caplog) == []
