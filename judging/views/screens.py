@@ -1,6 +1,7 @@
 """One screen of the judging page, made of what the annotator holds. No statement is sent from here."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -8,6 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import render
 from django.template import loader
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 
 from judging.models import Flag
 from judging.selectors import Card, Held
@@ -55,10 +58,26 @@ class Screen:
         return self.held.ahead_of(self.index)
 
     @property
-    def levels(self) -> list[tuple[int, str, str]]:
-        """Grade, name and meaning: a level reads "Good: the action agrees"."""
-        parts = [line.partition(":") for line in self.held.levels]
-        return [(grade, name.strip(), meaning.strip()) for grade, (name, _, meaning) in enumerate(parts)]
+    def grade_buttons(self) -> SafeString:
+        return grade_buttons(tuple(self.held.levels), self.card.grade)
+
+    @property
+    def flag_buttons(self) -> SafeString:
+        return flag_buttons()
+
+
+@lru_cache(maxsize=256)
+def grade_buttons(levels: tuple[str, ...], pressed: int | None) -> SafeString:
+    """The five buttons, the same on every screen of a guideline: a level reads "Good: the action agrees"."""
+    parts = [line.partition(":") for line in levels]
+    named = [(grade, name.strip(), meaning.strip()) for grade, (name, _, meaning) in enumerate(parts)]
+    return loader.render_to_string("judging/_grades.html", {"levels": named, "pressed": pressed})
+
+
+@lru_cache(maxsize=1)
+def flag_buttons() -> SafeString:
+    button = '<button class="secondary" name="reason" value="{}">{}</button>'
+    return format_html_join("", button, FLAG_REASONS)
 
 
 def context_of(held: Held, index: int | None, note: str = "") -> dict[str, Any]:
@@ -68,6 +87,8 @@ def context_of(held: Held, index: int | None, note: str = "") -> dict[str, Any]:
     return {
         "held": held,
         "screen": screen,
+        "card": screen and screen.card,
+        "pair": screen and str(screen.card.uuid),
         "left": left,
         "flag_reasons": FLAG_REASONS,
         "project_uuid": held.project_uuid,
