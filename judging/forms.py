@@ -4,9 +4,11 @@ from annotation.models import NamedQuerySet
 from judging.models import Flag
 from judging.rules.consensus import GRADES
 
+UNREADABLE_KEY = "The key of this form cannot be read. Load the page again."
+
 
 class SubmitForm(forms.Form):
-    """What an annotator sends about a pair."""
+    """A form whose first fault is said in one line."""
 
     def first_error(self) -> str:
         return str(next(iter(self.errors.values()))[0])
@@ -16,7 +18,7 @@ class GradeForm(SubmitForm):
     key = forms.UUIDField(
         error_messages={
             "required": "This form carries no key. Load the page again.",
-            "invalid": "The key of this form cannot be read. Load the page again.",
+            "invalid": UNREADABLE_KEY,
         }
     )
     comment = forms.CharField(required=False, max_length=2000)
@@ -40,6 +42,11 @@ class FlagForm(SubmitForm):
         error_messages={"required": "Say why you cannot judge it.", "invalid_choice": "Choose one of the reasons."},
     )
     comment = forms.CharField(required=False, max_length=2000)
+    key = forms.UUIDField(required=False, error_messages={"invalid": UNREADABLE_KEY})
+
+
+class UnflagForm(SubmitForm):
+    key = forms.UUIDField(required=False, error_messages={"invalid": UNREADABLE_KEY})
 
 
 class WithdrawForm(SubmitForm):

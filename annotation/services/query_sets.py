@@ -24,7 +24,8 @@ def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], a
     if NamedQuerySet.objects.filter(project=project, name=name).exists():
         raise NotPossible(f"There is a query set named {name!r} already.")
     made = NamedQuerySet.objects.create(project=project, name=name)
-    members = Query.objects.filter(pk__in=queries.values("pk"), project=project).update(query_set=made)
+    chosen = queries.filter(project=project).order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True)
+    members = Query.objects.filter(pk__in=list(chosen)).update(query_set=made)  # locked in order: two leads may choose
     if not members:
         raise NotPossible("No query fits: the set would be empty.")
     audit_record(project=project, actor=actor, action="query_set.create", subject=made.uuid, name=name, queries=members)

@@ -32,6 +32,7 @@ class Grade(serializers.Serializer[Any]):
 class FlagRaised(serializers.Serializer[Any]):
     reason = ChoiceOfField(choices=Flag.Reason.choices)
     comment = WordsField(max_length=WORDS, required=False, allow_blank=True)
+    key = KeyField(required=False, help_text="The key of the pair as it was read, so that a repeat is known as one.")
 
 
 class Withdrawal(serializers.Serializer[Any]):

@@ -80,6 +80,7 @@ class Pair(models.Model):
     state = models.CharField(max_length=9, choices=State, default=State.OPEN)
     relevance = models.PositiveSmallIntegerField(null=True)
     reason = models.CharField(max_length=20, choices=Reason, blank=True)
+    restored_at = models.DateTimeField(null=True, help_text="A lead put it back; flags from before count no more.")
 
     class Meta:
         constraints = [

@@ -1,10 +1,10 @@
-"""The key of a form that gives a grade. Pure."""
+"""The key of a form that says something about a pair. Pure."""
 
 from uuid import UUID, uuid5
 
 
 def form_key(*, assignment: UUID, pair: UUID, given: int) -> UUID:
-    """The name of the next grade for ``pair`` in ``assignment``, after ``given`` grades for it.
+    """The name of the next grade or flag for ``pair`` in ``assignment``, after ``given`` of them.
 
     Two tabs that show the same pair in the same state hold the same key, so that of two submits one is the first
     and the other is known as its repetition, or as stale when it says something else.

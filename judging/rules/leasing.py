@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 Item = TypeVar("Item")
 SEATS = (1, 2)  # a round asks two annotators
-LEAVING = timedelta(seconds=60)  # how long an assignment waits for somebody who closed the page
+LEAVING = timedelta(seconds=90)  # how long an assignment waits for somebody who closed the page
 
 
 class AskedPair(NamedTuple):
@@ -26,14 +26,18 @@ def free_seats(pairs: Sequence[AskedPair], *, held: Collection[int]) -> dict[int
 
 
 def seat_for(pairs: Sequence[AskedPair], *, held: Collection[int]) -> tuple[int, list[int]] | None:
-    """The free seat that lacks most grades and none of whose pairs the person knows, with these pairs.
+    """The free seat that offers the person most, with what it lacks and they do not know; None when that is nothing.
 
-    The fullest first: otherwise a seat that is given back again and again would keep the other from being taken.
-    None when there is none.
+    A pair they know stays with the seat, for whoever takes it next. The fullest seat first: one that is given back
+    again and again would otherwise keep the other from being taken.
     """
     known = {pair.pair_id for pair in pairs if pair.known}
-    fitting = [(seat, left) for seat, left in free_seats(pairs, held=held).items() if known.isdisjoint(left)]
-    return max(fitting, key=lambda found: len(found[1]), default=None)
+    offers = [
+        (seat, [pair_id for pair_id in left if pair_id not in known])
+        for seat, left in free_seats(pairs, held=held).items()
+    ]
+    best = max(offers, key=lambda offer: len(offer[1]), default=(0, []))
+    return best if best[1] else None
 
 
 def to_be_decided(pairs: Sequence[AskedPair], *, held: Collection[int]) -> bool:

@@ -16,7 +16,6 @@ from judging.selectors.quality import flagged_pairs, flags_of, order_effects, pe
 from judging.selectors.query_sets import queries_matching, queries_outside_sets, query_sets_with_counts
 from judging.selectors.seats import (
     batch_to_be_taken,
-    batches_known_in_part,
     pairs_asked_now,
     seats_held,
     work_waits,
@@ -28,7 +27,6 @@ __all__ = [
     "annotator_numbers",
     "batch_rows",
     "batch_to_be_taken",
-    "batches_known_in_part",
     "final_judgments",
     "flagged_pairs",
     "flags_of",

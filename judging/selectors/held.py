@@ -42,7 +42,9 @@ WHERE held.id = """
 
 CARDS = """
 SELECT pair.id, pair.uuid, pair.state, moment.preview_uuid, moment.preview_clip <> '', judgment.id,
-    judgment.grade, judgment.revision, judgment.comment, judgment.created_at, flag.reason, flag.comment, flag.created_at
+    judgment.grade, judgment.revision, judgment.comment, judgment.created_at,
+    flag.reason, flag.comment, flag.created_at, flag.uuid,
+    (SELECT count(*) FROM judging_flag raised WHERE raised.assignment_id = held.id AND raised.pair_id = pair.id)
 FROM judging_assignment held
 CROSS JOIN LATERAL unnest(held.pair_ids) WITH ORDINALITY AS shown (pair_id, position)
 JOIN judging_pair pair ON pair.id = shown.pair_id
@@ -72,6 +74,8 @@ class Card(NamedTuple):
     flag: str | None
     flag_comment: str | None
     flagged_at: datetime | None
+    flag_uuid: UUID | None
+    flags_raised: int  # in this assignment, those taken back too
 
     @property
     def withdrawn(self) -> bool:
@@ -82,8 +86,9 @@ class Card(NamedTuple):
         return self.grade is None and self.flag is None and not self.withdrawn
 
     @property
-    def grades_given(self) -> int:
-        return 0 if self.revision is None else self.revision + 1
+    def said(self) -> int:
+        """How often something was said about the pair: grades given and flags raised."""
+        return (0 if self.revision is None else self.revision + 1) + self.flags_raised
 
     def needed_answer_at(self, time: datetime) -> bool:
         """Whether the pair still needed one just after ``time``."""
@@ -128,11 +133,17 @@ class Held:
 
     def key_of(self, card: Card) -> UUID:
         """The key of a form that shows this card."""
-        return form_key(assignment=self.uuid, pair=card.uuid, given=card.grades_given)
+        return form_key(assignment=self.uuid, pair=card.uuid, given=card.said)
 
     def with_card(self, index: int, **values: Any) -> "Held":
         changed = self.cards[index]._replace(**values)
         return replace(self, cards=(*self.cards[:index], changed, *self.cards[index + 1 :]))
+
+    def as_it_was(self) -> "Held":
+        """What an ended assignment showed: a form sent again later learns nothing of what became of its pairs."""
+        if self.is_open:
+            return self
+        return replace(self, cards=tuple(card._replace(state=Pair.State.OPEN) for card in self.cards))
 
     def next_index(self, after: int = -1, *, at: datetime | None = None) -> int | None:
         """The next card that needs an answer (or needed one just after ``at``), from the start again at the end."""

@@ -61,24 +61,28 @@ def batch_rows(batch: Batch) -> list[dict[str, Any]]:
     """The pairs of a batch by rank with their grades by annotator number, for the lead."""
     pairs = batch.pairs.select_related("candidate__moment__video").order_by("candidate__rank")
     numbers = annotator_numbers(batch.project)
-    grades: dict[int, list[tuple[int, int, int]]] = {}
+    grades: dict[int, list[tuple[int | None, int, int]]] = {}
     final = Judgment.objects.filter(pair__batch=batch).exclude(assignment__state=Assignment.State.OPEN)
     for pair, annotator, grade, number in final.order_by("round", "seat").values_list(
         "pair", "annotator", "grade", "round"
     ):
-        grades.setdefault(pair, []).append((numbers[annotator], grade, number))
+        grades.setdefault(pair, []).append((numbers.get(annotator), grade, number))
     said = _said_of(batch, numbers)
     return [{"pair": pair, "grades": grades.get(pair.pk, []), "said": said.get(pair.pk, [])} for pair in pairs]
 
 
-def _said_of(batch: Batch, numbers: dict[int, int]) -> dict[int, list[tuple[int, str, str]]]:
+def _said_of(batch: Batch, numbers: dict[int, int]) -> dict[int, list[tuple[int | None, str, str]]]:
     """Flags and comments by pair: annotator number, reason of the flag or nothing, words."""
-    said: dict[int, list[tuple[int, str, str]]] = {}
+    said: dict[int, list[tuple[int | None, str, str]]] = {}
     for flag in Flag.objects.filter(pair__batch=batch, withdrawn_at__isnull=True).order_by("id"):
-        said.setdefault(flag.pair_id, []).append((numbers[flag.annotator_id], flag.get_reason_display(), flag.comment))
-    comments = Judgment.objects.filter(pair__batch=batch).exclude(comment="").exclude(assignment__state="open")
+        said.setdefault(flag.pair_id, []).append(
+            (numbers.get(flag.annotator_id), flag.get_reason_display(), flag.comment)
+        )
+    comments = (
+        Judgment.objects.filter(pair__batch=batch).exclude(comment="").exclude(assignment__state=Assignment.State.OPEN)
+    )
     for pair, annotator, comment in comments.order_by("id").values_list("pair", "annotator", "comment"):
-        said.setdefault(pair, []).append((numbers[annotator], "", comment))
+        said.setdefault(pair, []).append((numbers.get(annotator), "", comment))
     return said
 
 

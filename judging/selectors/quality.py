@@ -55,10 +55,10 @@ def flagged_pairs(project: Project) -> QuerySet[Pair]:
     )
 
 
-def flags_of(pair: Pair, numbers: dict[int, int]) -> list[tuple[int, Flag]]:
+def flags_of(pair: Pair, numbers: dict[int, int]) -> list[tuple[int | None, Flag]]:
     """The pair's standing flags with the numbers of who raised them."""
     standing = pair.flags.filter(withdrawn_at__isnull=True).order_by("id")
-    return [(numbers[flag.annotator_id], flag) for flag in standing]
+    return [(numbers.get(flag.annotator_id), flag) for flag in standing]
 
 
 def people_have_judged(project: Project) -> bool:

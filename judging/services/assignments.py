@@ -53,21 +53,14 @@ def assignment_take_of(*, batch: Batch, annotator: User, now: datetime) -> Assig
     return _seat_take(batch.pk, annotator, now)
 
 
+@transaction.atomic
 def _next_batch_take(project: Project, annotator: User, now: datetime, *, hurry: bool) -> Assignment | None:
     """A seat of the batch whose turn it is; None when there is none, or a faster one has it.
 
     ``hurry`` passes over batches that somebody else is just taking, so that takers do not queue.
     """
-    who = {"project_id": project.pk, "annotator_id": annotator.pk}
-    with transaction.atomic():
-        batch_id = selectors.batch_to_be_taken(**who, lock=hurry)
-        if batch_id is not None:
-            return _seat_take(batch_id, annotator, now)
-    for batch_id in selectors.batches_known_in_part(**who):
-        with transaction.atomic():
-            if taken := _seat_take(batch_id, annotator, now):
-                return taken
-    return None
+    batch_id = selectors.batch_to_be_taken(project_id=project.pk, annotator_id=annotator.pk, lock=hurry)
+    return None if batch_id is None else _seat_take(batch_id, annotator, now)
 
 
 def _seat_take(batch_id: int, annotator: User, now: datetime) -> Assignment | None:

@@ -17,12 +17,12 @@ from judging import selectors
 from judging.exceptions import FormStale, JudgingError, NotAnnotator, NotAssigned, PairWithdrawn
 from judging.models import Assignment, Flag, Judgment, JudgmentChange
 from judging.rules.consensus import GRADES
-from judging.rules.keys import form_key
 from judging.rules.leasing import lease_until
 from judging.selectors import Card, Held
 from judging.services.assignments import running_or_refused
 
 WORDS = 2000  # of a comment, in characters
+STALE = "This form does not belong to the pair as it stands. Load the page again; nothing was stored."
 
 GIVE = """
 WITH renewed AS (UPDATE judging_assignment SET expires_at = %(until)s WHERE id = %(assignment)s)
@@ -76,6 +76,8 @@ def judgment_submit(
     running_or_refused(held, now)
     if card.withdrawn:
         raise PairWithdrawn("This pair was withdrawn and needs no grade any more.")
+    if card.flag is not None:
+        raise FormStale("You flagged this pair. Take the flag back before you grade it.")
     if card.judgment_id is None:
         held = _give(held, place, grade, comment or "", now)
     else:
@@ -93,23 +95,26 @@ def _locked(annotator: User, pair_uuid: UUID) -> tuple[Held, int]:
 
 
 def _answered_before(held: Held, place: int, key: UUID, grade: int) -> Answer:
-    """The answer to a form that was sent before; refuses one that is older than the grade there is."""
+    """The answer to a form that was sent before; refuses one that is older than what was said since."""
     card = held.cards[place]
-    for number, (given, at) in enumerate(_history(card)):
-        if key == form_key(assignment=held.uuid, pair=card.uuid, given=number):
-            if given == grade:
-                return Answer(held, held.next_index(place, at=at))
-            raise FormStale(f"This form was used already: your grade for this pair is {card.grade}.")
-    raise FormStale("This form does not belong to the pair as it stands. Load the page again; nothing was stored.")
+    given = _given_under(key, card)
+    if given is None:
+        raise FormStale(STALE)
+    if given[0] != grade:
+        raise FormStale(f"This form was used already: your grade for this pair is {card.grade}.")
+    return Answer(held.as_it_was(), held.next_index(place, at=given[1]))
 
 
-def _history(card: Card) -> list[tuple[int, datetime]]:
-    """The grades this person gave the pair, oldest first, with their times."""
-    if card.judgment_id is None or card.grade is None or card.graded_at is None:
-        return []
-    changes = list(JudgmentChange.objects.filter(judgment=card.judgment_id))
-    first = changes[0].from_grade if changes else card.grade
-    return [(first, card.graded_at), *((change.to_grade, change.changed_at) for change in changes)]
+def _given_under(key: UUID, card: Card) -> tuple[int, datetime] | None:
+    """The grade that the form of this key gave the pair, and when."""
+    changes = list(JudgmentChange.objects.filter(judgment=card.judgment_id)) if card.judgment_id else []
+    for change in changes:
+        if change.uuid == key:
+            return change.to_grade, change.changed_at
+    first = Judgment.objects.filter(uuid=key, pair=card.pair_id).first()
+    if first is None:
+        return None
+    return (changes[0].from_grade if changes else first.grade), first.created_at
 
 
 def _give(held: Held, place: int, grade: int, comment: str, now: datetime) -> Held:
@@ -154,9 +159,9 @@ def _change(held: Held, place: int, grade: int, comment: str | None, now: dateti
         JudgmentChange.objects.create(
             uuid=held.key_of(card), judgment=given, from_grade=given.grade, to_grade=grade, changed_at=now
         )
-        given.revision += 1
-    given.grade, given.comment = grade, (comment or "")[:WORDS]
-    given.policy_id, given.guideline_id = held.policy_id, held.guideline_id
+        given.grade, given.revision = grade, given.revision + 1
+        given.policy_id, given.guideline_id = held.policy_id, held.guideline_id
+    given.comment = (comment or "")[:WORDS]
     given.save(update_fields=["grade", "comment", "revision", "policy", "guideline"])
     return held.with_card(place, grade=grade, revision=given.revision, comment=given.comment)
 
@@ -168,45 +173,80 @@ def _lease_renew(held: Held, now: datetime) -> None:
 
 @transaction.atomic
 def flag_set(
-    *, annotator: User, pair_uuid: UUID, reason: str, comment: str = "", now: datetime | None = None
+    *,
+    annotator: User,
+    pair_uuid: UUID,
+    reason: str,
+    comment: str = "",
+    key: UUID | None = None,
+    now: datetime | None = None,
 ) -> Answer:
     """Say why the pair cannot be judged; a pair that is flagged already keeps one flag, with the newest words.
 
+    A grade given before stays, and counts unless the pair is withdrawn. ``key`` as for a grade.
+
     Raises:
         ValueError: no such reason.
-        NotAssigned, LeaseLost, PairWithdrawn: as for a grade.
+        NotAssigned, LeaseLost, PairWithdrawn, FormStale: as for a grade.
     """
     if reason not in Flag.Reason.values:
         raise ValueError(f"a flag says one of {', '.join(Flag.Reason.values)}, got {reason}")
     held, place = _locked(annotator, pair_uuid)
-    now = now or timezone.now()
+    now, card = now or timezone.now(), held.cards[place]
+    if key is not None and key != held.key_of(card):
+        return _flagged_before(held, place, key, reason)
     running_or_refused(held, now)
-    card = held.cards[place]
     if card.withdrawn:
         raise PairWithdrawn("This pair was withdrawn and needs no flag any more.")
     _lease_renew(held, now)
-    said = {"assignment_id": held.assignment_id, "reason": reason, "comment": comment[:WORDS]}
-    Flag.objects.update_or_create(
+    said = {"reason": reason, "comment": comment[:WORDS]}
+    flag, raised = Flag.objects.update_or_create(
         pair_id=card.pair_id,
         annotator=annotator,
         withdrawn_at=None,
         defaults=said,
-        create_defaults={**said, "created_at": now},
+        create_defaults={
+            **said,
+            "uuid": held.key_of(card),
+            "assignment_id": held.assignment_id,
+            "created_at": now,
+        },
     )
-    held = held.with_card(place, flag=reason, flag_comment=comment, flagged_at=now)
+    held = held.with_card(
+        place,
+        flag=reason,
+        flag_comment=comment,
+        flagged_at=flag.created_at,
+        flag_uuid=flag.uuid,
+        flags_raised=card.flags_raised + raised,
+    )
     return Answer(held, held.next_index(place))
 
 
+def _flagged_before(held: Held, place: int, key: UUID, reason: str) -> Answer:
+    """``_answered_before`` for a flag."""
+    flag = Flag.objects.filter(uuid=key, assignment=held.assignment_id, reason=reason).first()
+    if flag is None:
+        raise FormStale(STALE)
+    return Answer(held.as_it_was(), held.next_index(place, at=flag.created_at))
+
+
 @transaction.atomic
-def flag_withdraw(*, annotator: User, pair_uuid: UUID, now: datetime | None = None) -> Answer:
+def flag_withdraw(*, annotator: User, pair_uuid: UUID, key: UUID | None = None, now: datetime | None = None) -> Answer:
     """Take one's flag back; the pair needs a grade again. The answer shows the same pair.
+
+    Args:
+        key: the flag meant, as the form that shows it carries it; a newer one is left alone.
 
     Raises:
         NotAssigned, LeaseLost: as for a grade.
+        FormStale: another flag stands by now.
     """
     held, place = _locked(annotator, pair_uuid)
-    now = now or timezone.now()
+    now, card = now or timezone.now(), held.cards[place]
     running_or_refused(held, now)
+    if key is not None and card.flag_uuid not in (None, key):
+        raise FormStale(STALE)
     _lease_renew(held, now)
-    Flag.objects.filter(pair=held.cards[place].pair_id, annotator=annotator, withdrawn_at=None).update(withdrawn_at=now)
-    return Answer(held.with_card(place, flag=None, flag_comment=None, flagged_at=None), place)
+    Flag.objects.filter(pair=card.pair_id, annotator=annotator, withdrawn_at=None).update(withdrawn_at=now)
+    return Answer(held.with_card(place, flag=None, flag_comment=None, flagged_at=None, flag_uuid=None), place)

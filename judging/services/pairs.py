@@ -3,12 +3,13 @@
 import logging
 
 from django.db import transaction
+from django.utils import timezone
 
 from annotation.messages import send_on_commit
 from annotation.models import User
 from annotation.services.audit import audit_record
 from judging.exceptions import NotPossibleNow
-from judging.models import Batch, Judgment, Pair
+from judging.models import Assignment, Batch, Judgment, Pair
 from judging.rules import consensus
 from judging.services.batches import ADVANCE_TASK
 from judging.services.seats import seats_count
@@ -28,6 +29,8 @@ def pair_withdraw(*, pair: Pair, lead: User, reason: str) -> None:
     batch, held = _locked(pair)
     if held.state == Pair.State.WITHDRAWN:
         raise NotPossibleNow("This pair is withdrawn already.")
+    if held.source_id is not None:
+        raise NotPossibleNow("Imported pairs stay as they were judged.")
     Pair.objects.filter(pk=held.pk).update(
         state=Pair.State.WITHDRAWN, relevance=None, reason=Pair.Reason.WITHDRAWN_BY_LEAD
     )
@@ -36,7 +39,7 @@ def pair_withdraw(*, pair: Pair, lead: User, reason: str) -> None:
 
 @transaction.atomic
 def pair_restore(*, pair: Pair, lead: User, reason: str = "") -> None:
-    """Undo a withdrawal: the pair becomes what its grades say.
+    """Undo a withdrawal: the pair becomes what its grades say, and the flags raised so far withdraw it no more.
 
     Raises:
         NotPossibleNow: it is not withdrawn, or its batch is done and its grades alone decide nothing.
@@ -51,7 +54,9 @@ def pair_restore(*, pair: Pair, lead: User, reason: str = "") -> None:
     if state == Pair.State.OPEN and batch.round == 2:
         raise NotPossibleNow("The first round of this batch is over and this pair lacks grades of it.")
     reason_of_drop = Pair.Reason.NO_CONSENSUS if state == Pair.State.DROPPED else ""
-    Pair.objects.filter(pk=held.pk).update(state=state, relevance=relevance, reason=reason_of_drop)
+    Pair.objects.filter(pk=held.pk).update(
+        state=state, relevance=relevance, reason=reason_of_drop, restored_at=timezone.now()
+    )
     _followed(batch, held, lead, "pair.restore", reason=reason, now=state)
 
 
@@ -62,7 +67,7 @@ def _locked(pair: Pair) -> tuple[Batch, Pair]:
 
 def _standing(pair: Pair) -> tuple[str, int | None]:
     """State and relevance by the grades of assignments that have ended."""
-    final = Judgment.objects.filter(pair=pair).exclude(assignment__state="open")
+    final = Judgment.objects.filter(pair=pair).exclude(assignment__state=Assignment.State.OPEN)
     outcome = consensus.settle(list(final.values_list("grade", flat=True)))
     if outcome.state != consensus.State.WAITING:
         return str(outcome.state), outcome.relevance

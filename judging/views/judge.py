@@ -17,7 +17,7 @@ from annotation.models import Project, User
 from annotation.refusals import refusal_log
 from judging import selectors
 from judging.exceptions import FormStale, NotAssigned, PairWithdrawn
-from judging.forms import FlagForm, GradeForm, SubmitForm
+from judging.forms import FlagForm, GradeForm, SubmitForm, UnflagForm
 from judging.selectors import Held
 from judging.services import assignments, judgments
 from judging.views import screens
@@ -57,7 +57,8 @@ def pair_show(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
         raise NotAssigned("This pair is not in your hands.")
     grant_by(request, held.project_uuid, ANNOTATOR)
     if not held.is_open:
-        return redirect("judging:own-grades", held.project_uuid)
+        own_grades = reverse("judging:own-grades", args=[held.project_uuid])
+        return HttpResponseClientRedirect(own_grades) if _htmx(request) else redirect(own_grades)
     if _htmx(request):
         return _part(request, held, held.index_of(pair_uuid))
     return _page(request, held, held.index_of(pair_uuid))
@@ -86,7 +87,10 @@ def flag_set(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
 @login_required
 @post_only("judging:pair")
 def flag_withdraw(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
-    return _answered(request, pair_uuid, partial(judgments.flag_withdraw, pair_uuid=pair_uuid))
+    form = UnflagForm(request.POST)
+    if not form.is_valid():
+        return _form_refused(request, pair_uuid, form)
+    return _answered(request, pair_uuid, partial(judgments.flag_withdraw, pair_uuid=pair_uuid, **form.cleaned_data))
 
 
 def _answered(request: HttpRequest, pair_uuid: UUID, submit: Any) -> HttpResponse:

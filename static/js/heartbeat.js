@@ -15,6 +15,7 @@
     const answer = await fetch(place.dataset.heartbeat, { method: "POST", body: form }).catch(() => null);
     if (answer?.redirected) window.location.assign(`/login/?next=${encodeURIComponent(window.location.pathname)}`);
     else if (answer?.status === 409) runOut();
+    else if ([403, 404].includes(answer?.status)) window.location.reload(); // a log-in elsewhere, or a role that ended
   }
 
   function runOut() {

@@ -1,10 +1,12 @@
 """The line drops: what was pressed is kept, sent again, and counted once."""
 
+from django.utils import timezone
 from playwright.sync_api import Locator, Page, Route, expect
 
-from judging.models import Flag, Judgment
+from judging.models import Assignment, Flag, Judgment
 from tests.browser import acts
 from tests.browser.conftest import Browse
+from tests.factories import BatchFactory
 
 
 def kept(page: Page) -> Locator:
@@ -135,3 +137,22 @@ def test_a_grade_pressed_after_the_session_ended_is_sent_after_the_log_in(browse
     page.keyboard.press("Enter")
     expect(acts.place(page)).to_have_text("pair 2 of 3")
     assert Judgment.objects.get().grade == 3
+
+
+def test_a_grade_that_came_too_late_is_not_dropped_without_a_word(browse: Browse) -> None:
+    """The batch ended while the line was down; its annotator begins another."""
+    page, batch = acts.judging(browse)
+    cut(page)
+    page.keyboard.press("3")
+    expect(kept(page)).to_be_visible()
+    Assignment.objects.update(state="lapsed", ended_at=timezone.now())
+    BatchFactory(query__project=batch.project, pairs=2)
+    page.goto(page.url.replace("/next/", "/"))
+    page.get_by_role("button", name="Start a batch").click()
+    said = page.get_by_role("status").filter(has_text="Your 3 was not taken: the time on its batch ran out")
+    expect(said).to_be_visible()
+    page.unroute("**/grade/")
+    page.keyboard.press("2")
+    expect(acts.place(page)).to_have_text("pair 2 of 2")
+    expect(said).to_have_count(0)
+    assert Judgment.objects.get().grade == 2

@@ -15,6 +15,10 @@ ENDED = {Pair.State.SETTLED, Pair.State.DROPPED, WITHDRAWN}
 ASKED = {1: Pair.State.OPEN, 2: Pair.State.ESCALATED}  # by the batch's round
 
 
+def _place(judgment: Judgment) -> tuple[int | None, int]:
+    return judgment.assignment_id, judgment.pair_id
+
+
 class Rows:
     """All rows of a project, and what must hold of them at any instant at which nobody is in the middle of a step."""
 
@@ -90,7 +94,8 @@ class Rows:
         keys = [judgment.uuid, *(change.uuid for change in self.changes.get(judgment.pk, []))]
         assert judgment.assignment is not None
         name = {"assignment": judgment.assignment.uuid, "pair": judgment.pair.uuid}
-        assert keys == [form_key(**name, given=given) for given in range(len(keys))]
+        keys += [flag.uuid for flag in self.flags if (flag.assignment_id, flag.pair_id) == _place(judgment)]
+        assert sorted(keys) == sorted(form_key(**name, given=given) for given in range(len(keys)))
 
     def keys_are_unique(self) -> None:
         changes = [change.uuid for steps in self.changes.values() for change in steps]

@@ -113,6 +113,10 @@ class Playing(RuleBasedStateMachine):
             return
         key = self.key_of(person, pair)
         if not self.refused(held, pair, lambda: self.submit(person, pair, grade, key if with_key else None)):
+            if self.card_of(person, pair).flag:
+                with pytest.raises(FormStale, match="Take the flag back"):
+                    self.submit(person, pair, grade, key if with_key else None)
+                return
             answer = self.submit(person, pair, grade, key if with_key else None)
             self.kept(person, pair, key, grade, answer)
 
@@ -139,7 +143,8 @@ class Playing(RuleBasedStateMachine):
             return
         pair = self.pair_of(held, place)
         given = ahead + JudgmentChange.objects.filter(judgment__assignment=held, judgment__pair=pair).count()
-        key = uuid4() if random else form_key(assignment=held.uuid, pair=pair.uuid, given=given + 1)
+        given += 1 + held.flags.filter(pair=pair).count()
+        key = uuid4() if random else form_key(assignment=held.uuid, pair=pair.uuid, given=given)
         before = self.everything()
         with pytest.raises(FormStale):
             self.submit(person, pair, grade, key)

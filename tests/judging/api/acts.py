@@ -61,10 +61,10 @@ def shown(held: Assignment) -> list[Pair]:
 
 
 def key(held: Assignment, pair: Pair, given: int | None = None) -> UUID:
-    """The key of the pair as it stands, or after ``given`` grades."""
+    """The key of the pair as it stands, or after ``given`` grades and flags."""
     if given is None:
         judgment = Judgment.objects.filter(pair=pair, annotator=held.annotator).first()
-        given = judgment.revision + 1 if judgment else 0
+        given = (judgment.revision + 1 if judgment else 0) + held.flags.filter(pair=pair).count()
     return form_key(assignment=held.uuid, pair=pair.uuid, given=given)
 
 

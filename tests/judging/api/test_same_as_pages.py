@@ -45,7 +45,7 @@ class Api:
         self.held, self.program = held, Program(held.annotator)
 
     def grade(self, pair: Pair, grade: int) -> None:
-        assert self.program.grade(self.held, pair, grade).status_code == 200
+        assert self.program.grade(self.held, pair, grade).status_code == (409 if flagged(self.held, pair) else 200)
 
     def flag(self, pair: Pair, _: int) -> None:
         assert self.program.post("flag", pair, reason="broken").status_code == 200
@@ -64,11 +64,12 @@ class Page:
         self.held, self.client = held, Client()
         self.client.force_login(held.annotator)
 
-    def send(self, name: str, pair: Pair, **data: object) -> None:
-        assert self.client.post(reverse(f"judging:{name}", args=[pair.uuid]), data).status_code == 302
+    def send(self, name: str, pair: Pair, *, status: int = 302, **data: object) -> None:
+        assert self.client.post(reverse(f"judging:{name}", args=[pair.uuid]), data).status_code == status
 
     def grade(self, pair: Pair, grade: int) -> None:
-        self.send("judgment-create", pair, grade=grade, key=key(self.held, pair))
+        status = 409 if flagged(self.held, pair) else 302
+        self.send("judgment-create", pair, status=status, grade=grade, key=key(self.held, pair))
 
     def flag(self, pair: Pair, _: int) -> None:
         self.send("flag-set", pair, reason="broken")
@@ -82,14 +83,23 @@ class Page:
     def pair(self, pair: Pair) -> tuple[str, str, int | None, bool]:
         page = html.unescape(self.client.get(reverse("judging:pair", args=[pair.uuid])).content.decode())
         grade = PRESSED.search(page)
-        keys = set(KEY.findall(page))
+        keys = {found for found in KEY.findall(page) if found not in self.flag_keys()}
         flagged = reverse("judging:flag-withdraw", args=[pair.uuid]) in page
         assert len(keys) == 1
         return str(pair.uuid), keys.pop(), int(grade[1]) if grade else None, flagged
+
+    def flag_keys(self) -> set[str]:
+        """What the form that takes a flag back carries."""
+        return {str(uuid) for uuid in self.held.flags.values_list("uuid", flat=True)}
+
+
+def flagged(held: Assignment, pair: Pair) -> bool:
+    """Whether its judge said that it cannot be judged: it takes no grade then."""
+    return held.flags.filter(pair=pair, withdrawn_at=None).exists()
 
 
 def stored(held: Assignment) -> list[tuple[str, str, int | None, bool]]:
     """What the tables say."""
     given = dict(held.judgments.values_list("pair", "grade"))
-    flagged = set(held.flags.filter(withdrawn_at=None).values_list("pair", flat=True))
-    return [(str(p.uuid), str(key(held, p)), given.get(p.pk), p.pk in flagged) for p in shown(held)]
+    flags = set(held.flags.filter(withdrawn_at=None).values_list("pair", flat=True))
+    return [(str(p.uuid), str(key(held, p)), given.get(p.pk), p.pk in flags) for p in shown(held)]

@@ -10,7 +10,7 @@ from annotation.models import Project, User
 from judging import selectors
 from judging.exceptions import AssignmentIncomplete, LeaseLost, NotAssigned
 from judging.models import Assignment, Batch, Pair
-from judging.rules.leasing import shuffled
+from judging.rules.leasing import LEAVING, shuffled
 from judging.services.assignments import (
     assignment_leave,
     assignment_renew,
@@ -309,13 +309,13 @@ class TestLease:
         held.refresh_from_db()
         assert held.expires_at == NOW + 26 * MINUTES
 
-    def test_leaving_keeps_it_for_a_minute(self) -> None:
+    def test_leaving_keeps_it_for_a_moment(self) -> None:
         held = AssignmentFactory()
         assignment_leave(project=held.project, annotator=held.annotator, now=NOW)
         held.refresh_from_db()
-        assert held.expires_at == NOW + MINUTES
-        assert assignments_sweep(now=NOW + MINUTES - SECOND) == 0
-        assert assignments_sweep(now=NOW + MINUTES) == 1
+        assert held.expires_at == NOW + LEAVING
+        assert assignments_sweep(now=NOW + LEAVING - SECOND) == 0
+        assert assignments_sweep(now=NOW + LEAVING) == 1
 
     def test_leaving_never_makes_it_longer(self) -> None:
         held = AssignmentFactory()

@@ -51,10 +51,10 @@ def shown(held: Assignment) -> list[Pair]:
 
 
 def key(held: Assignment, pair: Pair, given: int | None = None) -> UUID:
-    """What the form of this pair carries now, or after ``given`` grades."""
+    """What the form of this pair carries now, or after ``given`` grades and flags."""
     if given is None:
         judgment = Judgment.objects.filter(pair=pair, annotator=held.annotator).first()
-        given = judgment.revision + 1 if judgment else 0
+        given = (judgment.revision + 1 if judgment else 0) + held.flags.filter(pair=pair).count()
     return form_key(assignment=held.uuid, pair=pair.uuid, given=given)
 
 
@@ -89,3 +89,8 @@ def lapse(held: Assignment) -> None:
 
 def end(held: Assignment, state: str = "finished") -> None:
     Assignment.objects.filter(pk=held.pk).update(state=state, ended_at=timezone.now())
+
+
+def keys_in(body: str) -> list[str]:
+    """The keys that the forms of a screen carry; those of grade and flag are one."""
+    return list(dict.fromkeys(KEY.findall(body)))

@@ -10,11 +10,11 @@ from django.utils import timezone
 
 from annotation.models import Query
 from judging.models import Assignment, Batch, Flag, Judgment
+from judging.rules.leasing import LEAVING
 from tests.factories import BatchFactory, ProjectFactory, annotator
 from tests.judging.play import judge, judge_round, pairs_of
 from tests.judging.views.acts import (
     HTMX,
-    KEY,
     PAGE,
     WAYS,
     end,
@@ -23,6 +23,7 @@ from tests.judging.views.acts import (
     grade_all,
     hold,
     key,
+    keys_in,
     lapse,
     rows,
     said,
@@ -162,7 +163,8 @@ class TestPair:
         assert page.content.decode().startswith(PAGE)
         assert part.content.decode().strip().startswith('<section id="pair"')
         assert part.headers[REPLACE_URL] == url("pair", pair)
-        assert KEY.findall(page.content.decode()) == KEY.findall(part.content.decode()) == [str(key(held, pair))]
+        for answer in (page, part):  # the form of the grade and that of the flag
+            assert keys_in(answer.content.decode()) == [str(key(held, pair))]
 
     def test_back_leads_to_the_pair_before(self, browser: Client, held: Assignment) -> None:
         first, second, _ = shown(held)
@@ -194,7 +196,7 @@ class TestGrade:
         assert body.startswith('<section id="pair"')
         assert PAGE not in body
         assert url("judgment-create", second) in body
-        assert KEY.findall(body) == [str(key(held, second))]
+        assert keys_in(body) == [str(key(held, second))]
         assert 'value="1" max="3"' in body
 
     def test_htmx_answers_to_the_last_grade_with_the_last_look(self, browser: Client, held: Assignment) -> None:
@@ -298,7 +300,7 @@ class TestReplay:
         grade(browser, held, second, 1)
         again = browser.post(url("judgment-create", first), data, headers=at(url("pair-next", held.project)))
         assert url("judgment-create", second) in again.content.decode()
-        assert KEY.findall(again.content.decode()) == [str(key(held, second))]
+        assert keys_in(again.content.decode()) == [str(key(held, second))]
         assert again.headers[REPLACE_URL] == url("pair", second)
         assert held.judgments.count() == 2
         assert not held.judgments.filter(pair=third).exists()
@@ -327,7 +329,7 @@ class TestTwoTabs:
         assert graded(answer) == ["3"]
         assert (PAGE in body) == (way == "plain")
         assert rows() == before
-        fresh = KEY.findall(body)
+        fresh = keys_in(body)
         assert fresh == [str(key(held, pair))] != [str(both)]
         assert browser.post(url("judgment-create", pair), {"key": fresh[0], "grade": 0}).status_code == 302
         assert Judgment.objects.get().grade == 0
@@ -553,12 +555,12 @@ class TestPresence:
         end(held, "returned")
         assert browser.post(url("heartbeat", held.project)).status_code == 409
 
-    def test_leaving_keeps_it_for_a_minute(self, browser: Client, held: Assignment) -> None:
+    def test_leaving_keeps_it_for_a_moment(self, browser: Client, held: Assignment) -> None:
         answer = browser.post(url("leave", held.project))
         assert (answer.status_code, answer.content) == (204, b"")
         held.refresh_from_db()
         assert held.state == "open"
-        assert timedelta(seconds=50) < held.expires_at - timezone.now() <= timedelta(seconds=60)
+        assert timedelta(seconds=80) < held.expires_at - timezone.now() <= LEAVING
 
     def test_leaving_never_lengthens_and_needs_no_batch(self, browser: Client, held: Assignment) -> None:
         soon = timezone.now() + timedelta(seconds=20)

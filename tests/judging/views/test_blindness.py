@@ -91,7 +91,6 @@ def said(answer: HttpResponse | FileResponse) -> str:
 def walk_of_pair(client: Client, held: Assignment, pair: Pair) -> list[HttpResponse]:
     """Everything the site says of one pair, whichever way it is asked."""
     page, target = url("pair", pair), url("judgment-create", pair)
-    before = form(held, pair, 3, comment="mine")
     answers = [
         client.get(url("pair-next", held.project)),
         client.get(reverse("judging:preview", args=[pair.candidate.moment.preview_uuid])),
@@ -105,6 +104,9 @@ def walk_of_pair(client: Client, held: Assignment, pair: Pair) -> list[HttpRespo
         client.post(url("flag-set", pair), {"reason": "broken"}, headers=HTMX),
         client.get(page),
         client.post(url("flag-withdraw", pair), headers=HTMX),
+    ]
+    before = form(held, pair, 3, comment="mine")
+    answers += [
         client.post(target, before, headers=HTMX),
         client.post(target, before, headers=HTMX),
         client.post(target, {**before, "grade": 0}, headers=HTMX),
