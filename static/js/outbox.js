@@ -36,7 +36,7 @@
   }
 
   function failed(why) {
-    const names = waiting().map(nameOf).join(", ");
+    const names = read().map(nameOf).join(", ");
     say(`${why} ${names} is kept and sent as soon as it works again.`, { again: true });
     clearTimeout(timer);
     timer = setTimeout(send, 1000 * PAUSES_S[Math.min(tries, PAUSES_S.length - 1)]);
@@ -45,7 +45,7 @@
 
   async function send() {
     clearTimeout(timer);
-    const items = waiting();
+    const items = read();
     const [item] = items;
     if (!item || sending || !document.getElementById("pair")) return;
     sending = true;
@@ -56,7 +56,7 @@
       // the events below have told
     }
     sending = false;
-    if (waiting().length < items.length) send(); // the next
+    if (read().length < items.length) send(); // the next
   }
 
   // An answer for a pair that is not on the screen: the screen stays.
@@ -114,8 +114,7 @@
   document.addEventListener("click", ({ target }) => target.closest("[data-send-now]") && send());
   document.addEventListener("pair", ({ detail }) => {
     if (!detail.first) return;
-    read().filter((item) => !mine(item)).forEach(sendUnseen); // of another batch, which may still be open
-    send();
+    send(); // what is of another batch, too: it may still be open
   });
   // What ends the batch waits for what is kept: it would go by without it.
   document.addEventListener("submit", (event) => {
