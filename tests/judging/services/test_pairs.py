@@ -5,10 +5,11 @@ import pytest
 from annotation.models import AuditEvent
 from judging.exceptions import NotPossibleNow, PairWithdrawn
 from judging.models import Batch, Pair
+from judging.services.assignments import assignment_return
 from judging.services.batches import batch_advance
 from judging.services.pairs import pair_restore, pair_withdraw
 from tests.factories import BatchFactory, lead
-from tests.judging.play import asked, finish, give, judge, judge_round, outcomes, pairs_of, take
+from tests.judging.play import asked, finish, flag, give, judge, judge_round, outcomes, pairs_of, take
 
 pytestmark = pytest.mark.django_db
 WITHDRAWN = ("withdrawn", None)
@@ -96,3 +97,39 @@ def test_neither_step_is_done_twice() -> None:
     withdraw(pair)
     with pytest.raises(NotPossibleNow):
         withdraw(pair)
+
+
+def test_put_back_it_stays_though_two_had_flagged_it() -> None:
+    """Until somebody new flags it twice again."""
+    batch = BatchFactory(pairs=2)
+    first, second = pairs_of(batch)
+    for _ in range(2):
+        held = take(batch)
+        flag(held, first)
+        give(held, second, 3)
+        finish(held)
+    batch_advance(batch_id=batch.pk)
+    assert outcomes(batch) == [WITHDRAWN, ("settled", 3)]
+    batch.refresh_from_db()
+    assert batch.state == Batch.State.DONE
+    other = BatchFactory(query__project=batch.project, pairs=2)
+    third, fourth = pairs_of(other)
+    for person in (take(other), take(other)):
+        flag(person, third)
+        assignment_return(project=other.project, annotator=person.annotator)
+    assert outcomes(other)[0] == WITHDRAWN
+    restore(third)
+    batch_advance(batch_id=other.pk)
+    assert outcomes(other)[0] == ("open", None)
+    held = take(other)
+    flag(held, third)
+    give(held, fourth, 2)
+    finish(held)
+    assert outcomes(other)[0] == ("open", None)
+
+
+def test_imported_pairs_stay_as_they_were_judged() -> None:
+    batch = BatchFactory(pairs=1)
+    batch.pairs.update(source_id=7)
+    with pytest.raises(NotPossibleNow, match="Imported"):
+        withdraw(pairs_of(batch)[0])
