@@ -31,7 +31,7 @@ BATCH = 20  # pairs
 MOMENTS = 10_000
 FEWEST_OPEN, SHARE_OPEN = 300, 0.05  # of the batches
 FREE_HANDS = 8  # annotators with a history who hold nothing: a benchmark sets them to work
-OPEN_KINDS = {"held": 50, "begun": 20, "second": 20, "second_begun": 10, "lapsed": 20, "returned": 10}  # others: new
+OPEN_KINDS = {"held": 50, "begun": 20, "second": 20, "second_begun": 10, "lapsed": 20, "returned": 10}  # of the fewest
 FEWEST_ANNOTATORS = 2 * OPEN_KINDS["held"] + FREE_HANDS  # nobody holds two
 DAYS = 60  # ago the project began
 
@@ -135,6 +135,12 @@ class Sizes:
     @property
     def done(self) -> int:
         return self.batches - self.open
+
+    def open_kinds(self) -> list[str]:
+        """The kind of each open batch that is not new: what waits grows with the project, people at work do not."""
+        times = self.open // FEWEST_OPEN
+        counts = {kind: n if kind == "held" else n * times for kind, n in OPEN_KINDS.items()}
+        return [kind for kind, n in counts.items() for _ in range(n)]
 
 
 def sizes(*, pairs: int, judgments: int) -> Sizes:
@@ -241,7 +247,7 @@ def _values(project: "Project", people: Sequence[int], size: Sizes) -> dict[str,
         "batches": size.batches,
         "done": size.done,
         "escalated": size.escalated,
-        "kinds": [kind for kind, count in OPEN_KINDS.items() for _ in range(count)],
+        "kinds": size.open_kinds(),
         "days": DAYS,
         "moments": MOMENTS,
         "people": list(people),

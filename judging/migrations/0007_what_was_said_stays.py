@@ -59,6 +59,15 @@ DROP TRIGGER flag_is_kept ON judging_flag;
 DROP FUNCTION flag_is_kept();
 DROP TRIGGER judgment_change_is_kept ON judging_judgmentchange;
 DROP FUNCTION judgment_change_is_kept();
+CREATE OR REPLACE FUNCTION judgment_is_final() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF OLD.grade IS DISTINCT FROM NEW.grade AND NOT EXISTS (
+        SELECT 1 FROM judging_assignment WHERE id = OLD.assignment_id AND state = 'open'
+    ) THEN
+        RAISE EXCEPTION 'judgment % is final', OLD.id USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NEW;
+END $$;
 """
 
 

@@ -172,6 +172,12 @@ class TestPair:
         assert back.findall(browser.get(url("pair", second)).content.decode()) == [url("pair", first)]
         assert back.findall(browser.get(url("pair", first)).content.decode()) == []
 
+    def test_of_an_ended_assignment_htmx_goes_to_own_grades(self, browser: Client, held: Assignment) -> None:
+        """A whole page does not land inside the judging page."""
+        end(held)
+        answer = browser.get(url("pair", shown(held)[0]), headers=HTMX)
+        assert (answer.status_code, answer.headers["HX-Redirect"]) == (200, url("own-grades", held.project))
+
     def test_of_an_ended_assignment_leads_to_own_grades(self, client: Client) -> None:
         batch = BatchFactory()
         person = annotator(batch.project)
