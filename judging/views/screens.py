@@ -98,7 +98,8 @@ def context_of(held: Held, index: int | None, note: str = "") -> dict[str, Any]:
 def part(request: HttpRequest, held: Held, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
     """The fragment for htmx. It needs no context processor: navigation and messages are on the page already."""
     name = f"{PAGE}#pair" if index is not None else f"{LAST_LOOK}#pair"
-    context = {**context_of(held, index, note), "csrf_token": get_token(request), "scripted": True}
+    token = request.headers.get("X-CSRFToken") or get_token(request)  # the page's own is good, and sets no cookie
+    context = {**context_of(held, index, note), "csrf_token": token, "scripted": True}
     return HttpResponse(loader.get_template(name).render(context), status=status)
 
 
