@@ -29,8 +29,9 @@ class Bar:
 
 
 def bars_of(pairs: Sequence[Pair]) -> list[Bar]:
-    """Bars of ``pairs`` in the order given, which is by rank."""
-    return [_bar(pair, place, in_tail=place >= len(pairs) - TAIL) for place, pair in enumerate(pairs)]
+    """Bars of ``pairs`` in the order given, which is by rank; the tail is what the suggestion looks at."""
+    settled = [place for place, pair in enumerate(pairs) if pair.relevance is not None]
+    return [_bar(pair, place, in_tail=place in settled[-TAIL:]) for place, pair in enumerate(pairs)]
 
 
 def _bar(pair: Pair, place: int, *, in_tail: bool) -> Bar:

@@ -13,22 +13,27 @@ LONGEST_NAME = 100
 
 @transaction.atomic
 def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], actor: User | None) -> NamedQuerySet:
-    """A new set of these queries; each leaves the set it was in.
+    """A set of these queries; each leaves the set it was in. A set of this name that is there takes them in.
 
     Raises:
-        NotPossible: the name is empty, too long or taken, or there is no query.
+        NotPossible: the name is empty or too long, or there is no query.
     """
     name = checked_name(name)
     if len(name) > LONGEST_NAME:
         raise NotPossible(f"The name of a query set has at most {LONGEST_NAME} characters.")
-    if NamedQuerySet.objects.filter(project=project, name=name).exists():
-        raise NotPossible(f"There is a query set named {name!r} already.")
-    made = NamedQuerySet.objects.create(project=project, name=name)
+    made, created = NamedQuerySet.objects.get_or_create(project=project, name=name)
     chosen = queries.filter(project=project).order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True)
     members = Query.objects.filter(pk__in=list(chosen)).update(query_set=made)  # locked in order: two leads may choose
     if not members:
         raise NotPossible("No query fits: the set would be empty.")
-    audit_record(project=project, actor=actor, action="query_set.create", subject=made.uuid, name=name, queries=members)
+    audit_record(
+        project=project,
+        actor=actor,
+        action="query_set.create" if created else "query_set.add",
+        subject=made.uuid,
+        name=name,
+        queries=members,
+    )
     return made
 
 

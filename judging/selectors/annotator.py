@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from annotation.models import Moment, Project, User
-from judging.models import Assignment, Judgment
+from judging.models import Assignment, Flag, Judgment
 
 VISIBLE = """
 SELECT moment.* FROM annotation_moment moment JOIN annotation_video video ON video.id = moment.video_id
@@ -45,9 +45,11 @@ def open_assignment(*, project: Project, annotator: User) -> Assignment | None:
     return Assignment.objects.filter(project=project, annotator=annotator, state=Assignment.State.OPEN).first()
 
 
-def given_in(assignment: Assignment) -> list[Judgment]:
-    """The person's own grades of one assignment, in the order given."""
-    return list(assignment.judgments.select_related("pair__candidate__moment").order_by("id"))
+def given_in(assignment: Assignment) -> tuple[list[Judgment], list[Flag]]:
+    """The person's own grades of one assignment, in the order given, and the flags that stand."""
+    grades = assignment.judgments.select_related("pair__candidate__moment").order_by("id")
+    flags = assignment.flags.filter(withdrawn_at__isnull=True).select_related("pair__candidate__moment").order_by("id")
+    return list(grades), list(flags)
 
 
 def final_judgments(*, project: Project, annotator: User) -> QuerySet[Judgment]:

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Count, QuerySet
 
-from annotation.models import Job, Project, Query
+from annotation.models import AuditEvent, Job, Project, Query
 from annotation.selectors import queries_to_judge
 from judging.models import Assignment, Batch, Flag, Judgment, Pair
 from judging.selectors.quality import flagged_pairs
@@ -68,7 +69,25 @@ def batch_rows(batch: Batch) -> list[dict[str, Any]]:
     ):
         grades.setdefault(pair, []).append((numbers.get(annotator), grade, number))
     said = _said_of(batch, numbers)
-    return [{"pair": pair, "grades": grades.get(pair.pk, []), "said": said.get(pair.pk, [])} for pair in pairs]
+    why = _why_withdrawn(batch)
+    return [
+        {
+            "pair": pair,
+            "grades": grades.get(pair.pk, []),
+            "said": said.get(pair.pk, []),
+            "why": why.get(pair.uuid, "") if pair.state == Pair.State.WITHDRAWN else "",
+        }
+        for pair in pairs
+    ]
+
+
+def _why_withdrawn(batch: Batch) -> dict[UUID, str]:
+    """What the lead said, by pair; the newest word where it was withdrawn twice."""
+    events = AuditEvent.objects.filter(
+        project=batch.project_id, action="pair.withdraw", subject__in=batch.pairs.values("uuid")
+    )
+    said = events.order_by("id").values_list("subject", "data")
+    return {pair: data["reason"] for pair, data in said if pair is not None}
 
 
 def _said_of(batch: Batch, numbers: dict[int, int]) -> dict[int, list[tuple[int | None, str, str]]]:

@@ -142,6 +142,7 @@ def _review_write(batch: Batch, *, extend: bool, suggested: bool, reason: str, l
         actor=lead,
         action=f"batch.{review.decision}",
         subject=batch.uuid,
+        query=batch.query.text,
         suggestion=review.suggestion,
         reason=reason,
     )

@@ -61,8 +61,8 @@ def pair_restore(*, pair: Pair, lead: User, reason: str = "") -> None:
 
 
 def _locked(pair: Pair) -> tuple[Batch, Pair]:
-    batch = Batch.objects.select_for_update(of=("self",)).select_related("project").get(pk=pair.batch_id)
-    return batch, Pair.objects.get(pk=pair.pk)
+    batch = Batch.objects.select_for_update(of=("self",)).select_related("project", "query").get(pk=pair.batch_id)
+    return batch, Pair.objects.select_related("candidate").get(pk=pair.pk)
 
 
 def _standing(pair: Pair) -> tuple[str, int | None]:
@@ -78,6 +78,7 @@ def _standing(pair: Pair) -> tuple[str, int | None]:
 def _followed(batch: Batch, pair: Pair, lead: User, action: str, **data: str) -> None:
     """What either step brings about: seats counted anew, the record, and the task that may close the batch."""
     seats_count(batch)
-    audit_record(project=batch.project, actor=lead, action=action, subject=pair.uuid, **data)
+    place = {"query": batch.query.text, "rank": pair.candidate.rank}
+    audit_record(project=batch.project, actor=lead, action=action, subject=pair.uuid, **place, **data)
     logger.info("%s %s of batch %s", action, pair.pk, batch.pk)
     send_on_commit(ADVANCE_TASK, batch.pk)

@@ -32,5 +32,5 @@ def own_grades(request: MemberRequest, project: Project) -> HttpResponse:
     """What the annotator gave, batch by batch; never how a pair was settled."""
     ended = request.user.assignments.filter(project=project).exclude(state=Assignment.State.OPEN)
     page = Paginator(ended.select_related("batch__query").order_by("-id"), PER_PAGE).get_page(request.GET.get("page"))
-    given = [(assignment, selectors.given_in(assignment)) for assignment in page]
+    given = [(assignment, *selectors.given_in(assignment)) for assignment in page]
     return render(request, "judging/own_grades.html", {"page": page, "given": given})

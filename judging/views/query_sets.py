@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from annotation.exceptions import NotPossible
 from annotation.models import NamedQuerySet, Project
 from judging import selectors
 from judging.forms import QuerySetChangeForm, QuerySetForm
@@ -34,8 +35,14 @@ def query_set_create(request: MemberRequest, project: Project) -> HttpResponse:
         messages.error(request, form.first_error())
         return redirect("judging:query-sets", project.uuid)
     found = selectors.queries_matching(project, split=form.cleaned_data["split"], words=form.cleaned_data["words"])
-    made = services.query_set_create(project=project, name=form.cleaned_data["name"], queries=found, actor=request.user)
-    messages.success(request, f"{made.name} holds {made.queries.count()} queries.")
+    try:
+        made = services.query_set_create(
+            project=project, name=form.cleaned_data["name"], queries=found, actor=request.user
+        )
+    except NotPossible as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{made.name} holds {made.queries.count()} queries.")
     return redirect("judging:query-sets", project.uuid)
 
 
@@ -52,6 +59,9 @@ def query_set_change(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
         services.query_set_change(
             query_set=held, actor=membership.user, priority=form.cleaned_data["priority"], is_paused=paused
         )
+        held.refresh_from_db()
+        state = "paused" if held.is_paused else "open"
+        messages.success(request, f"{held.name}: priority {held.get_priority_display().lower()}, {state}.")
     return redirect("judging:query-sets", held.project.uuid)
 
 

@@ -242,7 +242,7 @@ class TestReview:
         assert (review.decided_by, review.decided_at is not None) == (person, True)
         event = AuditEvent.objects.get(action=f"batch.{decision}")
         assert (event.project, event.actor, event.subject) == (batch.project, person, batch.uuid)
-        assert event.data == {"suggestion": "extend", "reason": "because"}
+        assert event.data == {"query": batch.query.text, "suggestion": "extend", "reason": "because"}
         assert not selectors.review_queue(batch.project).exists()
 
     def test_extending_opens_the_second_batch(self, messages: Messages) -> None:

@@ -81,7 +81,7 @@ def test_each_step_is_kept() -> None:
     assert list(actions) == [("query_set.create", None), ("query_set.change", True)]
 
 
-@pytest.mark.parametrize("name", ["", "  ", "x" * 101, "a set"])
+@pytest.mark.parametrize("name", ["", "  ", "x" * 101])
 def test_names_that_do_not_do(name: str) -> None:
     batch = batch_of(ProjectFactory())
     set_of(batch)
@@ -94,3 +94,13 @@ def test_no_empty_set() -> None:
     with pytest.raises(NotPossible, match="No query fits"):
         query_set_create(project=project, name="empty", queries=project.queries.all(), actor=None)
     assert not NamedQuerySet.objects.filter(project=project).exists()
+
+
+def test_the_name_of_a_set_that_is_there_adds_to_it() -> None:
+    project = ProjectFactory()
+    one, two = batch_of(project), batch_of(project)
+    held = set_of(one)
+    query_set_change(query_set=held, actor=None, priority=1)
+    assert set_of(two) == held
+    two.refresh_from_db()
+    assert (held.queries.count(), two.priority) == (2, 1)
