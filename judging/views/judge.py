@@ -1,6 +1,6 @@
 """The judging page: one pair at a time, a last look, and the ways out."""
 
-from functools import partial
+from collections.abc import Callable
 from typing import Any, cast
 from uuid import UUID
 
@@ -68,35 +68,30 @@ def pair_show(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
 @post_only("judging:pair")
 def judgment_create(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """Take one grade and answer with what comes next."""
-    form = GradeForm(request.POST)
-    if not form.is_valid():
-        return _form_refused(request, pair_uuid, form)
-    return _answered(request, pair_uuid, partial(judgments.judgment_submit, pair_uuid=pair_uuid, **form.cleaned_data))
+    return _answered(request, pair_uuid, GradeForm(request.POST), judgments.judgment_submit)
 
 
 @login_required
 @post_only("judging:pair")
 def flag_set(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """Take a flag instead of a grade and answer with what comes next."""
-    form = FlagForm(request.POST)
-    if not form.is_valid():
-        return _form_refused(request, pair_uuid, form)
-    return _answered(request, pair_uuid, partial(judgments.flag_set, pair_uuid=pair_uuid, **form.cleaned_data))
+    return _answered(request, pair_uuid, FlagForm(request.POST), judgments.flag_set)
 
 
 @login_required
 @post_only("judging:pair")
 def flag_withdraw(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
-    form = UnflagForm(request.POST)
+    return _answered(request, pair_uuid, UnflagForm(request.POST), judgments.flag_withdraw)
+
+
+def _answered(
+    request: HttpRequest, pair_uuid: UUID, form: SubmitForm, submit: Callable[..., judgments.Answer]
+) -> HttpResponse:
+    """Submit, and show what comes next; what the pair is too far on for is said above it."""
     if not form.is_valid():
         return _form_refused(request, pair_uuid, form)
-    return _answered(request, pair_uuid, partial(judgments.flag_withdraw, pair_uuid=pair_uuid, **form.cleaned_data))
-
-
-def _answered(request: HttpRequest, pair_uuid: UUID, submit: Any) -> HttpResponse:
-    """Submit, and show what comes next; what the pair is too far on for is said above it."""
     try:
-        answer = submit(annotator=cast(User, request.user))
+        answer = submit(annotator=cast(User, request.user), pair_uuid=pair_uuid, **form.cleaned_data)
     except (FormStale, PairWithdrawn) as error:
         return _refused(request, pair_uuid, str(error), status=error.status)
     held, index = answer.held, answer.index
