@@ -151,7 +151,7 @@ def _annotators(project: Project, names: Mapping[int, str]) -> dict[int, User]:
     people = {number: User(username=f"{project.corpus_id}-{name}", password=password) for number, name in names.items()}
     User.objects.bulk_create(people.values())
     Membership.objects.bulk_create(
-        Membership(project=project, user=user, role=Membership.Role.ANNOTATOR, number=number)
+        Membership(project=project, user=user, role=Membership.Role.ANNOTATOR, number=number, standing="qualified")
         for number, user in people.items()
     )
     return people

@@ -30,6 +30,19 @@ class NotAnnotator(JudgingError):
     code = "not_annotator"
 
 
+class NotQualified(JudgingError):
+    """Only qualified annotators are handed batches."""
+
+    status = 403
+    code = "not_qualified"
+
+
+class GuidelineUnconfirmed(JudgingError):
+    """The version in force has not been read and confirmed by the annotator."""
+
+    code = "guideline_unconfirmed"
+
+
 class FormStale(JudgingError):
     """The form is older than what it would change."""
 

@@ -23,7 +23,7 @@ from annotation.models import (
     Video,
 )
 from annotation.rules.pooling import BATCH_SIZE
-from judging.models import Assignment, Batch, Flag, Guideline, Judgment, Pair, Policy
+from judging.models import Assignment, Batch, Flag, Guideline, GuidelineConfirmation, Judgment, Pair, Policy
 from judging.services.seats import seats_count
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -126,13 +126,29 @@ class ProjectFactory(DjangoModelFactory):
 
 
 class MembershipFactory(DjangoModelFactory):
+    """Anybody with a role; an annotator is qualified and has confirmed the guideline."""
+
     class Meta:
         model = Membership
+        skip_postgeneration_save = True
 
     project = factory.SubFactory(ProjectFactory)
     user = factory.SubFactory(UserFactory)
     role = Membership.Role.ANNOTATOR
     number = factory.Maybe(factory.LazyAttribute(lambda row: row.role == "annotator"), factory.Sequence(int), None)
+    standing = factory.LazyAttribute(lambda row: "qualified" if row.role == "annotator" else "")
+
+    @factory.post_generation
+    def confirmed(self, create: bool, extracted: bool | None, **kwargs: Any) -> None:
+        """The qualified have read the guideline, unless ``confirmed=False``."""
+        guideline = self.project.guidelines.order_by("-version").first()  # type: ignore[attr-defined]
+        if self.standing == "qualified" and guideline and extracted is not False:  # type: ignore[attr-defined]
+            GuidelineConfirmationFactory(guideline=guideline, annotator=self.user)  # type: ignore[attr-defined]
+
+
+class GuidelineConfirmationFactory(DjangoModelFactory):
+    class Meta:
+        model = GuidelineConfirmation
 
 
 class NamedQuerySetFactory(DjangoModelFactory):

@@ -4,7 +4,7 @@ from annotation.models.audit import AuditEvent
 from annotation.models.corpus import Corpus, Subtitle, Video
 from annotation.models.job import Job
 from annotation.models.moment import Caption, Description, Moment, TextVector
-from annotation.models.project import Membership, Project
+from annotation.models.project import Membership, Project, StandingChange
 from annotation.models.query import Candidate, NamedQuerySet, Query
 from annotation.models.token import AccessToken
 from annotation.models.user import Identity, User
@@ -23,6 +23,7 @@ __all__ = [
     "NamedQuerySet",
     "Project",
     "Query",
+    "StandingChange",
     "Subtitle",
     "TextVector",
     "User",

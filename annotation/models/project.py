@@ -16,6 +16,7 @@ class Project(models.Model):
     corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="projects")
     demo_videos = models.PositiveSmallIntegerField(null=True, help_text="Videos of the rendered demo; null otherwise.")
     demo_seed = models.PositiveIntegerField(null=True)
+    registration_is_open = models.BooleanField(default=False, help_text="Anybody may join as an annotator.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -43,10 +44,23 @@ class Membership(models.Model):
         LEAD = "lead"
         ADMIN = "admin"
 
+    class Standing(models.TextChoices):
+        """How far an annotator is; only the qualified are handed batches."""
+
+        CANDIDATE = "candidate"
+        TRAINING = "training"
+        EXAM = "exam"
+        QUALIFIED = "qualified"
+        SUSPENDED = "suspended"
+        LEFT = "left"
+
     project = models.ForeignKey(Project, models.PROTECT, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="memberships")
     role = models.CharField(max_length=20, choices=Role)
     number = models.PositiveIntegerField(null=True, help_text="Annotator number; the only name judging data knows.")
+    standing = models.CharField(
+        max_length=9, choices=Standing, blank=True, help_text="Of annotators; empty for others."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -57,6 +71,14 @@ class Membership(models.Model):
                 condition=models.Q(role="annotator", number__isnull=False)
                 | (~models.Q(role="annotator") & models.Q(number__isnull=True)),
                 name="membership_number_for_annotators_only",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(
+                    role="annotator",
+                    standing__in=["candidate", "training", "exam", "qualified", "suspended", "left"],
+                )
+                | (~models.Q(role="annotator") & models.Q(standing="")),
+                name="membership_standing_for_annotators_only",
             ),
             models.CheckConstraint(
                 condition=models.Q(role__in=["annotator", "lead", "admin"]), name="membership_role_is_known"
@@ -70,3 +92,25 @@ class Membership(models.Model):
     def label(self) -> str:
         """The role, with the number where there is one."""
         return self.role if self.number is None else f"{self.role} {self.number}"
+
+
+class StandingChange(models.Model):
+    """One step of an annotator's way, by whom and why; rows are only ever added."""
+
+    membership = models.ForeignKey(Membership, models.PROTECT, related_name="standing_changes")
+    from_standing = models.CharField(max_length=9, choices=Membership.Standing, blank=True, help_text="Empty: joined.")
+    to_standing = models.CharField(max_length=9, choices=Membership.Standing)
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    reason = models.CharField(max_length=1000, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=~models.Q(from_standing=models.F("to_standing")), name="standing_change_is_one"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.from_standing or 'joined'} to {self.to_standing}"

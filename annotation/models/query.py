@@ -22,6 +22,7 @@ class NamedQuerySet(models.Model):
     name = models.CharField(max_length=100)
     priority = models.SmallIntegerField(choices=Priority, default=Priority.NORMAL)
     is_paused = models.BooleanField(default=False)
+    is_pilot = models.BooleanField(default=False, help_text="A try-out: neither released nor paid unless chosen.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

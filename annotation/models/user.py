@@ -37,8 +37,10 @@ class User(AbstractBaseUser):
 class Identity(models.Model):
     """Name and e-mail of a person; only leads see it, and deleting it keeps every judgment."""
 
-    user = models.OneToOneField(User, models.CASCADE, related_name="identity")
-    name = models.CharField(max_length=200)
+    user = models.OneToOneField(
+        User, models.CASCADE, null=True, related_name="identity", help_text="Null: invited, not here yet."
+    )
+    name = models.CharField(max_length=200, blank=True)
     email = models.EmailField(blank=True)
 
     class Meta:

@@ -1,8 +1,13 @@
 """Who judges, and what it means."""
 
 from judging.models.batch import Batch, BatchReview, Pair
-from judging.models.judgment import SEATS, Assignment, Flag, Judgment, JudgmentChange
-from judging.models.policy import Guideline, GuidelineExample, Policy
+from judging.models.exam import Exam, KnownPair, Sitting, SittingGrade
+from judging.models.gate import GateAttempt, GateQuestion
+from judging.models.invitation import Invitation
+from judging.models.judgment import SEATS, Assignment, Flag, GoldGrade, Judgment, JudgmentChange
+from judging.models.pay import HoursCorrection, PayRate
+from judging.models.policy import Guideline, GuidelineConfirmation, GuidelineExample, Policy, Weights
+from judging.models.quality import QualityAlert, QualityReport
 from judging.models.release import Release
 
 __all__ = [
@@ -10,12 +15,26 @@ __all__ = [
     "Assignment",
     "Batch",
     "BatchReview",
+    "Exam",
     "Flag",
+    "GateAttempt",
+    "GateQuestion",
+    "GoldGrade",
     "Guideline",
+    "GuidelineConfirmation",
     "GuidelineExample",
+    "HoursCorrection",
+    "Invitation",
     "Judgment",
     "JudgmentChange",
+    "KnownPair",
     "Pair",
+    "PayRate",
     "Policy",
+    "QualityAlert",
+    "QualityReport",
     "Release",
+    "Sitting",
+    "SittingGrade",
+    "Weights",
 ]

@@ -24,6 +24,9 @@ class Batch(models.Model):
     state = models.CharField(max_length=4, choices=State, default=State.OPEN)
     priority = models.SmallIntegerField(default=0, help_text="Of the query's set; higher goes first.")
     is_paused = models.BooleanField(default=False, help_text="As the query's set: nobody is handed it.")
+    is_pilot = models.BooleanField(
+        default=False, help_text="As the query's set: neither released nor paid unless chosen."
+    )
     free_seats = models.PositiveSmallIntegerField(default=2, help_text="Seats of the round that nobody holds.")
     begun = models.BooleanField(default=False, help_text="Somebody sat at the round.")
     created_at = models.DateTimeField(auto_now_add=True)

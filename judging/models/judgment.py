@@ -33,6 +33,9 @@ class Assignment(models.Model):
     state = models.CharField(max_length=8, choices=State, default=State.OPEN)
     shuffle_seed = models.PositiveIntegerField(help_text="The order of the pairs follows from it.")
     pair_ids = ArrayField(models.BigIntegerField(), help_text="What it asks for, in the order shown.")
+    gold_ids = ArrayField(
+        models.BigIntegerField(), default=list, help_text="Of these pairs the truth is known: see GoldGrade."
+    )
     expires_at = models.DateTimeField()
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
@@ -51,6 +54,7 @@ class Assignment(models.Model):
             models.CheckConstraint(condition=Q(seat__in=SEATS), name="assignment_seat_is_1_or_2"),
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="assignment_round_is_1_or_2"),
             models.CheckConstraint(condition=Q(pair_ids__len__gt=0), name="assignment_asks_for_something"),
+            models.CheckConstraint(condition=Q(pair_ids__contains=F("gold_ids")), name="assignment_gold_is_asked_for"),
             models.CheckConstraint(
                 condition=Q(state="open", ended_at__isnull=True) | (~Q(state="open") & Q(ended_at__isnull=False)),
                 name="assignment_ended_has_its_time",
@@ -85,6 +89,7 @@ class Judgment(models.Model):
     position = models.PositiveSmallIntegerField(null=True, help_text="Place in the order shown, from 1.")
     previous_grade = models.PositiveSmallIntegerField(null=True, help_text="What the annotator gave just before.")
     comment = models.TextField(blank=True)
+    active_ms = models.PositiveIntegerField(null=True, help_text="From pair shown to grade sent, changes included.")
     source = models.CharField(max_length=9, choices=Source)
     guideline = models.ForeignKey(Guideline, models.PROTECT, null=True, related_name="+", db_index=False)
     policy = models.ForeignKey(Policy, models.PROTECT, null=True, related_name="+", db_index=False)
@@ -172,3 +177,35 @@ class Flag(models.Model):
 
     def __str__(self) -> str:
         return f"{self.reason} by annotator {self.annotator_id} on pair {self.pair_id}"
+
+
+class GoldGrade(models.Model):
+    """A grade for a pair of known truth, asked among others; it never enters consensus, releases or the pair."""
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False, help_text="The key of the form that gave it.")
+    pair = models.ForeignKey(Pair, models.PROTECT, related_name="gold_grades", db_index=False)
+    assignment = models.ForeignKey(Assignment, models.PROTECT, related_name="gold_grades")
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="gold_grades", db_index=False)
+    grade = models.PositiveSmallIntegerField()
+    truth = models.PositiveSmallIntegerField(help_text="The pair's relevance when it was asked.")
+    revision = models.PositiveSmallIntegerField(default=0)
+    history = models.JSONField(default=list, help_text="Each form that spoke: its key, grade and time.")
+    position = models.PositiveSmallIntegerField()
+    comment = models.TextField(blank=True)
+    active_ms = models.PositiveIntegerField(null=True)
+    source = models.CharField(max_length=9, choices=Judgment.Source)
+    guideline = models.ForeignKey(Guideline, models.PROTECT, related_name="+", db_index=False)
+    policy = models.ForeignKey(Policy, models.PROTECT, related_name="+", db_index=False)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["pair", "annotator"], name="gold_grade_once_per_pair_and_annotator"),
+            models.CheckConstraint(
+                condition=Q(grade__range=(0, 4), truth__range=(0, 4)), name="gold_grade_from_0_to_4"
+            ),
+        ]
+        indexes = [models.Index(fields=["annotator", "created_at"], name="gold_by_annotator_and_day")]
+
+    def __str__(self) -> str:
+        return f"{self.grade} by annotator {self.annotator_id} on gold pair {self.pair_id}"

@@ -1,12 +1,21 @@
 """Policy and Guideline: versioned, because every judgment says under which versions it was given."""
 
+from decimal import Decimal
 from uuid import uuid4
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
 from annotation.models import Moment, Project
+
+
+class Weights(models.TextChoices):
+    """How much a near miss counts in Cohen's kappa."""
+
+    UNWEIGHTED = "unweighted"
+    LINEAR = "linear"
+    QUADRATIC = "quadratic"
 
 
 class Policy(models.Model):
@@ -20,6 +29,30 @@ class Policy(models.Model):
         default=2.0, help_text="Suggest a second batch from this mean of the last five."
     )
     extend_automatically = models.BooleanField(default=False)
+    gate_is_open = models.BooleanField(default=False, help_text="Candidates pass a multiple-choice test first.")
+    gate_questions = models.PositiveSmallIntegerField(default=12)
+    gate_passing = models.PositiveSmallIntegerField(default=9, help_text="Right answers needed.")
+    gate_attempts = models.PositiveSmallIntegerField(default=3)
+    exam_weights = models.CharField(max_length=10, choices=Weights, default=Weights.QUADRATIC)
+    exam_kappa = models.FloatField(default=0.4, help_text="Least kappa of first grades against the truth.")
+    exam_attempts = models.PositiveSmallIntegerField(default=2)
+    warm_up = models.BooleanField(default=False, help_text="Five pairs over all levels before a session.")
+    warm_up_hours = models.PositiveSmallIntegerField(
+        default=8, help_text="A session ends after so long without a grade."
+    )
+    gold_percent = models.PositiveSmallIntegerField(default=0, help_text="Of all pairs shown; 0: none.")
+    pay_rate = models.DecimalField(max_digits=8, decimal_places=2, default=Decimal("14.00"), help_text="Per hour.")
+    pay_currency = models.CharField(max_length=3, default="SGD", help_text="ISO 4217")
+    pay_cap_s = models.PositiveSmallIntegerField(default=120, help_text="Most seconds paid for one judgment.")
+    pays_training = models.BooleanField(default=True, help_text="Tutorial, exam and warm-up count as hours.")
+    time_zone = models.CharField(max_length=64, default="UTC", help_text="Days and weeks begin by it.")
+    alert_from = models.PositiveSmallIntegerField(default=50, help_text="Judgments before anything is raised.")
+    alert_kappa = models.FloatField(default=0.3, help_text="Raise when quadratic kappa against relevance is below.")
+    alert_bias = models.FloatField(default=0.75, help_text="Raise when the mean bias is above, up or down.")
+    alert_gold = models.FloatField(default=0.25, help_text="Raise when this share of gold grades is misaligned.")
+    alert_fast_s = models.FloatField(default=2.0, help_text="A judgment in less time is too fast.")
+    alert_fast_streak = models.PositiveSmallIntegerField(default=10, help_text="Too fast so often in a row.")
+    alert_run = models.PositiveSmallIntegerField(default=25, help_text="The same grade so often in a row.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -29,6 +62,26 @@ class Policy(models.Model):
             models.UniqueConstraint(fields=["project", "version"], name="policy_version_once_per_project"),
             models.CheckConstraint(condition=Q(lease_minutes__gte=1), name="policy_lease_lasts"),
             models.CheckConstraint(condition=Q(extend_from_mean__range=(0, 4)), name="policy_mean_is_a_relevance"),
+            models.CheckConstraint(
+                condition=Q(gate_questions__gte=1, gate_passing__lte=F("gate_questions"), gate_attempts__gte=1),
+                name="policy_gate_can_be_passed",
+            ),
+            models.CheckConstraint(
+                condition=Q(exam_kappa__range=(-1, 1), exam_attempts__gte=1, exam_weights__in=Weights.values),
+                name="policy_exam_can_be_passed",
+            ),
+            models.CheckConstraint(condition=Q(gold_percent__lte=50), name="policy_gold_is_the_lesser_part"),
+            models.CheckConstraint(
+                condition=Q(pay_rate__gte=0, pay_cap_s__gte=1, pay_currency__regex="^[A-Z]{3}$"),
+                name="policy_pay_is_an_amount",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    alert_kappa__range=(-1, 1), alert_bias__gte=0, alert_gold__range=(0, 1), alert_fast_s__gte=0
+                )
+                & Q(alert_fast_streak__gte=2, alert_run__gte=2),
+                name="policy_alerts_are_thresholds",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -72,3 +125,19 @@ class GuidelineExample(models.Model):
 
     def __str__(self) -> str:
         return f"example of grade {self.grade}"
+
+
+class GuidelineConfirmation(models.Model):
+    """An annotator has read this version."""
+
+    guideline = models.ForeignKey(Guideline, models.PROTECT, related_name="confirmations")
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="guideline_confirmations")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["guideline", "annotator"], name="guideline_confirmation_once_per_annotator")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.guideline} confirmed by annotator {self.annotator_id}"

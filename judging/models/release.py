@@ -26,6 +26,7 @@ class Release(models.Model):
     version = models.PositiveIntegerField()
     state = models.CharField(max_length=9, choices=State, default=State.PREPARING)
     archive = models.FileField(upload_to=archive_path, blank=True, max_length=255)
+    includes_pilot = models.BooleanField(default=False, help_text="Try-outs of the guideline, too.")
     manifest = models.JSONField(default=dict)
     error = models.TextField(blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")

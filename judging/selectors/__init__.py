@@ -1,6 +1,14 @@
 """Reads of judging: who may see and do what, and what is left to do."""
 
-from judging.selectors.annotator import final_judgments, given_in, open_assignment, preview_visible_to, work_done
+from judging.selectors.annotator import (
+    Readiness,
+    final_judgments,
+    given_in,
+    open_assignment,
+    preview_visible_to,
+    readiness,
+    work_done,
+)
 from judging.selectors.held import Card, Held, held_by_pair, held_open
 from judging.selectors.lead import (
     annotator_numbers,
@@ -24,6 +32,7 @@ from judging.selectors.seats import (
 __all__ = [
     "Card",
     "Held",
+    "Readiness",
     "annotator_numbers",
     "batch_rows",
     "batch_to_be_taken",
@@ -44,6 +53,7 @@ __all__ = [
     "queries_outside_sets",
     "queries_without_batch",
     "query_sets_with_counts",
+    "readiness",
     "relevance_by_rank",
     "relevance_counts",
     "review_queue",

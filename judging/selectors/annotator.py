@@ -1,6 +1,7 @@
 """What an annotator's pages read besides what they hold."""
 
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -26,6 +27,13 @@ WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
         JOIN annotation_membership member ON member.project_id = guideline.project_id AND member.user_id = %(user)s
         WHERE example.moment_id = moment.id))"""
 
+READINESS = """
+SELECT member.standing, EXISTS (SELECT 1 FROM judging_guidelineconfirmation confirmed
+    WHERE confirmed.annotator_id = member.user_id AND confirmed.guideline_id = (SELECT id FROM judging_guideline
+        WHERE project_id = member.project_id ORDER BY version DESC LIMIT 1))
+FROM annotation_membership member
+WHERE member.project_id = %(project)s AND member.user_id = %(annotator)s AND member.role = 'annotator'"""
+
 # All the person's grades less those of other projects, usually none: counted in an index, however many there are.
 WORK_DONE = """
 WITH mine AS MATERIALIZED (SELECT id, project_id, state FROM judging_assignment WHERE annotator_id = %(annotator)s),
@@ -39,6 +47,13 @@ SELECT (SELECT count(*) FROM mine WHERE project_id = %(project)s AND state = 'fi
     ((SELECT count(*) FROM judging_judgment WHERE annotator_id = %(annotator)s AND created_at >= %(since)s)
         - elsewhere.today)::bigint
 FROM elsewhere"""
+
+
+class Readiness(NamedTuple):
+    """What decides whether somebody is handed batches."""
+
+    standing: str  # empty for who is no annotator of the project
+    confirmed: bool  # the guideline in force
 
 
 def open_assignment(*, project: Project, annotator: User) -> Assignment | None:
@@ -57,6 +72,13 @@ def final_judgments(*, project: Project, annotator: User) -> QuerySet[Judgment]:
     given = Judgment.objects.filter(annotator=annotator, assignment__project=project)
     ended = given.exclude(assignment__state=Assignment.State.OPEN)
     return ended.select_related("pair__batch__query", "pair__candidate__moment")
+
+
+def readiness(*, project_id: int, annotator_id: int) -> Readiness:
+    with connection.cursor() as cursor:
+        cursor.execute(READINESS, {"project": project_id, "annotator": annotator_id})
+        row = cursor.fetchone()
+    return Readiness(*row) if row else Readiness("", False)
 
 
 def work_done(*, project: Project, annotator: User, since: datetime) -> dict[str, int]:

@@ -10,9 +10,9 @@ from django.db.models.functions import Least
 from django.utils import timezone
 
 from annotation.messages import send_on_commit
-from annotation.models import Project, User
+from annotation.models import Membership, Project, User
 from judging import selectors
-from judging.exceptions import AssignmentIncomplete, LeaseLost
+from judging.exceptions import AssignmentIncomplete, GuidelineUnconfirmed, LeaseLost, NotQualified
 from judging.models import Assignment, Batch
 from judging.rules.leasing import LEAVING, free_seats, lease_until, seat_for, shuffled, to_be_decided
 from judging.selectors import Held
@@ -29,8 +29,14 @@ RETURNED = "You have given this batch back; the grades you gave are kept."
 
 
 def assignment_take(*, project: Project, annotator: User, now: datetime | None = None) -> Assignment | None:
-    """The annotator's open assignment, or a new one; None when nothing is left for them."""
+    """The annotator's open assignment, or a new one; None when nothing is left for them.
+
+    Raises:
+        NotQualified: they have not come so far, are suspended, or left.
+        GuidelineUnconfirmed: there is a version of the guideline that they have not confirmed.
+    """
     now = now or timezone.now()
+    _ready_or_refused(project, annotator)
     assignments_sweep(now=now, project=project)
     for attempt in range(TAKES):
         held = selectors.open_assignment(project=project, annotator=annotator)
@@ -45,6 +51,14 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
         if not selectors.work_waits(project_id=project.pk, annotator_id=annotator.pk):
             return None
     return None
+
+
+def _ready_or_refused(project: Project, annotator: User) -> None:
+    ready = selectors.readiness(project_id=project.pk, annotator_id=annotator.pk)
+    if ready.standing != Membership.Standing.QUALIFIED:
+        raise NotQualified("Only qualified annotators are handed batches; your desk says what comes next for you.")
+    if not ready.confirmed:
+        raise GuidelineUnconfirmed("The guideline has a version you have not confirmed. Read it, then go on.")
 
 
 @transaction.atomic

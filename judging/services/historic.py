@@ -174,7 +174,13 @@ def _annotators(project: Project, workers: set[int]) -> dict[int, int]:
     """A placeholder account nobody can log in as, for each worker number."""
     made = {worker: User.objects.create_user(f"historic-{project.uuid.hex[:8]}-{worker}") for worker in sorted(workers)}
     Membership.objects.bulk_create(
-        Membership(project=project, user=user, role=Membership.Role.ANNOTATOR, number=worker)
+        Membership(
+            project=project,
+            user=user,
+            role=Membership.Role.ANNOTATOR,
+            number=worker,
+            standing=Membership.Standing.LEFT,
+        )
         for worker, user in made.items()
     )
     return {worker: user.pk for worker, user in made.items()}

@@ -1,10 +1,15 @@
 """The versions in force."""
 
+from typing import Any
+
 from django.db import transaction
 
 from annotation.models import Project, User
 from annotation.services.audit import audit_record
 from judging.models import Guideline, Policy
+
+OF_THE_VERSION = {"id", "project", "version", "created_by", "created_at"}
+POLICY_VALUES = tuple(field.name for field in Policy._meta.fields if field.name not in OF_THE_VERSION)
 
 
 def policy_in_force(project_id: int) -> Policy:
@@ -28,7 +33,7 @@ def guideline_publish(*, project: Project, actor: User | None, body: str, levels
 
 
 @transaction.atomic
-def policy_publish(*, project: Project, actor: User | None, **values: float | bool | int) -> Policy:
+def policy_publish(*, project: Project, actor: User | None, **values: Any) -> Policy:
     """Put a new version of the policy in force; what ``values`` leaves out stays as it was."""
     Project.objects.select_for_update().get(pk=project.pk)
     last = Policy.objects.filter(project=project).order_by("-version").first()
@@ -40,6 +45,3 @@ def policy_publish(*, project: Project, actor: User | None, **values: float | bo
         project=project, actor=actor, action="policy.publish", subject=project.uuid, version=made.version, **values
     )
     return made
-
-
-POLICY_VALUES = ("lease_minutes", "break_minutes", "extend_from_mean", "extend_automatically")

@@ -9,12 +9,17 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
-from annotation.models import Membership
 from judging.models import Assignment, Batch, Judgment, JudgmentChange, Pair
 from judging.services.assignments import assignment_finish, assignment_take
 from judging.services.batches import batch_advance
 from judging.services.judgments import judgment_submit
-from tests.factories import CandidateFactory, MembershipFactory, ProjectFactory, QueryFactory
+from tests.factories import (
+    CandidateFactory,
+    GuidelineConfirmationFactory,
+    MembershipFactory,
+    ProjectFactory,
+    QueryFactory,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FIRST = [("judging", "0002_frozen_candidates_and_final_grades")]
@@ -55,7 +60,7 @@ class OldRows:
         self.pairs = [
             self.model("Pair").objects.create(batch=self.batch, candidate_id=candidate.pk) for candidate in candidates
         ]
-        self.people = [MembershipFactory(project=self.project).user for _ in range(3)]
+        self.people = [MembershipFactory(project=self.project, confirmed=False).user for _ in range(3)]
         self.gave(self.people[0], 1, "finished", {2: 4, 0: 1, 1: 3})
         self.gave(self.people[1], 2, "lapsed", {0: 2})
         self.open = self.gave(self.people[2], 2, "open", {1: 3})
@@ -101,4 +106,5 @@ def test_orders_positions_and_seats_are_filled_and_judging_goes_on(first_version
     batch_advance(batch_id=old.batch.pk)
     outcomes = Pair.objects.order_by("candidate__rank").values_list("state", "relevance")
     assert list(outcomes) == [("settled", 2), ("settled", 3), ("settled", 4)]
-    assert assignment_take(project=old.project, annotator=Membership.objects.first().user) is None  # type: ignore[union-attr]
+    GuidelineConfirmationFactory(guideline=old.project.guidelines.get(), annotator=old.people[0])
+    assert assignment_take(project=old.project, annotator=old.people[0]) is None

@@ -18,6 +18,11 @@ class Command(BaseCommand):
         parser.add_argument("project")
         parser.add_argument("username")
         parser.add_argument("role", choices=Membership.Role.values)
+        parser.add_argument(
+            "--qualified",
+            metavar="WHY",
+            help="an annotator who was qualified elsewhere: without training and exam; say where",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = Project.objects.filter(name=options["project"]).first()
@@ -27,12 +32,17 @@ class Command(BaseCommand):
         password = "" if user else token_urlsafe(12)
         try:
             user = user or self._account(options["username"], password)
-            member = member_add(project=project, user=user, role=options["role"])
+            standing, reason = self._standing(options["qualified"])
+            member = member_add(project=project, user=user, role=options["role"], standing=standing, reason=reason)
         except (MomentJudgeError, ValidationError) as error:
             raise CommandError(" ".join(getattr(error, "messages", [str(error)]))) from error
         self.stdout.write(f"{user.username} is {member}.")
         if password:
             self.stdout.write(f"Password: {password}")
+
+    def _standing(self, qualified: str | None) -> tuple[Membership.Standing, str]:
+        standing = Membership.Standing
+        return (standing.QUALIFIED, qualified) if qualified else (standing.CANDIDATE, "")
 
     def _account(self, username: str, password: str) -> User:
         User(username=username).clean_fields(exclude=["password"])

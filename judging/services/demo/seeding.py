@@ -14,6 +14,7 @@ from annotation.models import (
     Membership,
     Moment,
     Project,
+    StandingChange,
     Subtitle,
     User,
     Video,
@@ -22,7 +23,8 @@ from annotation.services.audit import audit_record
 from annotation.services.jobs import job_start
 from annotation.services.queries import queries_draw
 from judging.guideline import BODY, LEVELS
-from judging.services.policies import guideline_publish, policy_publish
+from judging.models import GuidelineConfirmation
+from judging.services.policies import guideline_in_force, guideline_publish, policy_publish
 from judging.simulation import GRADERS, script_of
 
 PROJECT_NAME = "Demo: six shows"
@@ -43,9 +45,9 @@ def demo_seed(*, videos: int, seed: int) -> Project | None:
     script = script_of(seed, videos)
     corpus = Corpus.objects.create(name=PROJECT_NAME)
     project = Project.objects.create(name=PROJECT_NAME, corpus=corpus, demo_videos=videos, demo_seed=seed)
-    _people(project)
     policy_publish(project=project, actor=None)
     guideline_publish(project=project, actor=None, body=BODY, levels=list(LEVELS))
+    _people(project)
     for index, episode in enumerate(script):
         _episode(corpus, index, episode)
     queries_draw(project=project, sizes=_sizes(script), seed=seed)
@@ -64,14 +66,25 @@ def _sizes(script: Sequence[Episode]) -> dict[str, int]:
 
 
 def _people(project: Project) -> None:
+    """Log-ins for every role; the demo's annotators judge at once, everybody else takes the way of a candidate."""
     for username, role in LOGINS.items():
         user = User.objects.create_user(username, f"{username}-demo")
         Identity.objects.create(user=user, name=f"Demo {username}")
-        number = len(GRADERS) + 2 if role == Membership.Role.ANNOTATOR else None
-        Membership.objects.create(project=project, user=user, role=role, number=number)
+        if role == Membership.Role.ANNOTATOR:
+            _annotator(project, user, number=len(GRADERS) + 2)
+        else:
+            Membership.objects.create(project=project, user=user, role=role)
     for number, name in enumerate([*(SIMULATED.format(grader.seed) for grader in GRADERS), CONTRARY], start=1):
-        user = User.objects.create_user(name, is_simulated=True)
-        Membership.objects.create(project=project, user=user, role=Membership.Role.ANNOTATOR, number=number)
+        _annotator(project, User.objects.create_user(name, is_simulated=True), number=number)
+
+
+def _annotator(project: Project, user: User, *, number: int) -> None:
+    standing = Membership.Standing.QUALIFIED
+    member = Membership.objects.create(
+        project=project, user=user, role=Membership.Role.ANNOTATOR, number=number, standing=standing
+    )
+    StandingChange.objects.create(membership=member, to_standing=standing, reason="Comes with the demo.")
+    GuidelineConfirmation.objects.create(guideline=guideline_in_force(project.pk), annotator=user)
 
 
 def _episode(corpus: Corpus, index: int, episode: Episode) -> None:

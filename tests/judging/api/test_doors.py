@@ -155,7 +155,7 @@ def test_a_token_goes_before_a_session(world: World) -> None:
 def test_who_lost_the_role_keeps_no_way_in(world: World) -> None:
     """A pair's holder who became a lead is refused: who sees others' grades does not judge."""
     person = world.people["annotator"]
-    Membership.objects.filter(user=person).update(role="lead", number=None)
+    Membership.objects.filter(user=person).update(role="lead", number=None, standing="")
     answers = [refusal(world.knock(door, program(person))) for door in HELD]
     assert answers == [(403, "not_annotator")] * 3
 

@@ -100,7 +100,7 @@ class TestSubmit:
         if role is None:
             member.delete()
         else:
-            member.update(role=role, number=None)
+            member.update(role=role, number=None, standing="")
             refusal = NotAnnotator
         with pytest.raises(refusal):
             give(held, pairs_of(held.batch)[0], 1)

@@ -252,7 +252,7 @@ def withdrawn(browser: Client, held: Assignment) -> Pair:
 
 
 def became_a_lead(browser: Client, held: Assignment) -> Pair:
-    Membership.objects.filter(user=held.annotator).update(role="lead", number=None)
+    Membership.objects.filter(user=held.annotator).update(role="lead", number=None, standing="")
     return shown(held)[0]
 
 

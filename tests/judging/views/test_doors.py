@@ -193,7 +193,7 @@ def test_every_route_is_tried() -> None:
 def test_who_lost_the_role_keeps_no_way_in(world: World) -> None:
     """A pair's holder who became a lead is refused: who sees others' grades does not judge."""
     person = world.people["annotator"]
-    Membership.objects.filter(user=person).update(role="lead", number=None)
+    Membership.objects.filter(user=person).update(role="lead", number=None, standing="")
     assert [world.knock(door, person).status_code for door in HELD] == [403] * len(HELD)
 
 

@@ -1,0 +1,46 @@
+"""Invitation: a link that lets one person join a project, once."""
+
+from datetime import datetime
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+
+from annotation.models import Identity, Membership, Project
+
+
+class Invitation(models.Model):
+    """One invitation; the link holds a secret of which only a digest is kept."""
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    project = models.ForeignKey(Project, models.PROTECT, related_name="invitations")
+    role = models.CharField(max_length=20, choices=Membership.Role, default=Membership.Role.ANNOTATOR)
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the secret, in hexadecimal.")
+    identity = models.ForeignKey(
+        Identity, models.SET_NULL, null=True, related_name="invitations", help_text="Whom it was mailed to, if anybody."
+    )
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    accepted_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    accepted_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(condition=Q(digest__regex="^[0-9a-f]{64}$"), name="invitation_is_kept_as_digest"),
+            models.CheckConstraint(
+                condition=Q(accepted_by__isnull=True, accepted_at__isnull=True)
+                | Q(accepted_by__isnull=False, accepted_at__isnull=False, revoked_at__isnull=True),
+                name="invitation_accepted_by_somebody",
+            ),
+            models.CheckConstraint(condition=Q(expires_at__gt=F("created_at")), name="invitation_lasts"),
+        ]
+
+    def __str__(self) -> str:
+        return f"invitation {self.uuid}"
+
+    def is_open_at(self, now: datetime) -> bool:
+        return self.accepted_at is None and self.revoked_at is None and now < self.expires_at

@@ -1,0 +1,61 @@
+"""QualityReport: how annotators agree, as last computed. QualityAlert: what a lead should look at."""
+
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from annotation.models import Project
+
+
+class QualityReport(models.Model):
+    """The newest figures of a project; computed by a task, as they need every judgment."""
+
+    project = models.OneToOneField(Project, models.PROTECT, related_name="quality_report")
+    data = models.JSONField()
+    last_judgment = models.BigIntegerField(default=0, help_text="The newest judgment that it counts.")
+    computed_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"quality of {self.project}"
+
+
+class QualityAlert(models.Model):
+    """A threshold that an annotator's figures have passed. It only tells; a lead decides."""
+
+    class Kind(models.TextChoices):
+        KAPPA = "kappa", "Low agreement with settled relevance"
+        BIAS = "bias", "Grades higher or lower than others"
+        GOLD = "gold", "Misaligned on pairs of known truth"
+        FAST = "fast", "Many judgments in very little time"
+        RUN = "run", "A long run of one grade"
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    project = models.ForeignKey(Project, models.PROTECT, related_name="quality_alerts")
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    kind = models.CharField(max_length=5, choices=Kind)
+    value = models.FloatField()
+    threshold = models.FloatField()
+    raised_at = models.DateTimeField(auto_now_add=True)
+    seen_at = models.DateTimeField(null=True)
+    seen_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    note = models.CharField(max_length=1000, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "annotator", "kind"],
+                condition=Q(seen_at__isnull=True),
+                name="quality_alert_one_unseen_of_a_kind",
+            ),
+            models.CheckConstraint(
+                condition=Q(seen_at__isnull=True, seen_by__isnull=True)
+                | Q(seen_at__isnull=False, seen_by__isnull=False),
+                name="quality_alert_seen_by_somebody",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of annotator {self.annotator_id}"

@@ -1,0 +1,6 @@
+"""Routes of judging, by area."""
+
+from judging.urls import judge, lead
+
+app_name = "judging"
+urlpatterns = [*judge.urlpatterns, *lead.urlpatterns]
