@@ -2,13 +2,14 @@
 
 from judging.selectors.annotator import (
     Readiness,
-    final_judgments,
+    final_grades,
     given_in,
     open_assignment,
     preview_visible_to,
     readiness,
     work_done,
 )
+from judging.selectors.gold import gold_batch, gold_in, gold_share
 from judging.selectors.held import Card, Held, held_by_pair, held_open
 from judging.selectors.lead import (
     annotator_numbers,
@@ -36,10 +37,13 @@ __all__ = [
     "annotator_numbers",
     "batch_rows",
     "batch_to_be_taken",
-    "final_judgments",
+    "final_grades",
     "flagged_pairs",
     "flags_of",
     "given_in",
+    "gold_batch",
+    "gold_in",
+    "gold_share",
     "held_by_pair",
     "held_open",
     "job_running",

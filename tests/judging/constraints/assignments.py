@@ -1,7 +1,8 @@
 """Batches, their pairs, and who holds them."""
 
-from tests.factories import NOW, AssignmentFactory, BatchFactory, PairFactory, QueryFactory
-from tests.judging.constraints.writes import More, Refused, Write, again, change
+from annotation.models import Membership
+from tests.factories import NOW, AssignmentFactory, BatchFactory, MembershipFactory, PairFactory, QueryFactory
+from tests.judging.constraints.writes import More, Prepare, Refused, Write, again, change
 
 
 def seat_taken_twice() -> Write:
@@ -13,6 +14,15 @@ def two_open_assignments() -> Write:
     held = AssignmentFactory()
     other = BatchFactory(query__project=held.project)
     return lambda: AssignmentFactory(batch=other, annotator=held.annotator)
+
+
+def assignment_of_the(standing: str) -> Prepare:
+    def prepare() -> Write:
+        batch = BatchFactory()
+        person = MembershipFactory(project=batch.project, standing=standing).user
+        return lambda: AssignmentFactory(batch=batch, annotator=person)
+
+    return prepare
 
 
 REFUSED: Refused = {
@@ -27,6 +37,7 @@ REFUSED: Refused = {
     "assignment_one_open_per_annotator": two_open_assignments,
     "assignment_seat_is_1_or_2": change(AssignmentFactory, seat=3),
     "assignment_round_is_1_or_2": change(AssignmentFactory, round=3),
+    "assignment_gold_is_asked_for": change(AssignmentFactory, gold_ids=[0]),
     "assignment_asks_for_something": change(AssignmentFactory, pair_ids=[]),
     "assignment_ended_has_its_time": change(AssignmentFactory, state="lapsed"),
 }
@@ -41,7 +52,11 @@ MORE: More = {
     "an open assignment has no end": ("assignment_ended_has_its_time", change(AssignmentFactory, ended_at=NOW)),
     **{
         f"an assignment keeps its {field}": ("stays what it was", change(AssignmentFactory, **{field: value}))
-        for field, value in {"round": 2, "seat": 2, "pair_ids": [1]}.items()
+        for field, value in {"round": 2, "seat": 2, "pair_ids": [1], "gold_ids": [1]}.items()
+    },
+    **{
+        f"an annotator who is {standing} is handed nothing": ("is not qualified", assignment_of_the(standing))
+        for standing in set(Membership.Standing.values) - {"qualified"}
     },
     "an ended assignment is not opened again": (
         "stays what it was",
@@ -49,5 +64,6 @@ MORE: More = {
     ),
 }
 TRIGGERS: set[str] = {
+    "assignment_is_of_the_qualified",
     "assignment_stays",
 }
