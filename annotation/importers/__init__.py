@@ -8,11 +8,21 @@ from annotation.importers.base import (
     DescriptionRecord,
     Durations,
     Format,
+    Given,
     ImportFileError,
+    Item,
     Kind,
+    MomentRecord,
+    Record,
+    SubtitleRecord,
     VideoRecord,
 )
-from annotation.importers.tvr import read_durations, read_tvr, videos_of
+from annotation.importers.grounding import read_charades, read_frames, read_seconds
+from annotation.importers.plain import read_csv, read_jsonl
+from annotation.importers.qvhighlights import read_qvhighlights
+from annotation.importers.subtitles import read_srt, read_tvqa
+from annotation.importers.tvc import read_tvc
+from annotation.importers.tvr import durations_of, read_durations, read_tvr, videos_of
 
 __all__ = [
     "FORMATS",
@@ -20,14 +30,34 @@ __all__ = [
     "DescriptionRecord",
     "Durations",
     "Format",
+    "Given",
     "ImportFileError",
+    "Item",
     "Kind",
+    "MomentRecord",
+    "Record",
+    "SubtitleRecord",
     "VideoRecord",
+    "durations_of",
     "read_durations",
     "read_tvr",
     "videos_of",
 ]
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
-    {form.name: form for form in (Format("tvr", "TVR (one JSON object a line)", read_tvr),)}
+    {
+        form.name: form
+        for form in (
+            Format("tvr", "TVR (one JSON object a line)", read_tvr),
+            Format("charades-sta", "Charades-STA (JSON, or text with ##)", read_charades, whole=True),
+            Format("activitynet", "ActivityNet Captions (JSON)", read_seconds, whole=True),
+            Format("tacos", "TACoS (JSON, times in frames)", read_frames, whole=True),
+            Format("qvhighlights", "QVHighlights (one JSON object a line)", read_qvhighlights),
+            Format("tvc", "TVC (one JSON object a line)", read_tvc),
+            Format("csv", "Own form: CSV", read_csv),
+            Format("jsonl", "Own form: one JSON object a line", read_jsonl),
+            Format("tvqa-subtitles", "Subtitles of TVQA (one JSON object a line)", read_tvqa, holds="subtitles"),
+            Format("srt", "Subtitles: .srt files", read_srt, holds="subtitles", suffix=".srt"),
+        )
+    }
 )

@@ -1,8 +1,8 @@
 """The records that every importer gives, whatever the file looks like."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
 
 Kind = Literal["video", "subtitle", "both"]  # what a description was written from
 Durations = Mapping[str, tuple[float, int]]  # video name -> (length in seconds, index in the corpus)
@@ -14,41 +14,108 @@ class ImportFileError(Exception):
 
 @dataclass(frozen=True)
 class VideoRecord:
-    """One video of a corpus: its length in seconds and its index in the published lists."""
+    """One video of a corpus: its length in seconds and its index in the published lists, if they number it."""
 
     name: str
     duration_s: float
-    index: int
+    index: int | None = None
 
 
 @dataclass(frozen=True)
 class DescriptionRecord:
-    """One description of a moment, ``0 <= start_s < end_s``; ``line`` counts from 1, ``source_id`` is the source's."""
+    """One description of a moment, ``0 <= start_s < end_s``; ``line`` counts from 1.
+
+    ``source_id`` is the source's, None where it numbers nothing. ``item`` names the place within the line, for files
+    that hold many on one. ``past_end`` says that the window was cut at the video's end. ``notes`` are what a person
+    should look at, though nothing is wrong.
+    """
 
     line: int
-    source_id: int
+    source_id: int | None
     video_name: str
     start_s: float
     end_s: float
     text: str
     kind: Kind
+    item: str = ""
+    past_end: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MomentRecord:
+    """A moment that nobody has described, as in test sets without captions."""
+
+    line: int
+    video_name: str
+    start_s: float
+    end_s: float
+    item: str = ""
+    past_end: bool = False
+
+
+@dataclass(frozen=True)
+class SubtitleRecord:
+    """One line of speech of a video."""
+
+    line: int
+    video_name: str
+    start_s: float
+    end_s: float
+    text: str
+    item: str = ""
+    past_end: bool = False
 
 
 @dataclass(frozen=True)
 class BadLine:
-    """A line that gives no record, and why in plain words; ``line`` counts from 1."""
+    """A line, or an ``item`` on it, that gives no record, and why in plain words; ``line`` counts from 1."""
 
     line: int
     reason: str
+    item: str = ""
+    file: str = ""
+
+    def __str__(self) -> str:
+        place = f"line {self.line}, {self.item}" if self.item else f"line {self.line}"
+        return f"{self.file}, {place}: {self.reason}" if self.file else f"{place}: {self.reason}"
+
+
+Record = VideoRecord | DescriptionRecord | MomentRecord | SubtitleRecord
+Item = Record | BadLine
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a reader is told beside the file's text.
+
+    ``durations`` are the known videos; where there are none, the file's own lengths count. With ``clip`` a window may
+    end any time after its video and is cut; without, only what rounding explains. ``stem`` is the file's name without
+    its suffix.
+    """
+
+    durations: Durations = field(default_factory=dict)
+    clip: bool = False
+    stem: str = ""
+
+
+class Reader(Protocol):
+    """Reads a file of one form; the file's faults become bad lines, and nothing is raised for them."""
+
+    def __call__(self, parts: Iterable[str], given: Given) -> Iterator[Item]: ...
 
 
 @dataclass(frozen=True)
 class Format:
     """A form of annotation file: its short name, what people call it, and its reader.
 
-    ``read`` takes the file's lines and the videos' durations, and raises for no line.
+    ``whole`` readers take the text in pieces of any size, the others line by line. ``holds`` says what the records are.
+    ``suffix`` is what its files are called where one import may take a folder of them.
     """
 
     name: str
     label: str
-    read: Callable[[Iterable[str], Durations], Iterator[DescriptionRecord | BadLine]]
+    read: Reader
+    whole: bool = False
+    holds: Literal["moments", "subtitles"] = "moments"
+    suffix: str = ""

@@ -1,47 +1,46 @@
-"""Importing annotated moments into a corpus."""
+"""Importing annotated moments and subtitles into a corpus."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
-from django.core.files import File
-from django.core.files.storage import default_storage
 from django.db import transaction
+from django.db.models import Max
 
 from annotation.exceptions import NotPossible
-from annotation.importers.base import BadLine, DescriptionRecord
-from annotation.messages import send_on_commit
-from annotation.models import Caption, Corpus, Description, Moment, Video
+from annotation.importers.base import (
+    BadLine,
+    DescriptionRecord,
+    Durations,
+    Item,
+    MomentRecord,
+    SubtitleRecord,
+    VideoRecord,
+)
+from annotation.models import Caption, Corpus, Description, Moment, Subtitle, User, Video
 from annotation.services.audit import audit_record
+from annotation.services.import_reports import ImportReport, OnRemark
 from annotation.services.names import checked_name
+from annotation.services.video_files import video_files_add
 
-VIDEO_SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v")
-CHUNK = 2000
+CHUNK = 5000  # records in memory, and rows of one statement
+SPAN = ("video_id", "start_s", "end_s")
+Span = tuple[int, float, float]  # video, start, end
+Placed = DescriptionRecord | MomentRecord
+Row = Placed | SubtitleRecord
 
 
-@dataclass
-class ImportReport:
-    """What an import read and what it added."""
+def corpus_durations(*, corpus_name: str) -> dict[str, tuple[float, int]]:
+    """Name, length and index of a corpus's videos.
 
-    descriptions: int = 0
-    by_kind: dict[str, int] = field(default_factory=lambda: dict.fromkeys(Description.Kind.values, 0))
-    moments: int = 0
-    videos: int = 0
-    added: int = 0
-    videos_with_file: int = 0
-    bad: list[BadLine] = field(default_factory=list)
-
-    def counts(self) -> dict[str, int]:
-        return {
-            "descriptions": self.descriptions,
-            **self.by_kind,
-            "moments": self.moments,
-            "videos": self.videos,
-            "added": self.added,
-            "videos_with_file": self.videos_with_file,
-            "bad_lines": len(self.bad),
-        }
+    Raises:
+        NotPossible: there is no such corpus.
+    """
+    corpus = Corpus.objects.filter(name=corpus_name.strip()).first()
+    if corpus is None:
+        raise NotPossible(f"There is no corpus {corpus_name!r}; import its moments first.")
+    return {name: (length, index) for name, length, index in corpus.videos.values_list("name", "duration_s", "index")}
 
 
 @transaction.atomic
@@ -49,158 +48,211 @@ def corpus_import(
     *,
     corpus_name: str,
     source_split: str,
-    records: Iterable[DescriptionRecord | BadLine],
-    durations: dict[str, tuple[float, int]],
+    records: Iterable[Item],
+    durations: Durations | None = None,
     videos: Path | None = None,
     skip_bad: bool = False,
+    dry_run: bool = False,
+    actor: User | None = None,
+    on_remark: OnRemark | None = None,
+    on_progress: Callable[[int], None] | None = None,
 ) -> ImportReport:
-    """Add videos, moments, descriptions and captions of an annotation file; what is there already stays.
+    """Add videos, moments, descriptions, captions and subtitles of a file; what is there already stays.
 
-    The description serves as caption until it is rewritten. With a bad line nothing is written unless
-    ``skip_bad``; the report names every bad line either way.
+    The description serves as caption until it is rewritten. With a bad line nothing is written unless ``skip_bad``;
+    nothing is written in a ``dry_run``, whose report says what would be. ``on_remark`` hears of every bad line,
+    clipped window and flagged description, ``on_progress`` how many items were read.
     """
-    good, bad = _sort_out(records)
-    report = ImportReport(bad=bad)
-    if bad and not skip_bad:
-        return report
-    corpus, _ = Corpus.objects.get_or_create(name=checked_name(corpus_name))
-    Corpus.objects.select_for_update().get(pk=corpus.pk)  # one import at a time
-    if corpus.is_placeholder:
-        raise NotPossible(f"The corpus {corpus_name!r} stands in for historic judgments; name another with --corpus.")
-    new, clashes = _new_records(corpus, good)
-    report.bad += clashes
-    if clashes and not skip_bad:
+    report = ImportReport(on_remark=on_remark)
+    corpus = _corpus_locked(corpus_name)
+    intake = _Intake(corpus, source_split, durations or {}, report, skip_bad=skip_bad)
+    read = 0
+    for chunk in _chunks(records):
+        intake.take(chunk)
+        read += len(chunk)
+        if on_progress:
+            on_progress(read)
+    intake.count()
+    if report.bad_lines and not skip_bad:
+        report.added = 0
         transaction.set_rollback(True)
-        return report
-    refused = {clash.line for clash in clashes}
-    good = [record for record in good if record.line not in refused]
-    by_name = _videos_add(corpus, good, durations, source_split)
-    moments = _moments_add(by_name, good)
-    _descriptions_add(corpus, new, moments, by_name)
-    report.videos_with_file = _files_add(by_name, videos) if videos else 0
-    _count(report, good)
-    report.added = len(new)
-    if new:
-        audit_record(project=None, actor=None, action="corpus.import", subject=corpus.uuid, **report.counts())
+    elif dry_run:
+        transaction.set_rollback(True)
+    else:
+        if videos:
+            report.videos_with_file = video_files_add(videos=intake.used_videos(), folder=videos)
+        if report.added:
+            audit_record(project=None, actor=actor, action="corpus.import", subject=corpus.uuid, **report.counts())
     return report
 
 
-def _sort_out(records: Iterable[DescriptionRecord | BadLine]) -> tuple[list[DescriptionRecord], list[BadLine]]:
-    good: list[DescriptionRecord] = []
-    bad: list[BadLine] = []
-    for record in records:
-        if isinstance(record, BadLine):
-            bad.append(record)
-        else:
-            good.append(record)
-    return good, bad
+def _corpus_locked(name: str) -> Corpus:
+    """The corpus, new if there is none, held so that one import runs at a time."""
+    corpus, _ = Corpus.objects.get_or_create(name=checked_name(name))
+    Corpus.objects.select_for_update().get(pk=corpus.pk)
+    if corpus.is_placeholder:
+        raise NotPossible(f"The corpus {name!r} stands in for historic judgments; name another with --corpus.")
+    return corpus
 
 
-def _new_records(corpus: Corpus, records: Sequence[DescriptionRecord]) -> tuple[list[DescriptionRecord], list[BadLine]]:
-    """Records the corpus does not hold yet, and those that contradict what it holds under the same id."""
-    rows = corpus.descriptions.values_list(
-        "source_id", "text", "kind", "moment__video__name", "moment__start_s", "moment__end_s"
-    )
-    known = {row[0]: row[1:] for row in rows}
-    new, clashes = [], []
-    for record in records:
-        held = known.get(record.source_id)
-        if held is None:
-            new.append(record)
-        elif held != (record.text, record.kind, record.video_name, record.start_s, record.end_s):
-            clashes.append(BadLine(record.line, f"desc_id {record.source_id} is in the corpus with other content"))
-    return new, clashes
+def _chunks(records: Iterable[Item]) -> Iterator[list[Item]]:
+    iterator = iter(records)
+    while chunk := list(islice(iterator, CHUNK)):
+        yield chunk
 
 
-def _videos_add(
-    corpus: Corpus, records: Sequence[DescriptionRecord], durations: dict[str, tuple[float, int]], source_split: str
-) -> dict[str, Video]:
-    names = sorted({record.video_name for record in records})
-    known = {video.name: video for video in corpus.videos.all()}
-    taken = {video.index for video in known.values()}
-    spare = max([*taken, *(index for _, index in durations.values()), -1]) + 1
-    fresh = []
-    for name in names:
-        if name in known:
-            continue
-        duration_s, index = durations[name]
-        if index in taken:
-            index, spare = spare, spare + 1
-        taken.add(index)
-        fresh.append(Video(corpus=corpus, name=name, duration_s=duration_s, index=index, source_split=source_split))
-    known |= {video.name: video for video in Video.objects.bulk_create(fresh, batch_size=CHUNK)}
-    return {name: known[name] for name in names}
+class _Intake:
+    """Takes records into a corpus, some thousands at a time."""
 
+    def __init__(
+        self, corpus: Corpus, source_split: str, durations: Durations, report: ImportReport, *, skip_bad: bool
+    ) -> None:
+        self.corpus, self.source_split, self.report, self.skip_bad = corpus, source_split, report, skip_bad
+        self.lengths: dict[str, tuple[float, int | None]] = dict(durations)
+        self.videos = {video.name: video for video in corpus.videos.all()}
+        self.taken = {video.index for video in self.videos.values()}
+        self.spare = max([*self.taken, *(index for _, index in durations.values()), -1]) + 1
+        self.next_id = 1 + (corpus.descriptions.aggregate(last=Max("source_id"))["last"] or 0)
+        self.names: set[str] = set()
+        self.spans: set[tuple[str, float, float]] = set()
+        self.repeats: Counter[tuple[str, float, float, str]] = Counter()
 
-def _moments_add(
-    videos: dict[str, Video], records: Sequence[DescriptionRecord]
-) -> dict[tuple[int, float, float], Moment]:
-    wanted = dict.fromkeys((videos[r.video_name].pk, r.start_s, r.end_s) for r in records)
-    rows = [Moment(video_id=video_id, start_s=start, end_s=end) for video_id, start, end in wanted]
-    Moment.objects.bulk_create(rows, batch_size=CHUNK, ignore_conflicts=True)
-    held = Moment.objects.filter(video__in=[video.pk for video in videos.values()])
-    return {(moment.video_id, moment.start_s, moment.end_s): moment for moment in held}
+    @property
+    def writes(self) -> bool:
+        """Whether it is worth writing: what was refused takes everything back unless bad lines are skipped."""
+        return self.skip_bad or not self.report.bad_lines
 
+    def used_videos(self) -> dict[str, Video]:
+        return {name: self.videos[name] for name in sorted(self.names)}
 
-def _descriptions_add(
-    corpus: Corpus,
-    records: Sequence[DescriptionRecord],
-    moments: dict[tuple[int, float, float], Moment],
-    videos: dict[str, Video],
-) -> None:
-    rows = [
-        Description(
-            corpus=corpus,
-            moment=moments[videos[record.video_name].pk, record.start_s, record.end_s],
-            source_id=record.source_id,
-            text=record.text,
-            kind=record.kind,
+    def count(self) -> None:
+        self.report.moments, self.report.videos = len(self.spans), len(self.names)
+
+    def take(self, chunk: Sequence[Item]) -> None:
+        records = self._records(chunk)
+        described = [record for record in records if isinstance(record, DescriptionRecord)]
+        subtitles = [record for record in records if isinstance(record, SubtitleRecord)]
+        new, clashes = self._new(described)
+        for clash in clashes:
+            self.report.refuse(clash)
+        refused = {(clash.line, clash.item) for clash in clashes}
+        good = [record for record in records if (record.line, record.item) not in refused]
+        for record in good:
+            self.report.take(record)
+        placed = [record for record in good if isinstance(record, Placed)]
+        self.names.update(record.video_name for record in good)
+        self.spans.update((record.video_name, record.start_s, record.end_s) for record in placed)
+        if self.writes:
+            self._videos_add(dict.fromkeys(record.video_name for record in placed))
+            moments = self._moments_add(placed)
+            self._descriptions_add(new, moments)
+            self.report.added += len(new) + self._subtitles_add(subtitles)
+
+    def _records(self, chunk: Sequence[Item]) -> list[Row]:
+        """What becomes rows; bad lines and lengths of videos are noted."""
+        records: list[Row] = []
+        for item in chunk:
+            if isinstance(item, BadLine):
+                self.report.refuse(item)
+            elif isinstance(item, VideoRecord):
+                self.lengths.setdefault(item.name, (item.duration_s, item.index))
+            else:
+                records.append(item)
+        return records
+
+    def _new(self, records: Sequence[DescriptionRecord]) -> tuple[list[tuple[int, DescriptionRecord]], list[BadLine]]:
+        """Records the corpus does not hold yet, each with its number, and those that contradict what it holds."""
+        numbered = [(record.source_id, record) for record in records if record.source_id is not None]
+        rows = self.corpus.descriptions.filter(source_id__in=[source_id for source_id, _ in numbered]).values_list(
+            "source_id", "text", "kind", "moment__video__name", "moment__start_s", "moment__end_s"
         )
-        for record in records
-    ]
-    made = Description.objects.bulk_create(rows, batch_size=CHUNK)
-    captions = [
-        Caption(moment_id=row.moment_id, description=row, text=row.text, provider=Caption.Provider.AS_DESCRIBED)
-        for row in made
-    ]
-    Caption.objects.bulk_create(captions, batch_size=CHUNK)
+        known = {row[0]: row[1:] for row in rows} if numbered else {}
+        new, clashes = [], []
+        for source_id, record in numbered:
+            held = known.get(source_id)
+            if held is None:
+                new.append((source_id, record))
+            elif held != (record.text, record.kind, record.video_name, record.start_s, record.end_s):
+                reason = f"desc_id {source_id} is in the corpus with other content"
+                clashes.append(BadLine(record.line, reason, record.item))
+        return new + self._numbered([record for record in records if record.source_id is None]), clashes
 
+    def _numbered(self, records: Sequence[DescriptionRecord]) -> list[tuple[int, DescriptionRecord]]:
+        """Records without a number that are new, with the next free ones.
 
-def _files_add(videos: dict[str, Video], folder: Path) -> int:
-    """Store the file of each video the corpus lacks and wake its cutting; moments of videos not found say so."""
-    found = {path.stem: path for path in sorted(folder.iterdir()) if path.suffix.lower() in VIDEO_SUFFIXES}
-    added = 0
-    for name, video in videos.items():
-        if video.file and (name not in found or not _is_better(video, found[name])):
-            continue
-        if name not in found:
-            video.moments.filter(preview_state=Moment.Preview.MISSING).update(
-                preview_state=Moment.Preview.FAILED, preview_error="The folder of videos holds no file of this name."
+        The source may say the same twice: the n-th time is new where the corpus holds fewer than n.
+        """
+        if not records:
+            return []
+        videos = [video.pk for name in {r.video_name for r in records} if (video := self.videos.get(name))]
+        rows = self.corpus.descriptions.filter(moment__video__in=videos)
+        held = Counter(rows.values_list("moment__video__name", "moment__start_s", "moment__end_s", "text"))
+        new = []
+        for record in records:
+            key = (record.video_name, record.start_s, record.end_s, record.text)
+            self.repeats[key] += 1
+            if self.repeats[key] > held[key]:
+                new.append((self.next_id, record))
+                self.next_id += 1
+        return new
+
+    def _videos_add(self, names: Iterable[str]) -> None:
+        fresh = []
+        for name in names:
+            if name in self.videos:
+                continue
+            duration_s, index = self.lengths[name]
+            if index is None or index in self.taken:
+                index, self.spare = self.spare, self.spare + 1
+            self.taken.add(index)
+            fresh.append(
+                Video(
+                    corpus=self.corpus,
+                    name=name,
+                    duration_s=duration_s,
+                    index=index,
+                    source_split=self.source_split,
+                )
             )
-            continue
-        replaced = video.file.name
-        with found[name].open("rb") as source:
-            video.file.save(found[name].name, File(source), save=True)
-        if replaced:
-            transaction.on_commit(partial(default_storage.delete, replaced))
-        video.moments.filter(preview_state=Moment.Preview.FAILED).update(
-            preview_state=Moment.Preview.MISSING, preview_error=""
-        )
-        added += 1
-    if added:
-        send_on_commit("annotation.tasks.previews_sweep")
-    return added
+        self.videos |= {video.name: video for video in Video.objects.bulk_create(fresh, batch_size=CHUNK)}
 
+    def _moments_add(self, records: Sequence[Placed]) -> dict[Span, int]:
+        wanted = dict.fromkeys((self.videos[r.video_name].pk, r.start_s, r.end_s) for r in records)
+        rows = Moment.objects.filter(video__in={video for video, _, _ in wanted})
+        held = {(video, start, end): pk for pk, video, start, end in rows.values_list("pk", *SPAN)} if wanted else {}
+        fresh = [Moment(video_id=video, start_s=s, end_s=e) for video, s, e in wanted if (video, s, e) not in held]
+        made = Moment.objects.bulk_create(fresh, batch_size=CHUNK)
+        return held | {(moment.video_id, moment.start_s, moment.end_s): moment.pk for moment in made}
 
-def _is_better(video: Video, path: Path) -> bool:
-    """Whether a file may replace the stored one: something could not be cut from that, and this is another."""
-    failed = video.moments.filter(preview_state=Moment.Preview.FAILED).exists()
-    return failed and path.stat().st_size != video.file.size
+    def _descriptions_add(self, new: Sequence[tuple[int, DescriptionRecord]], moments: dict[Span, int]) -> None:
+        rows = [
+            Description(
+                corpus=self.corpus,
+                moment_id=moments[self.videos[record.video_name].pk, record.start_s, record.end_s],
+                source_id=source_id,
+                text=record.text,
+                kind=record.kind,
+            )
+            for source_id, record in new
+        ]
+        made = Description.objects.bulk_create(rows, batch_size=CHUNK)
+        captions = [
+            Caption(moment_id=row.moment_id, description=row, text=row.text, provider=Caption.Provider.AS_DESCRIBED)
+            for row in made
+        ]
+        Caption.objects.bulk_create(captions, batch_size=CHUNK)
 
-
-def _count(report: ImportReport, records: Sequence[DescriptionRecord]) -> None:
-    report.descriptions = len(records)
-    for record in records:
-        report.by_kind[record.kind] += 1
-    report.moments = len({(record.video_name, record.start_s, record.end_s) for record in records})
-    report.videos = len({record.video_name for record in records})
+    def _subtitles_add(self, records: Sequence[SubtitleRecord]) -> int:
+        """Add the subtitles that their videos do not have; say how many."""
+        if not records:
+            return 0
+        videos = {self.videos[record.video_name].pk for record in records}
+        held = set(Subtitle.objects.filter(video__in=videos).values_list(*SPAN, "text"))
+        wanted = dict.fromkeys((self.videos[r.video_name].pk, r.start_s, r.end_s, r.text) for r in records)
+        fresh = [
+            Subtitle(video_id=v, start_s=s, end_s=e, text=text)
+            for v, s, e, text in wanted
+            if (v, s, e, text) not in held
+        ]
+        Subtitle.objects.bulk_create(fresh, batch_size=CHUNK)
+        return len(fresh)

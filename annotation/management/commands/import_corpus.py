@@ -1,52 +1,95 @@
-"""manage.py import_corpus FORMAT FILE: annotated moments into a corpus."""
+"""manage.py import_corpus FORMAT PATH: annotated moments, or subtitles, into a corpus."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.exceptions import MomentJudgeError
-from annotation.importers import FORMATS, ImportFileError, read_durations
-from annotation.services.corpora import corpus_import
+from annotation.importers import FORMATS, Given, ImportFileError, read_durations
+from annotation.importers.files import read_path
+from annotation.services.corpora import corpus_durations, corpus_import
+from annotation.services.import_reports import ImportReport, OnRemark, remarks_writer
 
 LINES_SHOWN = 50
+BAD_LINES = 3  # exit code where bad lines kept everything out; 1 is for everything else
 
 
 class Command(BaseCommand):
-    help = "Import a file of annotated moments; the last line of output is JSON with the counts."
+    help = (
+        "Import a file of annotated moments or subtitles; the last line of output is JSON with the counts. "
+        "Ends with 0, with 3 where bad lines kept everything out, with 1 where the file cannot be used."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("format", choices=sorted(FORMATS))
-        parser.add_argument("file", type=Path)
-        parser.add_argument("--durations", type=Path, required=True, help="JSON: split -> video -> [seconds, index]")
-        parser.add_argument("--source-split", required=True, help="split of the source the file belongs to")
+        parser.add_argument("format", choices=sorted(FORMATS), help="; ".join(f"{f.name}: {f.label}" for f in _forms()))
+        parser.add_argument("file", type=Path, help="the file; for srt also a folder or a zip archive of files")
+        parser.add_argument(
+            "--durations", type=Path, help="JSON: split -> video -> [seconds, index]; without it the file's own count"
+        )
+        parser.add_argument("--source-split", default="", help="split of the source the file belongs to")
         parser.add_argument("--videos", type=Path, help="folder with the video files, named as in the annotations")
         parser.add_argument("--corpus", default="", help="name of the corpus (default: the format's name)")
+        parser.add_argument("--clip", action="store_true", help="cut windows that end after their video at its end")
         parser.add_argument("--skip-bad", action="store_true", help="import the good lines of a file with bad ones")
+        parser.add_argument("--dry-run", action="store_true", help="read and report, and write nothing")
+        parser.add_argument("--report", type=Path, help="CSV for every bad, clipped and flagged line")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        path: Path = options["file"]
         folder: Path | None = options["videos"]
         if folder and not folder.is_dir():
             raise CommandError(f"There is no folder {folder}.")
         try:
-            durations = read_durations(options["durations"])
-            with path.open(encoding="utf-8-sig", errors="surrogateescape") as lines:
-                report = corpus_import(
-                    corpus_name=options["corpus"] or options["format"],
-                    source_split=options["source_split"],
-                    records=FORMATS[options["format"]].read(lines, durations),
-                    durations=durations,
-                    videos=folder,
-                    skip_bad=options["skip_bad"],
-                )
+            with _report(options["report"]) as on_remark:
+                report = self._import(options, on_remark)
         except (ImportFileError, MomentJudgeError, OSError) as error:
             raise CommandError(str(error)) from error
-        for bad in report.bad[:LINES_SHOWN]:
-            self.stderr.write(f"line {bad.line}: {bad.reason}")
-        if len(report.bad) > LINES_SHOWN:
-            self.stderr.write(f"... and {len(report.bad) - LINES_SHOWN} more bad lines")
-        if report.bad and not options["skip_bad"]:
-            raise CommandError(f"{len(report.bad)} bad lines; nothing was imported. --skip-bad imports the rest.")
+        self._say_bad(report)
+        if report.bad_lines and not options["skip_bad"]:
+            raise CommandError(
+                f"{report.bad_lines} bad lines; nothing was imported. --skip-bad imports the rest.",
+                returncode=BAD_LINES,
+            )
+        if options["dry_run"]:
+            self.stderr.write("Dry run: nothing was written.")
         self.stdout.write(json.dumps(report.counts()))
+
+    def _import(self, options: dict[str, Any], on_remark: OnRemark | None) -> ImportReport:
+        form = FORMATS[options["format"]]
+        corpus_name = options["corpus"] or form.name
+        if form.holds == "subtitles":
+            durations = corpus_durations(corpus_name=corpus_name)
+        else:
+            durations = read_durations(options["durations"]) if options["durations"] else {}
+        return corpus_import(
+            corpus_name=corpus_name,
+            source_split=options["source_split"],
+            records=read_path(form, options["file"], Given(durations, clip=options["clip"])),
+            durations=durations,
+            videos=options["videos"],
+            skip_bad=options["skip_bad"],
+            dry_run=options["dry_run"],
+            on_remark=on_remark,
+        )
+
+    def _say_bad(self, report: ImportReport) -> None:
+        for bad in report.bad[:LINES_SHOWN]:
+            self.stderr.write(str(bad))
+        if report.bad_lines > LINES_SHOWN:
+            self.stderr.write(f"... and {report.bad_lines - LINES_SHOWN} more bad lines")
+
+
+def _forms() -> list[Any]:
+    return list(FORMATS.values())
+
+
+@contextmanager
+def _report(path: Path | None) -> Iterator[OnRemark | None]:
+    if path is None:
+        yield None
+        return
+    with path.open("w", encoding="utf-8", newline="") as target:
+        yield remarks_writer(target)

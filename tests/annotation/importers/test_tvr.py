@@ -14,6 +14,7 @@ from annotation.importers import (
     FORMATS,
     BadLine,
     DescriptionRecord,
+    Given,
     ImportFileError,
     VideoRecord,
     read_durations,
@@ -24,6 +25,7 @@ from annotation.importers import (
 SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().parents[4] / "shared"))
 TVR = SHARED / "data" / "tvr"
 DURATIONS = {"show_01": (60.0, 7), "show_02": (30.5, 8)}
+GIVEN = Given(DURATIONS)
 GOOD = {"vid_name": "show_01", "duration": 60.0, "ts": [1, 4.5], "desc": " She sits. ", "type": "v", "desc_id": 12}
 
 
@@ -36,20 +38,20 @@ def without(field: str) -> str:
 
 
 def test_good_line_gives_a_record() -> None:
-    assert list(read_tvr([line()], DURATIONS)) == [
+    assert list(read_tvr([line()], GIVEN)) == [
         DescriptionRecord(1, 12, "show_01", 1.0, 4.5, "She sits.", "video"),
     ]
 
 
 @pytest.mark.parametrize(("type_", "kind"), [("v", "video"), ("t", "subtitle"), ("vt", "both")])
 def test_type_says_what_the_description_was_written_from(type_: str, kind: str) -> None:
-    (record,) = read_tvr([line(type=type_)], DURATIONS)
+    (record,) = read_tvr([line(type=type_)], GIVEN)
     assert isinstance(record, DescriptionRecord) and record.kind == kind
 
 
 @pytest.mark.parametrize(("end", "expected"), [(60, 60.0), (60.4, 60.0), (61.0, 60.0)])
 def test_end_within_a_second_beyond_the_video_is_clipped(end: float, expected: float) -> None:
-    (record,) = read_tvr([line(ts=[50, end])], DURATIONS)
+    (record,) = read_tvr([line(ts=[50, end])], GIVEN)
     assert isinstance(record, DescriptionRecord) and record.end_s == expected
 
 
@@ -99,24 +101,24 @@ def test_end_within_a_second_beyond_the_video_is_clipped(end: float, expected: f
     ],
 )
 def test_bad_line_is_reported_with_its_reason(bad: str, reason: str) -> None:
-    first, second = read_tvr([bad, line()], DURATIONS)
+    first, second = read_tvr([bad, line()], GIVEN)
     assert isinstance(first, BadLine) and first.line == 1 and reason in first.reason
     assert isinstance(second, DescriptionRecord) and second.line == 2
 
 
 def test_blank_lines_are_skipped_but_counted() -> None:
-    (record,) = read_tvr(["\n", "   ", line()], DURATIONS)
+    (record,) = read_tvr(["\n", "   ", line()], GIVEN)
     assert record.line == 3
 
 
 def test_second_use_of_an_id_is_refused() -> None:
-    first, second = read_tvr([line(), line(desc="Another.", desc_id="12")], DURATIONS)
+    first, second = read_tvr([line(), line(desc="Another.", desc_id="12")], GIVEN)
     assert isinstance(first, DescriptionRecord)
     assert second == BadLine(2, "desc_id 12 was used by an earlier line")
 
 
 def test_id_of_a_refused_line_stays_free() -> None:
-    _, second = read_tvr([line(desc=""), line()], DURATIONS)
+    _, second = read_tvr([line(desc=""), line()], GIVEN)
     assert isinstance(second, DescriptionRecord)
 
 
@@ -132,7 +134,7 @@ NEAR_MISSES = OBJECTS.map(lambda changes: json.dumps(GOOD | changes))
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.text() | JSON_VALUES.map(json.dumps) | NEAR_MISSES, max_size=6))
 def test_no_line_raises_and_every_record_is_sound(lines: list[str]) -> None:
-    for result in read_tvr(lines, DURATIONS):
+    for result in read_tvr(lines, GIVEN):
         assert 1 <= result.line <= len(lines)
         if isinstance(result, DescriptionRecord):
             assert 0 <= result.start_s < result.end_s <= DURATIONS[result.video_name][0]
@@ -189,7 +191,7 @@ def test_missing_or_binary_durations_have_a_named_error(tmp_path: Path) -> None:
 def test_published_validation_file_is_read_whole() -> None:
     durations = read_durations(TVR / "tvr_video2dur_idx.json")
     with (TVR / "tvr_val_release.jsonl").open(encoding="utf-8") as lines:
-        records = list(FORMATS["tvr"].read(lines, durations))
+        records = list(FORMATS["tvr"].read(lines, Given(durations)))
     good = [record for record in records if isinstance(record, DescriptionRecord)]
     assert len(good) == len(records) == 10_895
     assert Counter(record.kind for record in good) == {"video": 8_097, "both": 1_834, "subtitle": 964}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.importers import BadLine, DescriptionRecord, read_durations, read_tvr
+from annotation.importers import BadLine, DescriptionRecord, Given, read_durations, read_tvr
 from annotation.models import AuditEvent, Caption, Corpus, Description, Moment, Video
 from annotation.services.corpora import ImportReport, corpus_import
 from tests.conftest import Messages
@@ -53,8 +53,11 @@ class TestRows:
             "both": 1,
             "moments": 2,
             "videos": 2,
+            "subtitles": 0,
             "added": 3,
             "videos_with_file": 0,
+            "clipped": 0,
+            "flagged": 0,
             "bad_lines": 0,
         }
 
@@ -197,7 +200,7 @@ def test_tvr() -> None:
 
     def run() -> ImportReport:
         with TVR.open(encoding="utf-8") as lines:
-            return load(list(read_tvr(lines, durations)), durations=durations)
+            return load(list(read_tvr(lines, Given(durations))), durations=durations)
 
     first = run()
     assert (first.descriptions, first.moments, first.added, first.bad) == (10895, 10841, 10895, [])

@@ -1,0 +1,101 @@
+"""What an import read and added, and what is to be said about single lines."""
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import IO, NamedTuple
+
+from annotation.importers.base import BadLine, DescriptionRecord, MomentRecord, SubtitleRecord
+from annotation.models import Description
+
+BAD_KEPT = 1000  # in memory; the written report has them all
+TEXT_SHOWN = 200
+COLUMNS = ("file", "line", "item", "outcome", "reason", "text")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+class Remark(NamedTuple):
+    """One thing a person should know about a line: ``refused``, ``clipped``, or kept and ``flagged``."""
+
+    file: str
+    line: int
+    item: str
+    outcome: str
+    reason: str
+    text: str = ""
+
+
+OnRemark = Callable[[Remark], None]
+
+
+@dataclass
+class ImportReport:
+    """What an import read and what it added; ``bad`` holds the first bad lines, ``bad_lines`` counts all."""
+
+    descriptions: int = 0
+    by_kind: dict[str, int] = field(default_factory=lambda: dict.fromkeys(Description.Kind.values, 0))
+    moments: int = 0
+    videos: int = 0
+    subtitles: int = 0
+    added: int = 0
+    videos_with_file: int = 0
+    clipped: int = 0
+    flagged: int = 0
+    bad_lines: int = 0
+    bad: list[BadLine] = field(default_factory=list)
+    on_remark: OnRemark | None = None
+
+    def counts(self) -> dict[str, int]:
+        return {
+            "descriptions": self.descriptions,
+            **self.by_kind,
+            "moments": self.moments,
+            "videos": self.videos,
+            "subtitles": self.subtitles,
+            "added": self.added,
+            "videos_with_file": self.videos_with_file,
+            "clipped": self.clipped,
+            "flagged": self.flagged,
+            "bad_lines": self.bad_lines,
+        }
+
+    def refuse(self, bad: BadLine) -> None:
+        self.bad_lines += 1
+        if len(self.bad) < BAD_KEPT:
+            self.bad.append(bad)
+        self._say(Remark(bad.file, bad.line, bad.item, "refused", bad.reason))
+
+    def take(self, record: DescriptionRecord | MomentRecord | SubtitleRecord) -> None:
+        """Count what a record says of itself."""
+        text = "" if isinstance(record, MomentRecord) else record.text[:TEXT_SHOWN]
+        if record.past_end:
+            self.clipped += 1
+            reason = f"ended after its video; it now ends at {record.end_s:g} s"
+            self._say(Remark("", record.line, record.item, "clipped", reason, text))
+        if isinstance(record, DescriptionRecord):
+            self.descriptions += 1
+            self.by_kind[record.kind] += 1
+            if record.notes:
+                self.flagged += 1
+                self._say(Remark("", record.line, record.item, "flagged", "; ".join(record.notes), text))
+        elif isinstance(record, SubtitleRecord):
+            self.subtitles += 1
+
+    def _say(self, remark: Remark) -> None:
+        if self.on_remark:
+            self.on_remark(remark)
+
+
+def remarks_writer(target: IO[str]) -> OnRemark:
+    """A function that writes every remark to ``target`` as a row of CSV, the header first."""
+    writer = csv.writer(target)
+    writer.writerow(COLUMNS)
+    return lambda remark: writer.writerow([_cell(value) for value in remark])
+
+
+def _cell(value: object) -> object:
+    """A text that a spreadsheet takes for no formula, and that UTF-8 can hold."""
+    if not isinstance(value, str):
+        return value
+    safe = value.encode("utf-8", "backslashreplace").decode()
+    return f"'{safe}" if safe.startswith(FORMULA) else safe
