@@ -8,6 +8,7 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django_htmx.middleware import HtmxDetails
 
@@ -64,6 +65,25 @@ def project_page(
         return page  # type: ignore[return-value]
 
     return decorate
+
+
+def staff_page(
+    view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+    """A page of no project, for leads and admins of any; whose only project it is sees that project's header."""
+
+    @login_required
+    @wraps(view)
+    def page(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        held = Membership.objects.filter(user=cast(User, request.user), role__in=STAFF)
+        memberships = list(held.select_related("project__corpus")[:2])
+        if not memberships:
+            raise PermissionDenied
+        if len(memberships) == 1:
+            cast(MemberRequest, request).membership = memberships[0]
+        return view(request, *args, **kwargs)
+
+    return page  # type: ignore[return-value]
 
 
 def post_only(back: str) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:

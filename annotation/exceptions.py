@@ -20,3 +20,10 @@ class ImportRefused(MomentJudgeError):
 
     status = 422
     code = "import_refused"
+
+
+class TooLarge(MomentJudgeError):
+    """More was sent than is taken."""
+
+    status = 413
+    code = "too_large"

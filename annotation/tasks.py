@@ -2,6 +2,7 @@
 
 from celery import shared_task
 from django.db import OperationalError
+from django.utils import timezone
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
@@ -17,3 +18,18 @@ def previews_sweep() -> None:
     from annotation.services.previews import previews_sweep as sweep
 
     sweep()
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def corpus_import_work(import_id: int) -> None:
+    """Check a file or import it; a repeat finds its work done."""
+    from annotation.services.imports import corpus_import_work as work
+
+    work(import_id=import_id)
+
+
+@shared_task
+def imports_sweep() -> None:
+    from annotation.services.imports import imports_sweep as sweep
+
+    sweep(now=timezone.now())

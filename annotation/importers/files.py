@@ -16,7 +16,7 @@ from annotation.importers.fields import LONGEST_LINE
 PIECE = 1 << 16
 MOST_BYTES = 8 * 2**30  # of text, unpacked
 MOST_FILES = 100_000
-GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
+GZIP, ZIP = b"\x1f\x8b", (b"PK\x03\x04", b"PK\x05\x06")
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 OnBytes = Callable[[int], None]  # called with how much was read since the last call

@@ -2,6 +2,7 @@
 
 from annotation.models.audit import AuditEvent
 from annotation.models.corpus import Corpus, Subtitle, Video
+from annotation.models.imports import CorpusImport
 from annotation.models.job import Job
 from annotation.models.moment import Caption, Description, Moment, TextVector
 from annotation.models.project import Membership, Project, StandingChange
@@ -15,6 +16,7 @@ __all__ = [
     "Candidate",
     "Caption",
     "Corpus",
+    "CorpusImport",
     "Description",
     "Identity",
     "Job",

@@ -1,7 +1,7 @@
 """Importing annotated moments and subtitles into a corpus."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -129,16 +129,13 @@ class _Intake:
         self.report.moments, self.report.videos = len(self.spans), len(self.names)
 
     def take(self, chunk: Sequence[Item]) -> None:
-        records = self._records(chunk)
-        described = [record for record in records if isinstance(record, DescriptionRecord)]
-        subtitles = [record for record in records if isinstance(record, SubtitleRecord)]
-        new, clashes = self._new(described)
-        for clash in clashes:
-            self.report.refuse(clash)
-        refused = {(clash.line, clash.item) for clash in clashes}
-        good = [record for record in records if (record.line, record.item) not in refused]
-        for record in good:
-            self.report.take(record)
+        self.lengths |= {
+            item.name: (item.duration_s, item.index)
+            for item in chunk
+            if isinstance(item, VideoRecord) and item.name not in self.lengths
+        }
+        new, clashes = self._new([item for item in chunk if isinstance(item, DescriptionRecord)])
+        good = self._sorted_out(chunk, {(clash.line, clash.item): clash for clash in clashes})
         placed = [record for record in good if isinstance(record, Placed)]
         self.names.update(record.video_name for record in good)
         self.spans.update((record.video_name, record.start_s, record.end_s) for record in placed)
@@ -146,19 +143,23 @@ class _Intake:
             self._videos_add(dict.fromkeys(record.video_name for record in placed))
             moments = self._moments_add(placed)
             self._descriptions_add(new, moments)
+            subtitles = [record for record in good if isinstance(record, SubtitleRecord)]
             self.report.added += len(new) + self._subtitles_add(subtitles)
 
-    def _records(self, chunk: Sequence[Item]) -> list[Row]:
-        """What becomes rows; bad lines and lengths of videos are noted."""
-        records: list[Row] = []
+    def _sorted_out(self, chunk: Sequence[Item], clashes: Mapping[tuple[int, str], BadLine]) -> list[Row]:
+        """The records that may become rows; the report hears of everything in the order of the file."""
+        good: list[Row] = []
         for item in chunk:
+            if isinstance(item, VideoRecord):
+                continue
             if isinstance(item, BadLine):
                 self.report.refuse(item)
-            elif isinstance(item, VideoRecord):
-                self.lengths.setdefault(item.name, (item.duration_s, item.index))
+            elif clash := clashes.get((item.line, item.item)):
+                self.report.refuse(clash)
             else:
-                records.append(item)
-        return records
+                self.report.take(item)
+                good.append(item)
+        return good
 
     def _new(self, records: Sequence[DescriptionRecord]) -> tuple[list[tuple[int, DescriptionRecord]], list[BadLine]]:
         """Records the corpus does not hold yet, each with its number, and those that contradict what it holds."""

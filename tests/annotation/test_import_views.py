@@ -1,0 +1,166 @@
+"""The pages of imports: who gets in, a file's way through them, and what is refused."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import CorpusImport, Description, User
+from tests.conftest import Messages
+from tests.factories import MembershipFactory, ProjectFactory, UserFactory, admin, annotator, lead
+
+pytestmark = pytest.mark.django_db
+ROWS = b"video,start,end,description,duration\nv,1,2,One <b>sits</b>.,60\nv,9,4,Backwards.,\n"
+LIST, NEW = "annotation:corpora", "annotation:import-new"
+OF_ONE = {"import": "get", "import-report": "get", "import-confirm": "post", "import-discard": "post"}
+
+
+def signed_in(user: User, **values: Any) -> Client:
+    client = Client(**values)
+    client.force_login(user)
+    return client
+
+
+def send(client: Client, messages: Messages, data: bytes = ROWS, **values: object) -> HttpResponse:
+    form = {"format": "csv", "corpus_name": "mine", "file": SimpleUploadedFile("mine.csv", data), **values}
+    with messages():
+        return client.post(reverse(NEW), form)  # type: ignore[return-value]
+
+
+def of_one(client: Client, name: str, uuid: object, data: dict[str, str] | None = None) -> HttpResponse:
+    return getattr(client, OF_ONE[name])(reverse(f"annotation:{name}", args=[uuid]), data or {})  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def owner() -> User:
+    return lead(ProjectFactory())
+
+
+@pytest.fixture
+def row(owner: User, messages: Messages) -> CorpusImport:
+    send(signed_in(owner), messages)
+    return CorpusImport.objects.get()
+
+
+class TestDoors:
+    @pytest.mark.parametrize("name", [LIST, NEW])
+    def test_leads_and_admins_of_any_project_get_in(self, name: str) -> None:
+        project = ProjectFactory()
+        people = [lead(project), admin(project), annotator(project), UserFactory()]
+        assert [signed_in(person).get(reverse(name)).status_code for person in people] == [200, 200, 403, 403]
+
+    @pytest.mark.parametrize("name", OF_ONE)
+    def test_an_import_is_its_owners_alone(self, name: str, row: CorpusImport) -> None:
+        other = signed_in(lead(row.owner.memberships.get().project))
+        assert [of_one(other, name, uuid).status_code for uuid in (row.uuid, uuid4())] == [404, 404]
+        assert of_one(signed_in(annotator(ProjectFactory())), name, row.uuid).status_code == 403
+        assert of_one(signed_in(row.owner), name, row.uuid, {"skip_bad": "yes"}).status_code in (200, 302)
+
+    def test_anonymous_people_are_asked_to_log_in(self, row: CorpusImport) -> None:
+        paths = [reverse(LIST), reverse(NEW), *(reverse(f"annotation:{name}", args=[row.uuid]) for name in OF_ONE)]
+        answers = [Client().get(path) for path in paths]
+        assert [answer.headers["Location"] for answer in answers] == [f"/login/?next={path}" for path in paths]
+
+    def test_who_lost_the_role_keeps_no_way_in(self, row: CorpusImport) -> None:
+        row.owner.memberships.all().delete()
+        assert {of_one(signed_in(row.owner), name, row.uuid).status_code for name in OF_ONE} == {403}
+
+    def test_writing_takes_its_token(self, row: CorpusImport, messages: Messages) -> None:
+        client = signed_in(row.owner, enforce_csrf_checks=True)
+        assert send(client, messages).status_code == 403
+        assert {of_one(client, f"import-{step}", row.uuid).status_code for step in ("confirm", "discard")} == {403}
+        assert CorpusImport.objects.count() == 1
+
+    def test_a_get_of_a_step_leads_back_to_the_page(self, row: CorpusImport) -> None:
+        for step in ("confirm", "discard"):
+            answer = signed_in(row.owner).get(reverse(f"annotation:import-{step}", args=[row.uuid]))
+            assert answer.headers["Location"] == reverse("annotation:import", args=[row.uuid])
+
+    def test_other_pages_still_take_no_file(self, owner: User) -> None:
+        answer = Client().post(reverse("login"), {"username": SimpleUploadedFile("x", b"x")})
+        assert (answer.status_code, b"No page takes files" in answer.content) == (400, True)
+
+
+class TestWay:
+    def test_a_file_is_checked_shown_confirmed_and_listed(self, row: CorpusImport, messages: Messages) -> None:
+        client = signed_in(row.owner)
+        page = of_one(client, "import", row.uuid).content.decode()
+        assert "Leave out the 1 bad line" in page
+        assert "One &lt;b&gt;sits&lt;/b&gt;." in page and "<b>sits" not in page
+        assert "starts at 9 s, not before its end at 4 s" in page
+
+        assert of_one(client, "import-confirm", row.uuid).status_code == 409  # its bad line was not given up
+        with messages():
+            of_one(client, "import-confirm", row.uuid, {"skip_bad": "yes"})
+        assert "Imported. 1 description added" in of_one(client, "import", row.uuid).content.decode()
+        assert Description.objects.get().text == "One <b>sits</b>."
+        listed = client.get(reverse(LIST)).content.decode()
+        assert "mine.csv" in listed and "none yet" in listed
+
+    def test_the_report_is_a_file(self, row: CorpusImport) -> None:
+        answer = of_one(signed_in(row.owner), "import-report", row.uuid)
+        said = b"".join(answer.streaming_content).decode()  # type: ignore[attr-defined]
+        assert answer.headers["Content-Disposition"].startswith("attachment; filename=")
+        assert [line.split(",")[1:4:2] for line in said.splitlines()] == [
+            ["line", "outcome"],
+            ["2", "flagged"],
+            ["3", "refused"],
+        ]
+
+    def test_it_may_be_thrown_away(self, row: CorpusImport) -> None:
+        client = signed_in(row.owner)
+        assert of_one(client, "import-discard", row.uuid).headers["Location"] == reverse(LIST)
+        assert "was thrown away" in of_one(client, "import", row.uuid).content.decode()
+        assert of_one(client, "import-discard", row.uuid).status_code == 409
+
+    def test_at_work_the_page_asks_again(self, row: CorpusImport) -> None:
+        CorpusImport.objects.update(state="importing", bytes_read=30, bytes_total=60)
+        page = of_one(signed_in(row.owner), "import", row.uuid).content.decode()
+        assert 'hx-trigger="every 2s"' in page and "50 %" in page
+
+    def test_a_failure_says_why(self, owner: User, messages: Messages) -> None:
+        client = signed_in(owner)
+        answer = send(client, messages, b"PK\x03\x04")
+        page = client.get(answer.headers["Location"]).content.decode()
+        assert "The file is a zip archive; unpack it first. Nothing was imported." in page
+
+    def test_the_header_is_that_of_the_only_project(self, owner: User) -> None:
+        assert "Overview" in signed_in(owner).get(reverse(LIST)).content.decode()
+        MembershipFactory(user=owner, role="admin")
+        assert "Overview" not in signed_in(owner).get(reverse(LIST)).content.decode()
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("values", "words"),
+        [
+            ({"format": "exe"}, "This is none of the forms."),
+            ({"file": ""}, "Choose a file."),
+            ({"file": SimpleUploadedFile("x", b"")}, "The file is empty."),
+            ({"corpus_name": " "}, "Name the corpus."),
+            ({"corpus_name": "a\0b"}, "Null characters are not allowed."),
+            ({"source_split": "x" * 41}, "at most 40 characters"),
+        ],
+    )
+    def test_a_form_with_a_fault(self, values: dict[str, Any], words: str, owner: User, messages: Messages) -> None:
+        answer = send(signed_in(owner), messages, **values)
+        assert (answer.status_code, words in answer.content.decode()) == (422, True)
+        assert not CorpusImport.objects.exists()
+
+    def test_the_corpus_of_others(self, owner: User, messages: Messages) -> None:
+        answer = send(signed_in(owner), messages, corpus_name=ProjectFactory().corpus.name)
+        assert (answer.status_code, b"not yours" in answer.content) == (409, True)
+
+    def test_a_file_too_large(self, owner: User, messages: Messages, settings: Any) -> None:
+        settings.IMPORT_MAX_MB = 1
+        answer = send(signed_in(owner), messages, b"x" * 3 * 2**20)
+        assert (answer.status_code, b"larger than 1 MB" in answer.content) == (413, True)
+
+    def test_more_files_than_the_form_has(self, owner: User, messages: Messages) -> None:
+        more = {name: SimpleUploadedFile("x", b"x") for name in ("durations", "third")}
+        assert send(signed_in(owner), messages, **more).status_code == 400
+        assert not CorpusImport.objects.exists()

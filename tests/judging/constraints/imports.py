@@ -1,0 +1,21 @@
+"""Files on their way into a corpus."""
+
+from annotation.models import CorpusImport
+from tests.factories import UserFactory
+from tests.judging.constraints.writes import More, Refused, again, change
+
+
+def brought(**values: object) -> CorpusImport:
+    given = {"corpus_name": "c", "format": "csv", "file": "imports/x", "file_name": "x.csv"}
+    return CorpusImport.objects.create(owner=values.pop("owner", None) or UserFactory(), **given, **values)
+
+
+REFUSED: Refused = {
+    "corpus_import_one_at_work_per_owner": again(brought, owner=UserFactory),
+    "corpus_import_state_is_known": change(brought, state="lost"),
+    "corpus_import_waiting_has_its_file": change(brought, file=""),
+    "corpus_import_failed_says_why": change(brought, state="failed"),
+    "corpus_import_read_within_total": change(brought, bytes_read=1),
+}
+MORE: More = {}
+TRIGGERS: set[str] = set()
