@@ -84,7 +84,7 @@ def _records(number: int, held: Mapping[str, Any], videos: Videos, numbers: Numb
     kind = held.get("kind") or "video"
     if kind not in KINDS:
         raise Refused(f"kind is not one of {', '.join(KINDS)}")
-    start_s, end_s, past = fields.span((held["start"], held["end"]), "start and end", duration_s, clip=given.clip)
+    start_s, end_s, past = fields.span((held["start"], held["end"]), "the window", duration_s, clip=given.clip)
     text = fields.text(held["description"], "description")
     source_id = fields.source_id(held["id"], "id") if held.get("id") is not None else None
     numbers.take(source_id)

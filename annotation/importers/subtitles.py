@@ -41,7 +41,7 @@ def _subtitles(number: int, name: str, subs: list[Any], duration_s: float, given
                 raise Refused("not an object")
             text = fields.text(sub.get("text"), "text")
             pair = (sub.get("start"), sub.get("end"))
-            start_s, end_s, past = fields.span(pair, "start and end", duration_s, clip=given.clip)
+            start_s, end_s, past = fields.span(pair, "the window", duration_s, clip=given.clip)
         except Refused as refusal:
             yield BadLine(number, str(refusal), item)
         else:
