@@ -104,8 +104,9 @@ def test_pages_of_lead_and_admin_are_clean(browse: Browse) -> None:
     project = busy_project()
     shown = Batch.objects.filter(number=1, pairs__state__in=["settled", "escalated"], query__split="val").distinct()
     batches = [reverse("judging:batch", args=[batch.uuid]) for batch in shown]
+    of_no_project = [reverse("annotation:corpora"), reverse("annotation:import-new")]
     for user in (factories.lead(project), factories.admin(project)):
-        assert visit(browse(user), *paths(STAFF_PAGES, project), *batches) == []
+        assert visit(browse(user), *paths(STAFF_PAGES, project), *batches, *of_no_project) == []
 
 
 def test_pages_of_a_project_without_anything_are_clean(browse: Browse) -> None:

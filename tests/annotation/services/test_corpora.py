@@ -193,6 +193,49 @@ class TestCommand:
         with pytest.raises(CommandError, match="none.jsonl"):
             call_command("import_corpus", "tvr", str(tmp_path / "none.jsonl"), *files[2:])
 
+    def test_exit_codes(self, files: list[str], tmp_path: Path) -> None:
+        """3 where bad lines kept everything out, 1 where the file cannot be used."""
+        with pytest.raises(CommandError) as bad:
+            call_command("import_corpus", *files, stderr=StringIO())
+        with pytest.raises(CommandError) as unusable:
+            call_command("import_corpus", "tvr", str(tmp_path), *files[2:])
+        assert (bad.value.returncode, unusable.value.returncode) == (3, 1)
+
+    def test_dry_run(self, files: list[str]) -> None:
+        out = StringIO()
+        call_command("import_corpus", *files, "--skip-bad", "--dry-run", stdout=out, stderr=StringIO())
+        assert json.loads(out.getvalue())["added"] == 1
+        assert not Corpus.objects.exists()
+
+    def test_report(self, files: list[str], tmp_path: Path) -> None:
+        report = tmp_path / "report.csv"
+        call_command(
+            "import_corpus", *files, "--skip-bad", "--report", str(report), stdout=StringIO(), stderr=StringIO()
+        )
+        assert report.read_text().splitlines() == [
+            "file,line,item,outcome,reason,text",
+            ",2,,refused,not JSON,",
+        ]
+
+    def test_clip_and_lengths_of_the_file(self, tmp_path: Path) -> None:
+        path = tmp_path / "test.json"
+        entry = {"timestamps": [[0, 400]], "sentences": ["Cut it."], "fps": 10, "num_frames": 300}
+        path.write_text(json.dumps({"v": entry}))
+        with pytest.raises(CommandError, match="1 bad lines"):
+            call_command("import_corpus", "tacos", str(path), stderr=StringIO())
+        out = StringIO()
+        call_command("import_corpus", "tacos", str(path), "--clip", stdout=out)
+        assert json.loads(out.getvalue())["clipped"] == 1
+        assert Moment.objects.get().end_s == Video.objects.get().duration_s == 30.0
+
+    def test_a_folder_of_subtitles(self, tmp_path: Path) -> None:
+        video = VideoFactory(name="alpha")
+        (tmp_path / "alpha.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nHello.\n")
+        call_command("import_corpus", "srt", str(tmp_path), "--corpus", video.corpus.name, stdout=StringIO())
+        assert video.subtitles.get().text == "Hello."
+        with pytest.raises(CommandError, match="import its moments first"):
+            call_command("import_corpus", "srt", str(tmp_path), "--corpus", "nothing")
+
 
 @pytest.mark.skipif(not TVR.is_file(), reason=f"TVR's annotations are not at {TVR}")
 def test_tvr() -> None:
