@@ -70,7 +70,16 @@ def batches_prepare(project_id: int) -> None:
 @shared_task
 def work_sweep() -> None:
     """Send again long work whose message was lost."""
-    from judging.services import projects, releases
+    from judging.services import projects, quality, releases
 
     releases.releases_sweep(now=timezone.now())
     projects.preparations_sweep(now=timezone.now())
+    quality.quality_sweep(now=timezone.now())
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def quality_compute(project_id: int) -> None:
+    """Compute figures about the work; a repeat computes them again."""
+    from judging.services import quality
+
+    quality.quality_compute(project_id=project_id)
