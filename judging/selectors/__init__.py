@@ -20,6 +20,7 @@ from judging.selectors.lead import (
     relevance_counts,
     review_queue,
 )
+from judging.selectors.people import actor_names, invitations_unused, people_of, staff_of, standing_counts
 from judging.selectors.quality import flagged_pairs, flags_of, order_effects, people_have_judged
 from judging.selectors.query_sets import queries_matching, queries_outside_sets, query_sets_with_counts
 from judging.selectors.seats import (
@@ -33,6 +34,7 @@ __all__ = [
     "Card",
     "Held",
     "Readiness",
+    "actor_names",
     "annotator_numbers",
     "batch_rows",
     "batch_to_be_taken",
@@ -42,12 +44,14 @@ __all__ = [
     "given_in",
     "held_by_pair",
     "held_open",
+    "invitations_unused",
     "job_running",
     "open_assignment",
     "order_effects",
     "overview_counts",
     "pairs_asked_now",
     "people_have_judged",
+    "people_of",
     "preview_visible_to",
     "queries_matching",
     "queries_outside_sets",
@@ -58,6 +62,8 @@ __all__ = [
     "relevance_counts",
     "review_queue",
     "seats_held",
+    "staff_of",
+    "standing_counts",
     "work_done",
     "work_waits",
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
+from datetime import timedelta
 from functools import partial
 from hashlib import sha256
 from uuid import uuid4
@@ -9,13 +10,16 @@ from uuid import uuid4
 import pytest
 from django.apps import apps
 from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
 
 from annotation.models import (
     AccessToken,
     AuditEvent,
     Candidate,
+    Identity,
     Job,
     NamedQuerySet,
+    StandingChange,
     Subtitle,
     TextVector,
 )
@@ -24,6 +28,7 @@ from judging.models import (
     Flag,
     Guideline,
     GuidelineExample,
+    Invitation,
     Judgment,
     JudgmentChange,
     Pair,
@@ -184,6 +189,21 @@ def token(**values: object) -> AccessToken:
     return AccessToken.objects.create(**{"user": UserFactory(), "name": "a token", "digest": digest, **values})
 
 
+def invitation(**values: object) -> Invitation:
+    later = timezone.now() + timedelta(days=14)
+    digest = sha256(uuid4().bytes).hexdigest()
+    return Invitation.objects.create(**{"project": ProjectFactory(), "digest": digest, "expires_at": later, **values})
+
+
+def accept_and_revoke(held: Invitation) -> None:
+    now = timezone.now()
+    Invitation.objects.filter(pk=held.pk).update(accepted_by=UserFactory(), accepted_at=now, revoked_at=now)
+
+
+def standing_change() -> StandingChange:
+    return StandingChange.objects.create(membership=MembershipFactory(), to_standing="qualified")
+
+
 def query_set(**values: object) -> NamedQuerySet:
     project = values.pop("project", None) or ProjectFactory()
     return NamedQuerySet.objects.create(project=project, **{"name": "pilot", **values})
@@ -303,6 +323,12 @@ REFUSED: dict[str, Callable[[], Write]] = {
     "candidate_similarity_is_a_cosine": change(CandidateFactory, similarity=1.01),
     "access_token_name_once_per_person": again(token, user=UserFactory),
     "access_token_is_kept_as_digest": change(token, digest="mj_the_token_itself"),
+    "identity_email_of_one_account": lambda: (
+        lambda: [Identity.objects.create(user=UserFactory(), email=email) for email in ("a@b.org", "A@b.org")]
+    ),
+    "identity_of_the_invited_has_an_email": lambda: lambda: Identity.objects.create(user=None, name="Somebody"),
+    "membership_standing_for_annotators_only": change(MembershipFactory, standing=""),
+    "standing_change_is_one": change(standing_change, from_standing="qualified"),
     "query_set_name_once_per_project": again(query_set, project=ProjectFactory),
     "query_set_priority_is_known": change(query_set, priority=2),
     "job_runs_once_per_project_and_kind": again(job, project=ProjectFactory),
@@ -337,6 +363,10 @@ REFUSED: dict[str, Callable[[], Write]] = {
     "guideline_version_once_per_project": lambda: lambda: GuidelineFactory(project=ProjectFactory()),
     "guideline_example_once_per_grade": again(example, guideline=first_guideline),
     "guideline_example_grade_from_0_to_4": change(example, grade=5),
+    "invitation_is_kept_as_digest": change(invitation, digest="the secret itself"),
+    "invitation_accepted_by_somebody": change(invitation, accepted_at=NOW),
+    "invitation_mail_is_known": change(invitation, mail="lost"),
+    "invitation_lasts": change(invitation, expires_at=NOW),
     "release_version_once_per_project": again(release, project=ProjectFactory),
     "release_ready_has_its_archive": change(release, state="ready"),
     # models_runner
@@ -374,6 +404,16 @@ MORE: dict[str, tuple[str, Callable[[], Write]]] = {
         change(JudgmentFactory, position=None),
     ),
     "places count from 1": ("judgment_given_under_an_assignment_unless_imported", change(JudgmentFactory, position=0)),
+    "a lead has no standing": (
+        "membership_standing_for_annotators_only",
+        change(lambda: MembershipFactory(role="lead"), standing="qualified"),
+    ),
+    "an invitation is accepted or revoked, not both": (
+        "invitation_accepted_by_somebody",
+        lambda: (held := invitation()) and partial(accept_and_revoke, held),
+    ),
+    "standing changes do not change": ("append-only", change(standing_change, reason="another")),
+    "standing changes stay": ("append-only", lambda: standing_change().delete),
     "audit events do not change": ("append-only", change(audit_event, action="nothing")),
     "audit events stay": ("append-only", lambda: audit_event().delete),
     "ranks are frozen by the batch": ("are frozen", change(frozen_candidate, rank=9)),
@@ -474,6 +514,7 @@ def test_every_trigger_is_tried() -> None:
         "judgment_is_asked_for",
         "judgment_is_final",
         "judgment_is_kept",
+        "standing_change_is_append_only",
     }
 
 

@@ -15,6 +15,7 @@ from django.utils import timezone
 from annotation.models import Membership, NamedQuerySet, Project, User
 from judging.models import Assignment, Batch, Release
 from judging.rules.keys import form_key
+from judging.services.invitations import invitation_create
 from models_runner.models import Run
 from tests.factories import (
     AssignmentFactory,
@@ -63,6 +64,17 @@ DOORS: list[Door] = [  # name, what the URL names, for whom, method
     ("judging:release-create", "project", STAFF, "post"),
     ("judging:release-download", "release", STAFF, "get"),
     ("judging:audit", "project", STAFF, "get"),
+    ("judging:leave-project", "project", ANNOTATOR, "get"),
+    ("judging:people", "project", LEAD, "get"),
+    ("judging:invitation-create", "project", LEAD, "post"),
+    ("judging:registration-switch", "project", LEAD, "post"),
+    ("judging:invitation-place", "invitation", LEAD, "get"),
+    ("judging:invitation-renew", "invitation", LEAD, "post"),
+    ("judging:invitation-revoke", "invitation", LEAD, "post"),
+    ("judging:person", "member", LEAD, "get"),
+    ("judging:person-standing", "member", LEAD, "post"),
+    ("judging:person-password", "member", LEAD, "post"),
+    ("judging:person-erase", "member", LEAD, "get"),
     ("models_runner:runs", "project", STAFF, "get"),
     ("models_runner:run-create", "project", STAFF, "post"),
     ("models_runner:run-download", "run", STAFF, "get"),
@@ -74,6 +86,7 @@ HELD: list[Door] = [  # only who holds the pair's assignment learns that it exis
     ("judging:flag-withdraw", "pair", ANNOTATOR, "post"),
 ]
 OPEN = {"home", "login", "logout", "help", "healthz", "judging:preview", "judging:preview-clip"}  # tried elsewhere
+OPEN |= {"account", "password-change", "password-forgotten", "password-choose", "judging:invitation", "judging:join"}
 OPEN |= {"tokens", "token-revoke", "api-schema", "api-docs"}
 
 
@@ -107,10 +120,14 @@ class World:
             "lead": lead(self.project),
             "admin": admin(self.project),
         }
+        self.member = self.assignment.annotator.memberships.get()
+        self.invitation, _ = invitation_create(project=self.project, actor=self.people["lead"], role="annotator")
         self.done = done
 
     def url(self, door: Door, *, unknown: bool = False) -> str:
         name, what, *_ = door
+        if what == "member":
+            return reverse(name, args=[uuid4() if unknown else self.project.uuid, self.member.number])
         row = self.done if name == "judging:batch-review" else getattr(self, what)
         return reverse(name, args=[uuid4() if unknown else row.uuid])
 
@@ -124,7 +141,11 @@ class World:
     def form(self) -> dict[str, object]:
         """What any of the doors takes."""
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, given=1)
-        return {"key": key, "grade": 3, "decision": "close", "reason": "broken", "name": "new", "split": ""}
+        return {"key": key, "grade": 3, "decision": "close", "reason": "broken", "name": "new", "split": ""} | {
+            "role": "annotator",
+            "days": 14,
+            "action": "suspend",
+        }
 
 
 @pytest.fixture
