@@ -19,4 +19,4 @@ def refusal_log(request: HttpRequest, response: HttpResponse, reason: str) -> Ht
 
 def without_secrets(text: str) -> str:
     """A path, or a line that holds one, as it may be written down: what opens something is left out."""
-    return SECRETS.sub(r"\1…", text)
+    return SECRETS.sub(r"\1[secret]", text)

@@ -92,8 +92,10 @@ ACTIONS: dict[str, Any] = {
 
 def standing_before(membership: Membership) -> str:
     """The last step of the way itself."""
-    change = StandingChange.objects.filter(membership=membership, to_standing__in=WAY).last()
-    return change.to_standing if change else Standing.CANDIDATE
+    if membership.standing in WAY:
+        return membership.standing
+    change = StandingChange.objects.filter(membership=membership, from_standing__in=WAY).last()
+    return change.from_standing if change else Standing.CANDIDATE
 
 
 def _taken_off(membership: Membership, to: str, actor: User, reason: str) -> Membership:
