@@ -71,3 +71,17 @@ class NotReviewable(JudgingError):
     """The batch is not waiting for the lead."""
 
     code = "not_reviewable"
+
+
+class InvitationUnknown(JudgingError):
+    """No invitation has this secret."""
+
+    status = 404
+    code = "invitation_unknown"
+
+
+class InvitationGone(JudgingError):
+    """The invitation has expired, was used, or was revoked."""
+
+    status = 410
+    code = "invitation_gone"

@@ -68,10 +68,19 @@ def batches_prepare(project_id: int) -> None:
 
 
 @shared_task
-def work_sweep() -> None:
-    """Send again long work whose message was lost."""
-    from judging.services import projects, quality, releases
+def invitation_mail(invitation_id: int) -> None:
+    """Send the link of an invitation; a repeat finds it sent."""
+    from judging.services import invitations
 
+    invitations.invitation_mail(invitation_id=invitation_id)
+
+
+@shared_task
+def work_sweep() -> None:
+    """Send again work whose message was lost."""
+    from judging.services import invitations, projects, quality, releases
+
+    invitations.invitations_sweep(now=timezone.now())
     releases.releases_sweep(now=timezone.now())
     projects.preparations_sweep(now=timezone.now())
     quality.quality_sweep(now=timezone.now())

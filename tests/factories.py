@@ -23,7 +23,18 @@ from annotation.models import (
     Video,
 )
 from annotation.rules.pooling import BATCH_SIZE
-from judging.models import Assignment, Batch, Flag, GoldGrade, Guideline, GuidelineConfirmation, Judgment, Pair, Policy
+from judging.models import (
+    Assignment,
+    Batch,
+    Flag,
+    GoldGrade,
+    Guideline,
+    GuidelineConfirmation,
+    Judgment,
+    Pair,
+    Policy,
+    QualityAlert,
+)
 from judging.services.seats import seats_count
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -275,6 +286,18 @@ class FlagFactory(DjangoModelFactory):
     annotator = factory.SelfAttribute("assignment.annotator")
     reason = Flag.Reason.BROKEN
     created_at = NOW
+
+
+class QualityAlertFactory(DjangoModelFactory):
+    class Meta:
+        model = QualityAlert
+
+    project = factory.SubFactory(ProjectFactory)
+    annotator = factory.LazyAttribute(lambda row: annotator(row.project))
+    kind = QualityAlert.Kind.BIAS
+    value = 1.25
+    threshold = 0.75
+    judgments = 60
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from judging.selectors.lead import (
     relevance_counts,
     review_queue,
 )
+from judging.selectors.people import actor_names, invitations_unused, people_of, staff_of, standing_counts
 from judging.selectors.quality import flagged_pairs, flags_of, order_effects, people_have_judged
 from judging.selectors.query_sets import queries_matching, queries_outside_sets, query_sets_with_counts
 from judging.selectors.seats import (
@@ -42,6 +43,7 @@ __all__ = [
     "Card",
     "Held",
     "Readiness",
+    "actor_names",
     "alerts_of",
     "annotator_numbers",
     "batch_rows",
@@ -57,6 +59,7 @@ __all__ = [
     "gold_share",
     "held_by_pair",
     "held_open",
+    "invitations_unused",
     "job_running",
     "newest_judgment",
     "open_assignment",
@@ -64,6 +67,7 @@ __all__ = [
     "overview_counts",
     "pairs_asked_now",
     "people_have_judged",
+    "people_of",
     "preview_visible_to",
     "quality_alerts",
     "quality_report",
@@ -76,6 +80,8 @@ __all__ = [
     "relevance_counts",
     "review_queue",
     "seats_held",
+    "staff_of",
+    "standing_counts",
     "work_done",
     "work_waits",
 ]

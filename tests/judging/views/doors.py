@@ -15,10 +15,20 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import NamedQuerySet, Project, User
-from judging.models import Assignment, Batch, Release
+from judging.models import Assignment, Batch, QualityAlert, QualityReport, Release
 from judging.rules.keys import form_key
+from judging.services.invitations import invitation_create
 from models_runner.models import Run
-from tests.factories import AssignmentFactory, BatchFactory, JudgmentFactory, PairFactory, ProjectFactory, admin, lead
+from tests.factories import (
+    AssignmentFactory,
+    BatchFactory,
+    JudgmentFactory,
+    PairFactory,
+    ProjectFactory,
+    QualityAlertFactory,
+    admin,
+    lead,
+)
 
 Door = tuple[str, str, frozenset[str], str]  # name, what the URL names, for whom, method
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
@@ -67,7 +77,29 @@ RELEASES: list[Door] = [
     ("models_runner:run-create", "project", STAFF, "post"),
     ("models_runner:run-download", "run", STAFF, "get"),
 ]
-DOORS = [*CORPUS, *DESK, *QUERIES, *REVIEW, *RELEASES]
+PEOPLE: list[Door] = [
+    ("judging:leave-project", "project", ANNOTATOR, "get"),
+    ("judging:people", "project", LEAD, "get"),
+    ("judging:invitation-create", "project", LEAD, "post"),
+    ("judging:registration-switch", "project", LEAD, "post"),
+    ("judging:invitation-place", "invitation", LEAD, "get"),
+    ("judging:invitation-renew", "invitation", LEAD, "post"),
+    ("judging:invitation-revoke", "invitation", LEAD, "post"),
+    ("judging:person", "member", LEAD, "get"),
+    ("judging:person-standing", "member", LEAD, "post"),
+    ("judging:person-password", "member", LEAD, "post"),
+    ("judging:person-erase", "member", LEAD, "get"),
+]
+QUALITY: list[Door] = [
+    ("judging:agreement", "project", STAFF, "get"),
+    ("judging:agreement-compute", "project", STAFF, "post"),
+    ("judging:agreement-csv", "project", STAFF, "get"),
+    ("judging:agreement-of", "member", STAFF, "get"),
+    ("judging:alerts", "project", STAFF, "get"),
+    ("judging:alert", "alert", STAFF, "get"),
+    ("judging:alert-see", "alert", LEAD, "post"),
+]
+DOORS = [*CORPUS, *DESK, *QUERIES, *REVIEW, *RELEASES, *PEOPLE, *QUALITY]
 HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
     ("judging:pair", "pair", ANNOTATOR, "get"),
     ("judging:judgment-create", "pair", ANNOTATOR, "post"),
@@ -75,7 +107,25 @@ HELD: list[Door] = [  # only who holds the pair's assignment learns that it exis
     ("judging:flag-withdraw", "pair", ANNOTATOR, "post"),
 ]
 OPEN = {"home", "login", "logout", "help", "healthz", "judging:preview", "judging:preview-clip"}  # tried elsewhere
+OPEN |= {"account", "password-change", "password-forgotten", "password-choose", "judging:invitation", "judging:join"}
 OPEN |= {"tokens", "token-revoke", "api-schema", "api-docs"}
+
+
+KAPPA = {"value": None, "interval": None}
+FIGURES = {  # of an annotator of whom little can be told
+    "judgments": 2,
+    "consensus": None,
+    "against_relevance": {"n": 0, "unweighted": KAPPA, "linear": KAPPA, "quadratic": KAPPA},
+    "bias": None,
+    "distribution": [0, 0, 0, 2, 0],
+    "seconds": {"known": 0, "median": None, "mean": None},
+    "weeks": [],
+    "longest_run": 2,
+    "fast_streak": 0,
+    "partners": [],
+    "with_partners": {"unweighted": None, "linear": None, "quadratic": None},
+    "gold": {"judgments": 0, "misaligned": None},
+}
 
 
 @dataclass
@@ -108,10 +158,17 @@ class World:
             "lead": lead(self.project),
             "admin": admin(self.project),
         }
+        self.member = self.assignment.annotator.memberships.get()
+        self.invitation, _ = invitation_create(project=self.project, actor=self.people["lead"], role="annotator")
+        self.alert: QualityAlert = QualityAlertFactory(project=self.project, annotator=self.assignment.annotator)
+        figures = {"project": {}, "annotators": {str(self.member.number): FIGURES}}
+        QualityReport.objects.create(project=self.project, data=figures, computed_at=timezone.now())
         self.done = done
 
     def url(self, door: Door, *, unknown: bool = False) -> str:
         name, what, *_ = door
+        if what == "member":
+            return reverse(name, args=[uuid4() if unknown else self.project.uuid, self.member.number])
         row = self.done if name == "judging:batch-review" else getattr(self, what)
         return reverse(name, args=[uuid4() if unknown else row.uuid])
 
@@ -125,4 +182,8 @@ class World:
     def form(self) -> dict[str, object]:
         """What any of the doors takes."""
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, given=1)
-        return {"key": key, "grade": 3, "decision": "close", "reason": "broken", "name": "new", "split": ""}
+        return {"key": key, "grade": 3, "decision": "close", "reason": "broken", "name": "new", "split": ""} | {
+            "role": "annotator",
+            "days": 14,
+            "action": "suspend",
+        }
