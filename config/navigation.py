@@ -16,9 +16,10 @@ STAFF_PAGES = [
     ("Quality", "judging:flags"),
     ("Releases", "judging:releases"),
     ("Runs", "models_runner:runs"),
-    ("Guideline", "judging:guideline"),
+    ("Settings", "judging:guideline"),
     ("Audit", "judging:audit"),
 ]
+SETTINGS = ("/guideline", "/training", "/gate", "/policy")  # where the addresses of settings begin
 
 
 class Entry(NamedTuple):
@@ -37,7 +38,11 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     if membership is None:
         return {"entries": []}
     entries = [
-        Entry(label, url := reverse(name, args=[membership.project.uuid]), request.path.startswith(url))
+        Entry(label, url := reverse(name, args=[membership.project.uuid]), _is_current(label, url, request.path))
         for label, name in pages_of(membership)
     ]
     return {"membership": membership, "project": membership.project, "entries": entries}
+
+
+def _is_current(label: str, url: str, path: str) -> bool:
+    return path.startswith(SETTINGS if label == "Settings" else url)

@@ -71,3 +71,34 @@ class NotReviewable(JudgingError):
     """The batch is not waiting for the lead."""
 
     code = "not_reviewable"
+
+
+class GuidelineStale(JudgingError):
+    """There is a newer version of the guideline than the one at hand."""
+
+    code = "guideline_stale"
+
+
+class PolicyStale(JudgingError):
+    """There is a newer version of the policy than the one looked at."""
+
+    code = "policy_stale"
+
+
+class GateTooShort(JudgingError):
+    """The gate has fewer questions than it asks."""
+
+    code = "gate_too_short"
+
+
+class GateClosed(JudgingError):
+    """There is no test to take, or this person may not take it."""
+
+    code = "gate_closed"
+
+
+class AnswersIncomplete(JudgingError):
+    """A question of the test has no answer, or one that was not offered."""
+
+    status = 422
+    code = "answers_incomplete"

@@ -67,10 +67,19 @@ def batches_prepare(project_id: int) -> None:
     projects.batches_prepare(project_id=project_id)
 
 
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def training_draw(project_id: int, queries: int, seed: int) -> None:
+    """Draw pairs for training; a repeat finds them drawn."""
+    from judging.services import training
+
+    training.training_draw(project_id=project_id, queries=queries, seed=seed)
+
+
 @shared_task
 def work_sweep() -> None:
     """Send again long work whose message was lost."""
-    from judging.services import projects, releases
+    from judging.services import projects, releases, training
 
     releases.releases_sweep(now=timezone.now())
     projects.preparations_sweep(now=timezone.now())
+    training.trainings_sweep(now=timezone.now())
