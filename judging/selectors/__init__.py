@@ -9,8 +9,10 @@ from judging.selectors.annotator import (
     readiness,
     work_done,
 )
+from judging.selectors.exams import EXAM_SPLITS, exam_pairs, exam_rows, exam_unfinished, exams_of, sittings_of
 from judging.selectors.gold import gold_batch, gold_in, gold_share
 from judging.selectors.held import Card, Held, held_by_pair, held_open
+from judging.selectors.known_pairs import known_pairs_in_stock, known_pairs_unseen
 from judging.selectors.lead import (
     annotator_numbers,
     batch_rows,
@@ -29,14 +31,23 @@ from judging.selectors.seats import (
     seats_held,
     work_waits,
 )
+from judging.selectors.sittings import Asked, Sat, sitting_asking, sitting_by_id, sitting_of
+from judging.selectors.way import tutorial_pairs, way_facts, work_lately
 
 __all__ = [
+    "EXAM_SPLITS",
+    "Asked",
     "Card",
     "Held",
     "Readiness",
+    "Sat",
     "annotator_numbers",
     "batch_rows",
     "batch_to_be_taken",
+    "exam_pairs",
+    "exam_rows",
+    "exam_unfinished",
+    "exams_of",
     "final_grades",
     "flagged_pairs",
     "flags_of",
@@ -47,6 +58,8 @@ __all__ = [
     "held_by_pair",
     "held_open",
     "job_running",
+    "known_pairs_in_stock",
+    "known_pairs_unseen",
     "open_assignment",
     "order_effects",
     "overview_counts",
@@ -62,6 +75,13 @@ __all__ = [
     "relevance_counts",
     "review_queue",
     "seats_held",
+    "sitting_asking",
+    "sitting_by_id",
+    "sitting_of",
+    "sittings_of",
+    "tutorial_pairs",
+    "way_facts",
     "work_done",
+    "work_lately",
     "work_waits",
 ]
