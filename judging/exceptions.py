@@ -1,5 +1,7 @@
 """What can go wrong in judging, by name."""
 
+from collections.abc import Sequence
+
 from annotation.exceptions import MomentJudgeError
 
 
@@ -102,3 +104,34 @@ class AnswersIncomplete(JudgingError):
 
     status = 422
     code = "answers_incomplete"
+
+
+class Unfinished(JudgingError):
+    """Some people have not given all their grades for the exam; closing it must be confirmed."""
+
+    code = "unfinished"
+
+    def __init__(self, numbers: Sequence[int]) -> None:
+        self.numbers = list(numbers)
+        who = ", ".join(map(str, self.numbers))
+        people = "Annotator" if len(self.numbers) == 1 else "Annotators"
+        verb = "has" if len(self.numbers) == 1 else "have"
+        super().__init__(f"{people} {who} {verb} not handed in all grades yet.")
+
+
+class TooFewPairs(JudgingError):
+    """There are too few pairs of known truth that serve, or that the person has never seen."""
+
+    code = "too_few_pairs"
+
+
+class WarmUpDue(JudgingError):
+    """The session begins with a warm-up."""
+
+    code = "warm_up_due"
+
+
+class SittingOver(JudgingError):
+    """The sitting takes no (more) grades of this kind: it was handed in, its exam was closed, or it is done."""
+
+    code = "sitting_over"

@@ -23,7 +23,7 @@ from annotation.models import (
     Video,
 )
 from annotation.rules.pooling import BATCH_SIZE
-from judging.models import Assignment, Batch, Flag, Guideline, GuidelineConfirmation, Judgment, Pair, Policy
+from judging.models import Assignment, Batch, Flag, GoldGrade, Guideline, GuidelineConfirmation, Judgment, Pair, Policy
 from judging.services.seats import seats_count
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -243,6 +243,23 @@ class JudgmentFactory(DjangoModelFactory):
     round = factory.SelfAttribute("assignment.round")
     seat = factory.SelfAttribute("assignment.seat")
     grade = 3
+    position = factory.LazyAttribute(lambda row: row.assignment.pair_ids.index(row.pair.pk) + 1)
+    source = Judgment.Source.PERSON
+    guideline = factory.LazyAttribute(lambda row: row.assignment.project.guidelines.latest("version"))
+    policy = factory.LazyAttribute(lambda row: row.assignment.project.policies.latest("version"))
+
+
+class GoldGradeFactory(DjangoModelFactory):
+    """A grade for the first pair of an assignment that asks for it as gold."""
+
+    class Meta:
+        model = GoldGrade
+
+    assignment = factory.SubFactory(AssignmentFactory, gold_ids=factory.LazyAttribute(lambda row: row.pair_ids[:1]))
+    pair = factory.LazyAttribute(lambda row: Pair.objects.get(pk=row.assignment.pair_ids[0]))
+    annotator = factory.SelfAttribute("assignment.annotator")
+    grade = 3
+    truth = 2
     position = factory.LazyAttribute(lambda row: row.assignment.pair_ids.index(row.pair.pk) + 1)
     source = Judgment.Source.PERSON
     guideline = factory.LazyAttribute(lambda row: row.assignment.project.guidelines.latest("version"))

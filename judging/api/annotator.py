@@ -146,7 +146,7 @@ class OwnJudgments(ApiView):
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Your own final grades, newest first."""
         project = project_of(request, project_uuid)
-        mine = selectors.final_judgments(project=project, annotator=person_of(request))
+        mine = selectors.final_grades(project=project, annotator=person_of(request))
         return paged(request, self, mine, given.OwnJudgmentGiven)
 
 

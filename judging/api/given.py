@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.reverse import reverse
 
 from annotation.models import Membership, NamedQuerySet
-from judging.models import Batch, BatchReview, Flag, Judgment, Pair
+from judging.models import Batch, BatchReview, Flag, OwnGrade, Pair
 from judging.selectors import Held
 from judging.services.judgments import Answer
 from judging.views.screens import Screen
@@ -117,7 +117,7 @@ class ReturnedGiven(serializers.Serializer[Any]):
     returned = serializers.BooleanField(help_text="False: nothing was held, as after an earlier request.")
 
 
-class OwnJudgmentGiven(serializers.ModelSerializer[Judgment]):
+class OwnJudgmentGiven(serializers.ModelSerializer[OwnGrade]):
     """A final grade of one's own; never how the pair was settled."""
 
     pair = serializers.UUIDField(source="pair.uuid")
@@ -126,11 +126,11 @@ class OwnJudgmentGiven(serializers.ModelSerializer[Judgment]):
     previews = serializers.SerializerMethodField()
 
     class Meta:
-        model = Judgment
+        model = OwnGrade
         fields = ["pair", "query", "grade", "comment", "given_at", "previews"]
 
     @extend_schema_field(PreviewsGiven)
-    def get_previews(self, judgment: Judgment) -> dict[str, str | None]:
+    def get_previews(self, judgment: OwnGrade) -> dict[str, str | None]:
         moment = judgment.pair.candidate.moment
         return previews(self.context["request"], moment.preview_uuid, has_clip=bool(moment.preview_clip))
 

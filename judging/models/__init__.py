@@ -4,7 +4,7 @@ from judging.models.batch import Batch, BatchReview, Pair
 from judging.models.exam import Exam, KnownPair, Sitting, SittingGrade
 from judging.models.gate import GateAttempt, GateQuestion
 from judging.models.invitation import Invitation
-from judging.models.judgment import SEATS, Assignment, Flag, GoldGrade, Judgment, JudgmentChange
+from judging.models.judgment import SEATS, Assignment, Flag, GoldGrade, Judgment, JudgmentChange, OwnGrade
 from judging.models.pay import HoursCorrection, PayRate
 from judging.models.policy import (
     Guideline,
@@ -38,6 +38,7 @@ __all__ = [
     "Judgment",
     "JudgmentChange",
     "KnownPair",
+    "OwnGrade",
     "Pair",
     "PayRate",
     "Policy",

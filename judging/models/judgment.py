@@ -209,3 +209,22 @@ class GoldGrade(models.Model):
 
     def __str__(self) -> str:
         return f"{self.grade} by annotator {self.annotator_id} on gold pair {self.pair_id}"
+
+
+class OwnGrade(models.Model):
+    """What an annotator gave, gold among it: a view, for the pages and doors that show people their own grades."""
+
+    uuid = models.UUIDField(primary_key=True)
+    pair = models.ForeignKey(Pair, models.DO_NOTHING, related_name="+")
+    assignment = models.ForeignKey(Assignment, models.DO_NOTHING, related_name="own_grades")
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.DO_NOTHING, related_name="own_grades")
+    grade = models.PositiveSmallIntegerField()
+    comment = models.TextField()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        managed = False
+        db_table = "judging_owngrade"
+
+    def __str__(self) -> str:
+        return f"{self.grade} by annotator {self.annotator_id} on pair {self.pair_id}"

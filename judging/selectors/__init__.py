@@ -2,13 +2,15 @@
 
 from judging.selectors.annotator import (
     Readiness,
-    final_judgments,
+    final_grades,
     given_in,
     open_assignment,
     preview_visible_to,
     readiness,
     work_done,
 )
+from judging.selectors.exams import EXAM_SPLITS, exam_pairs, exam_rows, exam_unfinished, exams_of, sittings_of
+from judging.selectors.gold import gold_batch, gold_in, gold_share
 from judging.selectors.guidelines import (
     annotators_to_confirm,
     changes_said,
@@ -16,6 +18,7 @@ from judging.selectors.guidelines import (
     guideline_confirmed,
 )
 from judging.selectors.held import Card, Held, held_by_pair, held_open
+from judging.selectors.known_pairs import known_pairs_in_stock, known_pairs_unseen
 from judging.selectors.lead import (
     annotator_numbers,
     batch_rows,
@@ -45,13 +48,18 @@ from judging.selectors.settings import (
     training_pairs,
     training_queries,
     tutorial_levels,
-    tutorial_pairs,
+    tutorial_shown,
 )
+from judging.selectors.sittings import Asked, Sat, sitting_asking, sitting_by_id, sitting_of
+from judging.selectors.way import tutorial_pairs, way_facts, work_lately
 
 __all__ = [
+    "EXAM_SPLITS",
+    "Asked",
     "Card",
     "Held",
     "Readiness",
+    "Sat",
     "annotator_numbers",
     "annotators_to_confirm",
     "batch_rows",
@@ -59,18 +67,27 @@ __all__ = [
     "caption_of",
     "changes_said",
     "clips_matching",
-    "final_judgments",
+    "exam_pairs",
+    "exam_rows",
+    "exam_unfinished",
+    "exams_of",
+    "final_grades",
     "flagged_pairs",
     "flags_of",
     "gate_clips",
     "gate_figures",
     "gate_takers",
     "given_in",
+    "gold_batch",
+    "gold_in",
+    "gold_share",
     "guideline_changes",
     "guideline_confirmed",
     "held_by_pair",
     "held_open",
     "job_running",
+    "known_pairs_in_stock",
+    "known_pairs_unseen",
     "moments_of",
     "open_assignment",
     "order_effects",
@@ -88,10 +105,17 @@ __all__ = [
     "relevance_counts",
     "review_queue",
     "seats_held",
+    "sitting_asking",
+    "sitting_by_id",
+    "sitting_of",
+    "sittings_of",
     "training_pairs",
     "training_queries",
     "tutorial_levels",
     "tutorial_pairs",
+    "tutorial_shown",
+    "way_facts",
     "work_done",
+    "work_lately",
     "work_waits",
 ]

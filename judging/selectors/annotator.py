@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from annotation.models import Moment, Project, User
-from judging.models import Assignment, Flag, Judgment
+from judging.models import Assignment, Flag, OwnGrade
 
 VISIBLE = """
 SELECT moment.* FROM annotation_moment moment JOIN annotation_video video ON video.id = moment.video_id
@@ -29,7 +29,14 @@ WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
     OR EXISTS (SELECT 1 FROM judging_gateattempt attempt
         JOIN annotation_membership member ON member.project_id = attempt.project_id AND member.user_id = %(user)s
         WHERE attempt.annotator_id = %(user)s
-            AND attempt.asked @> jsonb_build_array(jsonb_build_object('moment', moment.uuid::text))))"""
+            AND attempt.asked @> jsonb_build_array(jsonb_build_object('moment', moment.uuid::text)))
+    OR EXISTS (SELECT 1 FROM judging_knownpair known JOIN judging_sitting sat ON known.id = ANY (sat.known_ids)
+        WHERE known.moment_id = moment.id AND sat.annotator_id = %(user)s AND (sat.state <> 'missed' OR EXISTS (
+            SELECT 1 FROM judging_sittinggrade given
+            WHERE given.sitting_id = sat.id AND given.known_pair_id = known.id)))
+    OR EXISTS (SELECT 1 FROM judging_knownpair known
+        JOIN annotation_membership member ON member.project_id = known.project_id AND member.user_id = %(user)s
+        WHERE known.moment_id = moment.id AND known.tutorial_position IS NOT NULL))"""
 
 READINESS = """
 SELECT member.standing, EXISTS (SELECT 1 FROM judging_guidelineconfirmation confirmed
@@ -38,19 +45,25 @@ SELECT member.standing, EXISTS (SELECT 1 FROM judging_guidelineconfirmation conf
 FROM annotation_membership member
 WHERE member.project_id = %(project)s AND member.user_id = %(annotator)s AND member.role = 'annotator'"""
 
-# All the person's grades less those of other projects, usually none: counted in an index, however many there are.
+# All the person's grades less those of other projects, usually none: counted in an index, however many there are. Gold
+# counts too, as the person cannot tell it.
 WORK_DONE = """
 WITH mine AS MATERIALIZED (SELECT id, project_id, state FROM judging_assignment WHERE annotator_id = %(annotator)s),
 elsewhere AS (
     SELECT coalesce(sum(given.judgments), 0) AS judgments, coalesce(sum(given.today), 0) AS today
     FROM mine CROSS JOIN LATERAL (SELECT count(*) AS judgments, count(*) FILTER (WHERE created_at >= %(since)s) AS today
         FROM judging_judgment WHERE assignment_id = mine.id) AS given
-    WHERE mine.project_id <> %(project)s)
+    WHERE mine.project_id <> %(project)s),
+gold AS (
+    SELECT count(*) AS judgments, count(*) FILTER (WHERE given.created_at >= %(since)s) AS today
+    FROM judging_goldgrade given JOIN mine ON mine.id = given.assignment_id AND mine.project_id = %(project)s
+    WHERE given.annotator_id = %(annotator)s)
 SELECT (SELECT count(*) FROM mine WHERE project_id = %(project)s AND state = 'finished'),
-    ((SELECT count(*) FROM judging_judgment WHERE annotator_id = %(annotator)s) - elsewhere.judgments)::bigint,
+    ((SELECT count(*) FROM judging_judgment WHERE annotator_id = %(annotator)s)
+        - elsewhere.judgments + gold.judgments)::bigint,
     ((SELECT count(*) FROM judging_judgment WHERE annotator_id = %(annotator)s AND created_at >= %(since)s)
-        - elsewhere.today)::bigint
-FROM elsewhere"""
+        - elsewhere.today + gold.today)::bigint
+FROM elsewhere, gold"""
 
 
 class Readiness(NamedTuple):
@@ -64,16 +77,16 @@ def open_assignment(*, project: Project, annotator: User) -> Assignment | None:
     return Assignment.objects.filter(project=project, annotator=annotator, state=Assignment.State.OPEN).first()
 
 
-def given_in(assignment: Assignment) -> tuple[list[Judgment], list[Flag]]:
+def given_in(assignment: Assignment) -> tuple[list[OwnGrade], list[Flag]]:
     """The person's own grades of one assignment, in the order given, and the flags that stand."""
-    grades = assignment.judgments.select_related("pair__candidate__moment").order_by("id")
+    grades = assignment.own_grades.select_related("pair__candidate__moment").order_by("created_at", "uuid")
     flags = assignment.flags.filter(withdrawn_at__isnull=True).select_related("pair__candidate__moment").order_by("id")
     return list(grades), list(flags)
 
 
-def final_judgments(*, project: Project, annotator: User) -> QuerySet[Judgment]:
+def final_grades(*, project: Project, annotator: User) -> QuerySet[OwnGrade]:
     """The person's own grades that cannot change any more."""
-    given = Judgment.objects.filter(annotator=annotator, assignment__project=project)
+    given = OwnGrade.objects.filter(annotator=annotator, assignment__project=project)
     ended = given.exclude(assignment__state=Assignment.State.OPEN)
     return ended.select_related("pair__batch__query", "pair__candidate__moment")
 

@@ -41,8 +41,10 @@ CROSS JOIN LATERAL (SELECT id, levels FROM judging_guideline
 WHERE held.id = """
 
 CARDS = """
-SELECT pair.id, pair.uuid, pair.state, moment.preview_uuid, moment.preview_clip <> '', judgment.id,
-    judgment.grade, judgment.revision, judgment.comment, judgment.created_at,
+SELECT pair.id, pair.uuid, pair.state, moment.preview_uuid, moment.preview_clip <> '',
+    pair.id = ANY (held.gold_ids), coalesce(judgment.id, gold.id), coalesce(judgment.grade, gold.grade),
+    coalesce(judgment.revision, gold.revision), coalesce(judgment.comment, gold.comment),
+    coalesce(judgment.created_at, gold.created_at),
     flag.reason, flag.comment, flag.created_at, flag.uuid,
     (SELECT count(*) FROM judging_flag raised WHERE raised.assignment_id = held.id AND raised.pair_id = pair.id)
 FROM judging_assignment held
@@ -52,6 +54,8 @@ JOIN annotation_candidate candidate ON candidate.id = pair.candidate_id
 JOIN annotation_moment moment ON moment.id = candidate.moment_id
 LEFT JOIN judging_judgment judgment ON judgment.pair_id = pair.id AND judgment.annotator_id = held.annotator_id
     AND judgment.occurrence = 0
+LEFT JOIN LATERAL (SELECT given.* FROM judging_goldgrade given WHERE pair.id = ANY (held.gold_ids)
+    AND given.pair_id = pair.id AND given.annotator_id = held.annotator_id) gold ON true
 LEFT JOIN judging_flag flag ON flag.pair_id = pair.id AND flag.annotator_id = held.annotator_id
     AND flag.withdrawn_at IS NULL
 WHERE held.id = %s
@@ -66,7 +70,8 @@ class Card(NamedTuple):
     state: str
     preview: UUID
     has_clip: bool  # the preview has an MP4 twin
-    judgment_id: int | None
+    is_gold: bool  # its truth is known; the grade is a GoldGrade
+    judgment_id: int | None  # or of the GoldGrade
     grade: int | None
     revision: int | None
     comment: str | None

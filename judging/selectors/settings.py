@@ -66,7 +66,7 @@ def training_pairs(query: Query) -> list[tuple[KnownPair, str]]:
     return [(pair, caption_of(pair.moment)) for pair in pairs]
 
 
-def tutorial_pairs(project: Project) -> list[KnownPair]:
+def tutorial_shown(project: Project) -> list[KnownPair]:
     held = project.known_pairs.filter(tutorial_position__isnull=False).select_related("query", "moment")
     return list(held.order_by("tutorial_position"))
 

@@ -12,13 +12,15 @@ from django.utils import timezone
 from annotation.messages import send_on_commit
 from annotation.models import Membership, Project, User
 from judging import selectors
-from judging.exceptions import AssignmentIncomplete, GuidelineUnconfirmed, LeaseLost, NotQualified
-from judging.models import Assignment, Batch
+from judging.exceptions import AssignmentIncomplete, GuidelineUnconfirmed, LeaseLost, NotQualified, WarmUpDue
+from judging.models import Assignment, Batch, Policy
 from judging.rules.leasing import LEAVING, free_seats, lease_until, seat_for, shuffled, to_be_decided
 from judging.selectors import Held
 from judging.services.batches import ADVANCE_TASK
+from judging.services.gold import gold_batch_for, gold_for, gold_seat
 from judging.services.policies import policy_in_force
 from judging.services.seats import flagged_withdraw, seats_count
+from judging.services.sittings import WarmUp, warm_up_due
 
 logger = logging.getLogger(__name__)
 TAKES = 50  # how often to look again when somebody else was faster, or a batch had claimed a seat it has not
@@ -34,9 +36,11 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
     Raises:
         NotQualified: they have not come so far, are suspended, or left.
         GuidelineUnconfirmed: there is a version of the guideline that they have not confirmed.
+        WarmUpDue: the session begins with pairs of known truth.
     """
     now = now or timezone.now()
     _ready_or_refused(project, annotator)
+    _warm_or_refused(project, annotator, now)
     assignments_sweep(now=now, project=project)
     for attempt in range(TAKES):
         held = selectors.open_assignment(project=project, annotator=annotator)
@@ -61,6 +65,14 @@ def _ready_or_refused(project: Project, annotator: User) -> None:
         raise GuidelineUnconfirmed("The guideline has a version you have not confirmed. Read it, then go on.")
 
 
+def _warm_or_refused(project: Project, annotator: User, now: datetime) -> None:
+    policy = policy_in_force(project.pk)
+    if not policy.warm_up or selectors.open_assignment(project=project, annotator=annotator):
+        return
+    if warm_up_due(project=project, annotator=annotator, policy=policy, now=now) == WarmUp.DUE:
+        raise WarmUpDue("Your session begins with a warm-up of five pairs. Your desk leads you to it.")
+
+
 @transaction.atomic
 def assignment_take_of(*, batch: Batch, annotator: User, now: datetime) -> Assignment | None:
     """A seat of this very batch; None when none is free that the annotator may take."""
@@ -74,7 +86,19 @@ def _next_batch_take(project: Project, annotator: User, now: datetime, *, hurry:
     ``hurry`` passes over batches that somebody else is just taking, so that takers do not queue.
     """
     batch_id = selectors.batch_to_be_taken(project_id=project.pk, annotator_id=annotator.pk, lock=hurry)
-    return None if batch_id is None else _seat_take(batch_id, annotator, now)
+    if batch_id is None:
+        return None
+    return _gold_take(project, annotator, now) or _seat_take(batch_id, annotator, now)
+
+
+def _gold_take(project: Project, annotator: User, now: datetime) -> Assignment | None:
+    """A finished batch again, whose truth is known, when so much gold is due to the annotator."""
+    policy, seed = policy_in_force(project.pk), _seed()
+    found = gold_batch_for(project.pk, annotator, policy=policy, seed=seed)
+    if found is None or selectors.open_assignment(project=project, annotator=annotator):
+        return None
+    batch, gold = found
+    return _assign(batch, annotator, round=1, seat=gold_seat(batch), others=[], gold=gold, policy=policy, now=now)
 
 
 def _seat_take(batch_id: int, annotator: User, now: datetime) -> Assignment | None:
@@ -89,21 +113,42 @@ def _seat_take(batch_id: int, annotator: User, now: datetime) -> Assignment | No
         seats_count(batch, asked)
         return None
     seat, pair_ids = found
-    seed = SystemRandom().randrange(2**31)
-    taken = Assignment.objects.create(
-        project_id=batch.project_id,
-        batch=batch,
-        round=batch.round,
-        seat=seat,
-        annotator=annotator,
-        shuffle_seed=seed,
-        pair_ids=shuffled(pair_ids, seed=seed),
-        expires_at=lease_until(now, minutes=policy_in_force(batch.project_id).lease_minutes),
-    )
+    policy = policy_in_force(batch.project_id)
+    gold = gold_for(batch, annotator, others=len(pair_ids), policy=policy, seed=_seed())
+    taken = _assign(batch, annotator, round=batch.round, seat=seat, others=pair_ids, gold=gold, policy=policy, now=now)
     batch.begun = True
     batch.free_seats = len(free_seats(asked, held=[*held, seat]))
     batch.save(update_fields=["begun", "free_seats"])
     return taken
+
+
+def _assign(
+    batch: Batch,
+    annotator: User,
+    *,
+    round: int,
+    seat: int,
+    others: list[int],
+    gold: list[int],
+    policy: Policy,
+    now: datetime,
+) -> Assignment:
+    seed = _seed()
+    return Assignment.objects.create(
+        project_id=batch.project_id,
+        batch=batch,
+        round=round,
+        seat=seat,
+        annotator=annotator,
+        shuffle_seed=seed,
+        pair_ids=shuffled([*others, *gold], seed=seed),
+        gold_ids=gold,
+        expires_at=lease_until(now, minutes=policy.lease_minutes),
+    )
+
+
+def _seed() -> int:
+    return SystemRandom().randrange(2**31)
 
 
 def assignment_renew(*, project: Project, annotator: User, now: datetime) -> datetime:

@@ -20,6 +20,7 @@ from judging.rules.consensus import GRADES
 from judging.rules.leasing import lease_until
 from judging.selectors import Card, Held
 from judging.services.assignments import running_or_refused
+from judging.services.gold import GIVE_GOLD, gold_change, gold_given_under
 
 WORDS = 2000  # of a comment, in characters
 STALE = "This form does not belong to the pair as it stands. Load the page again; nothing was stored."
@@ -107,6 +108,8 @@ def _answered_before(held: Held, place: int, key: UUID, grade: int) -> Answer:
 
 def _given_under(key: UUID, card: Card) -> tuple[int, datetime] | None:
     """The grade that the form of this key gave the pair, and when."""
+    if card.is_gold:
+        return gold_given_under(key, card)
     changes = list(JudgmentChange.objects.filter(judgment=card.judgment_id)) if card.judgment_id else []
     for change in changes:
         if change.uuid == key:
@@ -138,7 +141,7 @@ def _give(held: Held, place: int, grade: int, comment: str, now: datetime) -> He
     }
     try:
         with connection.cursor() as cursor:
-            cursor.execute(GIVE, values)
+            cursor.execute(GIVE_GOLD if card.is_gold else GIVE, values)
             (judgment_id,) = cursor.fetchone()
     except IntegrityError as error:
         raise JudgingError("This pair has been graded already, or needs no grade any more.") from error
@@ -147,13 +150,17 @@ def _give(held: Held, place: int, grade: int, comment: str, now: datetime) -> He
 
 def _previous_grade(held: Held) -> int | None:
     """What the annotator gave last in this assignment."""
-    given = [(card.judgment_id, card.grade) for card in held.cards if card.judgment_id is not None]
-    return max(given)[1] if given else None
+    given = [(card.graded_at, card.judgment_id, card.grade) for card in held.cards if card.graded_at is not None]
+    return max(given)[2] if given else None
 
 
 def _change(held: Held, place: int, grade: int, comment: str | None, now: datetime) -> Held:
     card = held.cards[place]
     _lease_renew(held, now)
+    if card.is_gold:
+        gold_change(held, card, grade, (comment or "")[:WORDS], now)
+        revision = (card.revision or 0) + (grade != card.grade)
+        return held.with_card(place, grade=grade, revision=revision, comment=comment)
     given = Judgment.objects.get(assignment=held.assignment_id, pair=card.pair_id)
     if grade != given.grade:
         JudgmentChange.objects.create(

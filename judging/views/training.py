@@ -50,7 +50,7 @@ def _context(request: MemberRequest, project: Project) -> dict[str, Any]:
 
 
 def _tutorial(project: Project) -> dict[str, Any]:
-    pairs = selectors.tutorial_pairs(project)
+    pairs = selectors.tutorial_shown(project)
     levels = selectors.tutorial_levels(pairs)
     missing = [str(grade) for grade, count in levels if not count]
     return {"tutorial": pairs, "levels": levels, "missing": missing, "most": max(count for _, count in levels) or 1}

@@ -8,7 +8,6 @@ from playwright.sync_api import Page, expect
 
 from judging.models import Assignment, Judgment
 from judging.services.assignments import assignments_sweep
-from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse
 
@@ -47,9 +46,7 @@ def test_the_guideline_closes_by_its_cross_and_by_a_click_beside_it(browse: Brow
 
 
 def test_a_reload_stays_on_the_pair_that_is_shown(browse: Browse) -> None:
-    batch = acts.batch(acts.project())
-    page = browse(factories.annotator(batch.project))
-    acts.start(page, batch.project)
+    page, _ = acts.judging(browse)
     page.keyboard.press("2")
     acts.arrive(page, 2)
     page.keyboard.press("ArrowLeft")

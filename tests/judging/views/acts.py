@@ -21,6 +21,7 @@ from tests.factories import AssignmentFactory, annotator
 HTMX = {"HX-Request": "true"}
 WAYS = {"plain": {}, "htmx": HTMX}
 PAGE = "<!doctype html>"
+REPLACE_URL = "HX-Replace-Url"
 KEY = re.compile(r'name="key" value="([^"]+)"')
 TOKEN = re.compile(r'(csrfmiddlewaretoken" value="|x-csrftoken": ")\w+')
 Call = Callable[..., HttpResponse]
@@ -94,3 +95,13 @@ def end(held: Assignment, state: str = "finished") -> None:
 def keys_in(body: str) -> list[str]:
     """The keys that the forms of a screen carry; those of grade and flag are one."""
     return list(dict.fromkeys(KEY.findall(body)))
+
+
+def graded(answer: HttpResponse) -> list[str]:
+    """The grade that the page shows as given."""
+    return re.findall(r'value="(\d)" aria-pressed="true"', answer.content.decode())
+
+
+def at(path: str) -> dict[str, str]:
+    """htmx, sent from the page at ``path``."""
+    return {**HTMX, "HX-Current-URL": f"http://testserver{path}"}

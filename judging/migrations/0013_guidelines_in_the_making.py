@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('annotation', '0008_annotators_have_a_standing'),
-        ('judging', '0010_only_the_qualified_judge'),
+        ('judging', '0011_own_grades'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

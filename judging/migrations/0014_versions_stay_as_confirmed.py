@@ -50,5 +50,5 @@ DROP TRIGGER guideline_is_kept ON judging_guideline;
 
 
 class Migration(migrations.Migration):
-    dependencies = [("judging", "0011_guidelines_in_the_making")]
+    dependencies = [("judging", "0013_guidelines_in_the_making")]
     operations = [migrations.RunSQL(FORWARD, BACKWARD)]

@@ -1,0 +1,142 @@
+"""An assignment is ended, or a batch decided, twice at the same instant."""
+
+from functools import partial
+
+import pytest
+
+from judging.exceptions import LeaseLost, NotReviewable
+from judging.models import Assignment, BatchReview, Flag
+from judging.services import assignments, batches, judgments
+from judging.services.judgments import Answer
+from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, CandidateFactory, lead
+from tests.judging.concurrency.meeting import ENDED, ENDING, Place, Work, overlap, state_of, sweeping
+from tests.judging.play import finish, flag, give, give_back, grade, judge, outcomes, pairs_of, take
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class TestFinish:
+    @pytest.fixture
+    def held(self) -> Assignment:
+        """A fully graded assignment; its lease ends 20 minutes from NOW."""
+        made: Assignment = AssignmentFactory()
+        grade(made, [1, 1])
+        return made
+
+    def finishing(self, held: Assignment) -> Work:
+        return partial(finish, held, now=NOW + 19 * MINUTES)
+
+    @pytest.mark.parametrize("place", [ENDING, ENDED], ids=["about to end", "ended"])
+    def test_a_sweep_meets_a_finish(self, monkeypatch: pytest.MonkeyPatch, held: Assignment, place: Place) -> None:
+        assert overlap(monkeypatch, place, self.finishing(held), sweeping) == [True, 0]
+        held.refresh_from_db()
+        assert (held.state, held.ended_at) == ("finished", NOW + 19 * MINUTES)
+
+    @pytest.mark.parametrize("place", [ENDING, ENDED], ids=["about to end", "ended"])
+    def test_a_finish_meets_a_sweep(self, monkeypatch: pytest.MonkeyPatch, held: Assignment, place: Place) -> None:
+        ended, refusal = overlap(monkeypatch, place, sweeping, self.finishing(held))
+        assert (ended, type(refusal)) == (1, LeaseLost)
+        held.refresh_from_db()
+        assert (held.state, held.ended_at) == ("lapsed", NOW + 20 * MINUTES)
+
+    @pytest.mark.parametrize("place", [ENDING, ENDED], ids=["about to end", "ended"])
+    def test_two_sweeps(self, monkeypatch: pytest.MonkeyPatch, held: Assignment, place: Place) -> None:
+        assert overlap(monkeypatch, place, sweeping, sweeping) == [1, 0]
+
+    @pytest.mark.parametrize("place", [ENDING, ENDED], ids=["about to end", "ended"])
+    def test_two_presses(self, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
+        """The second is told that there was nothing to finish, and one message is sent."""
+        batch = BatchFactory()
+        judge(batch, [1, 1])
+        held = take(batch)
+        grade(held, [1, 1])
+        sent: list[object] = []
+        monkeypatch.setattr(assignments, "send_on_commit", lambda *message: sent.append(message))
+        assert overlap(monkeypatch, place, self.finishing(held), self.finishing(held)) == [True, False]
+        assert len(sent) == 1
+
+    def test_one_finishes_what_another_tab_gives_back(self, monkeypatch: pytest.MonkeyPatch, held: Assignment) -> None:
+        returned, refusal = overlap(monkeypatch, ENDED, partial(give_back, held), self.finishing(held))
+        assert (returned, type(refusal), state_of(held)) == (True, LeaseLost, "returned")
+
+    def test_a_flag_does_not_slip_into_what_was_finished(
+        self, monkeypatch: pytest.MonkeyPatch, held: Assignment
+    ) -> None:
+        flagging = partial(flag, held, pairs_of(held.batch)[0])
+        finished, refusal = overlap(monkeypatch, ENDED, self.finishing(held), flagging)
+        assert (finished, type(refusal), Flag.objects.exists()) == (True, LeaseLost, False)
+
+    def test_a_flag_just_before_finishing_counts(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        held = AssignmentFactory()
+        flagged, other = pairs_of(held.batch)
+        give(held, other, 1)
+        place = (judgments, "_lease_renew")
+        answer, finished = overlap(monkeypatch, place, partial(flag, held, flagged), partial(finish, held))
+        assert (type(answer), finished, state_of(held)) == (Answer, True, "finished")
+
+    def test_two_who_flagged_the_same_pair_finish_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whoever is second sees the other's flag: the pair is withdrawn."""
+        batch = BatchFactory()
+        both = [take(batch), take(batch)]
+        flagged, other = pairs_of(batch)
+        for held in both:
+            flag(held, flagged)
+            give(held, other, 2)
+        assert overlap(monkeypatch, ENDED, *(partial(finish, held) for held in both)) == [True, True]
+        assert outcomes(batch)[0] == ("withdrawn", None)
+        batches.batch_advance(batch_id=batch.pk)
+        batch.refresh_from_db()
+        assert batch.state == "done"
+
+    def test_two_who_finish_at_once_wake_the_task(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Each alone would leave it to the other."""
+        batch = BatchFactory()
+        both = [take(batch), take(batch)]
+        for held in both:
+            grade(held, [1, 1])
+        sent: list[object] = []
+        monkeypatch.setattr(assignments, "send_on_commit", lambda *message: sent.append(message))
+        assert overlap(monkeypatch, ENDED, *(partial(finish, held) for held in both)) == [True, True]
+        assert sent == [(batches.ADVANCE_TASK, batch.pk)]
+
+
+class TestDecide:
+    def test_one_batch_twice(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        batch = BatchFactory()
+        for seat, grades in ((1, [0, 2]), (2, [4, 2])):
+            grade(AssignmentFactory(batch=batch, seat=seat), grades)
+        Assignment.objects.update(state="finished", ended_at=NOW)
+        advance = partial(batches.batch_advance, batch_id=batch.pk)
+        assert overlap(monkeypatch, (batches, "_pairs_decide"), advance, advance) == [None, None]
+        assert outcomes(batch) == [("escalated", None), ("settled", 2)]
+        batch.refresh_from_db()
+        assert (batch.state, batch.round) == ("open", 2)
+
+    def test_automatic_review_is_written_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        batch = BatchFactory()
+        batch.project.policies.update(extend_automatically=True)
+        for seat in (1, 2):
+            grade(AssignmentFactory(batch=batch, seat=seat), [1, 1])
+        Assignment.objects.update(state="finished", ended_at=NOW)
+        advance = partial(batches.batch_advance, batch_id=batch.pk)
+        assert overlap(monkeypatch, (batches, "suggest"), advance, advance) == [None, None]
+        assert BatchReview.objects.count() == batch.project.audit_events.count() == 1
+
+    def test_two_leads_disagree(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        batch = BatchFactory(state="done")
+        person = lead(batch.project)
+
+        def say(extend: bool) -> BatchReview:
+            return batches.batch_review(batch=batch, extend=extend, lead=person)
+
+        first, second = (partial(say, extend) for extend in (True, False))
+        review, refusal = overlap(monkeypatch, (batches, "suggest"), first, second)
+        assert (review.decision, type(refusal)) == ("extend", NotReviewable)
+        assert BatchReview.objects.count() == 1
+
+    def test_a_second_batch_is_opened_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        query = CandidateFactory(rank=21).query
+        opening = partial(batches.batch_create, query=query, number=2)
+        first, second = overlap(monkeypatch, (batches.Pair.objects, "bulk_create"), opening, opening)
+        assert first == second
+        assert query.batches.get().pairs.count() == 1

@@ -1,0 +1,129 @@
+"""Two people want a seat, or one person wants two, at the same instant."""
+
+from functools import partial
+
+import pytest
+
+from annotation.models import User
+from judging.models import Assignment, Batch
+from judging.services import assignments, batches
+from tests.factories import NOW, AssignmentFactory, BatchFactory, annotator
+from tests.judging.concurrency.meeting import (
+    ABOUT_TO_WRITE,
+    CHOSEN,
+    ENDED,
+    LETTING_GO,
+    LOOKED_FOR,
+    Place,
+    Work,
+    overlap,
+    rush,
+    state_of,
+    taking,
+)
+from tests.judging.play import give_back, judge, take
+from tests.judging.rows import Rows
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class TestTake:
+    @pytest.mark.parametrize("place", [LOOKED_FOR, CHOSEN, ABOUT_TO_WRITE], ids=["looked", "chosen", "about to write"])
+    def test_two_people_want_the_last_seat(self, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
+        batch = BatchFactory()
+        judge(batch, [1, 1])
+        people = [annotator(batch.project) for _ in range(2)]
+        answers = overlap(monkeypatch, place, *(taking(batch, person) for person in people))
+        assert sorted(type(answer).__name__ for answer in answers) == ["Assignment", "NoneType"]
+        assert batch.assignments.filter(seat=2).count() == 1
+
+    @pytest.mark.parametrize("place", [LOOKED_FOR, CHOSEN, ABOUT_TO_WRITE], ids=["looked", "chosen", "about to write"])
+    def test_two_people_and_two_seats_of_one_batch(self, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
+        """The second may have to wait, but is never told that there is nothing."""
+        batch = BatchFactory()
+        people = [annotator(batch.project) for _ in range(2)]
+        answers = overlap(monkeypatch, place, *(taking(batch, person) for person in people))
+        assert {(answer.annotator, answer.batch) for answer in answers} == {(person, batch) for person in people}
+        assert {answer.seat for answer in answers} == {1, 2}
+
+    def test_two_people_and_two_batches_and_neither_waits(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """While the first is just taking the one that is due, the second takes the next and has ended before."""
+        first = BatchFactory()
+        second = BatchFactory(query__project=first.project)
+        people = [annotator(first.project) for _ in range(2)]
+        ended: list[int] = []
+
+        def noting(person: User) -> Work:
+            def taken() -> Assignment | None:
+                answer = taking(first, person)()
+                ended.append(person.pk)
+                return answer
+
+            return taken
+
+        answers = overlap(monkeypatch, ABOUT_TO_WRITE, noting(people[0]), noting(people[1]), until_it_ends=True)
+        assert [answer.batch for answer in answers] == [first, second]
+        assert ended == [people[1].pk, people[0].pk]
+
+    @pytest.mark.parametrize("place", [LOOKED_FOR, CHOSEN, ABOUT_TO_WRITE], ids=["looked", "chosen", "about to write"])
+    def test_one_person_presses_twice(self, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
+        batch = BatchFactory()
+        BatchFactory(query__project=batch.project)
+        person = annotator(batch.project)
+        first, second = overlap(monkeypatch, place, taking(batch, person), taking(batch, person))
+        assert first == second
+        assert Assignment.objects.count() == 1
+
+    def test_one_tab_gives_back_what_another_believes_free(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The one waits for the batch, so the other must not wait for the one's assignment."""
+        held = AssignmentFactory()
+        taking_of = partial(assignments.assignment_take_of, batch=held.batch, annotator=held.annotator, now=NOW)
+        assert overlap(monkeypatch, LETTING_GO, partial(give_back, held), taking_of) == [True, None]
+        assert state_of(held) == "returned"
+
+    @pytest.mark.parametrize("n", [4, 12])
+    def test_as_many_people_as_seats(self, n: int) -> None:
+        """All at once: everybody gets one, no seat twice."""
+        batch = BatchFactory()
+        made = [batch, *(BatchFactory(query__project=batch.project) for _ in range(n // 2 - 1))]
+        answers = rush([taking(batch, annotator(batch.project)) for _ in range(n)])
+        taken = [(answer.batch_id, answer.seat) for answer in answers if answer]
+        assert sorted(taken) == sorted((row.pk, seat) for row in made for seat in (1, 2))
+
+    def test_more_people_than_seats(self) -> None:
+        batch = BatchFactory()
+        other = BatchFactory(query__project=batch.project)
+        answers = rush([taking(batch, annotator(batch.project)) for _ in range(8)])
+        taken = [(answer.batch_id, answer.seat) for answer in answers if answer]
+        assert sorted(taken) == [(row.pk, seat) for row in (batch, other) for seat in (1, 2)]
+
+    def test_a_take_meets_the_decision_of_its_batch(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The first round ends while somebody asks: they get a seat of the second, or nothing, never of the first."""
+        batch = BatchFactory(pairs=1)
+        judge(batch, [0])
+        judge(batch, [4])
+        Batch.objects.update(free_seats=1)  # as if not put right yet
+        advance = partial(batches.batch_advance, batch_id=batch.pk)
+        _, taken = overlap(monkeypatch, (batches, "_pairs_decide"), advance, taking(batch, annotator(batch.project)))
+        assert (taken.round, taken.seat) == (2, 1)
+        batch.refresh_from_db()
+        assert (batch.round, batch.free_seats, batch.begun) == (2, 1, True)
+
+    def test_the_decision_meets_a_take(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        batch = BatchFactory(pairs=2)
+        judge(batch, [0, 1])
+        advance = partial(batches.batch_advance, batch_id=batch.pk)
+        taken, _ = overlap(monkeypatch, ABOUT_TO_WRITE, taking(batch, annotator(batch.project)), advance)
+        batch.refresh_from_db()
+        assert (taken.round, taken.seat, batch.round, batch.free_seats) == (1, 2, 1, 0)
+
+    def test_a_seat_given_back_meets_a_take(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        batch = BatchFactory()
+        held = take(batch)
+        judge(batch, [1, 1])
+        person = annotator(batch.project)
+        returned, _ = overlap(monkeypatch, ENDED, partial(give_back, held), taking(batch, person))
+        assert returned is True
+        taken = assignments.assignment_take(project=batch.project, annotator=person, now=NOW)
+        assert taken is not None and (taken.batch, taken.seat) == (batch, held.seat)
+        Rows(batch.project_id).check()

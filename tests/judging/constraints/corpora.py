@@ -1,0 +1,54 @@
+"""Videos, their moments and words; projects, their jobs and their audit."""
+
+from annotation.models import AuditEvent, Job, Subtitle, TextVector
+from tests.factories import (
+    CaptionFactory,
+    CorpusFactory,
+    DescriptionFactory,
+    MomentFactory,
+    ProjectFactory,
+    VideoFactory,
+)
+from tests.judging.constraints.writes import More, Refused, again, change
+
+
+def audit_event() -> AuditEvent:
+    return AuditEvent.objects.create(action="test")
+
+
+def job(**values: object) -> Job:
+    return Job.objects.create(**{"project": values.pop("project", None) or ProjectFactory(), "kind": "k", **values})
+
+
+REFUSED: Refused = {
+    "video_name_once_per_corpus": again(VideoFactory, corpus=CorpusFactory, name="a"),
+    "video_index_once_per_corpus": again(VideoFactory, corpus=CorpusFactory, index=3),
+    "video_lasts": change(VideoFactory, duration_s=0),
+    "subtitle_starts_before_end": lambda: (
+        lambda: Subtitle.objects.create(video=VideoFactory(), start_s=2, end_s=2, text="x")
+    ),
+    "moment_once_per_video_and_span": again(MomentFactory, video=VideoFactory, start_s=1, end_s=2),
+    "moment_starts_before_it_ends": change(MomentFactory, start_s=5, end_s=5),
+    "moment_ready_has_its_preview": change(MomentFactory, preview=""),
+    "moment_clip_is_of_a_ready_preview": change(lambda: MomentFactory(uncut=True), preview_clip="a.mp4"),
+    "moment_failed_says_why": change(MomentFactory, preview_state="failed"),
+    "description_source_id_once_per_corpus": again(
+        lambda corpus, source_id: DescriptionFactory(moment__video__corpus=corpus, source_id=source_id),
+        corpus=CorpusFactory,
+        source_id=4,
+    ),
+    "description_says_something": change(DescriptionFactory, text=""),
+    "caption_says_something": change(CaptionFactory, text=""),
+    "text_vector_once_per_model": again(TextVector.objects.create, model="m", text_sha256=b"1" * 32, vector=b""),
+    "project_demo_has_videos_and_seed": change(ProjectFactory, demo_videos=3),
+    "job_runs_once_per_project_and_kind": again(job, project=ProjectFactory),
+    "job_done_within_total": change(job, done=1),
+}
+MORE: More = {
+    "a moment does not start before its video": ("moment_starts_before_it_ends", change(MomentFactory, start_s=-1)),
+    "audit events do not change": ("append-only", change(audit_event, action="nothing")),
+    "audit events stay": ("append-only", lambda: audit_event().delete),
+}
+TRIGGERS: set[str] = {
+    "audit_event_is_append_only",
+}

@@ -1,0 +1,49 @@
+"""Grades for pairs of known truth, asked among others."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import F
+
+from judging.models import Assignment, GoldGrade
+from tests.factories import AssignmentFactory, BatchFactory, GoldGradeFactory, annotator
+from tests.judging.constraints.writes import More, Prepare, Refused, Write, change
+
+
+def asked_again() -> Write:
+    """The same person is asked the same pair by a later assignment."""
+    first = GoldGradeFactory()
+    Assignment.objects.filter(pk=first.assignment_id).update(state="finished", ended_at=F("created_at"))
+    again = AssignmentFactory(
+        batch=first.pair.batch, annotator=first.annotator, pair_ids=[first.pair_id], gold_ids=[first.pair_id]
+    )
+    return lambda: GoldGradeFactory(assignment=again, pair=first.pair)
+
+
+def not_asked_for(**other: Callable[[Any], object]) -> Prepare:
+    def prepare() -> Write:
+        held = AssignmentFactory(batch=BatchFactory(pairs=2))
+        values = {name: value(held) for name, value in other.items()}
+        return lambda: GoldGradeFactory(assignment=held, pair=held.batch.pairs.first(), **values)
+
+    return prepare
+
+
+def gone() -> Write:
+    row = GoldGradeFactory()
+    return lambda: GoldGrade.objects.filter(pk=row.pk).delete()
+
+
+REFUSED: Refused = {
+    "gold_grade_once_per_pair_and_annotator": asked_again,
+    "gold_grade_from_0_to_4": change(GoldGradeFactory, grade=5),
+}
+MORE: More = {
+    "a gold grade is given on a gold pair only": ("does not ask for gold pair", not_asked_for()),
+    "a gold grade is given by whom it is asked of": (
+        "does not ask for gold pair",
+        not_asked_for(annotator=lambda held: annotator(held.project)),
+    ),
+    "a gold grade is not deleted": ("are kept as they are", gone),
+}
+TRIGGERS: set[str] = {"gold_grade_is_asked_for", "gold_grade_is_kept"}

@@ -1,0 +1,186 @@
+"""Pairs of known truth among the others: mixed in at the rate, never seen before, never counted, never noticed."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+
+from annotation.models import Project, User
+from judging import selectors
+from judging.exceptions import FormStale
+from judging.models import Assignment, Batch, GoldGrade, Judgment, Pair
+from judging.rules.gold import BATCH_LEAST
+from judging.services.assignments import assignment_finish, assignment_return, assignment_take
+from judging.services.batches import batch_advance
+from judging.services.policies import policy_publish
+from tests.factories import NOW, BatchFactory, CandidateFactory, PairFactory, QueryFactory, annotator
+from tests.judging.play import asked, flag, give, judge, key_of
+
+pytestmark = pytest.mark.django_db
+
+
+def gold_in_force(project: Project, percent: int) -> None:
+    policy_publish(project=project, actor=None, gold_percent=percent)
+
+
+def next_of(project: Project, person: User) -> Assignment:
+    taken = assignment_take(project=project, annotator=person, now=NOW)
+    assert taken is not None
+    return taken
+
+
+def second_round(pairs: int, far_apart: int) -> Batch:
+    """A batch in its second round: some pairs far apart, the others settled at once with equal grades."""
+    batch: Batch = BatchFactory(pairs=pairs)
+    judge(batch, [0] * far_apart + [2] * (pairs - far_apart))
+    judge(batch, [4] * far_apart + [2] * (pairs - far_apart))
+    batch_advance(batch_id=batch.pk)
+    batch.refresh_from_db()
+    assert batch.round == 2
+    return batch
+
+
+def finished(project: Project, pairs: int = BATCH_LEAST) -> Batch:
+    batch: Batch = BatchFactory(query=QueryFactory(project=project), pairs=0)
+    for rank in range(1, pairs + 1):
+        PairFactory(batch=batch, candidate=CandidateFactory(query=batch.query, rank=rank))
+    judge(batch, [3] * pairs)
+    judge(batch, [3] * pairs)
+    batch_advance(batch_id=batch.pk)
+    batch.refresh_from_db()
+    assert batch.state == "done"
+    return batch
+
+
+class TestSecondRound:
+    def test_settled_pairs_of_the_batch_are_mixed_in(self) -> None:
+        batch = second_round(pairs=8, far_apart=4)
+        gold_in_force(batch.project, 50)
+        taken = next_of(batch.project, annotator(batch.project))
+        gold = Pair.objects.filter(pk__in=taken.gold_ids)
+        assert len(taken.pair_ids) == 6 and len(taken.gold_ids) == 2
+        assert set(gold.values_list("state", flat=True)) == {"settled"}
+
+    def test_none_without_a_rate(self) -> None:
+        batch = second_round(pairs=8, far_apart=4)
+        assert next_of(batch.project, annotator(batch.project)).gold_ids == []
+
+    def test_pairs_settled_with_different_grades_are_not_known(self) -> None:
+        batch: Batch = BatchFactory(pairs=4)
+        judge(batch, [0, 0, 2, 2])
+        judge(batch, [4, 4, 3, 1])
+        batch_advance(batch_id=batch.pk)
+        gold_in_force(batch.project, 50)
+        assert next_of(batch.project, annotator(batch.project)).gold_ids == []
+
+    def test_nobody_is_asked_what_they_have_seen(self) -> None:
+        batch = second_round(pairs=8, far_apart=4)
+        gold_in_force(batch.project, 50)
+        person = annotator(batch.project)
+        first = next_of(batch.project, person)
+        assert first.gold_ids
+        assignment_return(project=batch.project, annotator=person, now=NOW)
+        again = next_of(batch.project, person)
+        assert set(again.gold_ids).isdisjoint(first.pair_ids)
+
+    def test_gold_grades_decide_nothing(self) -> None:
+        batch = second_round(pairs=8, far_apart=4)
+        gold_in_force(batch.project, 50)
+        before = dict(batch.pairs.filter(state="settled").values_list("pk", "relevance"))
+        for _ in range(2):
+            person = annotator(batch.project)
+            taken = next_of(batch.project, person)
+            for pair in asked(taken):
+                give(taken, pair, 0)
+            assignment_finish(project=batch.project, annotator=person, now=NOW)
+        assert GoldGrade.objects.count() == 4
+        assert set(GoldGrade.objects.values_list("grade", "truth")) == {(0, 2)}
+        assert dict(batch.pairs.filter(pk__in=before).values_list("pk", "relevance")) == before
+        assert not Judgment.objects.filter(pair__in=before, round=2).exists()
+
+
+class TestWholeBatch:
+    def test_a_finished_batch_is_asked_again_when_so_much_is_due(self) -> None:
+        batch = finished(BatchFactory(pairs=0).project)
+        project = batch.project
+        person = annotator(project)
+        for _ in range(2):
+            judge(batch_of_ten(project), [1] * BATCH_LEAST, person)
+        gold_in_force(project, 50)
+        real: Batch = BatchFactory(query=QueryFactory(project=project))
+        taken = next_of(project, person)
+        assert taken.batch_id != real.pk
+        assert sorted(taken.gold_ids) == sorted(taken.pair_ids) and len(taken.pair_ids) == BATCH_LEAST
+        for pair in asked(taken):
+            give(taken, pair, 3)
+        assert assignment_finish(project=project, annotator=person, now=NOW)
+        taken.batch.refresh_from_db()
+        assert (taken.batch.state, taken.batch.free_seats) == ("done", 0)
+        assert next_of(project, person).batch_id == real.pk
+
+    def test_not_when_nothing_else_waits(self) -> None:
+        project = finished(BatchFactory(pairs=0).project).project
+        gold_in_force(project, 50)
+        assert assignment_take(project=project, annotator=annotator(project), now=NOW) is None
+
+
+def batch_of_ten(project: Project) -> Batch:
+    batch: Batch = BatchFactory(query=QueryFactory(project=project), pairs=0)
+    for rank in range(1, BATCH_LEAST + 1):
+        PairFactory(batch=batch, candidate=CandidateFactory(query=batch.query, rank=rank))
+    return batch
+
+
+class TestUnnoticed:
+    @pytest.fixture
+    def held(self) -> Assignment:
+        batch = second_round(pairs=8, far_apart=4)
+        gold_in_force(batch.project, 50)
+        return next_of(batch.project, annotator(batch.project))
+
+    @pytest.fixture
+    def gold(self, held: Assignment) -> Pair:
+        return Pair.objects.get(pk=held.gold_ids[0])
+
+    def test_a_form_sent_again_is_answered_as_the_first_time(self, held: Assignment, gold: Pair) -> None:
+        key = key_of(held, gold)
+        first = give(held, gold, 3, key=key)
+        again = give(held, gold, 3, key=key, now=NOW + timedelta(seconds=5))
+        assert (first.index, GoldGrade.objects.count()) == (again.index, 1)
+
+    def test_a_grade_may_be_changed_and_what_was_said_is_kept(self, held: Assignment, gold: Pair) -> None:
+        give(held, gold, 3, key=key_of(held, gold))
+        give(held, gold, 1, key=key_of(held, gold), comment="hardly")
+        row = GoldGrade.objects.get()
+        assert (row.grade, row.revision, row.comment) == (1, 1, "hardly")
+        assert [grade for _, grade, _ in row.history] == [3, 1]
+        with pytest.raises(FormStale, match="your grade for this pair is 1"):
+            give(held, gold, 2, key=row.uuid)
+        assert give(held, gold, 3, key=row.uuid).held.answered == 1
+        row.refresh_from_db()
+        assert row.grade == 1
+
+    def test_it_can_be_flagged(self, held: Assignment, gold: Pair) -> None:
+        flag(held, gold)
+        gold.refresh_from_db()
+        assert gold.state == "settled"
+
+    def test_it_counts_as_the_persons_work_and_shows_among_their_grades(self, held: Assignment) -> None:
+        for pair in asked(held):
+            give(held, pair, 1)
+        assignment_finish(project=held.project, annotator=held.annotator, now=NOW)
+        work = selectors.work_done(project=held.project, annotator=held.annotator, since=NOW)
+        assert work == {"batches": 1, "judgments": 6, "today": 6}
+        assert len(selectors.given_in(held)[0]) == 6
+        assert selectors.final_grades(project=held.project, annotator=held.annotator).count() == 6
+
+    def test_its_page_says_nothing_else(self, held: Assignment, gold: Pair, client: Client) -> None:
+        client.force_login(held.annotator)
+        other = next(pair for pair in asked(held) if pair.pk not in held.gold_ids)
+        pages = []
+        for pair in (gold, other):
+            Assignment.objects.filter(pk=held.pk).update(expires_at=NOW + timedelta(days=9999))
+            text = client.get(f"/pairs/{pair.uuid}/").content.decode()
+            pages.append({line.strip().split(" ")[0] for line in text.splitlines()})
+            assert "gold" not in text.lower() and "settled" not in text
+        assert pages[0] == pages[1]

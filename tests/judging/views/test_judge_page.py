@@ -1,0 +1,222 @@
+"""The page of a pair, with and without JavaScript: what is shown, graded, and what follows."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from annotation.models import Query
+from judging.models import Assignment, Judgment
+from tests.factories import BatchFactory, ProjectFactory, annotator
+from tests.judging.play import judge, judge_round, pairs_of
+from tests.judging.views.acts import (
+    HTMX,
+    PAGE,
+    REPLACE_URL,
+    WAYS,
+    at,
+    end,
+    form,
+    grade,
+    grade_all,
+    graded,
+    key,
+    keys_in,
+    shown,
+    take,
+    url,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+class TestNext:
+    def test_first_pair_without_an_answer(self, browser: Client, held: Assignment) -> None:
+        first, second, third = shown(held)
+        grade(browser, held, first, 3)
+        browser.post(url("flag-set", second), {"reason": "broken"})
+        page = browser.get(url("pair-next", held.project)).content.decode()
+        assert page.startswith(PAGE)
+        assert url("judgment-create", third) in page
+        assert "pair 3 of 3" in page
+        assert 'value="2" max="3"' in page
+        assert held.batch.query.text in page
+
+    def test_all_graded(self, browser: Client, held: Assignment) -> None:
+        grade_all(browser, held)
+        assert browser.get(url("pair-next", held.project)).headers["Location"] == url("last-look", held.project)
+
+    def test_nothing_open(self, client: Client) -> None:
+        project = ProjectFactory()
+        client.force_login(annotator(project))
+        for name in ("pair-next", "last-look"):
+            assert client.get(url(name, project)).headers["Location"] == url("desk", project)
+
+    def test_pairs_come_in_the_order_that_was_drawn(self, client: Client) -> None:
+        held = take(BatchFactory(pairs=6))
+        client.force_login(held.annotator)
+        seen = []
+        for pair in shown(held):
+            page = client.get(url("pair-next", held.project)).content.decode()
+            seen.append(url("judgment-create", pair) in page)
+            client.post(url("judgment-create", pair), form(held, pair, 2))
+        assert seen == [True] * 6
+
+    def test_the_next_previews_are_loaded_ahead_nearest_first(self, browser: Client, held: Assignment) -> None:
+        first, second, third = shown(held)
+        grade(browser, held, second, 2)
+        page = browser.get(url("pair", first)).content.decode()
+        assert re.findall(r'class="ahead" src="([^"]+)"', page) == [
+            f"/previews/{third.candidate.moment.preview_uuid}.gif"
+        ]
+
+
+class TestPair:
+    def test_page_and_fragment(self, browser: Client, held: Assignment) -> None:
+        pair = shown(held)[1]
+        page, part = (browser.get(url("pair", pair), headers=way) for way in WAYS.values())
+        assert page.content.decode().startswith(PAGE)
+        assert part.content.decode().strip().startswith('<section id="pair"')
+        assert part.headers[REPLACE_URL] == url("pair", pair)
+        for answer in (page, part):  # the form of the grade and that of the flag
+            assert keys_in(answer.content.decode()) == [str(key(held, pair))]
+
+    def test_back_leads_to_the_pair_before(self, browser: Client, held: Assignment) -> None:
+        first, second, _ = shown(held)
+        back = re.compile(r'href="([^"]+)" data-back')
+        assert back.findall(browser.get(url("pair", second)).content.decode()) == [url("pair", first)]
+        assert back.findall(browser.get(url("pair", first)).content.decode()) == []
+
+    def test_of_an_ended_assignment_htmx_goes_to_own_grades(self, browser: Client, held: Assignment) -> None:
+        """A whole page does not land inside the judging page."""
+        end(held)
+        answer = browser.get(url("pair", shown(held)[0]), headers=HTMX)
+        assert (answer.status_code, answer.headers["HX-Redirect"]) == (200, url("own-grades", held.project))
+
+    def test_of_an_ended_assignment_leads_to_own_grades(self, client: Client) -> None:
+        batch = BatchFactory()
+        person = annotator(batch.project)
+        judge(batch, [1, 1], person)
+        client.force_login(person)
+        answer = client.get(url("pair", pairs_of(batch)[0]))
+        assert answer.headers["Location"] == url("own-grades", batch.project)
+
+
+class TestGrade:
+    def test_without_javascript(self, browser: Client, held: Assignment) -> None:
+        first = shown(held)[0]
+        answer = browser.post(url("judgment-create", first), form(held, first, "4"))
+        assert (answer.status_code, answer.headers["Location"]) == (302, url("pair-next", held.project))
+        assert Judgment.objects.get().grade == 4
+
+    def test_htmx_answers_with_the_next_pair_alone(self, browser: Client, held: Assignment) -> None:
+        first, second, _ = shown(held)
+        answer = grade(browser, held, first, 0)
+        body = answer.content.decode().strip()
+        assert answer.status_code == 200
+        assert body.startswith('<section id="pair"')
+        assert PAGE not in body
+        assert url("judgment-create", second) in body
+        assert keys_in(body) == [str(key(held, second))]
+        assert 'value="1" max="3"' in body
+
+    def test_htmx_answers_to_the_last_grade_with_the_last_look(self, browser: Client, held: Assignment) -> None:
+        answer = grade_all(browser, held)
+        body = answer.content.decode().strip()
+        assert body.startswith('<section id="pair"')
+        assert "A last look" in body
+        assert url("assignment-finish", held.project) in body
+        assert answer.headers[REPLACE_URL] == url("last-look", held.project)
+
+    def test_what_was_left_out_comes_after_the_end(self, browser: Client, held: Assignment) -> None:
+        first, second, third = shown(held)
+        grade(browser, held, second, 1)
+        answer = grade(browser, held, third, 1)
+        assert url("judgment-create", first) in answer.content.decode()
+
+    def test_a_row_says_how_it_was_given(self, browser: Client, held: Assignment) -> None:
+        first, second, _ = shown(held)
+        grade(browser, held, second, 4)
+        key_of_first = key(held, first)
+        browser.post(url("judgment-create", first), form(held, first, "1", comment=" too dark "), headers=HTMX)
+        given = Judgment.objects.get(pair=first)
+        assert (given.uuid, given.position, given.previous_grade, given.comment) == (key_of_first, 1, 4, "too dark")
+        assert (given.assignment, given.round, given.seat, given.source) == (held, 1, 1, "person")
+
+    def test_the_lease_starts_anew(self, browser: Client, held: Assignment) -> None:
+        Assignment.objects.update(expires_at=timezone.now() + timedelta(minutes=1))
+        grade(browser, held, shown(held)[0], 1)
+        held.refresh_from_db()
+        assert held.expires_at > timezone.now() + timedelta(minutes=19)
+
+    def test_back_to_change(self, browser: Client, held: Assignment) -> None:
+        first = shown(held)[0]
+        grade(browser, held, first, 1)
+        assert graded(browser.get(url("pair", first))) == ["1"]
+        grade(browser, held, first, 3)
+        given = Judgment.objects.get()
+        assert (given.grade, given.revision, given.changes.get().from_grade) == (3, 1, 1)
+        assert graded(browser.get(url("pair", first))) == ["3"]
+
+    def test_a_comment_is_shown_again_changed_and_taken_back(self, browser: Client, held: Assignment) -> None:
+        first = shown(held)[0]
+        kept = []
+        for more in ({"comment": "<dark>"}, {}, {"comment": "bright"}, {"comment": ""}):
+            browser.post(url("judgment-create", first), form(held, first, "1", **more))
+            kept.append(Judgment.objects.get().comment)
+            if kept[-1] == "<dark>":
+                assert "&lt;dark&gt;</textarea>" in browser.get(url("pair", first)).content.decode()
+        assert kept == ["<dark>", "<dark>", "bright", ""]
+
+    def test_round_2_opens_escalated_pairs_only(self, client: Client) -> None:
+        batch = BatchFactory()
+        judge_round(batch, [0, 1], [4, 1])
+        second = take(batch)
+        client.force_login(second.annotator)
+        escalated, settled = pairs_of(batch)
+        assert client.get(url("pair", settled)).status_code == 404
+        assert grade(client, second, settled, 4).status_code == 404
+        assert grade(client, second, escalated, 4).status_code == 200
+
+
+class TestAddress:
+    """A reload stays where the person is: the address follows what htmx shows."""
+
+    def test_next_is_where_the_next_pair_is(self, browser: Client, held: Assignment) -> None:
+        first, second, _ = shown(held)
+        here = url("pair-next", held.project)
+        answer = browser.post(url("judgment-create", first), form(held, first, 1), headers=at(here))
+        assert REPLACE_URL not in answer.headers
+        back = url("pair", second)
+        answer = browser.post(url("judgment-create", second), form(held, second, 1), headers=at(back))
+        assert answer.headers[REPLACE_URL] == here
+
+    def test_another_than_the_next_has_its_own(self, browser: Client, held: Assignment) -> None:
+        _, second, third = shown(held)
+        answer = grade(browser, held, second, 1)
+        assert answer.headers[REPLACE_URL] == url("pair", third)
+
+    @pytest.mark.parametrize("address", ["http://[::1/", "", "//", "\x7f%00"])
+    def test_nonsense_is_no_address(self, browser: Client, held: Assignment, address: str) -> None:
+        first = shown(held)[0]
+        headers = {**HTMX, "HX-Current-URL": address}
+        answer = browser.post(url("judgment-create", first), form(held, first, 1), headers=headers)
+        assert answer.status_code == 200
+        assert answer.headers[REPLACE_URL] == url("pair-next", held.project)
+
+    def test_a_bad_grade_stays(self, browser: Client, held: Assignment) -> None:
+        first = shown(held)[0]
+        here = url("pair-next", held.project)
+        answer = browser.post(url("judgment-create", first), form(held, first, 9), headers=at(here))
+        assert answer.status_code == 422
+        assert REPLACE_URL not in answer.headers
+
+
+def test_a_query_is_shown_as_text_not_as_html(browser: Client, held: Assignment) -> None:
+    Query.objects.filter(pk=held.batch.query_id).update(text="<b>bold</b> & co")
+    page = browser.get(url("pair-next", held.project)).content.decode()
+    assert "&lt;b&gt;bold&lt;/b&gt; &amp; co" in page
+    part = browser.get(url("pair", shown(held)[0]), headers=HTMX).content.decode()
+    assert "&lt;b&gt;bold&lt;/b&gt; &amp; co" in part
