@@ -1,6 +1,7 @@
 """Routes of judging, by area."""
 
-from judging.urls import judge, lead, people, quality
+from judging.urls import judge, lead, people, quality, settings
 
 app_name = "judging"
-urlpatterns = [*judge.urlpatterns, *lead.urlpatterns, *people.urlpatterns, *quality.urlpatterns]
+AREAS = (judge, lead, people, quality, settings)
+urlpatterns = [route for area in AREAS for route in area.urlpatterns]

@@ -22,6 +22,7 @@ def desk(request: MemberRequest, project: Project) -> HttpResponse:
         "work": selectors.work_done(project=project, annotator=request.user, since=midnight()),
         "more": assignment is None and selectors.work_waits(project_id=project.pk, annotator_id=request.user.pk),
         "job": selectors.job_running(project),
+        "ready": selectors.readiness(project_id=project.pk, annotator_id=request.user.pk),
     }
     part = "#start" if request.htmx else ""
     return render(request, f"judging/desk.html{part}", context)

@@ -16,7 +16,7 @@ from annotation.access import ANNOTATOR, MemberRequest, grant_by, post_only, pro
 from annotation.models import Project, User
 from annotation.refusals import refusal_log
 from judging import selectors
-from judging.exceptions import FormStale, NotAssigned, PairWithdrawn
+from judging.exceptions import FormStale, GuidelineUnconfirmed, NotAssigned, PairWithdrawn
 from judging.forms import FlagForm, GradeForm, SubmitForm, UnflagForm
 from judging.selectors import Held
 from judging.services import assignments, judgments
@@ -30,11 +30,21 @@ NOTHING = "Nothing is waiting for you right now. New batches appear here as they
 @project_page(ANNOTATOR)
 @post_only("judging:desk")
 def assignment_take(request: MemberRequest, project: Project) -> HttpResponse:
-    taken = assignments.assignment_take(project=project, annotator=request.user)
+    try:
+        taken = assignments.assignment_take(project=project, annotator=request.user)
+    except GuidelineUnconfirmed as error:
+        return _to_the_guideline(request, project, error)
     if taken is None:
         messages.info(request, NOTHING)
         return redirect("judging:desk", project.uuid)
     return redirect("judging:pair-next", project.uuid)
+
+
+def _to_the_guideline(request: MemberRequest, project: Project, why: GuidelineUnconfirmed) -> HttpResponse:
+    """Where the version in force is read and confirmed; that leads back to the desk."""
+    messages.info(request, str(why))
+    page = reverse("judging:guideline", args=[project.uuid])
+    return HttpResponseClientRedirect(page) if _htmx(request) else redirect(page)
 
 
 @project_page(ANNOTATOR)
@@ -133,7 +143,10 @@ def assignment_finish(request: MemberRequest, project: Project) -> HttpResponse:
     """Make the grades final; with ``more`` the next batch follows at once, for htmx in the same answer."""
     finished = assignments.assignment_finish(project=project, annotator=request.user)
     if finished and "more" in request.POST:
-        taken = assignments.assignment_take(project=project, annotator=request.user)
+        try:
+            taken = assignments.assignment_take(project=project, annotator=request.user)
+        except GuidelineUnconfirmed as error:
+            return _to_the_guideline(request, project, error)
         held = selectors.held_open(annotator_id=request.user.pk, project_id=project.pk) if taken else None
         if held is not None and _htmx(request):
             return _part(request, held, held.next_index())

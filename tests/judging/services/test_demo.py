@@ -156,7 +156,7 @@ class TestReady:
         self.states(ready)
         self.grades(ready)
         self.release(ready)
-        examples = ready.guidelines.get().examples.all()
+        examples = ready.guidelines.latest("version").examples.all()
         assert len(examples) >= 3
         assert len({example.query_text for example in examples}) == 1
 

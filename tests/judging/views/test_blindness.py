@@ -14,6 +14,7 @@ from annotation.models import Membership, Moment, User
 from judging.models import Assignment, Batch, Pair
 from judging.services.assignments import assignment_finish
 from judging.services.judgments import flag_set, judgment_submit
+from judging.services.policies import Example, guideline_publish
 from tests.factories import (
     GIF,
     AssignmentFactory,
@@ -269,7 +270,9 @@ class TestPreview:
 
     def test_examples_of_the_guideline_are_for_everybody_in_the_project(self, batch: Batch) -> None:
         moment = MomentFactory(video__corpus=batch.project.corpus)
-        batch.project.guidelines.get().examples.create(grade=4, query_text="q", moment=moment)
+        guideline_publish(
+            project=batch.project, actor=None, body="b", levels=["a"] * 5, examples=[Example(4, "q", moment.pk)]
+        )
         assert self.get(annotator(batch.project), moment).status_code == 200
         assert self.get(MembershipFactory().user, moment).status_code == 404
 

@@ -1,0 +1,34 @@
+"""Whether a session begins with a warm-up."""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from random import SystemRandom
+
+from annotation.models import Project, User
+from judging import selectors
+from judging.exceptions import TooFewPairs
+from judging.models import Policy
+from judging.services.sittings.starting import warm_up_pairs
+
+
+class WarmUp(StrEnum):
+    NO = "no"
+    DUE = "due"
+    TOO_FEW = "too few"  # due, but too few pairs are left that the person has never seen
+
+
+def warm_up_due(*, project: Project, annotator: User, policy: Policy, now: datetime) -> WarmUp:
+    """Whether the person sits a warm-up before they are handed the next batch."""
+    if not policy.warm_up:
+        return WarmUp.NO
+    since = now - timedelta(hours=policy.warm_up_hours)
+    work = selectors.work_lately(project_id=project.pk, annotator_id=annotator.pk, since=since)
+    if work.warming_up:
+        return WarmUp.DUE
+    if work.graded:
+        return WarmUp.NO
+    try:
+        warm_up_pairs(project.pk, annotator.pk, seed=SystemRandom().randrange(2**31))
+    except TooFewPairs:
+        return WarmUp.TOO_FEW
+    return WarmUp.DUE
