@@ -1,6 +1,6 @@
 """Routes of judging, by area."""
 
-from judging.urls import judge, lead
+from judging.urls import exams, judge, lead
 
 app_name = "judging"
-urlpatterns = [*judge.urlpatterns, *lead.urlpatterns]
+urlpatterns = [*judge.urlpatterns, *exams.urlpatterns, *lead.urlpatterns]
