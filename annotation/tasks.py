@@ -17,3 +17,11 @@ def previews_sweep() -> None:
     from annotation.services.previews import previews_sweep as sweep
 
     sweep()
+
+
+@shared_task
+def password_link_mail(user_id: int) -> None:
+    """The link is made here, so that no message holds it."""
+    from annotation.services.identities import password_link_mail as mail
+
+    mail(user_id=user_id)

@@ -20,6 +20,13 @@ STAFF_PAGES = [
     ("Guideline", "judging:guideline"),
     ("Audit", "judging:audit"),
 ]
+LEAD_PAGES = [*STAFF_PAGES[:-1], ("People", "judging:people"), STAFF_PAGES[-1]]
+PAGES = {
+    Membership.Role.ANNOTATOR: ANNOTATOR_PAGES,
+    Membership.Role.LEAD: LEAD_PAGES,
+    Membership.Role.ADMIN: STAFF_PAGES,
+}
+LAST = "project"  # in the session: the project visited last
 
 
 class Entry(NamedTuple):
@@ -29,12 +36,12 @@ class Entry(NamedTuple):
 
 
 def pages_of(membership: Membership) -> list[tuple[str, str]]:
-    return ANNOTATOR_PAGES if membership.role == Membership.Role.ANNOTATOR else STAFF_PAGES
+    return PAGES[Membership.Role(membership.role)]
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """``membership`` (set by the view through annotation.access) and the entries it opens."""
-    membership: Membership | None = getattr(request, "membership", None)
+    """``membership`` and the entries it opens: of the page's project, else of the one visited last."""
+    membership = _membership(request)
     if membership is None:
         return {"entries": []}
     entries = [
@@ -42,3 +49,28 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         for label, name in pages_of(membership)
     ]
     return {"membership": membership, "project": membership.project, "entries": entries}
+
+
+def _membership(request: HttpRequest) -> Membership | None:
+    """The viewer's role in the project at hand (set by the view through annotation.access), which is remembered.
+
+    Pages of no project (help, account, errors) show the project visited last, or the person's only one.
+    """
+    held: Membership | None = getattr(request, "membership", None)
+    if held is None:
+        return _last_membership(request)
+    name = str(held.project.uuid)
+    if request.session.get(LAST) != name:
+        request.session[LAST] = name
+    return held
+
+
+def _last_membership(request: HttpRequest) -> Membership | None:
+    user = getattr(request, "user", None)  # none where a request is refused early
+    at_home = request.resolver_match is not None and request.resolver_match.view_name == "home"
+    if user is None or not user.is_authenticated or at_home:
+        return None
+    held: list[Membership] = list(user.memberships.select_related("project__corpus").order_by("pk"))
+    last = request.session.get(LAST)
+    visited = next((membership for membership in held if str(membership.project.uuid) == last), None)
+    return held[0] if visited is None and len(held) == 1 else visited

@@ -104,3 +104,17 @@ class SittingOver(JudgingError):
     """The sitting takes no (more) grades of this kind: it was handed in, its exam was closed, or it is done."""
 
     code = "sitting_over"
+
+
+class InvitationUnknown(JudgingError):
+    """No invitation has this secret."""
+
+    status = 404
+    code = "invitation_unknown"
+
+
+class InvitationGone(JudgingError):
+    """The invitation has expired, was used, or was revoked."""
+
+    status = 410
+    code = "invitation_gone"

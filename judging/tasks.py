@@ -92,10 +92,28 @@ def sitting_report(sitting_id: int) -> None:
 
 
 @shared_task
-def work_sweep() -> None:
-    """Send again long work whose message was lost."""
-    from judging.services import exams, projects, releases
+def invitation_mail(invitation_id: int) -> None:
+    """Send the link of an invitation; a repeat finds it sent."""
+    from judging.services import invitations
 
+    invitations.invitation_mail(invitation_id=invitation_id)
+
+
+@shared_task
+def work_sweep() -> None:
+    """Send again work whose message was lost."""
+    from judging.services import exams, invitations, projects, quality, releases
+
+    invitations.invitations_sweep(now=timezone.now())
     releases.releases_sweep(now=timezone.now())
     projects.preparations_sweep(now=timezone.now())
     exams.exams_sweep(now=timezone.now())
+    quality.quality_sweep(now=timezone.now())
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def quality_compute(project_id: int) -> None:
+    """Compute figures about the work; a repeat computes them again."""
+    from judging.services import quality
+
+    quality.quality_compute(project_id=project_id)

@@ -158,6 +158,7 @@ class Migration(migrations.Migration):
                 ('kind', models.CharField(choices=[('kappa', 'Low agreement with settled relevance'), ('bias', 'Grades higher or lower than others'), ('gold', 'Misaligned on pairs of known truth'), ('fast', 'Many judgments in very little time'), ('run', 'A long run of one grade')], max_length=5)),
                 ('value', models.FloatField()),
                 ('threshold', models.FloatField()),
+                ('judgments', models.PositiveIntegerField(help_text='Given by the annotator when it was raised.')),
                 ('raised_at', models.DateTimeField(auto_now_add=True)),
                 ('seen_at', models.DateTimeField(null=True)),
                 ('note', models.CharField(blank=True, max_length=1000)),

@@ -37,6 +37,7 @@ class QualityAlert(models.Model):
     kind = models.CharField(max_length=5, choices=Kind)
     value = models.FloatField()
     threshold = models.FloatField()
+    judgments = models.PositiveIntegerField(help_text="Given by the annotator when it was raised.")
     raised_at = models.DateTimeField(auto_now_add=True)
     seen_at = models.DateTimeField(null=True)
     seen_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")

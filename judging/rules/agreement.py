@@ -291,7 +291,11 @@ def krippendorff_alpha(ratings: Iterable[Sequence[int]], *, level: Measurement =
 
     Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability.
     """
-    counts = counts_of(ratings)  # [N, 5]
+    return krippendorff_of_counts(counts_of(ratings), level=level)
+
+
+def krippendorff_of_counts(counts: Counts, *, level: Measurement = Measurement.ORDINAL) -> float | None:
+    """``krippendorff_alpha`` of items whose grades are counted already: [N, 5]."""
     counts = counts[counts.sum(axis=1) >= 2]
     totals = counts.sum(axis=0)  # [5]
     distance = distances(totals, level)  # [5, 5]

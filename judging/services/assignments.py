@@ -48,8 +48,9 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
             return held
         try:
             taken = _next_batch_take(project, annotator, now, hurry=attempt < HURRIED)
-        except IntegrityError:
-            continue  # this annotator's second tab was faster
+        except IntegrityError:  # this annotator's second tab was faster, or a lead has just suspended them
+            _ready_or_refused(project, annotator)
+            continue
         if taken:
             return taken
         if not selectors.work_waits(project_id=project.pk, annotator_id=annotator.pk):

@@ -23,6 +23,7 @@ from judging.services.policies import policy_in_force
 
 PER_PAGE = 50
 CASES_PER_PAGE = 10
+OUTSIDE = "somebody without a role here"
 
 
 @project_page(STAFF)
@@ -153,6 +154,9 @@ def release_download(request: HttpRequest, release_uuid: UUID) -> FileResponse:
 
 @project_page(STAFF)
 def audit(request: MemberRequest, project: Project) -> HttpResponse:
-    events = project.audit_events.select_related("actor").order_by("-id")
+    """Who decided what; annotators by their number, for everybody."""
+    events = project.audit_events.order_by("-id")
     page = Paginator(events, PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "judging/audit.html", {"page": page})
+    names = selectors.actor_names(project)
+    rows = [(event, names.get(event.actor_id, OUTSIDE) if event.actor_id else "the system") for event in page]
+    return render(request, "judging/audit.html", {"page": page, "rows": rows})

