@@ -13,6 +13,7 @@ STAFF_PAGES = [
     ("Review", "judging:review-queue"),
     ("Queries", "judging:queries"),
     ("Corpus", "annotation:corpus"),
+    ("Exams", "judging:exams"),
     ("Quality", "judging:flags"),
     ("Releases", "judging:releases"),
     ("Runs", "models_runner:runs"),

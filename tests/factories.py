@@ -26,14 +26,18 @@ from annotation.rules.pooling import BATCH_SIZE
 from judging.models import (
     Assignment,
     Batch,
+    Exam,
     Flag,
     GoldGrade,
     Guideline,
     GuidelineConfirmation,
     Judgment,
+    KnownPair,
     Pair,
     Policy,
     QualityAlert,
+    Sitting,
+    SittingGrade,
 )
 from judging.services.seats import seats_count
 
@@ -298,6 +302,64 @@ class QualityAlertFactory(DjangoModelFactory):
     value = 1.25
     threshold = 0.75
     judgments = 60
+
+
+class ExamFactory(DjangoModelFactory):
+    """An open exam of a first cohort, without pairs."""
+
+    class Meta:
+        model = Exam
+
+    project = factory.SubFactory(ProjectFactory)
+    number = factory.LazyAttribute(lambda row: row.project.exams.count() + 1)
+    kind = Exam.Kind.COHORT
+    state = Exam.State.OPEN
+    seed = 7
+    queries = 1
+    depth = 1
+    closed_at = factory.Maybe(factory.LazyAttribute(lambda row: row.state == "closed"), NOW, None)
+
+
+class KnownPairFactory(DjangoModelFactory):
+    """A pair of an exam that is open, its truth not known yet."""
+
+    class Meta:
+        model = KnownPair
+
+    exam = factory.SubFactory(ExamFactory)
+    project = factory.LazyAttribute(lambda row: row.exam.project)
+    query = factory.SubFactory(QueryFactory, project=factory.SelfAttribute("..project"), split=Query.Split.TRAIN)
+    moment = factory.SubFactory(MomentFactory, video__corpus=factory.SelfAttribute("...project.corpus"))
+    rank = 1
+    source = KnownPair.Source.EXAM
+
+
+class SittingFactory(DjangoModelFactory):
+    """Somebody sits an open exam of one pair."""
+
+    class Meta:
+        model = Sitting
+
+    exam = factory.SubFactory(ExamFactory)
+    project = factory.SelfAttribute("exam.project")
+    annotator = factory.LazyAttribute(lambda row: annotator(row.project))
+    purpose = Sitting.Purpose.EXAM
+    seed = 7
+    known_ids = factory.LazyAttribute(lambda row: [KnownPairFactory(exam=row.exam).pk])
+
+
+class SittingGradeFactory(DjangoModelFactory):
+    """A first grade for the first pair of a sitting."""
+
+    class Meta:
+        model = SittingGrade
+
+    sitting = factory.SubFactory(SittingFactory)
+    known_pair_id = factory.LazyAttribute(lambda row: row.sitting.known_ids[0])
+    annotator = factory.SelfAttribute("sitting.annotator")
+    grade = 3
+    position = 1
+    guideline = factory.LazyAttribute(lambda row: row.sitting.project.guidelines.latest("version"))
 
 
 @contextmanager

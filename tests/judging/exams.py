@@ -9,7 +9,16 @@ from annotation.models import Membership, Moment, Project, Query, User
 from judging.models import Exam, KnownPair, Sitting
 from judging.selectors import Sat, sitting_by_id
 from judging.services.sittings import sitting_grade, sitting_hand_in, sitting_start
-from tests.factories import NOW, MembershipFactory, MomentFactory, ProjectFactory, QueryFactory, VideoFactory, annotator
+from tests.factories import (
+    NOW,
+    MembershipFactory,
+    MomentFactory,
+    ProjectFactory,
+    QueryFactory,
+    SittingGradeFactory,
+    VideoFactory,
+    annotator,
+)
 
 SEED = 20260101
 GradeOf = Callable[[KnownPair], int]
@@ -125,3 +134,18 @@ def regrade(sitting: Sitting) -> None:
         assert card.truth is not None
         sitting_grade(annotator=sitting.annotator, pair_uuid=card.uuid, grade=int(card.truth), now=NOW)
     sitting.refresh_from_db()
+
+
+def in_feedback(user: User, project: Project) -> Sitting:
+    """The person's sitting of a closed exam whose only pair has come back to them."""
+    exam = cohort_exam(project, queries=1, depth=1)
+    known = exam.known_pairs.get()
+    sitting = Sitting.objects.create(
+        project=project, annotator=user, purpose="exam", exam=exam, seed=SEED, known_ids=[known.pk]
+    )
+    SittingGradeFactory(sitting=sitting, grade=0)
+    Exam.objects.filter(pk=exam.pk).update(state="closed", closed_at=NOW)
+    KnownPair.objects.filter(pk=known.pk).update(truth=4)
+    Sitting.objects.filter(pk=sitting.pk).update(state="feedback", graded_at=NOW)
+    sitting.refresh_from_db()
+    return sitting

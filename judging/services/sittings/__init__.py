@@ -3,7 +3,7 @@
 from judging.services.sittings.endings import sitting_hand_in, sitting_settle
 from judging.services.sittings.grading import SittingAnswer, sitting_grade
 from judging.services.sittings.starting import sitting_start
-from judging.services.sittings.warm_ups import WarmUp, warm_up_due
+from judging.services.sittings.warm_ups import WarmUp, warm_up_due, warm_up_lacks
 
 __all__ = [
     "SittingAnswer",
@@ -13,4 +13,5 @@ __all__ = [
     "sitting_settle",
     "sitting_start",
     "warm_up_due",
+    "warm_up_lacks",
 ]

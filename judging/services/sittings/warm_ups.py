@@ -8,6 +8,7 @@ from annotation.models import Project, User
 from judging import selectors
 from judging.exceptions import TooFewPairs
 from judging.models import Policy
+from judging.services.policies import policy_in_force
 from judging.services.sittings.starting import warm_up_pairs
 
 
@@ -21,7 +22,7 @@ def warm_up_due(*, project: Project, annotator: User, policy: Policy, now: datet
     """Whether the person sits a warm-up before they are handed the next batch."""
     if not policy.warm_up:
         return WarmUp.NO
-    since = now - timedelta(hours=policy.warm_up_hours)
+    since = now - timedelta(hours=max(policy.warm_up_hours, 1))
     work = selectors.work_lately(project_id=project.pk, annotator_id=annotator.pk, since=since)
     if work.warming_up:
         return WarmUp.DUE
@@ -32,3 +33,9 @@ def warm_up_due(*, project: Project, annotator: User, policy: Policy, now: datet
     except TooFewPairs:
         return WarmUp.TOO_FEW
     return WarmUp.DUE
+
+
+def warm_up_lacks(*, project: Project, annotator: User, now: datetime) -> bool:
+    """Whether a session goes without the warm-up it should begin with, for want of pairs."""
+    policy = policy_in_force(project.pk)
+    return warm_up_due(project=project, annotator=annotator, policy=policy, now=now) == WarmUp.TOO_FEW

@@ -15,8 +15,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import NamedQuerySet, Project, User
-from judging.models import Assignment, Batch, QualityAlert, QualityReport, Release
-from judging.rules.keys import form_key
+from judging.models import Assignment, Batch, KnownPair, QualityAlert, QualityReport, Release
+from judging.rules.keys import form_key, sitting_key
 from judging.services.invitations import invitation_create
 from models_runner.models import Run
 from tests.factories import (
@@ -29,10 +29,12 @@ from tests.factories import (
     admin,
     lead,
 )
+from tests.judging.exams import in_feedback
 
 Door = tuple[str, str, frozenset[str], str]  # name, what the URL names, for whom, method
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
 EVERYONE = STAFF | ANNOTATOR
+EXAM = {"kind": "cohort", "queries": 1, "depth": 1, "purpose": "exam"}
 
 CORPUS: list[Door] = [
     ("annotation:corpus", "project", STAFF, "get"),
@@ -99,12 +101,28 @@ QUALITY: list[Door] = [
     ("judging:alert", "alert", STAFF, "get"),
     ("judging:alert-see", "alert", LEAD, "post"),
 ]
-DOORS = [*CORPUS, *DESK, *QUERIES, *REVIEW, *RELEASES, *PEOPLE, *QUALITY]
+EXAMS: list[Door] = [
+    ("judging:exams", "project", STAFF, "get"),
+    ("judging:exam-create", "project", LEAD, "post"),
+    ("judging:exam", "exam", STAFF, "get"),
+    ("judging:exam-close", "exam", LEAD, "post"),
+    ("judging:exam-csv", "exam", STAFF, "get"),
+    ("judging:known-exam", "known", STAFF, "get"),
+    ("judging:known-explain", "known", LEAD, "post"),
+    ("judging:known-retire", "known", LEAD, "post"),
+    ("judging:sitting-start", "project", ANNOTATOR, "post"),
+]
+DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *REVIEW, *RELEASES, *PEOPLE, *QUALITY]
 HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
     ("judging:pair", "pair", ANNOTATOR, "get"),
     ("judging:judgment-create", "pair", ANNOTATOR, "post"),
     ("judging:flag-set", "pair", ANNOTATOR, "post"),
     ("judging:flag-withdraw", "pair", ANNOTATOR, "post"),
+    ("judging:sitting", "sitting", ANNOTATOR, "get"),
+    ("judging:sitting-look", "sitting", ANNOTATOR, "get"),
+    ("judging:sitting-hand-in", "sitting", ANNOTATOR, "post"),
+    ("judging:known-pair", "known", ANNOTATOR, "get"),
+    ("judging:known-grade", "known", ANNOTATOR, "post"),
 ]
 OPEN = {"home", "login", "logout", "help", "healthz", "judging:preview", "judging:preview-clip"}  # tried elsewhere
 OPEN |= {"account", "password-change", "password-forgotten", "password-choose", "judging:invitation", "judging:join"}
@@ -164,6 +182,9 @@ class World:
         figures = {"project": {}, "annotators": {str(self.member.number): FIGURES}}
         QualityReport.objects.create(project=self.project, data=figures, computed_at=timezone.now())
         self.done = done
+        self.sitting = in_feedback(self.assignment.annotator, self.project)
+        self.exam = self.sitting.exam
+        self.known = KnownPair.objects.get(exam=self.exam)
 
     def url(self, door: Door, *, unknown: bool = False) -> str:
         name, what, *_ = door
@@ -177,12 +198,15 @@ class World:
         if person is not None:
             client.force_login(person)
         call: Callable[..., HttpResponse] = getattr(client, door[3])
-        return call(self.url(door, unknown=unknown), self.form() if door[3] == "post" else {})
+        return call(self.url(door, unknown=unknown), self.form(door[0]) if door[3] == "post" else {})
 
-    def form(self) -> dict[str, object]:
+    def form(self, name: str = "") -> dict[str, object]:
         """What any of the doors takes."""
+        if name == "judging:known-grade":
+            last = self.sitting.grades.latest("attempt").uuid
+            return {"key": sitting_key(sitting=self.sitting.uuid, pair=self.known.uuid, last=last), "grade": 3}
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, given=1)
-        return {"key": key, "grade": 3, "decision": "close", "reason": "broken", "name": "new", "split": ""} | {
+        return {"key": key, "grade": 3, "decision": "close", "reason": "broken", "name": "new", "split": "", **EXAM} | {
             "role": "annotator",
             "days": 14,
             "action": "suspend",
