@@ -3,13 +3,14 @@
 from typing import Any
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.access import ANNOTATOR, MemberRequest, post_only, project_page
 from annotation.models import Membership, Project
 from judging import selectors
-from judging.exceptions import AnswersIncomplete
+from judging.exceptions import AnswersIncomplete, GateClosed
 from judging.models import GateAttempt
 from judging.services import gate as services
 from judging.services.policies import policy_in_force
@@ -62,7 +63,10 @@ def shown(asked: list[dict[str, Any]], answers: list[int | None] | None = None) 
 @project_page(ANNOTATOR)
 @post_only("judging:gate")
 def attempt_start(request: MemberRequest, project: Project) -> HttpResponse:
-    services.gate_attempt_start(project=project, annotator=request.user)
+    try:
+        services.gate_attempt_start(project=project, annotator=request.user)
+    except GateClosed as error:
+        messages.error(request, str(error))
     return redirect("judging:gate", project.uuid)
 
 
