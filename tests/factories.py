@@ -141,8 +141,10 @@ class MembershipFactory(DjangoModelFactory):
     @factory.post_generation
     def confirmed(self, create: bool, extracted: bool | None, **kwargs: Any) -> None:
         """The qualified have read the guideline, unless ``confirmed=False``."""
+        if self.standing != "qualified" or extracted is False:  # type: ignore[attr-defined]
+            return
         guideline = self.project.guidelines.order_by("-version").first()  # type: ignore[attr-defined]
-        if self.standing == "qualified" and guideline and extracted is not False:  # type: ignore[attr-defined]
+        if guideline:
             GuidelineConfirmationFactory(guideline=guideline, annotator=self.user)  # type: ignore[attr-defined]
 
 
