@@ -1,9 +1,12 @@
+import re
+
 from django import forms
 
 from annotation.models import NamedQuerySet
 from judging.models import Flag
 from judging.rules.consensus import GRADES
 
+MEASURED = re.compile(r"[0-9]{1,9}")
 UNREADABLE_KEY = "The key of this form cannot be read. Load the page again."
 
 
@@ -22,6 +25,7 @@ class GradeForm(SubmitForm):
         }
     )
     comment = forms.CharField(required=False, max_length=2000)
+    active_ms = forms.CharField(required=False)
     grade = forms.TypedChoiceField(
         choices=[(grade, grade) for grade in GRADES],
         coerce=int,
@@ -34,6 +38,11 @@ class GradeForm(SubmitForm):
     def clean_comment(self) -> str | None:
         """An empty comment takes back the one there is; a form without one leaves it."""
         return str(self.cleaned_data["comment"]) if "comment" in self.data else None
+
+    def clean_active_ms(self) -> int | None:
+        """What cannot be read is no reason to lose a grade: the server then says itself how long it took."""
+        said = self.cleaned_data["active_ms"]
+        return int(said) if MEASURED.fullmatch(said) else None
 
 
 class FlagForm(SubmitForm):
