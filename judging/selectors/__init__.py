@@ -20,6 +20,7 @@ from judging.selectors.lead import (
     relevance_counts,
     review_queue,
 )
+from judging.selectors.pay import Account, Statement, corrections_of, pay_rates, pay_statement
 from judging.selectors.quality import flagged_pairs, flags_of, order_effects, people_have_judged
 from judging.selectors.query_sets import queries_matching, queries_outside_sets, query_sets_with_counts
 from judging.selectors.seats import (
@@ -30,12 +31,15 @@ from judging.selectors.seats import (
 )
 
 __all__ = [
+    "Account",
     "Card",
     "Held",
     "Readiness",
+    "Statement",
     "annotator_numbers",
     "batch_rows",
     "batch_to_be_taken",
+    "corrections_of",
     "final_judgments",
     "flagged_pairs",
     "flags_of",
@@ -47,6 +51,8 @@ __all__ = [
     "order_effects",
     "overview_counts",
     "pairs_asked_now",
+    "pay_rates",
+    "pay_statement",
     "people_have_judged",
     "preview_visible_to",
     "queries_matching",
