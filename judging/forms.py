@@ -77,6 +77,7 @@ class QuerySetChangeForm(SubmitForm):
         choices=NamedQuerySet.Priority.choices, coerce=int, required=False, empty_value=None
     )
     pause = forms.ChoiceField(choices=[("pause", "pause"), ("resume", "resume")], required=False)
+    pilot = forms.ChoiceField(choices=[("yes", "yes"), ("no", "no")], required=False)
 
 
 class ReviewForm(forms.Form):

@@ -58,3 +58,4 @@ class QuerySetChange(serializers.Serializer[Any]):
 
     priority = ChoiceOfField(choices=list(PRIORITIES), required=False)
     paused = YesNoField(required=False)
+    pilot = YesNoField(required=False, help_text="A try-out: neither released nor paid unless chosen.")
