@@ -92,8 +92,8 @@ FROM laid, generate_series(1, %(batch)s) AS rank,
     "judging_batch": """
 INSERT INTO judging_batch (id, uuid, project_id, query_id, number, round, state, priority, is_paused, is_pilot,
     free_seats, begun, created_at, done_at)
-SELECT i, gen_random_uuid(), %(project)s, i, 1, round, CASE kind WHEN 'done' THEN 'done' ELSE 'open' END, 0, false, false,
-    free_seats, begun, at, CASE kind WHEN 'done' THEN at + interval '1 day' END FROM laid""",
+SELECT i, gen_random_uuid(), %(project)s, i, 1, round, CASE kind WHEN 'done' THEN 'done' ELSE 'open' END, 0, false,
+    false, free_seats, begun, at, CASE kind WHEN 'done' THEN at + interval '1 day' END FROM laid""",
     "judging_batchreview": """
 INSERT INTO judging_batchreview (batch_id, decision, suggestion, reason, decided_at)
 SELECT i, 'close', 'close', '', at + interval '2 days' FROM laid WHERE kind = 'done'""",
@@ -119,7 +119,8 @@ INSERT INTO judging_judgment (uuid, pair_id, assignment_id, annotator_id, occurr
     position, previous_grade, comment, active_ms, source, guideline_id, policy_id, created_at)
 SELECT gen_random_uuid(), (i - 1) * %(batch)s + rank, id, annotator, 0, round, seat,
     CASE WHEN rank > %(escalated)s THEN (i + rank) %% 5 WHEN round = 2 THEN 2 ELSE 4 * (seat - 1) END, 0, place + 1,
-    CASE WHEN place > 0 THEN 2 END, '', 1000 + i * 37 %% 6000, 'person', %(guideline)s, %(policy)s, at + place * interval '7 seconds'
+    CASE WHEN place > 0 THEN 2 END, '', 1000 + i * 37 %% 30000,
+    'person', %(guideline)s, %(policy)s, at + place * interval '7 seconds'
 FROM seated, generate_series(0, graded - 1) AS place, LATERAL (SELECT (place + i * 7) %% asked + 1 AS rank) AS shown""",
 }
 

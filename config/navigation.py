@@ -7,7 +7,13 @@ from django.urls import reverse
 
 from annotation.models import Membership
 
-ANNOTATOR_PAGES = [("Judge", "judging:desk"), ("My grades", "judging:own-grades"), ("Guideline", "judging:guideline")]
+ANNOTATOR_PAGES = [
+    ("Judge", "judging:desk"),
+    ("My grades", "judging:own-grades"),
+    ("My hours", "judging:hours"),
+    ("Guideline", "judging:guideline"),
+]
+LEAD_PAGES = [("Pay", "judging:pay")]  # money is no admin's
 STAFF_PAGES = [
     ("Overview", "judging:overview"),
     ("Review", "judging:review-queue"),
@@ -28,7 +34,9 @@ class Entry(NamedTuple):
 
 
 def pages_of(membership: Membership) -> list[tuple[str, str]]:
-    return ANNOTATOR_PAGES if membership.role == Membership.Role.ANNOTATOR else STAFF_PAGES
+    if membership.role == Membership.Role.ANNOTATOR:
+        return ANNOTATOR_PAGES
+    return [*STAFF_PAGES, *LEAD_PAGES] if membership.role == Membership.Role.LEAD else STAFF_PAGES
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:

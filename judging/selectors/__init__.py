@@ -9,6 +9,7 @@ from judging.selectors.annotator import (
     readiness,
     work_done,
 )
+from judging.selectors.forecast import forecast_measured
 from judging.selectors.held import Card, Held, held_by_pair, held_open
 from judging.selectors.lead import (
     annotator_numbers,
@@ -43,6 +44,7 @@ __all__ = [
     "final_judgments",
     "flagged_pairs",
     "flags_of",
+    "forecast_measured",
     "given_in",
     "held_by_pair",
     "held_open",

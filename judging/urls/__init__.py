@@ -1,6 +1,6 @@
 """Routes of judging, by area."""
 
-from judging.urls import judge, lead
+from judging.urls import judge, lead, pay
 
 app_name = "judging"
-urlpatterns = [*judge.urlpatterns, *lead.urlpatterns]
+urlpatterns = [*judge.urlpatterns, *lead.urlpatterns, *pay.urlpatterns]

@@ -63,6 +63,15 @@ DOORS: list[Door] = [  # name, what the URL names, for whom, method
     ("judging:release-create", "project", STAFF, "post"),
     ("judging:release-download", "release", STAFF, "get"),
     ("judging:audit", "project", STAFF, "get"),
+    ("judging:pay", "project", LEAD, "get"),
+    ("judging:pay-csv", "project", LEAD, "get"),
+    ("judging:pay-rate-set", "project", LEAD, "post"),
+    ("judging:hours-correct", "project", LEAD, "post"),
+    ("judging:pay-person", "project", LEAD, "get"),
+    ("judging:pay-person-csv", "project", LEAD, "get"),
+    ("judging:forecast", "project", LEAD, "get"),
+    ("judging:hours", "project", ANNOTATOR, "get"),
+    ("judging:hours-csv", "project", ANNOTATOR, "get"),
     ("models_runner:runs", "project", STAFF, "get"),
     ("models_runner:run-create", "project", STAFF, "post"),
     ("models_runner:run-download", "run", STAFF, "get"),
@@ -108,11 +117,13 @@ class World:
             "admin": admin(self.project),
         }
         self.done = done
+        self.number = self.people["annotator"].memberships.get(project=self.project).number
+        self.after = dict.fromkeys(("judging:pay-person", "judging:pay-person-csv"), [self.number])
 
     def url(self, door: Door, *, unknown: bool = False) -> str:
         name, what, *_ = door
         row = self.done if name == "judging:batch-review" else getattr(self, what)
-        return reverse(name, args=[uuid4() if unknown else row.uuid])
+        return reverse(name, args=[uuid4() if unknown else row.uuid, *self.after.get(name, [])])
 
     def knock(self, door: Door, person: User | None, *, unknown: bool = False) -> HttpResponse:
         client = Client()
@@ -124,7 +135,10 @@ class World:
     def form(self) -> dict[str, object]:
         """What any of the doors takes."""
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, given=1)
-        return {"key": key, "grade": 3, "decision": "close", "reason": "broken", "name": "new", "split": ""}
+        money = {"annotator": self.number, "rate": "15.00", "currency": "SGD", "from_day": "2026-03-01"}
+        hours = {"day": "2026-03-01", "minutes": "5"}
+        said = {"decision": "close", "reason": "broken", "name": "new", "split": ""}
+        return {"key": key, "grade": 3, **said, **money, **hours}
 
 
 @pytest.fixture
