@@ -55,8 +55,8 @@ class PeriodForm(SubmitForm):
 class LabelledForm(SubmitForm):
     """Its labels hold their fields, so that two forms of a page need no ids."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, auto_id=False, **options)
+    def __init__(self, data: Any = None, *, initial: dict[str, Any] | None = None) -> None:
+        super().__init__(data, initial=initial, auto_id=False)
 
 
 class RateForm(LabelledForm):

@@ -18,7 +18,7 @@ from judging.views.periods import period_of
 
 @project_page(ANNOTATOR)
 def hours(request: MemberRequest, project: Project) -> HttpResponse:
-    period = period_of(request, project)
+    period = period_of(request, project, pilot=False)
     me = request.user.pk
     last_day = max(period.last_day, period.today)
     ever = _own(request, project, FIRST_DAY, last_day, zone=period.zone).account_of(me)
@@ -39,7 +39,7 @@ def hours(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_page(ANNOTATOR)
 def hours_csv(request: MemberRequest, project: Project) -> HttpResponse:
-    period = period_of(request, project)
+    period = period_of(request, project, pilot=False)
     if period.error:
         messages.error(request, period.error)
         return redirect("judging:hours", project.uuid)

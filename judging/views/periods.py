@@ -46,12 +46,15 @@ class Period:
         ]
 
 
-def period_of(request: HttpRequest, project: Project) -> Period:
-    """What the address asks for; the present month where it asks for nothing."""
+def period_of(request: HttpRequest, project: Project, *, pilot: bool = True) -> Period:
+    """What the address asks for; the present month where it asks for nothing.
+
+    ``pilot``: whether it may ask for pilot batches.
+    """
     zone = policy_in_force(project.pk).time_zone
     today = timezone.now().astimezone(ZoneInfo(zone)).date()
     form = PeriodForm(request.GET, today=today)
     if not form.is_valid():
         return Period(*month_of(today), zone, today, error=form.first_error())
     given = form.cleaned_data
-    return Period(given["first"], given["last"], zone, today, pilot=given["pilot"])
+    return Period(given["first"], given["last"], zone, today, pilot=pilot and given["pilot"])

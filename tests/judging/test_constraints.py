@@ -24,9 +24,11 @@ from judging.models import (
     Flag,
     Guideline,
     GuidelineExample,
+    HoursCorrection,
     Judgment,
     JudgmentChange,
     Pair,
+    PayRate,
     Policy,
     Release,
 )
@@ -49,6 +51,7 @@ from tests.factories import (
     QueryFactory,
     UserFactory,
     VideoFactory,
+    lead,
     triggers_asleep,
 )
 
@@ -108,6 +111,20 @@ def policy() -> Policy:
 
 def judgment_change() -> JudgmentChange:
     return JudgmentChange.objects.create(judgment=JudgmentFactory(), from_grade=1, to_grade=2)
+
+
+def paid(**values: object) -> PayRate:
+    member = MembershipFactory()
+    given = {"rate": 14, "currency": "SGD", "from_day": NOW.date(), **values}
+    return PayRate.objects.create(project=member.project, annotator=member.user, **given)
+
+
+def correction(**values: object) -> HoursCorrection:
+    member = MembershipFactory()
+    given = {"day": NOW.date(), "seconds": 60, "reason": "r", **values}
+    return HoursCorrection.objects.create(
+        project=member.project, annotator=member.user, made_by=lead(member.project), **given
+    )
 
 
 def release(**values: object) -> Release:
@@ -337,6 +354,9 @@ REFUSED: dict[str, Callable[[], Write]] = {
     "guideline_version_once_per_project": lambda: lambda: GuidelineFactory(project=ProjectFactory()),
     "guideline_example_once_per_grade": again(example, guideline=first_guideline),
     "guideline_example_grade_from_0_to_4": change(example, grade=5),
+    "pay_rate_is_an_amount": lambda: partial(paid, rate=-1),
+    "hours_correction_says_what_and_why": lambda: partial(correction, seconds=0),
+    "policy_pay_is_an_amount": change(policy, pay_cap_s=0),
     "release_version_once_per_project": again(release, project=ProjectFactory),
     "release_ready_has_its_archive": change(release, state="ready"),
     # models_runner
@@ -419,6 +439,13 @@ MORE: dict[str, tuple[str, Callable[[], Write]]] = {
         f"a judgment keeps its {field}": ("stays where it was given", change(JudgmentFactory, **{field: value}))
         for field, value in {"round": 2, "seat": 2, "position": 2, "previous_grade": 1, "source": "simulated"}.items()
     },
+    "a currency has three capital letters": ("pay_rate_is_an_amount", lambda: partial(paid, currency="sgd")),
+    "the policy's currency, too": ("policy_pay_is_an_amount", change(policy, pay_currency="$")),
+    "no correction without a reason": ("hours_correction_says_what_and_why", lambda: partial(correction, reason="")),
+    "rates stay": ("are kept", change(paid, rate=15)),
+    "rates are not deleted": ("are kept", lambda: paid().delete),
+    "corrections stay": ("are kept", change(correction, seconds=61)),
+    "corrections are not deleted": ("are kept", lambda: correction().delete),
     "earlier grades stay": ("are kept", change(judgment_change, to_grade=0)),
     "earlier grades are not deleted": ("are kept", lambda: judgment_change().delete),
     "flags are not deleted": ("not deleted", lambda: flag().delete),
@@ -471,10 +498,12 @@ def test_every_trigger_is_tried() -> None:
         "candidate_is_frozen",
         "flag_is_asked_for",
         "flag_is_kept",
+        "hours_correction_is_kept",
         "judgment_change_is_kept",
         "judgment_is_asked_for",
         "judgment_is_final",
         "judgment_is_kept",
+        "pay_rate_is_kept",
     }
 
 

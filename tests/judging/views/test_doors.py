@@ -118,7 +118,7 @@ class World:
         }
         self.done = done
         self.number = self.people["annotator"].memberships.get(project=self.project).number
-        self.after = dict.fromkeys(("judging:pay-person", "judging:pay-person-csv"), [self.number])
+        self.after = {name: [self.number] for name in ("judging:pay-person", "judging:pay-person-csv")}
 
     def url(self, door: Door, *, unknown: bool = False) -> str:
         name, what, *_ = door
