@@ -6,6 +6,8 @@ from itertools import count
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.db import transaction
+
 from annotation.models import Project, User
 from judging.models import GoldGrade, Judgment, KnownPair, Policy, Sitting, SittingGrade
 from judging.services.policies import policy_publish
@@ -52,7 +54,7 @@ def judged(project: Project, person: User, at: datetime, seconds: float | None, 
         held = AssignmentFactory(batch=batch, annotator=person)
         given = JudgmentFactory(assignment=held, active_ms=round(seconds * 1000), **values)
         type(held).objects.filter(pk=held.pk).update(state="finished", ended_at=at)
-    with triggers_asleep():
+    with transaction.atomic(), triggers_asleep():
         Judgment.objects.filter(pk=given.pk).update(created_at=at)
     return given
 
@@ -100,6 +102,6 @@ def trained(project: Project, person: User, at: datetime, seconds: float) -> Sit
         guideline=project.guidelines.latest("version"),
     )
     Sitting.objects.filter(pk=sitting.pk).update(state="done", ended_at=at)
-    with triggers_asleep():
+    with transaction.atomic(), triggers_asleep():
         SittingGrade.objects.filter(pk=graded.pk).update(created_at=at)
     return graded
