@@ -14,14 +14,25 @@ from typing import Any
 
 import pytest
 from django.db import connection, connections
+from django.db.models import Sum
 
 from annotation.models import User
 from judging import selectors
 from judging.exceptions import FormStale, LeaseLost, NotReviewable
-from judging.models import Assignment, Batch, BatchReview, Flag, Judgment, JudgmentChange
+from judging.models import Assignment, Batch, BatchReview, Flag, HoursCorrection, Judgment, JudgmentChange
 from judging.services import assignments, batches, judgments
 from judging.services.judgments import Answer
-from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, CandidateFactory, annotator, lead
+from judging.services.pay import hours_correct
+from tests.factories import (
+    MINUTES,
+    NOW,
+    AssignmentFactory,
+    BatchFactory,
+    CandidateFactory,
+    ProjectFactory,
+    annotator,
+    lead,
+)
 from tests.judging.play import (
     finish,
     flag,
@@ -492,3 +503,16 @@ class TestDecide:
         first, second = overlap(monkeypatch, (batches.Pair.objects, "bulk_create"), opening, opening)
         assert first == second
         assert query.batches.get().pairs.count() == 1
+
+
+class TestHours:
+    def test_two_leads_take_the_same_time_away(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The second waits, and is told that the day holds no more."""
+        project = ProjectFactory()
+        person, actor = annotator(project), lead(project)
+        values = {"project": project, "annotator": person, "day": NOW.date(), "reason": "r", "actor": actor}
+        hours_correct(seconds=600, **values)
+        taking_away = partial(hours_correct, seconds=-400, **values)
+        answers = overlap(monkeypatch, (selectors, "pay_statement"), taking_away, taking_away)
+        assert sorted(type(answer).__name__ for answer in answers) == ["HoursCorrection", "NotPossible"]
+        assert HoursCorrection.objects.aggregate(left=Sum("seconds")) == {"left": 200}

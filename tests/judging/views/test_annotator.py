@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.http import HttpResponse
@@ -10,6 +11,7 @@ from django.utils import timezone
 
 from annotation.models import Query
 from judging.models import Assignment, Batch, Flag, Judgment
+from judging.rules.active_time import LONGEST_MS
 from judging.rules.leasing import LEAVING
 from tests.factories import BatchFactory, ProjectFactory, annotator
 from tests.judging.play import judge, judge_round, pairs_of
@@ -193,6 +195,23 @@ class TestGrade:
         answer = browser.post(url("judgment-create", first), form(held, first, "4"))
         assert (answer.status_code, answer.headers["Location"]) == (302, url("pair-next", held.project))
         assert Judgment.objects.get().grade == 4
+
+    @pytest.mark.parametrize(
+        ("said", "stored"),
+        [
+            ({"active_ms": "4321"}, 4321),
+            ({}, LONGEST_MS),  # what has passed since the batch was handed out
+            *(({"active_ms": nonsense}, LONGEST_MS) for nonsense in ("", "-1", "1e3", "NaN", "٣٣", "9" * 9999)),
+            ({"active_ms": ["1", "7"]}, 7),
+        ],
+    )
+    def test_time_that_cannot_be_read_costs_no_grade(
+        self, browser: Client, held: Assignment, said: dict[str, Any], stored: int
+    ) -> None:
+        Assignment.objects.filter(pk=held.pk).update(created_at=timezone.now() - timedelta(hours=2))
+        first = shown(held)[0]
+        assert browser.post(url("judgment-create", first), form(held, first, "4", **said)).status_code == 302
+        assert Judgment.objects.get().active_ms == stored
 
     def test_htmx_answers_with_the_next_pair_alone(self, browser: Client, held: Assignment) -> None:
         first, second, _ = shown(held)
