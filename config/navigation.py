@@ -7,7 +7,12 @@ from django.urls import reverse
 
 from annotation.models import Membership
 
-ANNOTATOR_PAGES = [("Judge", "judging:desk"), ("My grades", "judging:own-grades"), ("Guideline", "judging:guideline")]
+ANNOTATOR_PAGES = [
+    ("Judge", "judging:desk"),
+    ("My grades", "judging:own-grades"),
+    ("My hours", "judging:hours"),
+    ("Guideline", "judging:guideline"),
+]
 STAFF_PAGES = [
     ("Overview", "judging:overview"),
     ("Review", "judging:review-queue"),
@@ -20,7 +25,7 @@ STAFF_PAGES = [
     ("Settings", "judging:guideline"),
     ("Audit", "judging:audit"),
 ]
-LEAD_PAGES = [*STAFF_PAGES[:-1], ("People", "judging:people"), STAFF_PAGES[-1]]
+LEAD_PAGES = [*STAFF_PAGES[:-1], ("People", "judging:people"), ("Pay", "judging:pay"), STAFF_PAGES[-1]]  # no admin's
 PAGES = {
     Membership.Role.ANNOTATOR: ANNOTATOR_PAGES,
     Membership.Role.LEAD: LEAD_PAGES,

@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 from django import forms
@@ -10,6 +11,7 @@ from judging.models import Flag
 from judging.rules.consensus import GRADES
 from judging.services.standings import ACTIONS, REASON_IS_KEPT
 
+MEASURED = re.compile(r"[0-9]{1,9}")
 UNREADABLE_KEY = "The key of this form cannot be read. Load the page again."
 
 
@@ -28,6 +30,7 @@ class GradeForm(SubmitForm):
         }
     )
     comment = forms.CharField(required=False, max_length=2000)
+    active_ms = forms.CharField(required=False)
     grade = forms.TypedChoiceField(
         choices=[(grade, grade) for grade in GRADES],
         coerce=int,
@@ -40,6 +43,11 @@ class GradeForm(SubmitForm):
     def clean_comment(self) -> str | None:
         """An empty comment takes back the one there is; a form without one leaves it."""
         return str(self.cleaned_data["comment"]) if "comment" in self.data else None
+
+    def clean_active_ms(self) -> int | None:
+        """What cannot be read is no reason to lose a grade: the server then says itself how long it took."""
+        said = self.cleaned_data["active_ms"]
+        return int(said) if MEASURED.fullmatch(said) else None
 
 
 class FlagForm(SubmitForm):
@@ -74,6 +82,7 @@ class QuerySetChangeForm(SubmitForm):
         choices=NamedQuerySet.Priority.choices, coerce=int, required=False, empty_value=None
     )
     pause = forms.ChoiceField(choices=[("pause", "pause"), ("resume", "resume")], required=False)
+    pilot = forms.ChoiceField(choices=[("yes", "yes"), ("no", "no")], required=False)
 
 
 class ReviewForm(forms.Form):

@@ -18,6 +18,7 @@ from judging.selectors.annotator import (
     work_done,
 )
 from judging.selectors.exams import EXAM_SPLITS, exam_pairs, exam_rows, exam_unfinished, exams_of, sittings_of
+from judging.selectors.forecast import forecast_measured
 from judging.selectors.gold import gold_batch, gold_in, gold_share
 from judging.selectors.guidelines import (
     annotators_to_confirm,
@@ -37,6 +38,7 @@ from judging.selectors.lead import (
     relevance_counts,
     review_queue,
 )
+from judging.selectors.pay import Account, Statement, corrections_of, pay_rates, pay_statement
 from judging.selectors.people import actor_names, invitations_unused, people_of, staff_of, standing_counts
 from judging.selectors.quality import flagged_pairs, flags_of, order_effects, people_have_judged
 from judging.selectors.query_sets import queries_matching, queries_outside_sets, query_sets_with_counts
@@ -64,11 +66,13 @@ from judging.selectors.way import tutorial_pairs, way_facts, work_lately
 
 __all__ = [
     "EXAM_SPLITS",
+    "Account",
     "Asked",
     "Card",
     "Held",
     "Readiness",
     "Sat",
+    "Statement",
     "actor_names",
     "alerts_of",
     "annotator_numbers",
@@ -78,6 +82,7 @@ __all__ = [
     "caption_of",
     "changes_said",
     "clips_matching",
+    "corrections_of",
     "exam_pairs",
     "exam_rows",
     "exam_unfinished",
@@ -86,6 +91,7 @@ __all__ = [
     "final_grades",
     "flagged_pairs",
     "flags_of",
+    "forecast_measured",
     "gate_clips",
     "gate_figures",
     "gate_takers",
@@ -108,6 +114,8 @@ __all__ = [
     "order_effects",
     "overview_counts",
     "pairs_asked_now",
+    "pay_rates",
+    "pay_statement",
     "people_have_judged",
     "people_of",
     "policy_history",

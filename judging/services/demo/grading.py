@@ -53,7 +53,8 @@ def grade_round(project: Project, batch: Batch, user: User, grader: Grader) -> b
     )
     for pair in pairs:
         grade = grader.grade(truth_of_pair(project, pair), pair=str(pair.candidate_id))
-        judgment_submit(annotator=user, pair_uuid=pair.uuid, grade=grade)
+        took_ms = round(1000 * grader.seconds(pair=str(pair.candidate_id)))
+        judgment_submit(annotator=user, pair_uuid=pair.uuid, grade=grade, active_ms=took_ms)
     return assignment_finish(project=project, annotator=user)
 
 

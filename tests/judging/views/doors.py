@@ -158,7 +158,18 @@ SETTINGS: list[Door] = [
     ("judging:policy", "project", STAFF, "get"),
     ("judging:policy-publish", "project", LEAD, "post"),
 ]
-DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *SETTINGS]
+PAY: list[Door] = [
+    ("judging:pay", "project", LEAD, "get"),
+    ("judging:pay-csv", "project", LEAD, "get"),
+    ("judging:pay-rate-set", "project", LEAD, "post"),
+    ("judging:hours-correct", "project", LEAD, "post"),
+    ("judging:pay-person", "member", LEAD, "get"),
+    ("judging:pay-person-csv", "member", LEAD, "get"),
+    ("judging:forecast", "project", LEAD, "get"),
+    ("judging:hours", "project", ANNOTATOR, "get"),
+    ("judging:hours-csv", "project", ANNOTATOR, "get"),
+]
+DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *SETTINGS, *PAY]
 HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
     ("judging:pair", "pair", ANNOTATOR, "get"),
     ("judging:judgment-create", "pair", ANNOTATOR, "post"),
@@ -277,7 +288,9 @@ class World:
             "days": 14,
             "action": "suspend",
         }
-        return given | (self.settings_form if door in SETTINGS else {})
+        money = {"annotator": self.member.number, "rate": "15.00", "currency": "SGD", "from_day": "2026-03-01"}
+        hours = {"day": "2026-03-01", "minutes": "5"}
+        return {**given, **money, **hours} | (self.settings_form if door in SETTINGS else {})
 
     @cached_property
     def settings_form(self) -> dict[str, object]:

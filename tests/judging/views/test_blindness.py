@@ -139,7 +139,7 @@ def walk(client: Client, held: Assignment) -> list[str]:
     answers += [client.get(url("last-look", project)), client.post(url("leave", project))]
     answers += [client.post(url("assignment-finish", project), {"more": "yes"}) for _ in range(2)]
     answers += [client.post(url("heartbeat", project)), client.post(url("assignment-return", project))]
-    answers += [client.get(url(name, project)) for name in ("desk", "own-grades", "guideline")]
+    answers += [client.get(url(name, project)) for name in ("desk", "own-grades", "hours", "guideline")]
     return [said(answer) for answer in answers]
 
 
@@ -153,7 +153,7 @@ def test_nothing_said_on_the_way_betrays_anything(client: Client, batch: Batch, 
     held = take(batch)
     client.force_login(held.annotator)
     texts = walk(client, held)
-    assert len(texts) == {1: 4 * 18 + 11, 2: 2 * 18 + 11}[round_number]
+    assert len(texts) == {1: 4 * 18 + 12, 2: 2 * 18 + 12}[round_number]
     for text in texts:
         assert [word for word in secrets(batch) if word in text] == []
         without_uuids = UUID.sub("", text)
@@ -174,7 +174,8 @@ def test_what_others_do_changes_nothing_that_is_shown(client: Client, batch: Bat
     client.force_login(held.annotator)
     first = shown(held)[0]
     client.post(url("judgment-create", first), form(held, first, 3))
-    places = [url(name, batch.project) for name in ("desk", "pair-next", "last-look", "own-grades", "guideline")]
+    names = ("desk", "pair-next", "last-look", "own-grades", "hours", "guideline")
+    places = [url(name, batch.project) for name in names]
     places += [url("pair", pair) for pair in shown(held)]
 
     def looks() -> list[str]:
