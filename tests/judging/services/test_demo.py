@@ -87,7 +87,7 @@ class TestSeed:
         assert len(set(texts)) == len(texts)
         assert not project.queries.filter(split="train", text__in=texts).exists()
         job = Job.objects.get(project=project)
-        assert (job.state, job.done, job.total) == ("running", 0, videos + 4)
+        assert (job.state, job.done, job.total) == ("running", 0, videos + 5)
 
     def test_people(self) -> None:
         project = seeded()
