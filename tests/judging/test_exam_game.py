@@ -21,7 +21,7 @@ from tests.judging.exams import cohort_exam, examinee
 
 pytestmark = pytest.mark.django_db
 PEOPLE, PAIRS = 4, 3
-ENDED = {"done", "missed"}
+GRADES = st.lists(st.integers(0, 4), min_size=PAIRS, max_size=PAIRS) | st.lists(st.integers(0, 4), max_size=PAIRS)
 
 
 class ExamGame(RuleBasedStateMachine):
@@ -72,12 +72,20 @@ class ExamGame(RuleBasedStateMachine):
         for sitting in Sitting.objects.filter(annotator=self.people[person]):
             self.tried(sitting_hand_in, annotator=self.people[person], sitting=sitting.uuid, now=NOW)
 
-    @rule(grade=st.integers(0, 4))
-    def all_sit(self, grade: int) -> None:
-        for person in range(PEOPLE - 1):
+    @rule(given=st.lists(GRADES, min_size=PEOPLE, max_size=PEOPLE), confirmed=st.booleans())
+    def the_round_is_sat_and_closed(self, given: list[list[int]], confirmed: bool) -> None:
+        """Some give all grades and hand in, some only begin."""
+        for person, grades in enumerate(given):
             self.starts(person)
-            self.grades_all(person, min(4, grade + person % 2))
+            for pair, grade in enumerate(grades):
+                self.grades(person, pair, grade)
             self.hands_in(person)
+        self.the_lead_closes(confirmed)
+
+    @rule(person=st.integers(0, PEOPLE - 1))
+    def the_feedback_is_done(self, person: int) -> None:
+        for pair in KnownPair.objects.exclude(truth=None):
+            self.grades(person, self.pairs.index(pair), int(pair.truth or 0))
 
     @rule(confirmed=st.booleans())
     def the_lead_closes(self, confirmed: bool) -> None:

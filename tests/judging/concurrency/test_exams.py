@@ -31,9 +31,12 @@ def three_done(project: Project) -> Exam:
     return exam
 
 
-def test_two_tabs_start_one_sitting(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+@pytest.mark.parametrize("purpose", ["exam", "tutorial"])
+def test_two_tabs_start_one_sitting(monkeypatch: pytest.MonkeyPatch, project: Project, purpose: str) -> None:
+    user = examinee(project, "exam" if purpose == "exam" else "training")
     cohort_exam(project)
-    begin = partial(start, examinee(project), project)
+    tutorial(project)
+    begin = partial(start, user, project, purpose)
     first, second = overlap(monkeypatch, STARTING, begin, begin)
     assert first == second
     assert Sitting.objects.count() == 1
