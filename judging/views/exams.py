@@ -23,6 +23,7 @@ from judging.services.exams.closing import FEWEST
 from judging.services.policies import policy_in_force
 from judging.views.exam_figures import PAPER_KAPPA, PAPER_SHARE, figures_of, report_csv, share_words
 
+WEIGHTS = ("quadratic", "linear", "unweighted")
 RUNNING = (Exam.State.PREPARING, Exam.State.OPEN)
 
 
@@ -92,6 +93,7 @@ def _exam(
         "may_decide": membership.role in LEAD,
         "pairs": selectors.exam_pairs(held) if closed else [],
         "misaligned": share_words(held.report.get("misaligned")) if held.report else "",
+        "kappas": [(name, held.report["kappas"][name]) for name in WEIGHTS if held.report.get("kappas")],
         "paper_share": PAPER_SHARE,
         "paper_kappa": PAPER_KAPPA,
     }
