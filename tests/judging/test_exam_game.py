@@ -5,7 +5,7 @@ import statistics
 import hypothesis.strategies as st
 import pytest
 from django.db import transaction
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from annotation.exceptions import MomentJudgeError
@@ -173,5 +173,17 @@ class ExamGame(RuleBasedStateMachine):
         return [member.user for member in members.select_related("user")]
 
 
-def test_the_rules_hold_whatever_happens() -> None:
-    run_state_machine_as_test(ExamGame, settings=settings(max_examples=15, stateful_step_count=25))
+@pytest.mark.parametrize(
+    "examples", [8, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])], ids=["few", "many"]
+)
+def test_the_rules_hold_whatever_happens(examples: int) -> None:
+    run_state_machine_as_test(
+        ExamGame,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=20,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            database=None,
+        ),
+    )
