@@ -22,14 +22,15 @@ class SubmitForm(forms.Form):
         return str(next(iter(self.errors.values()))[0])
 
 
-class GradeForm(SubmitForm):
+class GivenForm(SubmitForm):
+    """A grade, the key of its form, and how long it took."""
+
     key = forms.UUIDField(
         error_messages={
             "required": "This form carries no key. Load the page again.",
             "invalid": UNREADABLE_KEY,
         }
     )
-    comment = forms.CharField(required=False, max_length=2000)
     active_ms = forms.CharField(required=False)
     grade = forms.TypedChoiceField(
         choices=[(grade, grade) for grade in GRADES],
@@ -40,14 +41,18 @@ class GradeForm(SubmitForm):
         },
     )
 
-    def clean_comment(self) -> str | None:
-        """An empty comment takes back the one there is; a form without one leaves it."""
-        return str(self.cleaned_data["comment"]) if "comment" in self.data else None
-
     def clean_active_ms(self) -> int | None:
         """What cannot be read is no reason to lose a grade: the server then says itself how long it took."""
         said = self.cleaned_data["active_ms"]
         return int(said) if MEASURED.fullmatch(said) else None
+
+
+class GradeForm(GivenForm):
+    comment = forms.CharField(required=False, max_length=2000)
+
+    def clean_comment(self) -> str | None:
+        """An empty comment takes back the one there is; a form without one leaves it."""
+        return str(self.cleaned_data["comment"]) if "comment" in self.data else None
 
 
 class FlagForm(SubmitForm):

@@ -21,6 +21,13 @@ def active_ms(measured: int | None, *, since: datetime, now: datetime) -> int:
     return min(possible if measured is None else max(0, measured), possible, LONGEST_MS)
 
 
+def of_person(measured: int | None, *, since: datetime, now: datetime, is_simulated: bool) -> int:
+    """``active_ms`` of somebody: of a program that stands for a person, what it says that person would have taken."""
+    if is_simulated and measured is not None:
+        return min(max(0, measured), LONGEST_MS)
+    return active_ms(measured, since=since, now=now)
+
+
 def with_change(before: int | None, added: int) -> int:
     """The time of a judgment whose grade was changed."""
     return min((before or 0) + added, LONGEST_MS)

@@ -15,7 +15,8 @@ from judging.rules.pay import Day, Line, Rate, Time, amounts_of, day_time, lines
 from judging.rules.periods import month_of
 
 # A day is one of the project's time zone. What was given under a version of the policy is capped by that version; a
-# sitting names none, so the one that was in force at the time caps it and says whether training is paid.
+# sitting names none, so the one that was in force at the time caps it and says whether training is paid. Time that
+# nobody measured is none (LEAST would pass over the null and count the cap).
 HOURS = """
 WITH bound AS (SELECT %(first)s::date::timestamp AT TIME ZONE %(zone)s AS first,
     (%(last)s::date + 1)::timestamp AT TIME ZONE %(zone)s AS beyond),
@@ -25,7 +26,7 @@ version AS (SELECT pay_cap_s, pays_training,
     FROM judging_policy WHERE project_id = %(project)s),
 given AS (
     SELECT judgment.annotator_id, judgment.created_at, 'judging' AS kind, batch.is_pilot,
-        least(judgment.active_ms, 1000 * policy.pay_cap_s) AS ms
+        CASE WHEN judgment.active_ms IS NOT NULL THEN least(judgment.active_ms, 1000 * policy.pay_cap_s) END AS ms
     FROM bound CROSS JOIN judging_judgment judgment
     JOIN judging_assignment held ON held.id = judgment.assignment_id AND held.project_id = %(project)s
     JOIN judging_batch batch ON batch.id = held.batch_id
@@ -33,7 +34,8 @@ given AS (
     WHERE judgment.created_at >= bound.first AND judgment.created_at < bound.beyond
         AND (%(annotator)s::bigint IS NULL OR judgment.annotator_id = %(annotator)s)
     UNION ALL
-    SELECT gold.annotator_id, gold.created_at, 'judging', batch.is_pilot, least(gold.active_ms, 1000 * policy.pay_cap_s)
+    SELECT gold.annotator_id, gold.created_at, 'judging', batch.is_pilot,
+        CASE WHEN gold.active_ms IS NOT NULL THEN least(gold.active_ms, 1000 * policy.pay_cap_s) END
     FROM bound CROSS JOIN judging_goldgrade gold
     JOIN judging_assignment held ON held.id = gold.assignment_id AND held.project_id = %(project)s
     JOIN judging_batch batch ON batch.id = held.batch_id
@@ -49,7 +51,8 @@ given AS (
         AND judgment.created_at >= bound.first AND judgment.created_at < bound.beyond
         AND (%(annotator)s::bigint IS NULL OR judgment.annotator_id = %(annotator)s)
     UNION ALL
-    SELECT graded.annotator_id, graded.created_at, 'training', false, least(graded.active_ms, 1000 * version.pay_cap_s)
+    SELECT graded.annotator_id, graded.created_at, 'training', false,
+        CASE WHEN graded.active_ms IS NOT NULL THEN least(graded.active_ms, 1000 * version.pay_cap_s) END
     FROM bound CROSS JOIN judging_sittinggrade graded
     JOIN judging_sitting sitting ON sitting.id = graded.sitting_id AND sitting.project_id = %(project)s
     JOIN version ON graded.created_at >= version.since AND graded.created_at < version.until AND version.pays_training

@@ -5,7 +5,7 @@ submits of one person the second sees what the first did.
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -130,9 +130,7 @@ def _given_under(key: UUID, card: Card) -> tuple[int, datetime] | None:
 
 
 def _spent(held: Held, measured: int | None, now: datetime) -> int:
-    """A program that stands for a person says how long that person would have taken; of people we know better."""
-    since = held.said_at if measured is None or not held.is_simulated else datetime.min.replace(tzinfo=UTC)
-    return active_time.active_ms(measured, since=since, now=now)
+    return active_time.of_person(measured, since=held.said_at, now=now, is_simulated=held.is_simulated)
 
 
 def _give(held: Held, place: int, said: Said, now: datetime) -> Held:

@@ -5,14 +5,14 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Project, User
 from judging import selectors
 from judging.selectors import Statement
 from judging.services.pay import hours_correct, pay_rate_set
-from tests.factories import annotator, lead
+from tests.factories import annotator, lead, triggers_asleep
 from tests.judging.money import gold_graded, judged, local, policy_from, project_in, trained
 
 pytestmark = pytest.mark.django_db
@@ -107,6 +107,17 @@ def test_judgments_of_files_count_nothing_and_are_told_apart(project: Project, p
     judged(project, person, local("2026-03-02T10:00"), 10)
     found = statement(project)
     assert (found.time.total, found.judgments, found.untimed) == (10_000, 1, 1)
+
+
+def test_what_nobody_measured_is_not_paid_up_to_the_cap(project: Project, person: User) -> None:
+    """Judgments and training from before times were kept."""
+    given = judged(project, person, local("2026-03-02T10:00"), 10)
+    graded = trained(project, person, local("2026-03-02T11:00"), 10)
+    with transaction.atomic(), triggers_asleep():
+        for row in (given, graded):
+            type(row)._default_manager.filter(pk=row.pk).update(active_ms=None)  # type: ignore[attr-defined]
+    found = statement(project)
+    assert (found.time.total, found.judgments, found.untimed) == (0, 0, 1)
 
 
 def test_corrections_are_part_of_their_day(project: Project, person: User) -> None:
