@@ -10,13 +10,13 @@ from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse
 from tests.browser.test_access import barriers
-from tests.browser.test_every_page import Complaints, too_wide
+from tests.browser.test_every_page import DESKTOP, PHONE, Complaints, too_wide
 
 PASSWORD = "quite a long one"
 
 
 def faults(page: Page) -> list[str]:
-    return [*barriers(page), *too_wide(page)]
+    return [*barriers(page), *too_wide(page, DESKTOP), *too_wide(page, PHONE)]
 
 
 def test_a_person_is_invited_joins_is_suspended_and_forgotten(browse: Browse) -> None:
