@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.core.files.base import ContentFile
 from django.test import Client
 from django.urls import reverse
 
@@ -11,7 +12,7 @@ from judging.models import KnownPair, Sitting
 from judging.services.exams import exam_close, exam_create
 from judging.services.policies import policy_publish
 from tests.conftest import Messages
-from tests.factories import BatchFactory, ProjectFactory, annotator, lead
+from tests.factories import GIF, BatchFactory, ProjectFactory, annotator, lead
 from tests.judging.exams import (
     asked,
     by_pair,
@@ -228,11 +229,7 @@ class TestPreviews:
         assert self.watch(client, newcomer(ProjectFactory()), known) == 404
 
 
-def _gif() -> object:
-    from django.core.files.base import ContentFile
-
-    from tests.factories import GIF
-
+def _gif() -> ContentFile[bytes]:
     return ContentFile(GIF)
 
 
