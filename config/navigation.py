@@ -7,7 +7,12 @@ from django.urls import reverse
 
 from annotation.models import Membership
 
-ANNOTATOR_PAGES = [("Judge", "judging:desk"), ("My grades", "judging:own-grades"), ("Guideline", "judging:guideline")]
+ANNOTATOR_PAGES = [
+    ("Judge", "judging:desk"),
+    ("My grades", "judging:own-grades"),
+    ("My hours", "judging:hours"),
+    ("Guideline", "judging:guideline"),
+]
 STAFF_PAGES = [
     ("Overview", "judging:overview"),
     ("Review", "judging:review-queue"),
@@ -17,16 +22,17 @@ STAFF_PAGES = [
     ("Quality", "judging:flags"),
     ("Releases", "judging:releases"),
     ("Runs", "models_runner:runs"),
-    ("Guideline", "judging:guideline"),
+    ("Settings", "judging:guideline"),
     ("Audit", "judging:audit"),
 ]
-LEAD_PAGES = [*STAFF_PAGES[:-1], ("People", "judging:people"), STAFF_PAGES[-1]]
+LEAD_PAGES = [*STAFF_PAGES[:-1], ("People", "judging:people"), ("Pay", "judging:pay"), STAFF_PAGES[-1]]  # no admin's
 PAGES = {
     Membership.Role.ANNOTATOR: ANNOTATOR_PAGES,
     Membership.Role.LEAD: LEAD_PAGES,
     Membership.Role.ADMIN: STAFF_PAGES,
 }
 LAST = "project"  # in the session: the project visited last
+SETTINGS = ("/guideline", "/training", "/gate", "/policy")  # where the addresses of settings begin
 
 
 class Entry(NamedTuple):
@@ -45,7 +51,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     if membership is None:
         return {"entries": []}
     entries = [
-        Entry(label, url := reverse(name, args=[membership.project.uuid]), request.path.startswith(url))
+        Entry(label, url := reverse(name, args=[membership.project.uuid]), _is_current(label, url, request.path))
         for label, name in pages_of(membership)
     ]
     return {"membership": membership, "project": membership.project, "entries": entries}
@@ -74,3 +80,7 @@ def _last_membership(request: HttpRequest) -> Membership | None:
     last = request.session.get(LAST)
     visited = next((membership for membership in held if str(membership.project.uuid) == last), None)
     return held[0] if visited is None and len(held) == 1 else visited
+
+
+def _is_current(label: str, url: str, path: str) -> bool:
+    return path.startswith(SETTINGS if label == "Settings" else url)

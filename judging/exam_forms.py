@@ -2,33 +2,13 @@
 
 from django import forms
 
-from judging.forms import UNREADABLE_KEY, SubmitForm
+from judging.forms import GivenForm, SubmitForm
 from judging.models import Exam, Sitting
-from judging.rules.consensus import GRADES
 from judging.services.exams.opening import DEPTH, MOST, QUERIES
 
-LONGEST_MS = 60 * 60 * 1000
 
-
-class KnownGradeForm(SubmitForm):
-    key = forms.UUIDField(
-        error_messages={"required": "This form carries no key. Load the page again.", "invalid": UNREADABLE_KEY}
-    )
-    grade = forms.TypedChoiceField(
-        choices=[(grade, grade) for grade in GRADES],
-        coerce=int,
-        error_messages={
-            "required": "Choose a grade from 0 to 4.",
-            "invalid_choice": "A grade is a whole number from 0 to 4.",
-        },
-    )
-    active_ms = forms.CharField(required=False)
-
-    def clean_active_ms(self) -> int | None:
-        """What the page measured; nothing where it says nothing that can be read."""
-        said = str(self.cleaned_data["active_ms"])
-        readable = said.isascii() and said.isdecimal() and len(said) < 12
-        return min(int(said), LONGEST_MS) if readable else None
+class KnownGradeForm(GivenForm):
+    """A grade for a pair of known truth."""
 
 
 class PurposeForm(SubmitForm):

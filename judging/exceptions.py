@@ -75,6 +75,51 @@ class NotReviewable(JudgingError):
     code = "not_reviewable"
 
 
+class InvitationUnknown(JudgingError):
+    """No invitation has this secret."""
+
+    status = 404
+    code = "invitation_unknown"
+
+
+class InvitationGone(JudgingError):
+    """The invitation has expired, was used, or was revoked."""
+
+    status = 410
+    code = "invitation_gone"
+
+
+class GuidelineStale(JudgingError):
+    """There is a newer version of the guideline than the one at hand."""
+
+    code = "guideline_stale"
+
+
+class PolicyStale(JudgingError):
+    """There is a newer version of the policy than the one looked at."""
+
+    code = "policy_stale"
+
+
+class GateTooShort(JudgingError):
+    """The gate has fewer questions than it asks."""
+
+    code = "gate_too_short"
+
+
+class GateClosed(JudgingError):
+    """There is no test to take, or this person may not take it."""
+
+    code = "gate_closed"
+
+
+class AnswersIncomplete(JudgingError):
+    """A question of the test has no answer, or one that was not offered."""
+
+    status = 422
+    code = "answers_incomplete"
+
+
 class Unfinished(JudgingError):
     """Some people have not given all their grades for the exam; closing it must be confirmed."""
 
@@ -104,17 +149,3 @@ class SittingOver(JudgingError):
     """The sitting takes no (more) grades of this kind: it was handed in, its exam was closed, or it is done."""
 
     code = "sitting_over"
-
-
-class InvitationUnknown(JudgingError):
-    """No invitation has this secret."""
-
-    status = 404
-    code = "invitation_unknown"
-
-
-class InvitationGone(JudgingError):
-    """The invitation has expired, was used, or was revoked."""
-
-    status = 410
-    code = "invitation_gone"

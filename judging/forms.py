@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 from django import forms
@@ -10,6 +11,7 @@ from judging.models import Flag
 from judging.rules.consensus import GRADES
 from judging.services.standings import ACTIONS, REASON_IS_KEPT
 
+MEASURED = re.compile(r"[0-9]{1,9}")
 UNREADABLE_KEY = "The key of this form cannot be read. Load the page again."
 
 
@@ -20,14 +22,16 @@ class SubmitForm(forms.Form):
         return str(next(iter(self.errors.values()))[0])
 
 
-class GradeForm(SubmitForm):
+class GivenForm(SubmitForm):
+    """A grade, the key of its form, and how long it took."""
+
     key = forms.UUIDField(
         error_messages={
             "required": "This form carries no key. Load the page again.",
             "invalid": UNREADABLE_KEY,
         }
     )
-    comment = forms.CharField(required=False, max_length=2000)
+    active_ms = forms.CharField(required=False)
     grade = forms.TypedChoiceField(
         choices=[(grade, grade) for grade in GRADES],
         coerce=int,
@@ -36,6 +40,15 @@ class GradeForm(SubmitForm):
             "invalid_choice": "A grade is a whole number from 0 to 4.",
         },
     )
+
+    def clean_active_ms(self) -> int | None:
+        """What cannot be read is no reason to lose a grade: the server then says itself how long it took."""
+        said = self.cleaned_data["active_ms"]
+        return int(said) if MEASURED.fullmatch(said) else None
+
+
+class GradeForm(GivenForm):
+    comment = forms.CharField(required=False, max_length=2000)
 
     def clean_comment(self) -> str | None:
         """An empty comment takes back the one there is; a form without one leaves it."""
@@ -74,6 +87,7 @@ class QuerySetChangeForm(SubmitForm):
         choices=NamedQuerySet.Priority.choices, coerce=int, required=False, empty_value=None
     )
     pause = forms.ChoiceField(choices=[("pause", "pause"), ("resume", "resume")], required=False)
+    pilot = forms.ChoiceField(choices=[("yes", "yes"), ("no", "no")], required=False)
 
 
 class ReviewForm(forms.Form):

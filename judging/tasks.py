@@ -68,6 +68,14 @@ def batches_prepare(project_id: int) -> None:
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def training_draw(project_id: int, queries: int, seed: int) -> None:
+    """Draw pairs for training; a repeat finds them drawn."""
+    from judging.services import training
+
+    training.training_draw(project_id=project_id, queries=queries, seed=seed)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def exam_prepare(exam_id: int) -> None:
     """Draw the pairs of a first cohort's exam and open it; a repeat finds it open."""
     from judging.services import exams
@@ -102,13 +110,14 @@ def invitation_mail(invitation_id: int) -> None:
 @shared_task
 def work_sweep() -> None:
     """Send again work whose message was lost."""
-    from judging.services import exams, invitations, projects, quality, releases
+    from judging.services import exams, invitations, projects, quality, releases, training
 
     invitations.invitations_sweep(now=timezone.now())
     releases.releases_sweep(now=timezone.now())
     projects.preparations_sweep(now=timezone.now())
-    exams.exams_sweep(now=timezone.now())
     quality.quality_sweep(now=timezone.now())
+    training.trainings_sweep(now=timezone.now())
+    exams.exams_sweep(now=timezone.now())
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)

@@ -156,8 +156,9 @@ class MembershipFactory(DjangoModelFactory):
     @factory.post_generation
     def confirmed(self, create: bool, extracted: bool | None, **kwargs: Any) -> None:
         """The qualified have read the guideline, unless ``confirmed=False``."""
-        guideline = self.project.guidelines.order_by("-version").first()  # type: ignore[attr-defined]
-        if self.standing == "qualified" and guideline and extracted is not False:  # type: ignore[attr-defined]
+        if extracted is False or self.standing != "qualified":  # type: ignore[attr-defined]
+            return
+        if guideline := self.project.guidelines.order_by("-version").first():  # type: ignore[attr-defined]
             GuidelineConfirmationFactory(guideline=guideline, annotator=self.user)  # type: ignore[attr-defined]
 
 

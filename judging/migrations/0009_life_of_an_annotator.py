@@ -205,7 +205,7 @@ class Migration(migrations.Migration):
                 ('position', models.PositiveSmallIntegerField(help_text='Place in the order shown, from 1.')),
                 ('active_ms', models.PositiveIntegerField(help_text='From pair shown to grade sent.', null=True)),
                 ('source', models.CharField(choices=[('person', 'Person'), ('simulated', 'Simulated'), ('imported', 'Imported')], default='person', max_length=9)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
             ],
             options={
                 'ordering': ['id'],

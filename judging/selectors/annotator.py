@@ -26,6 +26,10 @@ WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
         JOIN judging_guideline guideline ON guideline.id = example.guideline_id
         JOIN annotation_membership member ON member.project_id = guideline.project_id AND member.user_id = %(user)s
         WHERE example.moment_id = moment.id)
+    OR EXISTS (SELECT 1 FROM judging_gateattempt attempt
+        JOIN annotation_membership member ON member.project_id = attempt.project_id AND member.user_id = %(user)s
+        WHERE attempt.annotator_id = %(user)s
+            AND attempt.asked @> jsonb_build_array(jsonb_build_object('moment', moment.uuid::text)))
     OR EXISTS (SELECT 1 FROM judging_knownpair known JOIN judging_sitting sat ON known.id = ANY (sat.known_ids)
         WHERE known.moment_id = moment.id AND sat.annotator_id = %(user)s AND (sat.state <> 'missed' OR EXISTS (
             SELECT 1 FROM judging_sittinggrade given

@@ -53,7 +53,7 @@ def _exam_kappas(project: Project) -> dict[int, float | None]:
     """By account; the last exam that has a report counts."""
     sittings = Sitting.objects.filter(project=project, purpose=Sitting.Purpose.EXAM).exclude(report={})
     return {
-        user: report.get("kappa_quadratic")
+        user: report.get("kappas", {}).get("quadratic", {}).get("value")
         for user, report in sittings.order_by("id").values_list("annotator", "report")
     }
 

@@ -6,6 +6,7 @@ As with assignments, two statements read it whatever it holds: one finds (and lo
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -24,7 +25,8 @@ TOLD_AT_ONCE = frozenset({Purpose.TUTORIAL, Purpose.WARM_UP})
 SITTING = """
 SELECT sitting.id, sitting.uuid, sitting.purpose, sitting.state, sitting.annotator_id, project.id, project.uuid,
     coalesce(exam.kind, ''), coalesce(exam.state, ''), coalesce(member.role, ''), coalesce(member.standing, ''),
-    person.is_simulated, guideline.id, guideline.levels
+    person.is_simulated, coalesce((SELECT max(created_at) FROM judging_sittinggrade WHERE sitting_id = sitting.id),
+        sitting.created_at), guideline.id, guideline.levels
 FROM judging_sitting sitting
 JOIN annotation_project project ON project.id = sitting.project_id
 JOIN annotation_user person ON person.id = sitting.annotator_id
@@ -120,6 +122,7 @@ class Sat:
     role: str
     standing: str
     is_simulated: bool
+    said_at: datetime  # when the last grade was given in it, or it began
     guideline_id: int
     levels: list[str]
     cards: tuple[Asked, ...]

@@ -47,6 +47,7 @@ def batch_create(*, query: Query, number: int) -> Batch | None:
         number=number,
         priority=query_set.priority if query_set else 0,
         is_paused=query_set.is_paused if query_set else False,
+        is_pilot=query_set.is_pilot if query_set else False,
     )
     Pair.objects.bulk_create(Pair(batch=batch, candidate=candidate) for candidate in candidates)
     logger.info("batch %s opened: number %s, %s pairs", batch.pk, number, len(candidates))

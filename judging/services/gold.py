@@ -10,16 +10,17 @@ from uuid import UUID
 from annotation.models import User
 from judging import selectors
 from judging.models import SEATS, Batch, GoldGrade, Policy
+from judging.rules import active_time
 from judging.rules.gold import BATCH_LEAST, gold_among, gold_due
 from judging.selectors import Card, Held
 
 GIVE_GOLD = """
 WITH renewed AS (UPDATE judging_assignment SET expires_at = %(until)s WHERE id = %(assignment)s)
 INSERT INTO judging_goldgrade (uuid, pair_id, assignment_id, annotator_id, grade, truth, revision, history, position,
-    comment, source, guideline_id, policy_id, created_at)
+    comment, active_ms, source, guideline_id, policy_id, created_at)
 SELECT %(key)s, pair.id, %(assignment)s, %(annotator)s, %(grade)s, pair.relevance, 0,
     jsonb_build_array(jsonb_build_array(%(key)s::text, %(grade)s::int, %(now)s::timestamptz)), %(position)s,
-    %(comment)s, %(source)s, %(guideline)s, %(policy)s, %(now)s
+    %(comment)s, %(active_ms)s, %(source)s, %(guideline)s, %(policy)s, %(now)s
 FROM judging_pair pair WHERE pair.id = %(pair)s
 RETURNING id"""
 
@@ -60,15 +61,16 @@ def _due(project_id: int, annotator: User, policy: Policy, *, more: int) -> int:
     return gold_due(shown=share.shown + more, gold=share.gold, percent=policy.gold_percent)
 
 
-def gold_change(held: Held, card: Card, grade: int, comment: str, now: datetime) -> None:
+def gold_change(held: Held, card: Card, *, grade: int, comment: str, active_ms: int, now: datetime) -> None:
     """Replace the grade of a gold pair; what was said before stays in its history."""
     given = GoldGrade.objects.get(assignment=held.assignment_id, pair=card.pair_id)
     if grade != given.grade:
         given.history = [*given.history, [str(held.key_of(card)), grade, now.isoformat()]]
         given.grade, given.revision = grade, given.revision + 1
         given.policy_id, given.guideline_id = held.policy_id, held.guideline_id
+        given.active_ms = active_time.with_change(given.active_ms, active_ms)
     given.comment = comment
-    given.save(update_fields=["grade", "comment", "revision", "history", "policy", "guideline"])
+    given.save(update_fields=["grade", "comment", "revision", "history", "active_ms", "policy", "guideline"])
 
 
 def gold_given_under(key: UUID, card: Card) -> tuple[int, datetime] | None:

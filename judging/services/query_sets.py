@@ -1,4 +1,4 @@
-"""What a query set's priority and pause mean for its batches: each carries a copy, read where it is handed out."""
+"""What a query set says of its batches: each carries a copy, read where it is handed out, released and paid."""
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -10,7 +10,7 @@ from judging.models import Batch
 
 @transaction.atomic
 def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], actor: User | None) -> NamedQuerySet:
-    """A new set; its queries leave the sets they were in, and their batches the priority and pause of those.
+    """A new set; its queries leave the sets they were in, and their batches what those said.
 
     Raises:
         NotPossible: the name or the queries do not do.
@@ -22,13 +22,24 @@ def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], a
 
 @transaction.atomic
 def query_set_change(
-    *, query_set: NamedQuerySet, actor: User | None, priority: int | None = None, is_paused: bool | None = None
+    *,
+    query_set: NamedQuerySet,
+    actor: User | None,
+    priority: int | None = None,
+    is_paused: bool | None = None,
+    is_pilot: bool | None = None,
 ) -> None:
-    """Put the set first or last, pause it or let it go on. What is in somebody's hands stays there."""
-    _batches_follow(
-        query_sets.query_set_change(query_set=query_set, actor=actor, priority=priority, is_paused=is_paused)
+    """Put the set first or last, pause it or let it go on, make it a pilot: neither released nor paid unless chosen.
+
+    What is in somebody's hands stays there.
+    """
+    changed = query_sets.query_set_change(
+        query_set=query_set, actor=actor, priority=priority, is_paused=is_paused, is_pilot=is_pilot
     )
+    _batches_follow(changed)
 
 
 def _batches_follow(query_set: NamedQuerySet) -> None:
-    Batch.objects.filter(query__query_set=query_set).update(priority=query_set.priority, is_paused=query_set.is_paused)
+    Batch.objects.filter(query__query_set=query_set).update(
+        priority=query_set.priority, is_paused=query_set.is_paused, is_pilot=query_set.is_pilot
+    )

@@ -1,12 +1,7 @@
 """Routes of judging, by area."""
 
-from judging.urls import exams, judge, lead, people, quality
+from judging.urls import exams, judge, lead, pay, people, quality, settings
 
 app_name = "judging"
-urlpatterns = [
-    *judge.urlpatterns,
-    *exams.urlpatterns,
-    *lead.urlpatterns,
-    *people.urlpatterns,
-    *quality.urlpatterns,
-]
+AREAS = (judge, exams, lead, people, pay, quality, settings)
+urlpatterns = [route for area in AREAS for route in area.urlpatterns]

@@ -16,7 +16,7 @@ from annotation.access import ANNOTATOR, MemberRequest, grant_by, post_only, pro
 from annotation.models import Project, User
 from annotation.refusals import refusal_log
 from judging import selectors
-from judging.exceptions import FormStale, NotAssigned, PairWithdrawn, WarmUpDue
+from judging.exceptions import FormStale, GuidelineUnconfirmed, NotAssigned, PairWithdrawn, WarmUpDue
 from judging.forms import FlagForm, GradeForm, SubmitForm, UnflagForm
 from judging.models import Sitting
 from judging.selectors import Held
@@ -37,6 +37,8 @@ def assignment_take(request: MemberRequest, project: Project) -> HttpResponse:
     lacking = held is None and warm_up_lacks(project=project, annotator=request.user, now=timezone.now())
     try:
         taken = assignments.assignment_take(project=project, annotator=request.user)
+    except GuidelineUnconfirmed as error:
+        return _to_the_guideline(request, project, error)
     except WarmUpDue:
         return _to_the_warm_up(request, project)
     if taken is None:
@@ -45,6 +47,13 @@ def assignment_take(request: MemberRequest, project: Project) -> HttpResponse:
     if lacking:
         messages.info(request, NO_WARM_UP)
     return redirect("judging:pair-next", project.uuid)
+
+
+def _to_the_guideline(request: MemberRequest, project: Project, why: GuidelineUnconfirmed) -> HttpResponse:
+    """Where the version in force is read and confirmed; that leads back to the desk."""
+    messages.info(request, str(why))
+    page = reverse("judging:guideline", args=[project.uuid])
+    return HttpResponseClientRedirect(page) if _htmx(request) else redirect(page)
 
 
 def _to_the_warm_up(request: MemberRequest, project: Project) -> HttpResponse:
@@ -152,6 +161,8 @@ def assignment_finish(request: MemberRequest, project: Project) -> HttpResponse:
     if finished and "more" in request.POST:
         try:
             taken = assignments.assignment_take(project=project, annotator=request.user)
+        except GuidelineUnconfirmed as error:
+            return _to_the_guideline(request, project, error)
         except WarmUpDue:
             return _to_the_warm_up(request, project)
         held = selectors.held_open(annotator_id=request.user.pk, project_id=project.pk) if taken else None

@@ -130,13 +130,18 @@ def batch_review(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
 
 @project_page(STAFF)
 def releases(request: MemberRequest, project: Project) -> HttpResponse:
-    return render(request, "judging/releases.html", {"releases": project.releases.all()})
+    context = {
+        "releases": project.releases.all(),
+        "pilot": project.queries.filter(query_set__is_pilot=True).count(),
+    }
+    return render(request, "judging/releases.html", context)
 
 
 @project_page(STAFF)
 @post_only("judging:releases")
 def release_create(request: MemberRequest, project: Project) -> HttpResponse:
-    made = release_services.release_create(project=project, actor=request.user)
+    pilot = "include_pilot" in request.POST
+    made = release_services.release_create(project=project, actor=request.user, includes_pilot=pilot)
     messages.success(request, f"Release {made.version} is being prepared.")
     return redirect("judging:releases", project.uuid)
 

@@ -80,6 +80,11 @@ def settle(page: Page) -> None:
     wait_until(lambda: page.evaluate(PASSED))
 
 
+def rest(page: Page) -> None:
+    """Until the page has told the server that somebody is there; else that could be the first to hear of an end."""
+    page.wait_for_load_state("networkidle")
+
+
 def place(page: Page) -> Locator:
     return page.locator(".place span")
 

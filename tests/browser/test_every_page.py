@@ -22,6 +22,7 @@ UNBROKEN = "Supercalifragilisticexpialidocious" * 3
 STAFF_PAGES = [
     *(f"judging:{name}" for name in ("overview", "review-queue", "queries", "query-sets", "flags", "order")),
     *(f"judging:{name}" for name in ("releases", "guideline", "audit")),
+    *(f"judging:{name}" for name in ("guideline-versions", "training", "gate-questions", "policy")),
     "annotation:corpus",
     "models_runner:runs",
 ]

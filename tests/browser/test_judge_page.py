@@ -63,6 +63,7 @@ def origin(page: Page) -> str:
 
 def test_a_lease_that_ran_out_while_the_page_was_open_stores_nothing(browse: Browse) -> None:
     page, _ = acts.judging(browse)
+    acts.rest(page)
     Assignment.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     page.keyboard.press("3")
     expect(page.get_by_role("alert")).to_contain_text("Your time on this batch has run out")
@@ -71,6 +72,7 @@ def test_a_lease_that_ran_out_while_the_page_was_open_stores_nothing(browse: Bro
 
 def test_a_batch_taken_away_by_the_sweep_stores_nothing(browse: Browse) -> None:
     page, batch = acts.judging(browse)
+    acts.rest(page)
     assignments_sweep(now=timezone.now() + timedelta(hours=1))
     page.keyboard.press("3")
     expect(page.get_by_role("alert")).to_contain_text("Your time on this batch has run out")
@@ -81,6 +83,7 @@ def test_a_batch_taken_away_by_the_sweep_stores_nothing(browse: Browse) -> None:
 
 def test_a_session_that_ended_leads_to_the_log_in_and_back(browse: Browse) -> None:
     page, _ = acts.judging(browse)
+    acts.rest(page)
     here = page.url
     page.context.clear_cookies(name="sessionid")
     page.keyboard.press("3")

@@ -16,7 +16,7 @@ MINUTE_MS = 60_000
 def at_work(browse: Browse, **options: object) -> tuple[Page, Batch]:
     """As ``acts.judging``, with a clock that the test turns."""
     page, batch = acts.judging(browse, clock=True, **options)
-    page.wait_for_load_state("networkidle")
+    acts.rest(page)
     return page, batch
 
 

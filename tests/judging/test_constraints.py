@@ -27,17 +27,19 @@ from tests.judging.constraints import (
     exams,
     gold,
     judgments,
+    pay,
     people,
     policies,
     quality,
     queries,
     runs,
+    settings,
 )
 from tests.judging.constraints.judgments import flag, pair_of_batch
 from tests.judging.constraints.writes import More, Refused
 
 pytestmark = pytest.mark.django_db
-AREAS = (exams, corpora, people, queries, policies, assignments, judgments, gold, quality, runs)
+AREAS = (exams, corpora, people, queries, policies, assignments, judgments, gold, quality, settings, pay, runs)
 REFUSED: Refused = {name: prepare for area in AREAS for name, prepare in area.REFUSED.items()}
 MORE: More = {name: case for area in AREAS for name, case in area.MORE.items()}
 TRIGGERS = {name for area in AREAS for name in area.TRIGGERS}

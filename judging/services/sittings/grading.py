@@ -9,13 +9,14 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Least
 from django.utils import timezone
 
 from annotation.models import User
 from judging import selectors
 from judging.exceptions import FormStale, NotAnnotator, NotAssigned, PairWithdrawn, SittingOver
 from judging.models import Judgment, Sitting, SittingGrade
+from judging.rules import active_time
 from judging.rules.consensus import GRADES
 from judging.selectors.sittings import Asked, Given, Sat
 from judging.services.sittings.endings import sitting_settle
@@ -53,7 +54,7 @@ def sitting_grade(
 
     Args:
         key: what the form carried; a form sent again is answered as the first time, an older one is refused.
-        active_ms: how long the pair was looked at; adds up where a grade is changed.
+        active_ms: how long the pair was before the annotator, as their page measured; adds up where a grade is changed.
 
     Raises:
         ValueError: the grade is outside 0..4.
@@ -71,16 +72,17 @@ def sitting_grade(
     if key is not None and key != sat.key_of(card):
         return _answered_before(sat, place, key, grade)
     _asked_or_refused(sat, card)
-    given = Given(sat.key_of(card), grade)
+    now, given = now or timezone.now(), Given(sat.key_of(card), grade)
+    spent = active_time.of_person(active_ms, since=sat.said_at, now=now, is_simulated=sat.is_simulated)
     if sat.in_feedback or not card.given:
-        _add(sat, place, given, active_ms)
+        _add(sat, place, given, active_ms=spent, now=now)
         kept = (*card.given, given)
     else:
-        _replace(sat, card, given, active_ms)
+        _replace(sat, card, given, spent)
         kept = (given,)
     sat = sat.with_given(place, kept)
     if sat.next_index() is None:
-        sat = sat.in_state(sitting_settle(sitting_id=sat.sitting_id, now=now or timezone.now()).state)
+        sat = sat.in_state(sitting_settle(sitting_id=sat.sitting_id, now=now).state)
     return SittingAnswer(sat, _next(sat, place))
 
 
@@ -124,7 +126,7 @@ def _next(sat: Sat, place: int) -> int | None:
     return sat.next_index(place)
 
 
-def _add(sat: Sat, place: int, given: Given, active_ms: int | None) -> None:
+def _add(sat: Sat, place: int, given: Given, *, active_ms: int, now: datetime) -> None:
     card = sat.cards[place]
     SittingGrade.objects.create(
         uuid=given.key,
@@ -137,10 +139,11 @@ def _add(sat: Sat, place: int, given: Given, active_ms: int | None) -> None:
         active_ms=active_ms,
         source=Judgment.Source.SIMULATED if sat.is_simulated else Judgment.Source.PERSON,
         guideline_id=sat.guideline_id,
+        created_at=now,
     )
 
 
-def _replace(sat: Sat, card: Asked, given: Given, active_ms: int | None) -> None:
+def _replace(sat: Sat, card: Asked, given: Given, active_ms: int) -> None:
     held = SittingGrade.objects.filter(sitting=sat.sitting_id, known_pair=card.known_id, attempt=0)
-    spent = Coalesce(F("active_ms"), 0) + active_ms if active_ms is not None else F("active_ms")
+    spent = Least(Coalesce(F("active_ms"), 0) + active_ms, active_time.LONGEST_MS)
     held.update(uuid=given.key, grade=given.grade, guideline=sat.guideline_id, active_ms=spent)

@@ -32,7 +32,7 @@ def judged(project: Project, *people: User, grades: list[list[int]]) -> Batch:
 @pytest.fixture
 def project() -> Project:
     made: Project = ProjectFactory()
-    policy_publish(project=made, actor=None, alert_from=6, alert_run=6, alert_kappa=-1.0)
+    policy_publish(project=made, actor=None, alert_from=6, alert_run=6, alert_kappa=-1.0, alert_fast_streak=99)
     return made
 
 

@@ -13,6 +13,7 @@ from judging import selectors
 from judging.exceptions import (
     AssignmentIncomplete,
     FormStale,
+    GuidelineStale,
     GuidelineUnconfirmed,
     NotAnnotator,
     NotAssigned,
@@ -121,7 +122,8 @@ class TestGrade:
         user = examinee(project)
         first = asked(start(user, project))[0]
         key = sitting_key(sitting=Sitting.objects.get().uuid, pair=first.uuid, last=None)
-        answers = [give(user, first, 3, key=key, active_ms=900) for _ in range(2)]
+        Sitting.objects.update(created_at=NOW - MINUTES)
+        answers = [give(user, first, 3, key=key, active_ms=900, now=NOW) for _ in range(2)]
         assert [answer.index for answer in answers] == [1, 1]
         given = SittingGrade.objects.get()
         assert (given.uuid, given.grade, given.active_ms, given.position) == (key, 3, 900, 1)
@@ -137,13 +139,24 @@ class TestGrade:
                 give(user, first, 1, key=other)
         assert SittingGrade.objects.get().grade == 3
 
+    def test_nobody_is_at_a_pair_for_longer_than_it_was_asked(self, project: Project) -> None:
+        cohort_exam(project)
+        user = examinee(project)
+        sitting = start(user, project)
+        Sitting.objects.update(created_at=NOW - MINUTES)
+        first, second, *_ = asked(sitting)
+        give(user, first, 3, active_ms=10**9, now=NOW)
+        give(user, second, 3, now=NOW + 2 * MINUTES)
+        assert list(sitting.grades.order_by("position").values_list("active_ms", flat=True)) == [60_000, 120_000]
+
     def test_first_grades_change_until_they_are_handed_in(self, project: Project) -> None:
         cohort_exam(project)
         user = examinee(project)
         sitting = start(user, project)
-        for known in asked(sitting):
-            give(user, known, 3, active_ms=100)
-        give(user, asked(sitting)[0], 1, active_ms=50)
+        Sitting.objects.update(created_at=NOW - MINUTES)
+        for place, known in enumerate(asked(sitting)):
+            give(user, known, 3, active_ms=100, now=NOW + place * MINUTES)
+        give(user, asked(sitting)[0], 1, active_ms=50, now=NOW + 9 * MINUTES)
         hand_in(sitting)
         assert [row.grade for row in sitting.grades.order_by("position")] == [1, 3, 3, 3]
         assert sitting.grades.get(position=1).active_ms == 150
@@ -267,7 +280,7 @@ class TestWay:
     def test_a_new_version_of_the_guideline_is_confirmed_before_the_exam(self, project: Project) -> None:
         user = newcomer(project, "training")
         guideline_publish(project=project, actor=None, body="New.", levels=["a", "b", "c", "d", "e"])
-        with pytest.raises(FormStale):
+        with pytest.raises(GuidelineStale):
             guideline_confirm(project=project, annotator=user, version=1)
         guideline_confirm(project=project, annotator=user, version=2)
         assert standing_of(user) == "exam"

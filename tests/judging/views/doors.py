@@ -6,6 +6,7 @@ A new route is a line of its area's list. What its URL names is an attribute of 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 from uuid import uuid4
 
 from django.core.files.base import ContentFile
@@ -15,8 +16,18 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import NamedQuerySet, Project, User
-from judging.models import Assignment, Batch, KnownPair, QualityAlert, QualityReport, Release
+from judging.models import (
+    Assignment,
+    Batch,
+    GateQuestion,
+    Guideline,
+    KnownPair,
+    QualityAlert,
+    QualityReport,
+    Release,
+)
 from judging.rules.keys import form_key, sitting_key
+from judging.services.guidelines import draft_open
 from judging.services.invitations import invitation_create
 from models_runner.models import Run
 from tests.factories import (
@@ -26,10 +37,12 @@ from tests.factories import (
     PairFactory,
     ProjectFactory,
     QualityAlertFactory,
+    QueryFactory,
     admin,
     lead,
 )
 from tests.judging.exams import in_feedback
+from tests.judging.settings import drawn_pair, gate_attempt, gate_question, guideline_form, policy_form
 
 Door = tuple[str, str, frozenset[str], str]  # name, what the URL names, for whom, method
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
@@ -112,7 +125,51 @@ EXAMS: list[Door] = [
     ("judging:known-retire", "known", LEAD, "post"),
     ("judging:sitting-start", "project", ANNOTATOR, "post"),
 ]
-DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *REVIEW, *RELEASES, *PEOPLE, *QUALITY]
+SETTINGS: list[Door] = [
+    ("judging:guideline-confirm", "project", ANNOTATOR, "post"),
+    ("judging:guideline-versions", "project", EVERYONE, "get"),
+    ("judging:guideline-version", "guideline", EVERYONE, "get"),
+    ("judging:guideline-edit", "project", LEAD, "get"),
+    ("judging:guideline-save", "project", LEAD, "post"),
+    ("judging:guideline-preview", "project", LEAD, "post"),
+    ("judging:guideline-review", "project", LEAD, "get"),
+    ("judging:guideline-publish", "project", LEAD, "post"),
+    ("judging:guideline-discard", "project", LEAD, "post"),
+    ("judging:guideline-examples", "project", LEAD, "get"),
+    ("judging:guideline-example-set", "project", LEAD, "post"),
+    ("judging:guideline-example-remove", "project", LEAD, "post"),
+    ("judging:training", "project", STAFF, "get"),
+    ("judging:training-draw", "project", LEAD, "post"),
+    ("judging:training-pair", "drawn", STAFF, "get"),
+    ("judging:training-pair-grade", "drawn", LEAD, "post"),
+    ("judging:training-pair-move", "drawn", LEAD, "post"),
+    ("judging:training-pair-remove", "drawn", LEAD, "post"),
+    ("judging:gate", "project", ANNOTATOR, "get"),
+    ("judging:gate-start", "project", ANNOTATOR, "post"),
+    ("judging:gate-answer", "project", ANNOTATOR, "post"),
+    ("judging:gate-questions", "project", STAFF, "get"),
+    ("judging:gate-question-new", "project", LEAD, "get"),
+    ("judging:gate-question-create", "project", LEAD, "post"),
+    ("judging:gate-preview", "project", STAFF, "get"),
+    ("judging:gate-set", "project", LEAD, "post"),
+    ("judging:gate-question", "question", LEAD, "get"),
+    ("judging:gate-question-change", "question", LEAD, "post"),
+    ("judging:gate-question-retire", "question", LEAD, "post"),
+    ("judging:policy", "project", STAFF, "get"),
+    ("judging:policy-publish", "project", LEAD, "post"),
+]
+PAY: list[Door] = [
+    ("judging:pay", "project", LEAD, "get"),
+    ("judging:pay-csv", "project", LEAD, "get"),
+    ("judging:pay-rate-set", "project", LEAD, "post"),
+    ("judging:hours-correct", "project", LEAD, "post"),
+    ("judging:pay-person", "member", LEAD, "get"),
+    ("judging:pay-person-csv", "member", LEAD, "get"),
+    ("judging:forecast", "project", LEAD, "get"),
+    ("judging:hours", "project", ANNOTATOR, "get"),
+    ("judging:hours-csv", "project", ANNOTATOR, "get"),
+]
+DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *SETTINGS, *PAY]
 HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
     ("judging:pair", "pair", ANNOTATOR, "get"),
     ("judging:judgment-create", "pair", ANNOTATOR, "post"),
@@ -186,6 +243,18 @@ class World:
         self.exam = self.sitting.exam
         self.known = KnownPair.objects.get(exam=self.exam)
 
+    @cached_property
+    def guideline(self) -> Guideline:
+        return self.project.guidelines.get()
+
+    @cached_property
+    def drawn(self) -> KnownPair:
+        return drawn_pair(self.project, truth=2, tutorial_position=1)
+
+    @cached_property
+    def question(self) -> GateQuestion:
+        return gate_question(self.project)
+
     def url(self, door: Door, *, unknown: bool = False) -> str:
         name, what, *_ = door
         if what == "member":
@@ -198,16 +267,38 @@ class World:
         if person is not None:
             client.force_login(person)
         call: Callable[..., HttpResponse] = getattr(client, door[3])
-        return call(self.url(door, unknown=unknown), self.form(door[0]) if door[3] == "post" else {})
+        return call(self.url(door, unknown=unknown), self.form(door) if door[3] == "post" else {})
 
-    def form(self, name: str = "") -> dict[str, object]:
+    def form(self, door: Door | None = None) -> dict[str, object]:
         """What any of the doors takes."""
-        if name == "judging:known-grade":
+        if door and door[0] == "judging:known-grade":
             last = self.sitting.grades.latest("attempt").uuid
             return {"key": sitting_key(sitting=self.sitting.uuid, pair=self.known.uuid, last=last), "grade": 3}
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, given=1)
-        return {"key": key, "grade": 3, "decision": "close", "reason": "broken", "name": "new", "split": "", **EXAM} | {
+        given = {
+            "key": key,
+            "grade": 3,
+            "decision": "close",
+            "reason": "broken",
+            "name": "new",
+            "split": "",
+            **EXAM,
+        } | {
             "role": "annotator",
             "days": 14,
             "action": "suspend",
         }
+        money = {"annotator": self.member.number, "rate": "15.00", "currency": "SGD", "from_day": "2026-03-01"}
+        hours = {"day": "2026-03-01", "minutes": "5"}
+        return {**given, **money, **hours} | (self.settings_form if door in SETTINGS else {})
+
+    @cached_property
+    def settings_form(self) -> dict[str, object]:
+        """There is a draft of the guideline to publish, a query to draw, and an attempt at the gate to answer."""
+        draft_open(project=self.project, actor=None)
+        QueryFactory(project=self.project, split="train")
+        attempt = gate_attempt(self.people["annotator"], [self.question])
+        asked = {"moment": self.drawn.moment.uuid, "query_text": "q", "queries": 1, "by": 1, "open": "no"}
+        question = {"description": "What happens?", "option_0": "a", "option_1": "b", "correct": 1}
+        answered = {"attempt": attempt.uuid, "answer-0": 0}
+        return {**asked, **question, **answered, **guideline_form(), **policy_form(self.project)}

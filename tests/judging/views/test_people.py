@@ -15,6 +15,7 @@ from judging.models import Invitation
 from judging.services.invitations import invitation_create
 from judging.services.standings import annotator_leave
 from tests.factories import JudgmentFactory, MembershipFactory, ProjectFactory, UserFactory, admin, lead
+from tests.judging.api import test_doors as test_api_doors
 from tests.judging.views.test_doors import DOORS, World
 
 pytestmark = pytest.mark.django_db
@@ -178,6 +179,17 @@ class TestNamesAreNowhereElse:
                 reached += 1
                 assert [word for word in self.SECRETS if word in body(answer)] == [], door[0]
         assert reached > 10
+
+    def test_in_no_answer_of_the_api_to_staff(self) -> None:
+        world = test_api_doors.World()
+        identity_set(user=world.people["annotator"], name="Quirin Kowalk", email="quirin@example.org")
+        User.objects.filter(pk=world.people["annotator"].pk).update(username="quirin-k")
+        asked = [door for door in test_api_doors.DOORS if door[0] == "get" and "admin" in door[3]]
+        for person in (world.people["admin"], world.people["lead"]):
+            for door in asked:
+                answer = world.knock(door, test_api_doors.program(person))
+                assert answer.status_code == 200
+                assert [word for word in self.SECRETS if word in body(answer)] == [], door[1]
 
     def test_the_audit_names_annotators_by_number_for_leads_too(self, client: Client, member: Membership) -> None:
         annotator_leave(membership=member, actor=member.user, reason="of their own")

@@ -17,5 +17,5 @@ END $$;
 
 
 class Migration(migrations.Migration):
-    dependencies = [("judging", "0011_invitation_mail")]
+    dependencies = [("judging", "0012_invitation_mail")]
     operations = [migrations.RunSQL(FUNCTION % "\n        FOR SHARE", FUNCTION % "")]
