@@ -6,6 +6,7 @@ import pytest
 
 from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Project, Query, StandingChange
+from annotation.services.members import standing_change
 from judging.exceptions import NotPossibleNow, SittingOver, TooFewPairs, Unfinished
 from judging.models import Exam, KnownPair, Sitting
 from judging.services.exams import exam_close, exam_create, exam_prepare, exam_report, exams_sweep
@@ -15,7 +16,6 @@ from tests.factories import (
     MINUTES,
     NOW,
     CaptionFactory,
-    MembershipFactory,
     MomentFactory,
     ProjectFactory,
     QueryFactory,
@@ -28,6 +28,7 @@ from tests.judging.exams import (
     cohort_exam,
     examinee,
     give,
+    hand_in,
     regrade,
     sit,
     standing_of,
@@ -177,6 +178,16 @@ class TestClose:
         assert (missed.state, missed.passed) == ("missed", None)
         assert standing_of(late) == "exam"
 
+    def test_grades_of_who_missed_it_do_not_count(self, messages: Messages) -> None:
+        exam = cohort_exam(queries=1, depth=2)
+        for grade in (1, 2, 3):
+            sit(examinee(exam.project), exam.project, by_pair(exam, [grade, grade]))
+        late = examinee(exam.project)
+        give(late, asked(start(late, exam.project))[0], 4)
+        with messages():
+            exam_close(exam=exam, actor=lead(exam.project), confirmed=True)
+        assert set(exam.known_pairs.values_list("truth", flat=True)) == {Decimal(2)}
+
     def test_what_is_complete_is_handed_in_by_closing(self, messages: Messages) -> None:
         exam = cohort_exam()
         for _ in range(2):
@@ -228,8 +239,6 @@ class TestClose:
             sitting = start(user, exam.project)
             assert bad.pk not in sitting.known_ids
             give(user, asked(sitting)[0], 3)
-            from tests.judging.exams import hand_in
-
             hand_in(sitting)
         with messages():
             exam_close(exam=exam, actor=lead(exam.project))
@@ -356,10 +365,8 @@ class TestResult:
             start(user, project)
 
     def test_who_comes_back_from_a_suspension_sits_anew(self, messages: Messages) -> None:
-        from annotation.services.members import standing_change
-
         _, other = self.cohort(messages, last=[0, 1, 2, 3, 4, 4, 3, 2, 1, 0])
-        member = MembershipFactory._meta.model.objects.get(user=other.annotator)
+        member = other.annotator.memberships.get()
         for standing in ("suspended", "exam"):
             standing_change(membership=member, to=standing, actor=None, reason="Not at it.")
         with pytest.raises(NotPossible, match="No exam is open"):

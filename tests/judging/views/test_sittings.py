@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.core.files.base import ContentFile
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -13,7 +14,7 @@ from judging.models import KnownPair, Sitting
 from judging.services.exams import exam_close, exam_create
 from judging.services.policies import policy_publish
 from tests.conftest import Messages
-from tests.factories import BatchFactory, ProjectFactory, annotator, lead
+from tests.factories import GIF, BatchFactory, ProjectFactory, annotator, lead
 from tests.judging.exams import (
     asked,
     by_pair,
@@ -233,11 +234,7 @@ class TestPreviews:
         assert self.watch(client, newcomer(ProjectFactory()), known) == 404
 
 
-def _gif() -> object:
-    from django.core.files.base import ContentFile
-
-    from tests.factories import GIF
-
+def _gif() -> ContentFile:  # type: ignore[type-arg]
     return ContentFile(GIF)
 
 
