@@ -17,6 +17,16 @@ def refusal_log(request: HttpRequest, response: HttpResponse, reason: str) -> Ht
     return response
 
 
+class WithoutSecrets(logging.Filter):
+    """Lets every line through, less what opens something: Django writes the paths of refused and failed requests."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        said = record.getMessage()
+        if (told := without_secrets(said)) != said:
+            record.msg, record.args = told, None
+        return True
+
+
 def without_secrets(text: str) -> str:
     """A path, or a line that holds one, as it may be written down: what opens something is left out."""
     return SECRETS.sub(r"\1[secret]", text)

@@ -20,18 +20,19 @@ from judging.selectors import annotator_numbers
 MANIFEST = "manifest.json"
 JUDGED_SPLITS = {Query.Split.VAL: "val.json", Query.Split.TEST: "test.json"}
 TRAIN_DEPTHS = (1, 20, 40)
+IS_PILOT = Q(batches__is_pilot=True) | Q(batches__isnull=True, query_set__is_pilot=True)
 
 
 def released_queries(release: Release) -> QuerySet[Query]:
-    """Finished queries; those of pilot sets only where the release includes them."""
+    """Finished queries; those judged as a pilot only where the release includes them."""
     finished = finished_queries(release.project_id)
-    return finished if release.includes_pilot else finished.exclude(query_set__is_pilot=True)
+    return finished if release.includes_pilot else finished.exclude(batches__is_pilot=True)
 
 
 def queries_left_out(release: Release) -> tuple[int, int]:
     """How many queries to judge are not in the release: unfinished ones, and those of pilot sets."""
     to_judge = queries_to_judge(release.project_id)
-    left_out = Query.objects.none() if release.includes_pilot else to_judge.filter(query_set__is_pilot=True)
+    left_out = Query.objects.none() if release.includes_pilot else to_judge.filter(IS_PILOT).distinct()
     unfinished = to_judge.exclude(pk__in=finished_queries(release.project_id)).exclude(pk__in=left_out)
     return unfinished.count(), left_out.count()
 

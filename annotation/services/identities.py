@@ -97,7 +97,10 @@ def identity_erase(*, user: User, actor: User, project: Project) -> None:
     if not held.is_active:
         return
     forgotten = held.username
-    Identity.objects.filter(user=held).delete()
+    for identity in Identity.objects.filter(user=held):
+        if identity.email:  # an invitation may wait under the same address
+            Identity.objects.filter(user=None, email__iexact=identity.email).delete()
+        identity.delete()
     held.username = f"erased-{token_urlsafe(16)}"
     held.set_unusable_password()
     held.is_active = False  # ends every session: see config.sessions

@@ -231,7 +231,8 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"without_secrets": {"()": "annotation.refusals.WithoutSecrets"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["without_secrets"]}},
     "root": {"handlers": ["console"], "level": "INFO" if env_bool("VERBOSE", False) else "WARNING"},
     "loggers": {"axes": {"level": "ERROR"}}
     | {name: {"level": "INFO"} for name in ("annotation", "judging", "models_runner", "config")},

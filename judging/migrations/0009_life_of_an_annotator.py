@@ -75,7 +75,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, help_text='The key of the form that gave it.', unique=True)),
                 ('grade', models.PositiveSmallIntegerField()),
-                ('truth', models.PositiveSmallIntegerField(help_text="The pair's relevance when it was asked.")),
+                ('truth', models.PositiveSmallIntegerField(help_text="The pair's relevance when it was asked; null where it is asked for company only.", null=True)),
                 ('revision', models.PositiveSmallIntegerField(default=0)),
                 ('history', models.JSONField(default=list, help_text='Each form that spoke: its key, grade and time.')),
                 ('position', models.PositiveSmallIntegerField()),
@@ -607,7 +607,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='goldgrade',
-            constraint=models.CheckConstraint(condition=models.Q(('grade__range', (0, 4)), ('truth__range', (0, 4))), name='gold_grade_from_0_to_4'),
+            constraint=models.CheckConstraint(condition=models.Q(('grade__range', (0, 4)), models.Q(('truth__isnull', True), ('truth__range', (0, 4)), _connector='OR')), name='gold_grade_from_0_to_4'),
         ),
         migrations.AddConstraint(
             model_name='guidelineconfirmation',

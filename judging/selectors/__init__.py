@@ -7,6 +7,7 @@ from judging.selectors.agreement import (
     newest_judgment,
     quality_alerts,
     quality_report,
+    work_ended_since,
 )
 from judging.selectors.annotator import (
     Readiness,
@@ -144,6 +145,7 @@ __all__ = [
     "tutorial_shown",
     "way_facts",
     "work_done",
+    "work_ended_since",
     "work_lately",
     "work_waits",
 ]

@@ -1,5 +1,6 @@
 """Judgments as columns, for figures that need all of them; and the figures as last computed."""
 
+from datetime import datetime
 from typing import Any
 
 from django.db import connection
@@ -24,8 +25,12 @@ SELECT given.id FROM judging_judgment given JOIN judging_pair pair ON pair.id = 
 JOIN judging_batch batch ON batch.id = pair.batch_id
 WHERE batch.project_id = %(project)s ORDER BY given.id DESC LIMIT 1"""
 
+CHANGED = """
+SELECT EXISTS (SELECT 1 FROM judging_assignment held WHERE held.project_id = %(project)s AND held.ended_at > %(since)s)
+    OR EXISTS (SELECT 1 FROM judging_batch batch WHERE batch.project_id = %(project)s AND batch.done_at > %(since)s)"""
+
 GOLD = """
-SELECT given.annotator_id, count(*), count(*) FILTER (WHERE abs(given.grade - given.truth) > 1)
+SELECT given.annotator_id, count(given.truth), count(*) FILTER (WHERE abs(given.grade - given.truth) > 1)
 FROM judging_goldgrade given JOIN judging_assignment held ON held.id = given.assignment_id
 WHERE held.project_id = %(project)s AND held.state <> 'open' GROUP BY given.annotator_id"""
 
@@ -42,6 +47,13 @@ def newest_judgment(project_id: int) -> int:
         cursor.execute(NEWEST, {"project": project_id})
         row = cursor.fetchone()
     return int(row[0]) if row else 0
+
+
+def work_ended_since(project_id: int, since: datetime) -> bool:
+    """Whether somebody finished something, or a batch was decided: figures are over what is final."""
+    with connection.cursor() as cursor:
+        cursor.execute(CHANGED, {"project": project_id, "since": since})
+        return bool(cursor.fetchone()[0])
 
 
 def gold_counts(project_id: int) -> dict[int, tuple[int, int]]:

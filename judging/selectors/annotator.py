@@ -18,7 +18,7 @@ WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
         JOIN judging_assignment held ON held.batch_id = pair.batch_id AND held.annotator_id = %(user)s
             AND pair.id = ANY (held.pair_ids)
         WHERE candidate.moment_id = moment.id AND (held.state IN ('open', 'finished') OR EXISTS (
-            SELECT 1 FROM judging_judgment given WHERE given.pair_id = pair.id AND given.annotator_id = %(user)s)))
+            SELECT 1 FROM judging_owngrade given WHERE given.pair_id = pair.id AND given.annotator_id = %(user)s)))
     OR EXISTS (SELECT 1 FROM annotation_membership member JOIN annotation_project project
             ON project.id = member.project_id AND project.corpus_id = video.corpus_id
         WHERE member.user_id = %(user)s AND member.role IN ('lead', 'admin'))

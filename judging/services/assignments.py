@@ -94,8 +94,8 @@ def _next_batch_take(project: Project, annotator: User, now: datetime, *, hurry:
 
 def _gold_take(project: Project, annotator: User, now: datetime) -> Assignment | None:
     """A finished batch again, whose truth is known, when so much gold is due to the annotator."""
-    policy, seed = policy_in_force(project.pk), _seed()
-    found = gold_batch_for(project.pk, annotator, policy=policy, seed=seed)
+    policy = policy_in_force(project.pk)
+    found = gold_batch_for(project.pk, annotator, policy=policy)
     if found is None or selectors.open_assignment(project=project, annotator=annotator):
         return None
     batch, gold = found

@@ -4,6 +4,7 @@ import logging
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
+from django.db.models import Exists, OuterRef
 
 from annotation.exceptions import NotPossible
 from annotation.models import Project, User
@@ -12,7 +13,7 @@ from judging.models import KnownPair, Sitting
 from judging.services.sittings.endings import sitting_settle
 
 logger = logging.getLogger(__name__)
-RECENT = timedelta(hours=1)  # what the sweep looks back at; who needs more enters all
+RECENT = timedelta(days=2)  # what the sweep looks back at; where nothing was entered yet, at everything
 WORDS = 4000  # of an explanation, in characters
 
 ENTER = """
@@ -43,10 +44,14 @@ def known_pairs_enter(*, project_id: int, since: datetime | None = None) -> int:
 
 
 def known_pairs_sweep(*, now: datetime) -> None:
-    """Enter what was settled lately, project by project."""
+    """Enter what was settled lately, project by project; where nothing is entered yet, as after an upgrade, all."""
     lately = Project.objects.filter(batches__done_at__gte=now - RECENT)
     for project_id in lately.values_list("pk", flat=True).distinct():
         known_pairs_enter(project_id=project_id, since=now - RECENT)
+    entered = KnownPair.objects.filter(project=OuterRef("pk"), source=KnownPair.Source.SETTLED)
+    bare = Project.objects.filter(~Exists(entered), batches__state="done", corpus__is_placeholder=False)
+    for project_id in bare.values_list("pk", flat=True).distinct():
+        known_pairs_enter(project_id=project_id)
 
 
 @transaction.atomic

@@ -7,8 +7,8 @@ from django.db import transaction
 
 from annotation.models import Project, User
 from annotation.services.audit import audit_record
-from judging.exceptions import GateTooShort, PolicyStale
-from judging.models import GateQuestion, Guideline, GuidelineExample, Policy
+from judging.exceptions import GateTooShort, NotPossibleNow, PolicyStale
+from judging.models import GateQuestion, Guideline, GuidelineExample, Judgment, Policy
 from judging.models.policy import POLICY_VALUES
 
 
@@ -82,6 +82,8 @@ def policy_publish(*, project: Project, actor: User | None, seen: int | None = N
             return last
     made = Policy(project=project, version=last.version + 1 if last else 1, created_by=actor, **{**kept, **values})
     _gate_can_open(made)
+    if last and "time_zone" in values and Judgment.objects.filter(policy__project=project).exists():
+        raise NotPossibleNow("Hours are counted by days of the time zone, so it stays once there are judgments.")
     made.save(force_insert=True)
     audit_record(
         project=project, actor=actor, action="policy.publish", subject=project.uuid, version=made.version, **values

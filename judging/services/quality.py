@@ -123,5 +123,7 @@ def quality_sweep(*, now: datetime) -> None:
         report = selectors.quality_report(project)
         if report and (report.computed_at > now - FRESH):
             continue
-        if selectors.newest_judgment(project.pk) > (report.last_judgment if report else 0):
+        if selectors.newest_judgment(project.pk) > (report.last_judgment if report else 0) or (
+            report and selectors.work_ended_since(project.pk, report.computed_at)
+        ):
             send_on_commit(TASK, project.pk)

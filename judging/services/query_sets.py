@@ -5,6 +5,7 @@ from django.db.models import QuerySet
 
 from annotation.models import NamedQuerySet, Project, Query, User
 from annotation.services import query_sets
+from judging.exceptions import NotPossibleNow
 from judging.models import Batch
 
 
@@ -33,6 +34,9 @@ def query_set_change(
 
     What is in somebody's hands stays there.
     """
+    begun = Batch.objects.filter(query__query_set=query_set, begun=True)
+    if is_pilot not in (None, query_set.is_pilot) and begun.exists():
+        raise NotPossibleNow("Somebody has judged in this set already: what is a try-out is marked before it begins.")
     changed = query_sets.query_set_change(
         query_set=query_set, actor=actor, priority=priority, is_paused=is_paused, is_pilot=is_pilot
     )
@@ -40,6 +44,7 @@ def query_set_change(
 
 
 def _batches_follow(query_set: NamedQuerySet) -> None:
-    Batch.objects.filter(query__query_set=query_set).update(
-        priority=query_set.priority, is_paused=query_set.is_paused, is_pilot=query_set.is_pilot
-    )
+    """What somebody has sat at stays a try-out, or none: its hours are told and its pairs judged under that mark."""
+    batches = Batch.objects.filter(query__query_set=query_set)
+    batches.update(priority=query_set.priority, is_paused=query_set.is_paused)
+    batches.filter(begun=False, round=1, state=Batch.State.OPEN).update(is_pilot=query_set.is_pilot)

@@ -79,7 +79,13 @@ def exam(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
 
 
 def _exam(
-    request: HttpRequest, held: Exam, membership: Membership, *, asking: str = "", part: str = "", status: int = 200
+    request: HttpRequest,
+    held: Exam,
+    membership: Membership,
+    *,
+    asking: Unfinished | None = None,
+    part: str = "",
+    status: int = 200,
 ) -> HttpResponse:
     rows = selectors.exam_rows(held)
     closed = held.state == Exam.State.CLOSED
@@ -106,12 +112,17 @@ def exam_close(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
     """Close it; while people are unfinished, ask first and name them."""
     held, membership = _exam_of_lead(request, exam_uuid)
     try:
-        services.exam_close(exam=held, actor=membership.user, confirmed="confirmed" in request.POST)
+        services.exam_close(exam=held, actor=membership.user, confirmed=_numbers(request.POST.getlist("confirmed")))
     except Unfinished as error:
-        response = _exam(request, held, membership, asking=str(error), status=error.status)
+        response = _exam(request, held, membership, asking=error, status=error.status)
         return refusal_log(request, response, str(error))
     messages.success(request, "The exam is closed.")
     return redirect("judging:exam", held.uuid)
+
+
+def _numbers(said: list[str]) -> list[int]:
+    """Those of the people whom the form named."""
+    return [int(number) for number in said if number.isascii() and number.isdecimal() and len(number) < 10]
 
 
 @login_required

@@ -6,8 +6,11 @@ from django.urls import reverse
 from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response, ViewportSize, expect
 
 from annotation.models import Job, Moment, Project
-from judging.models import Batch, Pair, Release
+from judging.models import Batch, Pair, QualityAlert, Release
+from judging.selectors import quality_report
 from judging.services.batches import batch_review
+from judging.services.policies import policy_publish
+from judging.services.quality import quality_compute
 from judging.services.releases import release_create
 from tests import factories
 from tests.browser import acts
@@ -21,7 +24,7 @@ LONG = "A person in a long dark coat hurries down the stairs of an old house whi
 UNBROKEN = "Supercalifragilisticexpialidocious" * 3
 STAFF_PAGES = [
     *(f"judging:{name}" for name in ("overview", "review-queue", "queries", "query-sets", "flags", "order")),
-    *(f"judging:{name}" for name in ("releases", "guideline", "audit")),
+    *(f"judging:{name}" for name in ("releases", "guideline", "audit", "agreement", "alerts", "exams")),
     *(f"judging:{name}" for name in ("guideline-versions", "training", "gate-questions", "policy")),
     "annotation:corpus",
     "models_runner:runs",
@@ -94,6 +97,9 @@ def busy_project() -> Project:
     broken = {"preview_state": Moment.Preview.FAILED, "preview_error": f"ffmpeg: {UNBROKEN * 2}"}
     factories.MomentFactory(video__corpus=project.corpus, preview="", **broken)
     release_create(project=project, actor=factories.lead(project))
+    policy_publish(project=project, actor=None, alert_from=1, alert_run=2)
+    quality_compute(project_id=project.pk)
+    assert QualityAlert.objects.filter(kind="run").exists()
     return project
 
 
@@ -101,9 +107,12 @@ def busy_project() -> Project:
 def test_pages_of_lead_and_admin_are_clean(browse: Browse) -> None:
     project = busy_project()
     shown = Batch.objects.filter(number=1, pairs__state__in=["settled", "escalated"], query__split="val").distinct()
-    batches = [reverse("judging:batch", args=[batch.uuid]) for batch in shown]
+    details = [reverse("judging:batch", args=[batch.uuid]) for batch in shown]
+    report = quality_report(project)
+    assert report is not None
+    details += [reverse("judging:agreement-of", args=[project.uuid, next(iter(report.data["annotators"]))])]
     for user in (factories.lead(project), factories.admin(project)):
-        assert visit(browse(user), *paths(STAFF_PAGES, project), *batches) == []
+        assert visit(browse(user), *paths(STAFF_PAGES, project), *details) == []
 
 
 def test_pages_of_a_project_without_anything_are_clean(browse: Browse) -> None:

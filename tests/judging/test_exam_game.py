@@ -17,7 +17,7 @@ from judging.services.known_pairs import known_pair_retire
 from judging.services.sittings import sitting_grade, sitting_hand_in, sitting_start
 from judging.services.way import way_advance
 from tests.factories import NOW, ProjectFactory, lead
-from tests.judging.exams import cohort_exam, examinee
+from tests.judging.exams import EVERYBODY, cohort_exam, examinee
 
 pytestmark = pytest.mark.django_db
 PEOPLE, PAIRS = 4, 3
@@ -89,7 +89,7 @@ class ExamGame(RuleBasedStateMachine):
 
     @rule(confirmed=st.booleans())
     def the_lead_closes(self, confirmed: bool) -> None:
-        self.tried(exam_close, exam=self.exam, actor=self.lead, confirmed=confirmed, now=NOW)
+        self.tried(exam_close, exam=self.exam, actor=self.lead, confirmed=EVERYBODY if confirmed else (), now=NOW)
 
     @rule()
     def reports_come(self) -> None:

@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import Project
 from judging import releases
+from judging.exceptions import NotPossibleNow
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
 from judging.services.query_sets import query_set_change, query_set_create
 from judging.services.releases import release_build, release_create
@@ -245,7 +246,10 @@ class TestBuild:
         """A finished query of val with its twin, and an unfinished one, are of a pilot set."""
         tried = made.project.queries.filter(number__in=[10, 11, 31])
         held = query_set_create(project=made.project, name="try-out", queries=tried, actor=made.lead)
-        query_set_change(query_set=held, actor=made.lead, is_pilot=True)
+        with pytest.raises(NotPossibleNow, match="before it begins"):
+            query_set_change(query_set=held, actor=made.lead, is_pilot=True)
+        type(held).objects.filter(pk=held.pk).update(is_pilot=True)
+        Batch.objects.filter(query__in=tried).update(is_pilot=True)
         release = release_create(project=made.project, actor=made.lead, includes_pilot=included)
         with (
             release_build(release_id=release.pk).archive.open("rb") as source,

@@ -1,7 +1,7 @@
 """Closing an exam: the truth of a first cohort, and what its sittings become."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -25,17 +25,17 @@ State = Sitting.State
 
 
 @transaction.atomic
-def exam_close(*, exam: Exam, actor: User, confirmed: bool = False, now: datetime | None = None) -> Exam:
+def exam_close(*, exam: Exam, actor: User, confirmed: Collection[int] = (), now: datetime | None = None) -> Exam:
     """End the giving of first grades. A first cohort's truth follows from those who have given them all.
 
     Who lacks a grade has missed the exam; what is complete but not handed in is handed in. Repeating changes nothing.
 
     Args:
-        confirmed: whether it is closed although some people are not done.
+        confirmed: numbers of people who are not done, and whom closing it leaves out all the same.
 
     Raises:
         NotPossible: it is not open, or too few people of a first cohort have given all grades.
-        Unfinished: some people are not done, and that was not confirmed.
+        Unfinished: somebody else is not done, and that was not confirmed.
     """
     held = Exam.objects.select_for_update(of=("self",)).select_related("project").get(pk=exam.pk)
     if held.state == Exam.State.CLOSED:
@@ -47,7 +47,7 @@ def exam_close(*, exam: Exam, actor: User, confirmed: bool = False, now: datetim
     if held.kind == Exam.Kind.COHORT and len(complete) < FEWEST:
         raise NotPossible(f"{len(complete)} of at least {FEWEST} people have given all grades; the truth needs them.")
     unfinished = selectors.exam_unfinished(held)
-    if unfinished and not confirmed:
+    if not set(unfinished) <= set(confirmed):
         raise Unfinished(unfinished)
     if held.kind == Exam.Kind.COHORT:
         _truth_set(held, [sat.sitting_id for sat in complete])

@@ -20,7 +20,7 @@ from judging.exceptions import NotPossibleNow, TooFewPairs
 from judging.models import Exam, GuidelineExample, KnownPair, Sitting
 from judging.rules.exam import TooFew, draw_even
 from judging.services.exams.reports import REPORT_EXAM_TASK
-from judging.services.known_pairs import known_pairs_enter, known_pairs_sweep
+from judging.services.known_pairs import known_pairs_sweep
 from judging.services.sittings.endings import REPORT_TASK
 
 logger = logging.getLogger(__name__)
@@ -74,7 +74,6 @@ def exam_create(
 
 
 def _enough_or_refused(project: Project, *, queries: int, depth: int, seed: int) -> None:
-    known_pairs_enter(project_id=project.pk)
     stock = selectors.known_pairs_in_stock(project_id=project.pk, splits=selectors.EXAM_SPLITS)
     pairs = [(known.id, known.query_id, known.truth) for known in stock]
     drawn = draw_even(pairs, queries=queries, per_query=depth, seed=seed)

@@ -9,7 +9,7 @@ from django.db import transaction
 from annotation.messages import send_on_commit
 from annotation.models import Project, User
 from judging import selectors
-from judging.exceptions import AssignmentIncomplete, NotAssigned, SittingOver
+from judging.exceptions import AssignmentIncomplete, NotAnnotator, NotAssigned, SittingOver
 from judging.models import Sitting
 from judging.selectors.sittings import Sat
 from judging.services.way import way_advance
@@ -37,6 +37,8 @@ def sitting_hand_in(*, annotator: User, sitting: UUID, now: datetime) -> Sat:
         raise SittingOver("The exam was closed before you had given all grades.")
     if not sat.may_change:
         return sat
+    if not sat.judges:
+        raise NotAnnotator("You are not among the project's active annotators now.")
     if sat.left:
         raise AssignmentIncomplete(f"{sat.left} pair{' still needs' if sat.left == 1 else 's still need'} a grade.")
     return sitting_move(sat, handed_in(sat), now=now)

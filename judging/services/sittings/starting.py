@@ -1,20 +1,23 @@
 """Who sits, for what, and with which pairs."""
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from random import SystemRandom
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from annotation.exceptions import NotPossible
 from annotation.models import Membership, Moment, Project, User
 from judging import selectors
 from judging.exceptions import GuidelineUnconfirmed, NotAnnotator, TooFewPairs
-from judging.models import Exam, Sitting
+from judging.models import Exam, Policy, Sitting
 from judging.rules.exam import TooFew, draw_even, draw_levels
 from judging.rules.leasing import shuffled_within
 from judging.rules.way import Step, next_step
 from judging.selectors.way import way_facts
+from judging.services.policies import policy_in_force
 from judging.services.way import way_advance
 
 Purpose, State = Sitting.Purpose, Sitting.State
@@ -113,8 +116,18 @@ def stored_pairs(exam: Exam, annotator_id: int, seed: int) -> list[int]:
     return drawn
 
 
+def session_begins(*, project_id: int, annotator_id: int, policy: Policy, now: datetime) -> bool:
+    """Whether a session with a warm-up begins: its pairs tell their truth, so nobody is given more than it needs."""
+    since = now - timedelta(hours=max(policy.warm_up_hours, 1))
+    lately = selectors.work_lately(project_id=project_id, annotator_id=annotator_id, since=since)
+    return policy.warm_up and not lately.graded
+
+
 def _warm_up(member: Membership, exam: Exam | None) -> Sitting:
     _due_or_refused(member, Step.JUDGE)
+    policy = policy_in_force(member.project_id)
+    if not session_begins(project_id=member.project_id, annotator_id=member.user_id, policy=policy, now=timezone.now()):
+        raise NotPossible("No warm-up is due: it begins a session, where the project asks for one.")
     seed = _seed()
     return _create(member, Purpose.WARM_UP, warm_up_pairs(member.project_id, member.user_id, seed=seed), seed=seed)
 

@@ -1,6 +1,6 @@
 """Whether a session begins with a warm-up."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from random import SystemRandom
 
@@ -9,7 +9,7 @@ from judging import selectors
 from judging.exceptions import TooFewPairs
 from judging.models import Policy
 from judging.services.policies import policy_in_force
-from judging.services.sittings.starting import warm_up_pairs
+from judging.services.sittings.starting import session_begins, warm_up_pairs
 
 
 class WarmUp(StrEnum):
@@ -22,11 +22,9 @@ def warm_up_due(*, project: Project, annotator: User, policy: Policy, now: datet
     """Whether the person sits a warm-up before they are handed the next batch."""
     if not policy.warm_up:
         return WarmUp.NO
-    since = now - timedelta(hours=max(policy.warm_up_hours, 1))
-    work = selectors.work_lately(project_id=project.pk, annotator_id=annotator.pk, since=since)
-    if work.warming_up:
+    if selectors.work_lately(project_id=project.pk, annotator_id=annotator.pk, since=now).warming_up:
         return WarmUp.DUE
-    if work.graded:
+    if not session_begins(project_id=project.pk, annotator_id=annotator.pk, policy=policy, now=now):
         return WarmUp.NO
     try:
         warm_up_pairs(project.pk, annotator.pk, seed=SystemRandom().randrange(2**31))

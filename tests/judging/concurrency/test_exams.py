@@ -11,7 +11,7 @@ from judging.services.exams import closing, exam_close
 from judging.services.sittings import grading, starting
 from tests.factories import NOW, ProjectFactory, lead
 from tests.judging.concurrency.meeting import Place, overlap
-from tests.judging.exams import asked, cohort_exam, examinee, give, hand_in, sit, start, tutorial
+from tests.judging.exams import EVERYBODY, asked, cohort_exam, examinee, give, hand_in, sit, start, tutorial
 
 pytestmark = pytest.mark.django_db(transaction=True)
 STARTING: Place = (starting, "_create")
@@ -54,7 +54,8 @@ def test_a_grade_that_came_before_the_closing_is_kept(monkeypatch: pytest.Monkey
     exam = three_done(project)
     user = examinee(project)
     known = asked(start(user, project))[0]
-    grade, close = partial(give, user, known, 4), partial(exam_close, exam=exam, actor=lead(project), confirmed=True)
+    grade = partial(give, user, known, 4)
+    close = partial(exam_close, exam=exam, actor=lead(project), confirmed=EVERYBODY)
     overlap(monkeypatch, GRADING, grade, close)
     assert Sitting.objects.get(annotator=user).state == "feedback"
     assert KnownPair.objects.get().truth == 2
@@ -64,7 +65,8 @@ def test_a_grade_that_comes_while_it_closes_is_refused(monkeypatch: pytest.Monke
     exam = three_done(project)
     user = examinee(project)
     known = asked(start(user, project))[0]
-    grade, close = partial(give, user, known, 4), partial(exam_close, exam=exam, actor=lead(project), confirmed=True)
+    grade = partial(give, user, known, 4)
+    close = partial(exam_close, exam=exam, actor=lead(project), confirmed=EVERYBODY)
     _, refusal = overlap(monkeypatch, CLOSING, close, grade)
     assert isinstance(refusal, SittingOver)
     assert Sitting.objects.get(annotator=user).state == "missed"
@@ -76,7 +78,7 @@ def test_handing_in_meets_the_closing(monkeypatch: pytest.MonkeyPatch, project: 
     user = examinee(project)
     sitting = start(user, project)
     give(user, asked(sitting)[0], 2)
-    close = partial(exam_close, exam=exam, actor=lead(project), confirmed=True)
+    close = partial(exam_close, exam=exam, actor=lead(project), confirmed=EVERYBODY)
     _, late = overlap(monkeypatch, CLOSING, close, partial(hand_in, sitting, NOW))
     assert late.state == "done"
     assert Sitting.objects.get(annotator=user).state == "done"

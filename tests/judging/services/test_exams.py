@@ -22,6 +22,7 @@ from tests.factories import (
     lead,
 )
 from tests.judging.exams import (
+    EVERYBODY,
     asked,
     by_pair,
     closed_exam,
@@ -173,7 +174,7 @@ class TestClose:
         assert caught.value.numbers == numbers
         assert all(str(number) in str(caught.value) for number in numbers)
         with messages():
-            exam_close(exam=exam, actor=lead(exam.project), confirmed=True)
+            exam_close(exam=exam, actor=lead(exam.project), confirmed=EVERYBODY)
         missed = Sitting.objects.get(annotator=late)
         assert (missed.state, missed.passed) == ("missed", None)
         assert standing_of(late) == "exam"
@@ -185,7 +186,7 @@ class TestClose:
         late = examinee(exam.project)
         give(late, asked(start(late, exam.project))[0], 4)
         with messages():
-            exam_close(exam=exam, actor=lead(exam.project), confirmed=True)
+            exam_close(exam=exam, actor=lead(exam.project), confirmed=EVERYBODY)
         assert set(exam.known_pairs.values_list("truth", flat=True)) == {Decimal(2)}
 
     def test_what_is_complete_is_handed_in_by_closing(self, messages: Messages) -> None:
@@ -196,7 +197,7 @@ class TestClose:
         for known in asked(start(third, exam.project)):
             give(third, known, 2)
         with messages():
-            exam_close(exam=exam, actor=lead(exam.project), confirmed=True)
+            exam_close(exam=exam, actor=lead(exam.project), confirmed=EVERYBODY)
         assert Sitting.objects.get(annotator=third).state == "done"
 
     def test_fewer_than_three_make_no_truth(self) -> None:
@@ -204,7 +205,7 @@ class TestClose:
         for _ in range(2):
             sit(examinee(exam.project), exam.project, by_pair(exam, [2, 2, 2, 2]))
         with pytest.raises(NotPossible, match="2 of at least 3"):
-            exam_close(exam=exam, actor=lead(exam.project), confirmed=True)
+            exam_close(exam=exam, actor=lead(exam.project), confirmed=EVERYBODY)
         assert not KnownPair.objects.exclude(truth=None).exists()
 
     def test_closing_again_changes_nothing(self, messages: Messages) -> None:
@@ -226,7 +227,7 @@ class TestClose:
         late = examinee(exam.project)
         pair = asked(start(late, exam.project))[0]
         with messages():
-            exam_close(exam=exam, actor=lead(exam.project), confirmed=True)
+            exam_close(exam=exam, actor=lead(exam.project), confirmed=EVERYBODY)
         with pytest.raises(SittingOver, match="closed before"):
             give(late, pair, 2)
 
@@ -252,7 +253,7 @@ class TestClose:
         sitting = start(user, project)
         with pytest.raises(Unfinished):
             exam_close(exam=exam, actor=lead(project))
-        exam_close(exam=exam, actor=lead(project), confirmed=True)
+        exam_close(exam=exam, actor=lead(project), confirmed=EVERYBODY)
         sitting.refresh_from_db()
         assert sitting.state == "missed"
 

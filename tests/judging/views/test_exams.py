@@ -100,8 +100,10 @@ class TestClose:
         asking = client.post(url("exam-close", exam))
         assert asking.status_code == 409
         assert f"Annotator {late.memberships.get().number} has not handed in" in asking.content.decode()
+        number = late.memberships.get().number
+        assert client.post(url("exam-close", exam), {"confirmed": number + 1}).status_code == 409
         with messages():
-            client.post(url("exam-close", exam), {"confirmed": "yes"})
+            client.post(url("exam-close", exam), {"confirmed": number})
         exam.refresh_from_db()
         assert exam.state == "closed"
         assert "missed" in body(client, "exam", exam)

@@ -16,6 +16,7 @@ from judging.services.policies import policy_publish
 from tests.conftest import Messages
 from tests.factories import GIF, BatchFactory, ProjectFactory, annotator, lead
 from tests.judging.exams import (
+    EVERYBODY,
     asked,
     by_pair,
     closed_exam,
@@ -194,7 +195,7 @@ def test_a_grade_after_closing_is_409_and_says_why(client: Client, project: Proj
     client.force_login(user)
     key = KEY.search(page(client, "known-pair", known)).group(1)  # type: ignore[union-attr]
     with messages():
-        exam_close(exam=exam, actor=lead(project), confirmed=True)
+        exam_close(exam=exam, actor=lead(project), confirmed=EVERYBODY)
     answer = client.post(url("known-grade", known), {"key": key, "grade": 2})
     assert answer.status_code == 409
     assert "closed before" in answer.content.decode()
