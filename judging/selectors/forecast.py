@@ -20,7 +20,8 @@ SELECT (SELECT count(*)::float FROM judging_pair pair JOIN batch ON batch.id = p
     (SELECT escalated::float / nullif(pairs, 0) FROM decided),
     (SELECT avg(least(judgment.active_ms, 1000 * policy.pay_cap_s))::float / 1000 FROM judging_judgment judgment
         JOIN judging_assignment held ON held.id = judgment.assignment_id
-        JOIN judging_policy policy ON policy.id = judgment.policy_id WHERE held.project_id = %(project)s),
+        JOIN judging_policy policy ON policy.id = judgment.policy_id
+        WHERE held.project_id = %(project)s AND judgment.active_ms IS NOT NULL),
     (SELECT queries * depth FROM judging_exam WHERE project_id = %(project)s ORDER BY id DESC LIMIT 1)"""
 
 
