@@ -165,4 +165,5 @@ def _by_row_and_distance(
         keys >> FAR_BITS & (2**MOMENT_BITS - 1),
         keys & (2**FAR_BITS - 1),
     )
-    return np.sort(row << (MOMENT_BITS + FAR_BITS) | far << MOMENT_BITS | moment)
+    ranked: NDArray[np.int64] = np.sort(row << (MOMENT_BITS + FAR_BITS) | far << MOMENT_BITS | moment)
+    return ranked
