@@ -147,7 +147,8 @@ def _above(
 
 def _distance(cosine: NDArray[np.float32] | NDArray[np.float64]) -> NDArray[np.int64]:
     """1 - cosine in millionths, so that the nearest sorts first; a cosine is -1 to 1."""
-    return SCALE - np.rint(np.clip(cosine, -1.0, 1.0) * SCALE).astype(np.int64)
+    far: NDArray[np.int64] = SCALE - np.rint(np.clip(cosine, -1.0, 1.0) * SCALE).astype(np.int64)
+    return far
 
 
 def _by_row_and_distance(
