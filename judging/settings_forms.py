@@ -197,7 +197,7 @@ LABELS = {
     "pays_training": ("Training is paid", "", "Tutorial, exam and warm-up count as hours."),
     "time_zone": ("Time zone", "IANA", "Days and weeks begin by it, such as Asia/Singapore."),
     "alert_from": ("Judgments before anything is raised", "", ""),
-    "alert_kappa": ("Kappa below", "-1 to 1", "Quadratic, against settled relevance."),
+    "alert_kappa": ("Kappa below", "-1 to 1", "Quadratic, against settled relevance or with partners."),
     "alert_bias": ("Mean bias above", "grades", "Up or down."),
     "alert_gold": ("Misaligned gold above", "share, 0 to 1", ""),
     "alert_fast_s": ("Too fast below", "seconds", "For one judgment."),

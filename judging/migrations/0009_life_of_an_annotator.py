@@ -155,7 +155,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('kind', models.CharField(choices=[('kappa', 'Low agreement with settled relevance'), ('bias', 'Grades higher or lower than others'), ('gold', 'Misaligned on pairs of known truth'), ('fast', 'Many judgments in very little time'), ('run', 'A long run of one grade')], max_length=5)),
+                ('kind', models.CharField(choices=[('kappa', 'Low agreement with settled relevance or with partners'), ('bias', 'Grades higher or lower than others'), ('gold', 'Misaligned on pairs of known truth'), ('fast', 'Many judgments in very little time'), ('run', 'A long run of one grade')], max_length=5)),
                 ('value', models.FloatField()),
                 ('threshold', models.FloatField()),
                 ('judgments', models.PositiveIntegerField(help_text='Given by the annotator when it was raised.')),
@@ -254,7 +254,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='policy',
             name='alert_kappa',
-            field=models.FloatField(default=0.3, help_text='Raise when quadratic kappa against relevance is below.'),
+            field=models.FloatField(default=0.3, help_text='Raise when quadratic kappa against relevance, or the mean with partners, is below.'),
         ),
         migrations.AddField(
             model_name='policy',

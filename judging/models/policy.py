@@ -47,7 +47,9 @@ class Policy(models.Model):
     pays_training = models.BooleanField(default=True, help_text="Tutorial, exam and warm-up count as hours.")
     time_zone = models.CharField(max_length=64, default="UTC", help_text="Days and weeks begin by it.")
     alert_from = models.PositiveSmallIntegerField(default=50, help_text="Judgments before anything is raised.")
-    alert_kappa = models.FloatField(default=0.3, help_text="Raise when quadratic kappa against relevance is below.")
+    alert_kappa = models.FloatField(
+        default=0.3, help_text="Raise when quadratic kappa against relevance, or the mean with partners, is below."
+    )
     alert_bias = models.FloatField(default=0.75, help_text="Raise when the mean bias is above, up or down.")
     alert_gold = models.FloatField(default=0.25, help_text="Raise when this share of gold grades is misaligned.")
     alert_fast_s = models.FloatField(default=2.0, help_text="A judgment in less time is too fast.")

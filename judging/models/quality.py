@@ -25,7 +25,7 @@ class QualityAlert(models.Model):
     """A threshold that an annotator's figures have passed. It only tells; a lead decides."""
 
     class Kind(models.TextChoices):
-        KAPPA = "kappa", "Low agreement with settled relevance"
+        KAPPA = "kappa", "Low agreement with settled relevance or with partners"
         BIAS = "bias", "Grades higher or lower than others"
         GOLD = "gold", "Misaligned on pairs of known truth"
         FAST = "fast", "Many judgments in very little time"

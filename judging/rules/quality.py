@@ -253,8 +253,9 @@ def alerts(figures: Figures, limits: Limits) -> list[Past]:
     if figures["judgments"] < limits.judgments:
         return []
     found = []
-    value = figures["against_relevance"]["quadratic"]["value"]
-    if value is not None and value < limits.kappa:
+    kappas = (figures["against_relevance"]["quadratic"]["value"], figures["with_partners"]["quadratic"])
+    value = min((kappa for kappa in kappas if kappa is not None), default=None)
+    if value is not None and value < limits.kappa:  # who disagrees with everybody is settled without, or dropped
         found.append(Past("kappa", value, limits.kappa))
     if figures["bias"] is not None and abs(figures["bias"]) > limits.bias:
         found.append(Past("bias", figures["bias"], limits.bias))

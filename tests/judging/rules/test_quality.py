@@ -125,6 +125,7 @@ def fine(**other: object) -> dict[str, object]:
     kappas = {"quadratic": {"value": 0.6}}
     gold = {"judgments": 20, "misaligned": 0.1}
     told = {"judgments": 50, "against_relevance": kappas, "bias": 0.1, "gold": gold, "fast_streak": 1, "longest_run": 3}
+    told |= {"with_partners": {"quadratic": 0.5}}
     return {**told, **other}
 
 
@@ -134,6 +135,8 @@ def fine(**other: object) -> dict[str, object]:
         ({}, []),
         ({"against_relevance": {"quadratic": {"value": 0.29}}}, ["kappa"]),
         ({"against_relevance": {"quadratic": {"value": None}}}, []),
+        ({"with_partners": {"quadratic": -0.15}}, ["kappa"]),
+        ({"with_partners": {"quadratic": None}}, []),
         ({"bias": -0.8}, ["bias"]),
         ({"bias": 0.75}, []),
         ({"gold": {"judgments": 20, "misaligned": 0.3}}, ["gold"]),

@@ -59,14 +59,16 @@ class TestEntered:
         type(pilot).objects.filter(pk=pilot.pk).update(is_pilot=True)
         assert known_pairs_enter(project_id=project.pk) == 0
 
-    def test_the_sweep_enters_what_was_settled_lately(self, project: Project) -> None:
-        batch = BatchFactory(query__project=project, pairs=1)
-        judge_round(batch, [3], [3])
-        batch.refresh_from_db()
-        known_pairs_sweep(now=batch.done_at + 70 * MINUTES)
-        assert not KnownPair.objects.exists()
-        known_pairs_sweep(now=batch.done_at + 50 * MINUTES)
-        assert KnownPair.objects.count() == 1
+    def test_the_sweep_enters_what_was_settled_lately_and_all_where_nothing_is_entered(self, project: Project) -> None:
+        day = 24 * 60 * MINUTES
+        for entered in (0, 1):
+            batch = BatchFactory(query__project=project, pairs=1)
+            judge_round(batch, [3], [3])
+            batch.refresh_from_db()
+            known_pairs_sweep(now=batch.done_at + 3 * day)
+            assert KnownPair.objects.count() == 1
+            known_pairs_sweep(now=batch.done_at + day)
+            assert KnownPair.objects.count() == entered + 1
 
     def test_a_pair_that_a_lead_withdraws_serves_no_more(self, project: Project) -> None:
         judge_round(BatchFactory(query__project=project, pairs=1), [3], [3])
