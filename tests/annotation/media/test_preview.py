@@ -36,7 +36,11 @@ def test_preview_shows_the_frames_of_its_span(tiny: Path, way: Way, start: int, 
 @pytest.mark.parametrize("start", [ALONE, PASS])
 @pytest.mark.parametrize(
     "name",
-    ["testsrc_counter_24s.mp4", "big_buck_bunny_30s_320x180.mp4", "big_buck_bunny_5s.mp4", "big_buck_bunny_30s.webm"],
+    [
+        "testsrc_counter_24s.mp4",
+        "big_buck_bunny_30s_320x180.mp4",
+        *(pytest.param(large, marks=pytest.mark.slow) for large in ("big_buck_bunny_5s.mp4", "big_buck_bunny_30s.webm")),
+    ],
 )
 def test_shared_clips_are_cut_frame_by_frame(name: str, way: Way, start: int) -> None:
     way(start)
