@@ -80,7 +80,7 @@ $(BIN)/python:
 	fi
 
 $(BASE): | $(BIN)/python
-	@echo '1/4 Python packages (300 MB) ...'
+	@echo '1/4 Python packages (650 MB) ...'
 	@rm -f $(VENV)/.base-*
 	@$(LOCKED) requirements/base.lock
 	@touch $@
@@ -92,7 +92,7 @@ $(TORCHED): | $(BASE)
 	@touch $@
 
 $(ML): | $(TORCHED)
-	@echo '3/4 Sentence embeddings (700 MB) ...'
+	@echo '3/4 Sentence embeddings (500 MB) ...'
 	@rm -f $(VENV)/.ml-*
 	@$(LOCKED) requirements/ml.lock
 	@$(CHECK)

@@ -89,7 +89,7 @@ def staff_page(
 def post_only(back: str) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
     """A view that changes something; whoever comes by GET, as after logging in, is sent to the page ``back``.
 
-    The page takes the same object as the view, by its UUID.
+    The page takes what the view does, objects by their UUID.
     """
 
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -97,8 +97,7 @@ def post_only(back: str) -> Callable[[Callable[..., HttpResponse]], Callable[...
         def door(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if request.method == "POST":
                 return view(request, *args, **kwargs)
-            (place,) = [*args, *kwargs.values()]
-            return redirect(back, getattr(place, "uuid", place))
+            return redirect(back, *(getattr(place, "uuid", place) for place in [*args, *kwargs.values()]))
 
         return door
 

@@ -33,3 +33,11 @@ def imports_sweep() -> None:
     from annotation.services.imports import imports_sweep as sweep
 
     sweep(now=timezone.now())
+
+
+@shared_task
+def password_link_mail(user_id: int) -> None:
+    """The link is made here, so that no message holds it."""
+    from annotation.services.identities import password_link_mail as mail
+
+    mail(user_id=user_id)

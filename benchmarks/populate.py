@@ -90,10 +90,10 @@ SELECT (i - 1) * %(batch)s + rank, i, first + (i * 7 + rank) %% %(moments)s, ran
 FROM laid, generate_series(1, %(batch)s) AS rank,
     (SELECT max(id) - %(moments)s + 1 AS first FROM annotation_moment) AS moment""",
     "judging_batch": """
-INSERT INTO judging_batch (id, uuid, project_id, query_id, number, round, state, priority, is_paused, free_seats, begun,
-    created_at, done_at)
+INSERT INTO judging_batch (id, uuid, project_id, query_id, number, round, state, priority, is_paused, is_pilot,
+    free_seats, begun, created_at, done_at)
 SELECT i, gen_random_uuid(), %(project)s, i, 1, round, CASE kind WHEN 'done' THEN 'done' ELSE 'open' END, 0, false,
-    free_seats, begun, at, CASE kind WHEN 'done' THEN at + interval '1 day' END FROM laid""",
+    false, free_seats, begun, at, CASE kind WHEN 'done' THEN at + interval '1 day' END FROM laid""",
     "judging_batchreview": """
 INSERT INTO judging_batchreview (batch_id, decision, suggestion, reason, decided_at)
 SELECT i, 'close', 'close', '', at + interval '2 days' FROM laid WHERE kind = 'done'""",
@@ -107,19 +107,20 @@ SELECT (i - 1) * %(batch)s + rank, gen_random_uuid(), i, (i - 1) * %(batch)s + r
 FROM laid, generate_series(1, %(batch)s) AS rank""",
     "judging_assignment": """
 INSERT INTO judging_assignment (id, uuid, project_id, batch_id, round, seat, annotator_id, state, shuffle_seed,
-    pair_ids, expires_at, created_at, ended_at)
+    pair_ids, gold_ids, expires_at, created_at, ended_at)
 SELECT id, gen_random_uuid(), %(project)s, i, round, seat, annotator, state, id,
     ARRAY(SELECT (i - 1) * %(batch)s + (place + i * 7) %% asked + 1
-        FROM generate_series(0, asked - 1) AS place ORDER BY place),
+        FROM generate_series(0, asked - 1) AS place ORDER BY place), '{}',
     CASE state WHEN 'open' THEN now() + interval '10 days' ELSE at + interval '20 minutes' END, at,
     CASE WHEN state <> 'open' THEN at + interval '20 minutes' END
 FROM seated""",
     "judging_judgment": """
 INSERT INTO judging_judgment (uuid, pair_id, assignment_id, annotator_id, occurrence, round, seat, grade, revision,
-    position, previous_grade, comment, source, guideline_id, policy_id, created_at)
+    position, previous_grade, comment, active_ms, source, guideline_id, policy_id, created_at)
 SELECT gen_random_uuid(), (i - 1) * %(batch)s + rank, id, annotator, 0, round, seat,
     CASE WHEN rank > %(escalated)s THEN (i + rank) %% 5 WHEN round = 2 THEN 2 ELSE 4 * (seat - 1) END, 0, place + 1,
-    CASE WHEN place > 0 THEN 2 END, '', 'person', %(guideline)s, %(policy)s, at + place * interval '7 seconds'
+    CASE WHEN place > 0 THEN 2 END, '', 1000 + i * 37 %% 30000,
+    'person', %(guideline)s, %(policy)s, at + place * interval '7 seconds'
 FROM seated, generate_series(0, graded - 1) AS place, LATERAL (SELECT (place + i * 7) %% asked + 1 AS rank) AS shown""",
 }
 

@@ -20,9 +20,9 @@ from annotation.rules.pooling import BATCH_SIZE
 from benchmarks.annotator import PASSWORD
 from benchmarks.plan import BLOCK, PlannedPair
 from judging.guideline import BODY, LEVELS
-from judging.models import Batch, GuidelineExample, Pair
+from judging.models import Batch, GuidelineConfirmation, GuidelineExample, Pair
 from judging.services.batches import batches_open
-from judging.services.policies import guideline_publish, policy_publish
+from judging.services.policies import guideline_in_force, guideline_publish, policy_publish
 
 MOMENTS = 200
 CHUNK = 5000
@@ -153,6 +153,10 @@ def _annotators(project: Project, names: Mapping[int, str]) -> dict[int, User]:
     Membership.objects.bulk_create(
         Membership(project=project, user=user, role=Membership.Role.ANNOTATOR, number=number, standing="qualified")
         for number, user in people.items()
+    )
+    guideline = guideline_in_force(project.pk)
+    GuidelineConfirmation.objects.bulk_create(
+        GuidelineConfirmation(guideline=guideline, annotator=user) for user in people.values()
     )
     return people
 

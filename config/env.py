@@ -35,6 +35,14 @@ def env_int(name: str, default: int) -> int:
         raise ImproperlyConfigured(f"{name} must be a whole number; it is {text!r}.") from error
 
 
+def tls_of(text: str) -> tuple[bool, bool]:
+    """Whether a mail server is spoken to with STARTTLS, and whether with TLS from the start."""
+    known = {"starttls": (True, False), "tls": (False, True), "none": (False, False)}
+    if text.lower() not in known:
+        raise ImproperlyConfigured(f"EMAIL_TLS must be one of {', '.join(known)}; it is {text!r}.")
+    return known[text.lower()]
+
+
 def env_secret(name: str) -> str:
     """The secret called ``name``. Raises ImproperlyConfigured when it is absent or short."""
     text = os.environ.get(name, "")

@@ -1,5 +1,8 @@
 """The one place where named errors become answers."""
 
+from typing import Any
+
+from django.conf import settings
 from django.core.exceptions import (
     BadRequest,
     RequestDataTooBig,
@@ -69,6 +72,18 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     return problem(
         request, status=403, title="Not for your role", message="Your role in this project does not open this page."
     )
+
+
+def locked_out(request: HttpRequest, response: HttpResponse, credentials: Any) -> HttpResponse:
+    """Too many wrong passwords for this user name from this address."""
+    minutes = int(settings.AXES_COOLOFF_TIME.total_seconds() // 60)
+    message = (
+        f"Too many wrong passwords for this user name. Wait {minutes} minutes, then try again;"
+        " the right password is not taken before. If you forgot it, choose a new one or ask the lead of your project."
+    )
+    answer = problem(request, status=429, title="Wait a while", message=message)
+    answer["Retry-After"] = str(60 * minutes)
+    return answer
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -7,18 +7,32 @@ from django.urls import reverse
 
 from annotation.models import Membership
 
-ANNOTATOR_PAGES = [("Judge", "judging:desk"), ("My grades", "judging:own-grades"), ("Guideline", "judging:guideline")]
+ANNOTATOR_PAGES = [
+    ("Judge", "judging:desk"),
+    ("My grades", "judging:own-grades"),
+    ("My hours", "judging:hours"),
+    ("Guideline", "judging:guideline"),
+]
 STAFF_PAGES = [
     ("Overview", "judging:overview"),
     ("Review", "judging:review-queue"),
     ("Queries", "judging:queries"),
     ("Corpus", "annotation:corpus"),
+    ("Exams", "judging:exams"),
     ("Quality", "judging:flags"),
     ("Releases", "judging:releases"),
     ("Runs", "models_runner:runs"),
-    ("Guideline", "judging:guideline"),
+    ("Settings", "judging:guideline"),
     ("Audit", "judging:audit"),
 ]
+LEAD_PAGES = [*STAFF_PAGES[:-1], ("People", "judging:people"), ("Pay", "judging:pay"), STAFF_PAGES[-1]]  # no admin's
+PAGES = {
+    Membership.Role.ANNOTATOR: ANNOTATOR_PAGES,
+    Membership.Role.LEAD: LEAD_PAGES,
+    Membership.Role.ADMIN: STAFF_PAGES,
+}
+LAST = "project"  # in the session: the project visited last
+SETTINGS = ("/guideline", "/training", "/gate", "/policy")  # where the addresses of settings begin
 
 
 class Entry(NamedTuple):
@@ -28,16 +42,45 @@ class Entry(NamedTuple):
 
 
 def pages_of(membership: Membership) -> list[tuple[str, str]]:
-    return ANNOTATOR_PAGES if membership.role == Membership.Role.ANNOTATOR else STAFF_PAGES
+    return PAGES[Membership.Role(membership.role)]
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """``membership`` (set by the view through annotation.access) and the entries it opens."""
-    membership: Membership | None = getattr(request, "membership", None)
+    """``membership`` and the entries it opens: of the page's project, else of the one visited last."""
+    membership = _membership(request)
     if membership is None:
         return {"entries": []}
     entries = [
-        Entry(label, url := reverse(name, args=[membership.project.uuid]), request.path.startswith(url))
+        Entry(label, url := reverse(name, args=[membership.project.uuid]), _is_current(label, url, request.path))
         for label, name in pages_of(membership)
     ]
     return {"membership": membership, "project": membership.project, "entries": entries}
+
+
+def _membership(request: HttpRequest) -> Membership | None:
+    """The viewer's role in the project at hand (set by the view through annotation.access), which is remembered.
+
+    Pages of no project (help, account, errors) show the project visited last, or the person's only one.
+    """
+    held: Membership | None = getattr(request, "membership", None)
+    if held is None:
+        return _last_membership(request)
+    name = str(held.project.uuid)
+    if request.session.get(LAST) != name:
+        request.session[LAST] = name
+    return held
+
+
+def _last_membership(request: HttpRequest) -> Membership | None:
+    user = getattr(request, "user", None)  # none where a request is refused early
+    at_home = request.resolver_match is not None and request.resolver_match.view_name == "home"
+    if user is None or not user.is_authenticated or at_home:
+        return None
+    held: list[Membership] = list(user.memberships.select_related("project__corpus").order_by("pk"))
+    last = request.session.get(LAST)
+    visited = next((membership for membership in held if str(membership.project.uuid) == last), None)
+    return held[0] if visited is None and len(held) == 1 else visited
+
+
+def _is_current(label: str, url: str, path: str) -> bool:
+    return path.startswith(SETTINGS if label == "Settings" else url)

@@ -1,6 +1,6 @@
 """Routes of the apps."""
 
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
 from config.tokens import revoke, tokens
@@ -8,7 +8,7 @@ from config.views import guide, healthz, home
 
 urlpatterns = [
     path("", home, name="home"),
-    path("login/", LoginView.as_view(template_name="login.html", redirect_authenticated_user=True), name="login"),
+    path("", include("config.account")),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("help/", guide, name="help"),
     path("tokens/", tokens, name="tokens"),

@@ -1,9 +1,17 @@
-from django import forms
+import re
+from typing import Any
 
-from annotation.models import NamedQuerySet
+from django import forms
+from django.contrib.auth.password_validation import validate_password
+from django.contrib.auth.validators import UnicodeUsernameValidator
+
+from annotation.models import Membership, NamedQuerySet, User
+from annotation.services.identities import NewAccount
 from judging.models import Flag
 from judging.rules.consensus import GRADES
+from judging.services.standings import ACTIONS, REASON_IS_KEPT
 
+MEASURED = re.compile(r"[0-9]{1,9}")
 UNREADABLE_KEY = "The key of this form cannot be read. Load the page again."
 
 
@@ -14,14 +22,16 @@ class SubmitForm(forms.Form):
         return str(next(iter(self.errors.values()))[0])
 
 
-class GradeForm(SubmitForm):
+class GivenForm(SubmitForm):
+    """A grade, the key of its form, and how long it took."""
+
     key = forms.UUIDField(
         error_messages={
             "required": "This form carries no key. Load the page again.",
             "invalid": UNREADABLE_KEY,
         }
     )
-    comment = forms.CharField(required=False, max_length=2000)
+    active_ms = forms.CharField(required=False)
     grade = forms.TypedChoiceField(
         choices=[(grade, grade) for grade in GRADES],
         coerce=int,
@@ -30,6 +40,15 @@ class GradeForm(SubmitForm):
             "invalid_choice": "A grade is a whole number from 0 to 4.",
         },
     )
+
+    def clean_active_ms(self) -> int | None:
+        """What cannot be read is no reason to lose a grade: the server then says itself how long it took."""
+        said = self.cleaned_data["active_ms"]
+        return int(said) if MEASURED.fullmatch(said) else None
+
+
+class GradeForm(GivenForm):
+    comment = forms.CharField(required=False, max_length=2000)
 
     def clean_comment(self) -> str | None:
         """An empty comment takes back the one there is; a form without one leaves it."""
@@ -68,8 +87,71 @@ class QuerySetChangeForm(SubmitForm):
         choices=NamedQuerySet.Priority.choices, coerce=int, required=False, empty_value=None
     )
     pause = forms.ChoiceField(choices=[("pause", "pause"), ("resume", "resume")], required=False)
+    pilot = forms.ChoiceField(choices=[("yes", "yes"), ("no", "no")], required=False)
 
 
 class ReviewForm(forms.Form):
     decision = forms.ChoiceField(choices=[("extend", "extend"), ("close", "close")])
     reason = forms.CharField(required=False, max_length=1000)
+
+
+NEW_PASSWORD = forms.PasswordInput({"autocomplete": "new-password"})
+
+
+class JoinForm(SubmitForm):
+    """What somebody new says about themselves."""
+
+    username = forms.CharField(
+        max_length=150,
+        label="User name",
+        validators=[UnicodeUsernameValidator()],
+        widget=forms.TextInput({"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+    name = forms.CharField(max_length=200, widget=forms.TextInput({"autocomplete": "name"}))
+    email = forms.EmailField(
+        max_length=254,
+        required=False,
+        label="E-mail",
+        help_text="Optional. With it you can choose a new password yourself when you have forgotten yours.",
+        widget=forms.EmailInput({"autocomplete": "email"}),
+    )
+    password = forms.CharField(label="Password", strip=False, max_length=1000, widget=NEW_PASSWORD)
+    again = forms.CharField(
+        label="Password again",
+        strip=False,
+        max_length=1000,
+        widget=NEW_PASSWORD,
+    )
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        password = given.get("password")
+        if password and "again" in given and password != given["again"]:
+            self.add_error("again", "The two passwords differ.")
+        elif password:
+            try:
+                validate_password(password, User(username=given.get("username", "")))
+            except forms.ValidationError as error:
+                self.add_error("password", error)
+        return given
+
+    def account(self) -> NewAccount:
+        return NewAccount(**{field: self.cleaned_data[field] for field in NewAccount._fields})
+
+
+class InviteForm(SubmitForm):
+    """Whom to invite; an e-mail address sends the link there."""
+
+    role = forms.ChoiceField(choices=Membership.Role.choices, initial=Membership.Role.ANNOTATOR)
+    email = forms.EmailField(max_length=254, required=False, label="E-mail")
+    name = forms.CharField(max_length=200, required=False)
+    days = forms.IntegerField(min_value=1, max_value=365, initial=14, label="Valid for days")
+
+
+class StandingForm(SubmitForm):
+    """A lead's word on an annotator."""
+
+    action = forms.ChoiceField(
+        choices=[(name, name) for name in ACTIONS], error_messages={"invalid_choice": "Choose what to do."}
+    )
+    reason = forms.CharField(max_length=1000, error_messages={"required": REASON_IS_KEPT})

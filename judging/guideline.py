@@ -12,13 +12,15 @@ BODY = """\
 ## What you are asked
 
 You see one sentence, the **query**, and one short clip, the **moment**. Say how well the moment answers the query.
-Judge by the picture alone. You will see many moments for the same query; judge each for itself.
+Judge by the picture alone: clips are silent, and what is said or written about them is not shown. You will see many
+moments for the same query; judge each for itself.
 
 ## Three things to weigh
 
 1. **Action match.** Do the people do what the query says?
-2. **Visual completeness.** Can you see the whole action, large enough, and inside the picture?
-3. **Temporal completeness.** Does the moment show the action from beginning to end, without much else before or after it?
+2. **Visual completeness.** Is the whole action inside the picture, large enough and in a prominent place?
+3. **Temporal completeness.** How much of the moment is the action? Does it run from beginning to end, or is it cut off,
+   interrupted, or padded with other things?
 
 ## The five grades
 
@@ -34,7 +36,9 @@ For the query *"A person stands up and walks towards the board"*:
 
 ## When in doubt
 
-- Nearly every clip shows a person. A person who does nothing of the query is worth **0**.
+- Nearly every clip shows a person, so a person alone says nothing. A person who does nothing of the query is worth **0**.
+- What you cannot see does not count: where a thing the query names lies outside the picture or the moment, it is no **4**,
+  however well the rest fits.
 - A wrong detail (a woman instead of a man, a cup instead of a glass) costs one grade, not all.
 - If you hesitate between two grades, ask what somebody who searched for the query would say.
 - Do not try to guess what others would answer, and do not look for a pattern in the order: there is none.

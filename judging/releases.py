@@ -20,6 +20,21 @@ from judging.selectors import annotator_numbers
 MANIFEST = "manifest.json"
 JUDGED_SPLITS = {Query.Split.VAL: "val.json", Query.Split.TEST: "test.json"}
 TRAIN_DEPTHS = (1, 20, 40)
+IS_PILOT = Q(batches__is_pilot=True) | Q(batches__isnull=True, query_set__is_pilot=True)
+
+
+def released_queries(release: Release) -> QuerySet[Query]:
+    """Finished queries; those judged as a pilot only where the release includes them."""
+    finished = finished_queries(release.project_id)
+    return finished if release.includes_pilot else finished.exclude(batches__is_pilot=True)
+
+
+def queries_left_out(release: Release) -> tuple[int, int]:
+    """How many queries to judge are not in the release: unfinished ones, and those of pilot sets."""
+    to_judge = queries_to_judge(release.project_id)
+    left_out = Query.objects.none() if release.includes_pilot else to_judge.filter(IS_PILOT).distinct()
+    unfinished = to_judge.exclude(pk__in=finished_queries(release.project_id)).exclude(pk__in=left_out)
+    return unfinished.count(), left_out.count()
 
 
 def finished_queries(project_id: int) -> QuerySet[Query]:
@@ -44,7 +59,7 @@ def write_files(release: Release, folder: Path) -> None:
     """Write every file but the manifest into ``folder``, which is made if need be."""
     folder.mkdir(parents=True, exist_ok=True)
     project = release.project
-    finished = list(finished_queries(project.pk).order_by("number").distinct())
+    finished = list(released_queries(release).order_by("number").distinct())
     pairs = _pairs(finished)
     captions = _captions(project.corpus_id)
     for split, name in JUDGED_SPLITS.items():
@@ -216,7 +231,8 @@ def _qrels(finished: Iterable[Query], pairs: dict[int, list[Pair]]) -> Iterator[
 def manifest_facts(release: Release) -> dict[str, object]:
     """What the release is, and what it counts."""
     project = release.project
-    finished = finished_queries(project.pk).distinct()
+    finished = released_queries(release).distinct()
+    unfinished, pilot = queries_left_out(release)
     states = Pair.objects.filter(batch__query__in=finished).order_by().values_list("state").annotate(n=Count("pk"))
     relevance = (
         Pair.objects.filter(batch__query__in=finished, state=Pair.State.SETTLED)
@@ -232,9 +248,11 @@ def manifest_facts(release: Release) -> dict[str, object]:
         "release": release.version,
         "created_at": release.created_at.isoformat(),
         "sentence_model": settings.SENTENCE_MODEL,
+        "includes_pilot": release.includes_pilot,
         "counts": {
             "queries": finished.count(),
-            "queries_unfinished": queries_to_judge(project.pk).exclude(pk__in=finished).count(),
+            "queries_unfinished": unfinished,
+            "queries_pilot": pilot,
             "pairs": dict(states),
             "relevance": {str(value): n for value, n in relevance},
             "judgments": judgments.count(),

@@ -1,5 +1,6 @@
 """Simulated annotators: they grade by the demo's known truth, with noise and bias. Pure but for the script."""
 
+import math
 import random
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +25,11 @@ class Grader:
         chance = random.Random(f"{self.seed}:{pair}")
         seen = GRADES[-1] - truth if self.contrary else truth
         return min(GRADES[-1], max(GRADES[0], round(seen + self.bias + chance.gauss(0.0, self.noise))))
+
+    def seconds(self, *, pair: str) -> float:
+        """How long a person would have looked at it: about 19 s, now and then much longer."""
+        chance = random.Random(f"time:{self.seed}:{pair}")
+        return chance.lognormvariate(math.log(16 + self.seed / 2), 0.5)
 
 
 GRADERS = (

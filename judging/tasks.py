@@ -67,10 +67,62 @@ def batches_prepare(project_id: int) -> None:
     projects.batches_prepare(project_id=project_id)
 
 
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def training_draw(project_id: int, queries: int, seed: int) -> None:
+    """Draw pairs for training; a repeat finds them drawn."""
+    from judging.services import training
+
+    training.training_draw(project_id=project_id, queries=queries, seed=seed)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def exam_prepare(exam_id: int) -> None:
+    """Draw the pairs of a first cohort's exam and open it; a repeat finds it open."""
+    from judging.services import exams
+
+    exams.exam_prepare(exam_id=exam_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def exam_report(exam_id: int) -> None:
+    """Compute what a closed exam says of its cohort; a repeat computes the same."""
+    from judging.services import exams
+
+    exams.exam_report(exam_id=exam_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def sitting_report(sitting_id: int) -> None:
+    """Compute what a sitting says of its person, and whether they pass; a repeat finds the result."""
+    from judging.services import exams
+
+    exams.sitting_report(sitting_id=sitting_id)
+
+
+@shared_task
+def invitation_mail(invitation_id: int) -> None:
+    """Send the link of an invitation; a repeat finds it sent."""
+    from judging.services import invitations
+
+    invitations.invitation_mail(invitation_id=invitation_id)
+
+
 @shared_task
 def work_sweep() -> None:
-    """Send again long work whose message was lost."""
-    from judging.services import projects, releases
+    """Send again work whose message was lost."""
+    from judging.services import exams, invitations, projects, quality, releases, training
 
+    invitations.invitations_sweep(now=timezone.now())
     releases.releases_sweep(now=timezone.now())
     projects.preparations_sweep(now=timezone.now())
+    quality.quality_sweep(now=timezone.now())
+    training.trainings_sweep(now=timezone.now())
+    exams.exams_sweep(now=timezone.now())
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def quality_compute(project_id: int) -> None:
+    """Compute figures about the work; a repeat computes them again."""
+    from judging.services import quality
+
+    quality.quality_compute(project_id=project_id)

@@ -23,7 +23,22 @@ from annotation.models import (
     Video,
 )
 from annotation.rules.pooling import BATCH_SIZE
-from judging.models import Assignment, Batch, Flag, GoldGrade, Guideline, GuidelineConfirmation, Judgment, Pair, Policy
+from judging.models import (
+    Assignment,
+    Batch,
+    Exam,
+    Flag,
+    GoldGrade,
+    Guideline,
+    GuidelineConfirmation,
+    Judgment,
+    KnownPair,
+    Pair,
+    Policy,
+    QualityAlert,
+    Sitting,
+    SittingGrade,
+)
 from judging.services.seats import seats_count
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -141,8 +156,9 @@ class MembershipFactory(DjangoModelFactory):
     @factory.post_generation
     def confirmed(self, create: bool, extracted: bool | None, **kwargs: Any) -> None:
         """The qualified have read the guideline, unless ``confirmed=False``."""
-        guideline = self.project.guidelines.order_by("-version").first()  # type: ignore[attr-defined]
-        if self.standing == "qualified" and guideline and extracted is not False:  # type: ignore[attr-defined]
+        if extracted is False or self.standing != "qualified":  # type: ignore[attr-defined]
+            return
+        if guideline := self.project.guidelines.order_by("-version").first():  # type: ignore[attr-defined]
             GuidelineConfirmationFactory(guideline=guideline, annotator=self.user)  # type: ignore[attr-defined]
 
 
@@ -275,6 +291,76 @@ class FlagFactory(DjangoModelFactory):
     annotator = factory.SelfAttribute("assignment.annotator")
     reason = Flag.Reason.BROKEN
     created_at = NOW
+
+
+class QualityAlertFactory(DjangoModelFactory):
+    class Meta:
+        model = QualityAlert
+
+    project = factory.SubFactory(ProjectFactory)
+    annotator = factory.LazyAttribute(lambda row: annotator(row.project))
+    kind = QualityAlert.Kind.BIAS
+    value = 1.25
+    threshold = 0.75
+    judgments = 60
+
+
+class ExamFactory(DjangoModelFactory):
+    """An open exam of a first cohort, without pairs."""
+
+    class Meta:
+        model = Exam
+
+    project = factory.SubFactory(ProjectFactory)
+    number = factory.LazyAttribute(lambda row: row.project.exams.count() + 1)
+    kind = Exam.Kind.COHORT
+    state = Exam.State.OPEN
+    seed = 7
+    queries = 1
+    depth = 1
+    closed_at = factory.Maybe(factory.LazyAttribute(lambda row: row.state == "closed"), NOW, None)
+
+
+class KnownPairFactory(DjangoModelFactory):
+    """A pair of an exam that is open, its truth not known yet."""
+
+    class Meta:
+        model = KnownPair
+
+    exam = factory.SubFactory(ExamFactory)
+    project = factory.LazyAttribute(lambda row: row.exam.project)
+    query = factory.SubFactory(QueryFactory, project=factory.SelfAttribute("..project"), split=Query.Split.TRAIN)
+    moment = factory.SubFactory(MomentFactory, video__corpus=factory.SelfAttribute("...project.corpus"))
+    rank = 1
+    source = KnownPair.Source.EXAM
+
+
+class SittingFactory(DjangoModelFactory):
+    """Somebody sits an open exam of one pair."""
+
+    class Meta:
+        model = Sitting
+
+    exam = factory.SubFactory(ExamFactory)
+    project = factory.SelfAttribute("exam.project")
+    annotator = factory.LazyAttribute(lambda row: annotator(row.project))
+    purpose = Sitting.Purpose.EXAM
+    seed = 7
+    known_ids = factory.LazyAttribute(lambda row: [KnownPairFactory(exam=row.exam).pk])
+
+
+class SittingGradeFactory(DjangoModelFactory):
+    """A first grade for the first pair of a sitting."""
+
+    class Meta:
+        model = SittingGrade
+
+    sitting = factory.SubFactory(SittingFactory)
+    known_pair_id = factory.LazyAttribute(lambda row: row.sitting.known_ids[0])
+    annotator = factory.SelfAttribute("sitting.annotator")
+    grade = 3
+    position = 1
+    guideline = factory.LazyAttribute(lambda row: row.sitting.project.guidelines.latest("version"))
 
 
 @contextmanager

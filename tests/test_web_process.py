@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-HEAVY = ("torch", "transformers", "sentence_transformers", "spacy", "h5py")
+HEAVY = ("torch", "transformers", "sentence_transformers", "spacy", "h5py", "sklearn", "statsmodels", "scipy", "pandas")
 PROGRAM = f"""
 import sys
 import config.wsgi

@@ -6,6 +6,8 @@ from uuid import uuid4
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
 
 
 class UserManager(BaseUserManager["User"]):
@@ -45,6 +47,14 @@ class Identity(models.Model):
 
     class Meta:
         verbose_name_plural = "identities"
+        constraints = [
+            models.UniqueConstraint(
+                Lower("email"), condition=Q(user__isnull=False) & ~Q(email=""), name="identity_email_of_one_account"
+            ),
+            models.CheckConstraint(
+                condition=Q(user__isnull=False) | ~Q(email=""), name="identity_of_the_invited_has_an_email"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name

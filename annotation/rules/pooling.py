@@ -1,6 +1,14 @@
-"""Which moments enter a query's pool, and in what order. Pure."""
+"""Which moments enter a query's pool, and in what order. Pure.
 
+The product of queries and captions is taken block by block. A bound on each query's last place, found in the first
+columns, lets almost everything else go at one comparison; what is left is ranked by similarities computed once more in
+double precision, so that every machine ranks alike.
+"""
+
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +17,25 @@ BATCH_SIZE = 20
 BATCHES = 2
 DEPTH = BATCH_SIZE * BATCHES  # ranks kept for a query
 DECIMALS = 6  # similarities are rounded, so that every machine ranks alike
-BLOCK = 64  # queries per matrix product
+SCALE = 10**DECIMALS
+
+ROWS = 512  # queries of a block
+COLUMNS = 2048  # captions of a block: its product stays near
+PAIRS = 1024  # cosines taken exactly at once
+HEAD = 12_288  # captions that give the bound
+MARGIN = np.float32(4e-6)  # more than single precision and rounding can move a cosine
+FAR_BITS, MOMENT_BITS = 21, 27  # of a key that sorts: a distance in millionths, a moment; the rest is the row
+Ranked = tuple[NDArray[np.intp], NDArray[np.float64]]
 
 
 def top_moments(
-    queries: NDArray[np.float32], captions: NDArray[np.float32], first_caption: NDArray[np.intp], *, depth: int = DEPTH
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+    queries: NDArray[np.float32],
+    captions: NDArray[np.float32],
+    first_caption: NDArray[np.intp],
+    *,
+    depth: int = DEPTH,
+    threads: int | None = None,
+) -> Iterator[Ranked]:
     """For each query the ``depth`` moments most similar to it, best first; ties keep the order of moments.
 
     The similarity of a query and a moment is the largest cosine to one of the moment's captions, rounded to 1e-6.
@@ -23,6 +44,7 @@ def top_moments(
         queries: [Q, D] unit vectors.
         captions: [C, D] unit vectors, all captions of the first moment first, then of the next.
         first_caption: [M] index of each moment's first caption, ascending from 0.
+        threads: blocks of queries ranked at the same time; None for one a core.
 
     Yields:
         Per query: indexes of moments [K] and their similarities [K], K = min(depth, M).
@@ -30,21 +52,119 @@ def top_moments(
     Raises:
         ValueError: ``first_caption`` does not start at 0 or does not ascend.
     """
-    if len(first_caption) == 0:
-        raise ValueError("there is no moment to rank")
-    if first_caption[0] != 0 or (np.diff(first_caption) <= 0).any():
-        raise ValueError("first_caption must start at 0 and ascend")
-    for start in range(0, len(queries), BLOCK):
-        cosines = queries[start : start + BLOCK] @ captions.T  # [B, C]
-        similarity = np.maximum.reduceat(cosines, first_caption, axis=1).astype(np.float64)  # [B, M]
-        for row in np.clip(similarity.round(DECIMALS), -1.0, 1.0):
-            yield best(row, depth)
+    from threadpoolctl import threadpool_limits
+
+    pool = _Pool.of(captions, first_caption, depth)
+    blocks = [queries[start : start + ROWS] for start in range(0, len(queries), ROWS)]
+    threads = threads or len(os.sched_getaffinity(0))
+    with threadpool_limits(1), ThreadPoolExecutor(threads) as workers:
+        for start in range(0, len(blocks), threads):  # a few blocks at a time: nothing piles up behind a slow reader
+            for moments, similarities in workers.map(pool.ranked, blocks[start : start + threads]):
+                yield from zip(moments, similarities, strict=True)
 
 
-def best(similarity: NDArray[np.float64], depth: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Indexes and values of the ``depth`` largest of ``similarity`` [M], ties by index."""
-    keep = min(depth, len(similarity))
-    threshold = np.partition(similarity, -keep)[-keep]
-    reached = np.flatnonzero(similarity >= threshold)  # ascending, so a stable sort breaks ties by index
-    order = reached[np.argsort(-similarity[reached], kind="stable")][:keep]
-    return order, similarity[order]
+@dataclass(frozen=True)
+class _Pool:
+    captions: NDArray[np.float32]  # [C, D]
+    first: NDArray[np.intp]  # [M]
+    moment_of: NDArray[np.int64]  # [C]
+    keep: int
+
+    @classmethod
+    def of(cls, captions: NDArray[np.float32], first: NDArray[np.intp], depth: int) -> "_Pool":
+        if len(first) == 0:
+            raise ValueError("there is no moment to rank")
+        widths = np.diff(np.append(first, len(captions)))
+        if first[0] != 0 or (widths <= 0).any():
+            raise ValueError("first_caption must start at 0 and ascend")
+        return cls(captions, first, np.repeat(np.arange(len(first)), widths), min(depth, len(first)))
+
+    def ranked(self, queries: NDArray[np.float32]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Moments [B, K] and similarities [B, K] for a block of queries [B, D]."""
+        row, caption, cosine = self._survivors(queries)
+        row, caption = self._contenders(row, caption, cosine)
+        keys = _by_row_and_distance(row, self.moment_of[caption], _distance(self._exact(queries, row, caption)))
+        starts = np.searchsorted(keys >> (FAR_BITS + MOMENT_BITS), np.arange(len(queries)))
+        best = keys[starts[:, None] + np.arange(self.keep)]
+        far = best >> MOMENT_BITS & (2**FAR_BITS - 1)
+        return (best & (2**MOMENT_BITS - 1)).astype(np.intp), 1.0 - far / SCALE
+
+    def _exact(
+        self, queries: NDArray[np.float32], row: NDArray[np.int64], caption: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Cosines [N] in double precision, some at a time: they fit into the cache."""
+        cosine = np.empty(len(row))
+        for start in range(0, len(row), PAIRS):
+            some = slice(start, start + PAIRS)
+            ours, theirs = queries[row[some]].astype(np.float64), self.captions[caption[some]]
+            ours *= theirs
+            cosine[some] = ours.sum(axis=1)
+        return cosine
+
+    def _survivors(
+        self, queries: NDArray[np.float32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        """Row, caption and cosine of all that may be among the best ``keep`` moments of a query."""
+        head = self._head()
+        cosines = queries @ self.captions[:head].T
+        moments = int(np.searchsorted(self.first, head))
+        best = np.maximum.reduceat(cosines, self.first[:moments], axis=1)
+        bound = np.partition(best, moments - self.keep, axis=1)[:, moments - self.keep, None] - MARGIN
+        found = [_above(cosines, bound, 0)]
+        product = np.empty((len(queries), COLUMNS), np.float32)
+        for start in range(head, len(self.captions), COLUMNS):
+            block = self.captions[start : start + COLUMNS]
+            cosines = product if len(block) == COLUMNS else np.empty((len(queries), len(block)), np.float32)
+            np.matmul(queries, block.T, out=cosines)
+            found.append(_above(cosines, bound, start))
+        row, caption, cosine = (np.concatenate(part) for part in zip(*found, strict=True))
+        return row, caption, cosine
+
+    def _head(self) -> int:
+        """Captions that hold at least ``keep`` moments, whole ones."""
+        last = max(int(np.searchsorted(self.first, HEAD)), self.keep)
+        return int(self.first[last]) if last < len(self.first) else len(self.captions)
+
+    def _contenders(
+        self, row: NDArray[np.int64], caption: NDArray[np.int64], cosine: NDArray[np.float32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Those so near the last place, or better, that exact similarities decide between them."""
+        far = _distance(cosine)
+        keys = _by_row_and_distance(row, self.moment_of[caption], far)
+        starts = np.searchsorted(keys >> (FAR_BITS + MOMENT_BITS), np.arange(row.max() + 1))
+        last = keys[starts + self.keep - 1] >> MOMENT_BITS & (2**FAR_BITS - 1)
+        near = far <= last[row] + int(np.ceil(MARGIN * SCALE))
+        return row[near], caption[near]
+
+
+def _above(
+    cosines: NDArray[np.float32], bound: NDArray[np.float32], start: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    flat = np.flatnonzero(cosines > bound)
+    row, column = np.divmod(flat, cosines.shape[1])
+    return row, column + start, cosines.ravel()[flat]
+
+
+def _distance(cosine: NDArray[np.float32] | NDArray[np.float64]) -> NDArray[np.int64]:
+    """1 - cosine in millionths, so that the nearest sorts first; a cosine is -1 to 1."""
+    far: NDArray[np.int64] = SCALE - np.rint(np.clip(cosine, -1.0, 1.0) * SCALE).astype(np.int64)
+    return far
+
+
+def _by_row_and_distance(
+    row: NDArray[np.int64], moment: NDArray[np.int64], far: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """One key for each moment of each row, with its smallest distance: sorted by row, distance, moment.
+
+    Numbers are packed into keys because sorting plain integers is several times faster than an indirect sort.
+    """
+    keys = np.sort(row << (MOMENT_BITS + FAR_BITS) | moment << FAR_BITS | far)
+    place = keys >> FAR_BITS
+    keys = keys[np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]]))]  # the smallest distance is first
+    row, moment, far = (
+        keys >> (MOMENT_BITS + FAR_BITS),
+        keys >> FAR_BITS & (2**MOMENT_BITS - 1),
+        keys & (2**FAR_BITS - 1),
+    )
+    ranked: NDArray[np.int64] = np.sort(row << (MOMENT_BITS + FAR_BITS) | far << MOMENT_BITS | moment)
+    return ranked

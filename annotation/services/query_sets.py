@@ -39,15 +39,22 @@ def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], a
 
 @transaction.atomic
 def query_set_change(
-    *, query_set: NamedQuerySet, actor: User | None, priority: int | None = None, is_paused: bool | None = None
+    *,
+    query_set: NamedQuerySet,
+    actor: User | None,
+    priority: int | None = None,
+    is_paused: bool | None = None,
+    is_pilot: bool | None = None,
 ) -> NamedQuerySet:
-    """Put the set first or last, pause it or let it go on; what is None stays."""
+    """Put the set first or last, pause it or let it go on, make it a pilot or none; what is None stays."""
     held = NamedQuerySet.objects.select_for_update(of=("self",)).select_related("project").get(pk=query_set.pk)
     if priority is not None:
         held.priority = NamedQuerySet.Priority(priority)
     if is_paused is not None:
         held.is_paused = is_paused
-    held.save(update_fields=["priority", "is_paused"])
+    if is_pilot is not None:
+        held.is_pilot = is_pilot
+    held.save(update_fields=["priority", "is_paused", "is_pilot"])
     audit_record(
         project=held.project,
         actor=actor,
@@ -56,5 +63,6 @@ def query_set_change(
         name=held.name,
         priority=held.get_priority_display(),
         paused=held.is_paused,
+        pilot=held.is_pilot,
     )
     return held

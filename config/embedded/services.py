@@ -99,6 +99,7 @@ def manage(*words: str) -> list[str]:
 def web_command(port: int) -> list[str]:
     words = ["--bind", f"127.0.0.1:{port}", "--worker-class", "gthread", "--workers", "2", "--threads", "4"]
     words += ["--graceful-timeout", "3", "--no-control-socket", "--access-logfile", "-"]
+    words += ["--logger-class", "config.access_log.AccessLog"]
     return python("-m", "gunicorn", "config.wsgi", *words)
 
 

@@ -1,12 +1,13 @@
 """All settings, grouped by heading; local.py, test.py and production.py hold the differences."""
 
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from csp.constants import NONE, SELF
 
 from config.embedded.paths import socket_folder
-from config.env import env_bool, env_int, env_path, env_str
+from config.env import env_bool, env_int, env_path, env_str, tls_of
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 
@@ -36,6 +37,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "axes",
     "annotation",
     "judging",
     "models_runner",
@@ -54,6 +56,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "config.errors.NamedErrorsMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 TEMPLATES = [
     {
@@ -73,15 +76,45 @@ TEMPLATES = [
 
 # Accounts
 AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
+        "OPTIONS": {"user_attributes": ["username"]},
+    },
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
-AUTHENTICATION_BACKENDS = ["config.sessions.AccountBackend"]
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "config.sessions.AccountBackend"]
+PASSWORD_RESET_TIMEOUT = 24 * 3600
 SESSION_ENGINE = "config.sessions"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
+
+# Log-in throttle: wrong passwords are counted by user name and address, and forgotten after a while
+AXES_FAILURE_LIMIT = env_int("LOGIN_TRIES", 6)
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # trying on does not make it longer
+AXES_LOCKOUT_CALLABLE = "config.errors.locked_out"
+AXES_CLIENT_IP_CALLABLE = "config.addresses.client_address"
+AXES_CLIENT_STR_CALLABLE = "config.addresses.nobody"  # its log lines name nobody
+AXES_DISABLE_ACCESS_LOG = True
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
+TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", 0)
+
+# E-mail: printed to the worker's log unless a server is named
+SITE_URL = env_str("SITE_URL", f"http://127.0.0.1:{env_str('PORT', '') or 8000}").rstrip("/")
+EMAIL_HOST = env_str("EMAIL_HOST", "")
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
+EMAIL_PORT = env_int("EMAIL_PORT", 587)
+EMAIL_HOST_USER = env_str("EMAIL_USER", "")
+EMAIL_HOST_PASSWORD = env_str("EMAIL_PASSWORD", "")
+EMAIL_USE_TLS, EMAIL_USE_SSL = tls_of(env_str("EMAIL_TLS", "starttls"))
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env_str("EMAIL_FROM", "MomentJudge <momentjudge@localhost>")
 
 # Database: PostgreSQL, embedded unless DATABASE_URL names another
 EMBEDDED_DATABASE = not env_str("DATABASE_URL", "")
@@ -203,7 +236,9 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"without_secrets": {"()": "annotation.refusals.WithoutSecrets"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["without_secrets"]}},
     "root": {"handlers": ["console"], "level": "INFO" if env_bool("VERBOSE", False) else "WARNING"},
-    "loggers": {name: {"level": "INFO"} for name in ("annotation", "judging", "models_runner", "config")},
+    "loggers": {"axes": {"level": "ERROR"}}
+    | {name: {"level": "INFO"} for name in ("annotation", "judging", "models_runner", "config")},
 }

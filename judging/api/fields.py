@@ -24,6 +24,18 @@ class GradeField(serializers.IntegerField):
         return int(data)
 
 
+class CountField(serializers.IntegerField):
+    """A JSON integer from 0."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(min_value=0, **options)
+
+    def to_internal_value(self, data: Any) -> int:
+        if type(data) is not int:
+            self.fail("invalid")
+        return int(data)
+
+
 class KeyField(serializers.UUIDField):
     def to_internal_value(self, data: Any) -> UUID:
         if not isinstance(data, str):

@@ -162,13 +162,17 @@ class ProgressGiven(serializers.Serializer[Any]):
 class BatchGiven(serializers.ModelSerializer[Batch]):
     query = serializers.CharField(source="query.text")
     query_number = serializers.IntegerField(source="query.number", help_text="query_id in released files.")
+    pilot = serializers.BooleanField(source="is_pilot", help_text="Neither released nor paid unless chosen.")
     decision = serializers.ChoiceField(
         source="review.decision", choices=BatchReview.Decision.choices, allow_null=True, default=None
     )
 
     class Meta:
         model = Batch
-        fields = ["uuid", "query", "query_number", "number", "round", "state", "created_at", "done_at", "decision"]
+        fields = [
+            *("uuid", "query", "query_number", "number", "round", "state"),
+            *("pilot", "created_at", "done_at", "decision"),
+        ]
 
 
 class GradeGiven(serializers.Serializer[Any]):
@@ -231,12 +235,13 @@ class QuerySetGiven(serializers.ModelSerializer[NamedQuerySet]):
 
     priority = serializers.SerializerMethodField()
     paused = serializers.BooleanField(source="is_paused")
+    pilot = serializers.BooleanField(source="is_pilot")
     queries = serializers.IntegerField(source="size")
     batches = serializers.SerializerMethodField()
 
     class Meta:
         model = NamedQuerySet
-        fields = ["uuid", "name", "priority", "paused", "queries", "batches"]
+        fields = ["uuid", "name", "priority", "paused", "pilot", "queries", "batches"]
 
     @extend_schema_field(serializers.ChoiceField(choices=[name.lower() for name in NamedQuerySet.Priority.names]))
     def get_priority(self, query_set: NamedQuerySet) -> str:

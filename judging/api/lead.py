@@ -127,7 +127,7 @@ class QuerySet(ApiView):
         responses={200: given.QuerySetGiven, **DECIDED},
     )
     def patch(self, request: Request, set_uuid: UUID) -> Response:
-        """Put a set first or last, pause it or let it go on. Batches in somebody's hands are finished in any case."""
+        """Put a set first or last, pause it, make it a pilot. Batches in somebody's hands are finished in any case."""
         held = self._granted(request, set_uuid, LEAD)
         body = body_of(request, taken.QuerySetChange)
         priority = body.get("priority")
@@ -136,6 +136,7 @@ class QuerySet(ApiView):
             actor=person_of(request),
             priority=None if priority is None else taken.PRIORITIES[priority],
             is_paused=body.get("paused"),
+            is_pilot=body.get("pilot"),
         )
         return self._as_it_is(held)
 

@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from annotation.models import NamedQuerySet
-from judging.api.fields import ChoiceOfField, GradeField, KeyField, WordsField, YesNoField
+from judging.api.fields import ChoiceOfField, CountField, GradeField, KeyField, WordsField, YesNoField
 from judging.models import BatchReview, Flag
 from judging.services.judgments import WORDS
 
@@ -26,6 +26,11 @@ class Grade(serializers.Serializer[Any]):
         allow_blank=True,
         allow_null=True,
         help_text="Replaces the comment there is; left out or null leaves it.",
+    )
+    active_ms = CountField(
+        required=False,
+        allow_null=True,
+        help_text="Milliseconds that the pair was before the annotator; left out, the time since the last answer.",
     )
 
 
@@ -53,3 +58,4 @@ class QuerySetChange(serializers.Serializer[Any]):
 
     priority = ChoiceOfField(choices=list(PRIORITIES), required=False)
     paused = YesNoField(required=False)
+    pilot = YesNoField(required=False, help_text="A try-out: neither released nor paid unless chosen.")

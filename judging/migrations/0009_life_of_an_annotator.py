@@ -75,7 +75,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, help_text='The key of the form that gave it.', unique=True)),
                 ('grade', models.PositiveSmallIntegerField()),
-                ('truth', models.PositiveSmallIntegerField(help_text="The pair's relevance when it was asked.")),
+                ('truth', models.PositiveSmallIntegerField(help_text="The pair's relevance when it was asked; null where it is asked for company only.", null=True)),
                 ('revision', models.PositiveSmallIntegerField(default=0)),
                 ('history', models.JSONField(default=list, help_text='Each form that spoke: its key, grade and time.')),
                 ('position', models.PositiveSmallIntegerField()),
@@ -155,9 +155,10 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('kind', models.CharField(choices=[('kappa', 'Low agreement with settled relevance'), ('bias', 'Grades higher or lower than others'), ('gold', 'Misaligned on pairs of known truth'), ('fast', 'Many judgments in very little time'), ('run', 'A long run of one grade')], max_length=5)),
+                ('kind', models.CharField(choices=[('kappa', 'Low agreement with settled relevance or with partners'), ('bias', 'Grades higher or lower than others'), ('gold', 'Misaligned on pairs of known truth'), ('fast', 'Many judgments in very little time'), ('run', 'A long run of one grade')], max_length=5)),
                 ('value', models.FloatField()),
                 ('threshold', models.FloatField()),
+                ('judgments', models.PositiveIntegerField(help_text='Given by the annotator when it was raised.')),
                 ('raised_at', models.DateTimeField(auto_now_add=True)),
                 ('seen_at', models.DateTimeField(null=True)),
                 ('note', models.CharField(blank=True, max_length=1000)),
@@ -204,7 +205,7 @@ class Migration(migrations.Migration):
                 ('position', models.PositiveSmallIntegerField(help_text='Place in the order shown, from 1.')),
                 ('active_ms', models.PositiveIntegerField(help_text='From pair shown to grade sent.', null=True)),
                 ('source', models.CharField(choices=[('person', 'Person'), ('simulated', 'Simulated'), ('imported', 'Imported')], default='person', max_length=9)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
             ],
             options={
                 'ordering': ['id'],
@@ -253,7 +254,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='policy',
             name='alert_kappa',
-            field=models.FloatField(default=0.3, help_text='Raise when quadratic kappa against relevance is below.'),
+            field=models.FloatField(default=0.3, help_text='Raise when quadratic kappa against relevance, or the mean with partners, is below.'),
         ),
         migrations.AddField(
             model_name='policy',
@@ -606,7 +607,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='goldgrade',
-            constraint=models.CheckConstraint(condition=models.Q(('grade__range', (0, 4)), ('truth__range', (0, 4))), name='gold_grade_from_0_to_4'),
+            constraint=models.CheckConstraint(condition=models.Q(('grade__range', (0, 4)), models.Q(('truth__isnull', True), ('truth__range', (0, 4)), _connector='OR')), name='gold_grade_from_0_to_4'),
         ),
         migrations.AddConstraint(
             model_name='guidelineconfirmation',

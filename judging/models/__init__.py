@@ -6,7 +6,15 @@ from judging.models.gate import GateAttempt, GateQuestion
 from judging.models.invitation import Invitation
 from judging.models.judgment import SEATS, Assignment, Flag, GoldGrade, Judgment, JudgmentChange, OwnGrade
 from judging.models.pay import HoursCorrection, PayRate
-from judging.models.policy import Guideline, GuidelineConfirmation, GuidelineExample, Policy, Weights
+from judging.models.policy import (
+    Guideline,
+    GuidelineConfirmation,
+    GuidelineDraft,
+    GuidelineDraftExample,
+    GuidelineExample,
+    Policy,
+    Weights,
+)
 from judging.models.quality import QualityAlert, QualityReport
 from judging.models.release import Release
 
@@ -22,6 +30,8 @@ __all__ = [
     "GoldGrade",
     "Guideline",
     "GuidelineConfirmation",
+    "GuidelineDraft",
+    "GuidelineDraftExample",
     "GuidelineExample",
     "HoursCorrection",
     "Invitation",

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from annotation.models import Moment, Project, Query
 from judging.models.batch import Pair
@@ -179,7 +180,7 @@ class SittingGrade(models.Model):
     active_ms = models.PositiveIntegerField(null=True, help_text="From pair shown to grade sent.")
     source = models.CharField(max_length=9, choices=Judgment.Source, default=Judgment.Source.PERSON)
     guideline = models.ForeignKey(Guideline, models.PROTECT, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         ordering = ["id"]

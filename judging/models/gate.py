@@ -4,9 +4,14 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import BooleanField, F, Func, JSONField, Q, Value
 
 from annotation.models import Moment, Project
+
+TEXTS = (
+    'strict $ ? (@.type() == "array" && @.size() >= 2 && @.size() <= 6 '
+    '&& !exists(@[*] ? (@.type() != "string" || @ == "")))'
+)
 
 
 class GateQuestion(models.Model):
@@ -25,7 +30,20 @@ class GateQuestion(models.Model):
         ordering = ["id"]
         constraints = [
             models.CheckConstraint(condition=~Q(description=""), name="gate_question_says_something"),
-            models.CheckConstraint(condition=Q(correct__lte=5), name="gate_question_has_a_right_option"),
+            models.CheckConstraint(
+                condition=Func(F("options"), Value(TEXTS), function="jsonb_path_exists", output_field=BooleanField()),
+                name="gate_question_has_2_to_6_options",
+            ),
+            models.CheckConstraint(
+                condition=Func(
+                    F("options"),
+                    Value("$[$correct]"),
+                    Func(Value("correct"), F("correct"), function="jsonb_build_object", output_field=JSONField()),
+                    function="jsonb_path_exists",
+                    output_field=BooleanField(),
+                ),
+                name="gate_question_has_a_right_option",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -13,6 +13,14 @@ from annotation.models import Identity, Membership, Project
 class Invitation(models.Model):
     """One invitation; the link holds a secret of which only a digest is kept."""
 
+    class Mail(models.TextChoices):
+        """Whether the link goes by e-mail; its secret is made when the message is."""
+
+        NONE = ""
+        WAITING = "waiting"
+        SENT = "sent"
+        FAILED = "failed"
+
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     project = models.ForeignKey(Project, models.PROTECT, related_name="invitations")
     role = models.CharField(max_length=20, choices=Membership.Role, default=Membership.Role.ANNOTATOR)
@@ -20,6 +28,7 @@ class Invitation(models.Model):
     identity = models.ForeignKey(
         Identity, models.SET_NULL, null=True, related_name="invitations", help_text="Whom it was mailed to, if anybody."
     )
+    mail = models.CharField(max_length=7, choices=Mail, blank=True, default=Mail.NONE)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
@@ -35,6 +44,9 @@ class Invitation(models.Model):
                 condition=Q(accepted_by__isnull=True, accepted_at__isnull=True)
                 | Q(accepted_by__isnull=False, accepted_at__isnull=False, revoked_at__isnull=True),
                 name="invitation_accepted_by_somebody",
+            ),
+            models.CheckConstraint(
+                condition=Q(mail__in=["", "waiting", "sent", "failed"]), name="invitation_mail_is_known"
             ),
             models.CheckConstraint(condition=Q(expires_at__gt=F("created_at")), name="invitation_lasts"),
         ]

@@ -187,7 +187,9 @@ class GoldGrade(models.Model):
     assignment = models.ForeignKey(Assignment, models.PROTECT, related_name="gold_grades")
     annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="gold_grades", db_index=False)
     grade = models.PositiveSmallIntegerField()
-    truth = models.PositiveSmallIntegerField(help_text="The pair's relevance when it was asked.")
+    truth = models.PositiveSmallIntegerField(
+        null=True, help_text="The pair's relevance when it was asked; null where it is asked for company only."
+    )
     revision = models.PositiveSmallIntegerField(default=0)
     history = models.JSONField(default=list, help_text="Each form that spoke: its key, grade and time.")
     position = models.PositiveSmallIntegerField()
@@ -202,7 +204,8 @@ class GoldGrade(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["pair", "annotator"], name="gold_grade_once_per_pair_and_annotator"),
             models.CheckConstraint(
-                condition=Q(grade__range=(0, 4), truth__range=(0, 4)), name="gold_grade_from_0_to_4"
+                condition=Q(grade__range=(0, 4)) & (Q(truth__isnull=True) | Q(truth__range=(0, 4))),
+                name="gold_grade_from_0_to_4",
             ),
         ]
         indexes = [models.Index(fields=["annotator", "created_at"], name="gold_by_annotator_and_day")]

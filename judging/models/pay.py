@@ -51,3 +51,8 @@ class HoursCorrection(models.Model):
 
     def __str__(self) -> str:
         return f"{self.seconds} s on {self.day}"
+
+    @property
+    def minutes(self) -> str:
+        """With its sign, as the page says it."""
+        return f"{self.seconds / 60:+.1f}".removesuffix(".0")

@@ -47,7 +47,9 @@ class Policy(models.Model):
     pays_training = models.BooleanField(default=True, help_text="Tutorial, exam and warm-up count as hours.")
     time_zone = models.CharField(max_length=64, default="UTC", help_text="Days and weeks begin by it.")
     alert_from = models.PositiveSmallIntegerField(default=50, help_text="Judgments before anything is raised.")
-    alert_kappa = models.FloatField(default=0.3, help_text="Raise when quadratic kappa against relevance is below.")
+    alert_kappa = models.FloatField(
+        default=0.3, help_text="Raise when quadratic kappa against relevance, or the mean with partners, is below."
+    )
     alert_bias = models.FloatField(default=0.75, help_text="Raise when the mean bias is above, up or down.")
     alert_gold = models.FloatField(default=0.25, help_text="Raise when this share of gold grades is misaligned.")
     alert_fast_s = models.FloatField(default=2.0, help_text="A judgment in less time is too fast.")
@@ -60,20 +62,37 @@ class Policy(models.Model):
         verbose_name_plural = "policies"
         constraints = [
             models.UniqueConstraint(fields=["project", "version"], name="policy_version_once_per_project"),
-            models.CheckConstraint(condition=Q(lease_minutes__gte=1), name="policy_lease_lasts"),
-            models.CheckConstraint(condition=Q(extend_from_mean__range=(0, 4)), name="policy_mean_is_a_relevance"),
+            models.CheckConstraint(
+                condition=Q(lease_minutes__gte=1),
+                name="policy_lease_lasts",
+                violation_error_message="A lease lasts a minute at least.",
+            ),
+            models.CheckConstraint(
+                condition=Q(extend_from_mean__range=(0, 4)),
+                name="policy_mean_is_a_relevance",
+                violation_error_message="The mean to extend from is a relevance: 0 to 4.",
+            ),
             models.CheckConstraint(
                 condition=Q(gate_questions__gte=1, gate_passing__lte=F("gate_questions"), gate_attempts__gte=1),
                 name="policy_gate_can_be_passed",
+                violation_error_message="The gate asks at least one question, needs no "
+                "more right answers than it asks, and allows an attempt.",
             ),
             models.CheckConstraint(
                 condition=Q(exam_kappa__range=(-1, 1), exam_attempts__gte=1, exam_weights__in=Weights.values),
                 name="policy_exam_can_be_passed",
+                violation_error_message="The least kappa lies between -1 and 1, and the exam allows an attempt.",
             ),
-            models.CheckConstraint(condition=Q(gold_percent__lte=50), name="policy_gold_is_the_lesser_part"),
+            models.CheckConstraint(
+                condition=Q(gold_percent__lte=50),
+                name="policy_gold_is_the_lesser_part",
+                violation_error_message="At most half of the pairs shown can be gold.",
+            ),
             models.CheckConstraint(
                 condition=Q(pay_rate__gte=0, pay_cap_s__gte=1, pay_currency__regex="^[A-Z]{3}$"),
                 name="policy_pay_is_an_amount",
+                violation_error_message="A rate is not negative, its currency has three "
+                "capital letters, and the cap is a second at least.",
             ),
             models.CheckConstraint(
                 condition=Q(
@@ -81,11 +100,17 @@ class Policy(models.Model):
                 )
                 & Q(alert_fast_streak__gte=2, alert_run__gte=2),
                 name="policy_alerts_are_thresholds",
+                violation_error_message="Alerts: kappa lies between -1 and 1, the share of gold between 0 and 1, "
+                "bias and seconds are not negative, and a streak or run is two at least.",
             ),
         ]
 
     def __str__(self) -> str:
         return f"policy {self.version}"
+
+
+OF_THE_VERSION = {"id", "project", "version", "created_by", "created_at"}
+POLICY_VALUES = tuple(field.name for field in Policy._meta.fields if field.name not in OF_THE_VERSION)
 
 
 class Guideline(models.Model):
@@ -96,6 +121,7 @@ class Guideline(models.Model):
     version = models.PositiveIntegerField()
     body = models.TextField(help_text="Markdown")
     levels = models.JSONField(help_text="The one-line meaning of each grade, 0 first.")
+    changes = models.TextField(blank=True, help_text="What is new in this version, in the lead's words.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -121,6 +147,40 @@ class GuidelineExample(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["guideline", "grade"], name="guideline_example_once_per_grade"),
             models.CheckConstraint(condition=Q(grade__range=(0, 4)), name="guideline_example_grade_from_0_to_4"),
+        ]
+
+    def __str__(self) -> str:
+        return f"example of grade {self.grade}"
+
+
+class GuidelineDraft(models.Model):
+    """The next version while leads prepare it; nobody judges by it until it is published."""
+
+    project = models.OneToOneField(Project, models.PROTECT, related_name="guideline_draft")
+    base = models.ForeignKey(Guideline, models.PROTECT, related_name="+", help_text="The version it began as.")
+    body = models.TextField(help_text="Markdown")
+    levels = models.JSONField(help_text="The one-line meaning of each grade, 0 first.")
+    changes = models.TextField(blank=True)
+    edited_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    edited_at = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return f"draft after {self.base}"
+
+
+class GuidelineDraftExample(models.Model):
+    """An example of the version that is prepared."""
+
+    draft = models.ForeignKey(GuidelineDraft, models.CASCADE, related_name="examples")
+    grade = models.PositiveSmallIntegerField()
+    query_text = models.TextField()
+    moment = models.ForeignKey(Moment, models.PROTECT, related_name="+")
+
+    class Meta:
+        ordering = ["-grade"]
+        constraints = [
+            models.UniqueConstraint(fields=["draft", "grade"], name="guideline_draft_example_once_per_grade"),
+            models.CheckConstraint(condition=Q(grade__range=(0, 4)), name="guideline_draft_example_grade_from_0_to_4"),
         ]
 
     def __str__(self) -> str:

@@ -25,7 +25,7 @@ class QualityAlert(models.Model):
     """A threshold that an annotator's figures have passed. It only tells; a lead decides."""
 
     class Kind(models.TextChoices):
-        KAPPA = "kappa", "Low agreement with settled relevance"
+        KAPPA = "kappa", "Low agreement with settled relevance or with partners"
         BIAS = "bias", "Grades higher or lower than others"
         GOLD = "gold", "Misaligned on pairs of known truth"
         FAST = "fast", "Many judgments in very little time"
@@ -37,6 +37,7 @@ class QualityAlert(models.Model):
     kind = models.CharField(max_length=5, choices=Kind)
     value = models.FloatField()
     threshold = models.FloatField()
+    judgments = models.PositiveIntegerField(help_text="Given by the annotator when it was raised.")
     raised_at = models.DateTimeField(auto_now_add=True)
     seen_at = models.DateTimeField(null=True)
     seen_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")

@@ -1,6 +1,6 @@
 """How many pairs of known truth are due among the others an annotator is asked. Pure."""
 
-BATCH_LEAST = 10  # pairs that make a batch of nothing but gold; fewer would not look like one
+BATCH_LEAST = 10  # known pairs that make a finished batch worth asking again
 
 
 def gold_due(*, shown: int, gold: int, percent: int) -> int:

@@ -10,3 +10,8 @@ def form_key(*, assignment: UUID, pair: UUID, given: int) -> UUID:
     and the other is known as its repetition, or as stale when it says something else.
     """
     return uuid5(assignment, f"{pair}/{given}")
+
+
+def sitting_key(*, sitting: UUID, pair: UUID, last: UUID | None) -> UUID:
+    """``form_key`` for a pair of known truth in a sitting, after the form named ``last``: None before the first."""
+    return uuid5(sitting, f"{pair}/{last or 'first'}")

@@ -1,7 +1,7 @@
 """Which seat next, in what order its pairs are shown, and for how long. Pure."""
 
 import random
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
@@ -54,3 +54,16 @@ def shuffled(pairs: Iterable[Item], *, seed: int) -> list[Item]:
 
 def lease_until(now: datetime, *, minutes: int) -> datetime:
     return now + timedelta(minutes=minutes)
+
+
+def shuffled_within(pairs: Iterable[tuple[Item, Hashable]], *, seed: int) -> list[Item]:
+    """``shuffled``, but what shares a second value (a query) stays together."""
+    groups: dict[Hashable, list[Item]] = {}
+    for pair, group in pairs:
+        groups.setdefault(group, []).append(pair)
+    chance = random.Random(seed)
+    order = list(groups.values())
+    chance.shuffle(order)
+    for together in order:
+        chance.shuffle(together)
+    return [pair for together in order for pair in together]

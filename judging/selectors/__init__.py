@@ -1,5 +1,14 @@
 """Reads of judging: who may see and do what, and what is left to do."""
 
+from judging.selectors.agreement import (
+    alerts_of,
+    final_columns,
+    gold_counts,
+    newest_judgment,
+    quality_alerts,
+    quality_report,
+    work_ended_since,
+)
 from judging.selectors.annotator import (
     Readiness,
     final_grades,
@@ -9,8 +18,17 @@ from judging.selectors.annotator import (
     readiness,
     work_done,
 )
+from judging.selectors.exams import EXAM_SPLITS, exam_pairs, exam_rows, exam_unfinished, exams_of, sittings_of
+from judging.selectors.forecast import forecast_measured
 from judging.selectors.gold import gold_batch, gold_in, gold_share
+from judging.selectors.guidelines import (
+    annotators_to_confirm,
+    changes_said,
+    guideline_changes,
+    guideline_confirmed,
+)
 from judging.selectors.held import Card, Held, held_by_pair, held_open
+from judging.selectors.known_pairs import known_pairs_in_stock, known_pairs_unseen
 from judging.selectors.lead import (
     annotator_numbers,
     batch_rows,
@@ -21,6 +39,8 @@ from judging.selectors.lead import (
     relevance_counts,
     review_queue,
 )
+from judging.selectors.pay import Account, Statement, corrections_of, pay_rates, pay_statement
+from judging.selectors.people import actor_names, invitations_unused, people_of, staff_of, standing_counts
 from judging.selectors.quality import flagged_pairs, flags_of, order_effects, people_have_judged
 from judging.selectors.query_sets import queries_matching, queries_outside_sets, query_sets_with_counts
 from judging.selectors.seats import (
@@ -29,30 +49,80 @@ from judging.selectors.seats import (
     seats_held,
     work_waits,
 )
+from judging.selectors.settings import (
+    caption_of,
+    clips_matching,
+    gate_clips,
+    gate_figures,
+    gate_takers,
+    moments_of,
+    policy_history,
+    training_pairs,
+    training_queries,
+    tutorial_levels,
+    tutorial_shown,
+)
+from judging.selectors.sittings import Asked, Sat, sitting_asking, sitting_by_id, sitting_of
+from judging.selectors.way import tutorial_pairs, way_facts, work_lately
 
 __all__ = [
+    "EXAM_SPLITS",
+    "Account",
+    "Asked",
     "Card",
     "Held",
     "Readiness",
+    "Sat",
+    "Statement",
+    "actor_names",
+    "alerts_of",
     "annotator_numbers",
+    "annotators_to_confirm",
     "batch_rows",
     "batch_to_be_taken",
+    "caption_of",
+    "changes_said",
+    "clips_matching",
+    "corrections_of",
+    "exam_pairs",
+    "exam_rows",
+    "exam_unfinished",
+    "exams_of",
+    "final_columns",
     "final_grades",
     "flagged_pairs",
     "flags_of",
+    "forecast_measured",
+    "gate_clips",
+    "gate_figures",
+    "gate_takers",
     "given_in",
     "gold_batch",
+    "gold_counts",
     "gold_in",
     "gold_share",
+    "guideline_changes",
+    "guideline_confirmed",
     "held_by_pair",
     "held_open",
+    "invitations_unused",
     "job_running",
+    "known_pairs_in_stock",
+    "known_pairs_unseen",
+    "moments_of",
+    "newest_judgment",
     "open_assignment",
     "order_effects",
     "overview_counts",
     "pairs_asked_now",
+    "pay_rates",
+    "pay_statement",
     "people_have_judged",
+    "people_of",
+    "policy_history",
     "preview_visible_to",
+    "quality_alerts",
+    "quality_report",
     "queries_matching",
     "queries_outside_sets",
     "queries_without_batch",
@@ -62,6 +132,20 @@ __all__ = [
     "relevance_counts",
     "review_queue",
     "seats_held",
+    "sitting_asking",
+    "sitting_by_id",
+    "sitting_of",
+    "sittings_of",
+    "staff_of",
+    "standing_counts",
+    "training_pairs",
+    "training_queries",
+    "tutorial_levels",
+    "tutorial_pairs",
+    "tutorial_shown",
+    "way_facts",
     "work_done",
+    "work_ended_since",
+    "work_lately",
     "work_waits",
 ]

@@ -18,14 +18,25 @@ WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
         JOIN judging_assignment held ON held.batch_id = pair.batch_id AND held.annotator_id = %(user)s
             AND pair.id = ANY (held.pair_ids)
         WHERE candidate.moment_id = moment.id AND (held.state IN ('open', 'finished') OR EXISTS (
-            SELECT 1 FROM judging_judgment given WHERE given.pair_id = pair.id AND given.annotator_id = %(user)s)))
+            SELECT 1 FROM judging_owngrade given WHERE given.pair_id = pair.id AND given.annotator_id = %(user)s)))
     OR EXISTS (SELECT 1 FROM annotation_membership member JOIN annotation_project project
             ON project.id = member.project_id AND project.corpus_id = video.corpus_id
         WHERE member.user_id = %(user)s AND member.role IN ('lead', 'admin'))
     OR EXISTS (SELECT 1 FROM judging_guidelineexample example
         JOIN judging_guideline guideline ON guideline.id = example.guideline_id
         JOIN annotation_membership member ON member.project_id = guideline.project_id AND member.user_id = %(user)s
-        WHERE example.moment_id = moment.id))"""
+        WHERE example.moment_id = moment.id)
+    OR EXISTS (SELECT 1 FROM judging_gateattempt attempt
+        JOIN annotation_membership member ON member.project_id = attempt.project_id AND member.user_id = %(user)s
+        WHERE attempt.annotator_id = %(user)s
+            AND attempt.asked @> jsonb_build_array(jsonb_build_object('moment', moment.uuid::text)))
+    OR EXISTS (SELECT 1 FROM judging_knownpair known JOIN judging_sitting sat ON known.id = ANY (sat.known_ids)
+        WHERE known.moment_id = moment.id AND sat.annotator_id = %(user)s AND (sat.state <> 'missed' OR EXISTS (
+            SELECT 1 FROM judging_sittinggrade given
+            WHERE given.sitting_id = sat.id AND given.known_pair_id = known.id)))
+    OR EXISTS (SELECT 1 FROM judging_knownpair known
+        JOIN annotation_membership member ON member.project_id = known.project_id AND member.user_id = %(user)s
+        WHERE known.moment_id = moment.id AND known.tutorial_position IS NOT NULL))"""
 
 READINESS = """
 SELECT member.standing, EXISTS (SELECT 1 FROM judging_guidelineconfirmation confirmed

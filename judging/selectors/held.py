@@ -25,8 +25,8 @@ OPEN_IN_PROJECT = """(SELECT held.id FROM judging_assignment held
     WHERE held.annotator_id = %s AND held.project_id = %s AND held.state = 'open')"""
 
 ASSIGNMENT = """
-SELECT held.id, held.uuid, held.state, held.expires_at, held.round, held.seat, held.annotator_id, held.batch_id,
-    project.id, project.uuid, query.text, member.role, person.is_simulated,
+SELECT held.id, held.uuid, held.state, held.created_at, held.expires_at, held.round, held.seat, held.annotator_id,
+    held.batch_id, project.id, project.uuid, query.text, member.role, person.is_simulated,
     policy.id, policy.lease_minutes, policy.break_minutes, guideline.id, guideline.levels
 FROM judging_assignment held
 JOIN annotation_project project ON project.id = held.project_id
@@ -45,8 +45,10 @@ SELECT pair.id, pair.uuid, pair.state, moment.preview_uuid, moment.preview_clip 
     pair.id = ANY (held.gold_ids), coalesce(judgment.id, gold.id), coalesce(judgment.grade, gold.grade),
     coalesce(judgment.revision, gold.revision), coalesce(judgment.comment, gold.comment),
     coalesce(judgment.created_at, gold.created_at),
-    flag.reason, flag.comment, flag.created_at, flag.uuid,
-    (SELECT count(*) FROM judging_flag raised WHERE raised.assignment_id = held.id AND raised.pair_id = pair.id)
+    flag.reason, flag.comment, flag.created_at, flag.uuid, raised.times,
+    greatest(judgment.created_at, raised.newest, (gold.history -> -1 ->> 2)::timestamptz,
+        CASE WHEN judgment.revision > 0 THEN
+            (SELECT max(changed_at) FROM judging_judgmentchange WHERE judgment_id = judgment.id) END)
 FROM judging_assignment held
 CROSS JOIN LATERAL unnest(held.pair_ids) WITH ORDINALITY AS shown (pair_id, position)
 JOIN judging_pair pair ON pair.id = shown.pair_id
@@ -58,6 +60,8 @@ LEFT JOIN LATERAL (SELECT given.* FROM judging_goldgrade given WHERE pair.id = A
     AND given.pair_id = pair.id AND given.annotator_id = held.annotator_id) gold ON true
 LEFT JOIN judging_flag flag ON flag.pair_id = pair.id AND flag.annotator_id = held.annotator_id
     AND flag.withdrawn_at IS NULL
+CROSS JOIN LATERAL (SELECT count(*) AS times, max(greatest(created_at, withdrawn_at)) AS newest FROM judging_flag
+    WHERE assignment_id = held.id AND pair_id = pair.id) raised
 WHERE held.id = %s
 ORDER BY shown.position"""
 
@@ -81,6 +85,7 @@ class Card(NamedTuple):
     flagged_at: datetime | None
     flag_uuid: UUID | None
     flags_raised: int  # in this assignment, those taken back too
+    said_at: datetime | None  # when something was last said about it: a grade, its change, a flag or its end
 
     @property
     def withdrawn(self) -> bool:
@@ -108,6 +113,7 @@ class Held:
     assignment_id: int
     uuid: UUID
     state: str
+    created_at: datetime
     expires_at: datetime
     round: int
     seat: int
@@ -132,6 +138,11 @@ class Held:
     @property
     def answered(self) -> int:
         return sum(not card.needs_answer for card in self.cards)
+
+    @property
+    def said_at(self) -> datetime:
+        """When something was last said in it; when it was handed out, before that."""
+        return max([self.created_at, *[card.said_at for card in self.cards if card.said_at is not None]])
 
     def index_of(self, pair: UUID) -> int:
         return next(index for index, card in enumerate(self.cards) if card.uuid == pair)

@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotation.messages import send_on_commit
 from annotation.models import Membership, Project, User
 from judging import selectors
-from judging.exceptions import AssignmentIncomplete, GuidelineUnconfirmed, LeaseLost, NotQualified
+from judging.exceptions import AssignmentIncomplete, GuidelineUnconfirmed, LeaseLost, NotQualified, WarmUpDue
 from judging.models import Assignment, Batch, Policy
 from judging.rules.leasing import LEAVING, free_seats, lease_until, seat_for, shuffled, to_be_decided
 from judging.selectors import Held
@@ -20,6 +20,7 @@ from judging.services.batches import ADVANCE_TASK
 from judging.services.gold import gold_batch_for, gold_for, gold_seat
 from judging.services.policies import policy_in_force
 from judging.services.seats import flagged_withdraw, seats_count
+from judging.services.sittings import WarmUp, warm_up_due
 
 logger = logging.getLogger(__name__)
 TAKES = 50  # how often to look again when somebody else was faster, or a batch had claimed a seat it has not
@@ -35,9 +36,11 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
     Raises:
         NotQualified: they have not come so far, are suspended, or left.
         GuidelineUnconfirmed: there is a version of the guideline that they have not confirmed.
+        WarmUpDue: the session begins with pairs of known truth.
     """
     now = now or timezone.now()
     _ready_or_refused(project, annotator)
+    _warm_or_refused(project, annotator, now)
     assignments_sweep(now=now, project=project)
     for attempt in range(TAKES):
         held = selectors.open_assignment(project=project, annotator=annotator)
@@ -45,8 +48,9 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
             return held
         try:
             taken = _next_batch_take(project, annotator, now, hurry=attempt < HURRIED)
-        except IntegrityError:
-            continue  # this annotator's second tab was faster
+        except IntegrityError:  # this annotator's second tab was faster, or a lead has just suspended them
+            _ready_or_refused(project, annotator)
+            continue
         if taken:
             return taken
         if not selectors.work_waits(project_id=project.pk, annotator_id=annotator.pk):
@@ -60,6 +64,14 @@ def _ready_or_refused(project: Project, annotator: User) -> None:
         raise NotQualified("Only qualified annotators are handed batches; your desk says what comes next for you.")
     if not ready.confirmed:
         raise GuidelineUnconfirmed("The guideline has a version you have not confirmed. Read it, then go on.")
+
+
+def _warm_or_refused(project: Project, annotator: User, now: datetime) -> None:
+    policy = policy_in_force(project.pk)
+    if not policy.warm_up or selectors.open_assignment(project=project, annotator=annotator):
+        return
+    if warm_up_due(project=project, annotator=annotator, policy=policy, now=now) == WarmUp.DUE:
+        raise WarmUpDue("Your session begins with a warm-up of five pairs. Your desk leads you to it.")
 
 
 @transaction.atomic
@@ -82,8 +94,8 @@ def _next_batch_take(project: Project, annotator: User, now: datetime, *, hurry:
 
 def _gold_take(project: Project, annotator: User, now: datetime) -> Assignment | None:
     """A finished batch again, whose truth is known, when so much gold is due to the annotator."""
-    policy, seed = policy_in_force(project.pk), _seed()
-    found = gold_batch_for(project.pk, annotator, policy=policy, seed=seed)
+    policy = policy_in_force(project.pk)
+    found = gold_batch_for(project.pk, annotator, policy=policy)
     if found is None or selectors.open_assignment(project=project, annotator=annotator):
         return None
     batch, gold = found

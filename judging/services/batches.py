@@ -47,10 +47,17 @@ def batch_create(*, query: Query, number: int) -> Batch | None:
         number=number,
         priority=query_set.priority if query_set else 0,
         is_paused=query_set.is_paused if query_set else False,
+        is_pilot=_is_pilot(query, query_set),
     )
     Pair.objects.bulk_create(Pair(batch=batch, candidate=candidate) for candidate in candidates)
     logger.info("batch %s opened: number %s, %s pairs", batch.pk, number, len(candidates))
     return batch
+
+
+def _is_pilot(query: Query, query_set: NamedQuerySet | None) -> bool:
+    """As the query's first batch; of a first one, as its set says now."""
+    first = Batch.objects.filter(query=query, number=1).first()
+    return first.is_pilot if first else bool(query_set and query_set.is_pilot)
 
 
 def batches_open(*, project_id: int) -> int:

@@ -8,18 +8,22 @@ from datetime import datetime
 from uuid import UUID
 
 from annotation.models import User
+from annotation.rules.pooling import BATCH_SIZE
 from judging import selectors
 from judging.models import SEATS, Batch, GoldGrade, Policy
+from judging.rules import active_time
 from judging.rules.gold import BATCH_LEAST, gold_among, gold_due
 from judging.selectors import Card, Held
 
 GIVE_GOLD = """
 WITH renewed AS (UPDATE judging_assignment SET expires_at = %(until)s WHERE id = %(assignment)s)
 INSERT INTO judging_goldgrade (uuid, pair_id, assignment_id, annotator_id, grade, truth, revision, history, position,
-    comment, source, guideline_id, policy_id, created_at)
-SELECT %(key)s, pair.id, %(assignment)s, %(annotator)s, %(grade)s, pair.relevance, 0,
+    comment, active_ms, source, guideline_id, policy_id, created_at)
+SELECT %(key)s, pair.id, %(assignment)s, %(annotator)s, %(grade)s,
+    CASE WHEN (SELECT count(*) = 2 AND min(given.grade) = max(given.grade) FROM judging_judgment given
+        WHERE given.pair_id = pair.id) THEN pair.relevance END, 0,
     jsonb_build_array(jsonb_build_array(%(key)s::text, %(grade)s::int, %(now)s::timestamptz)), %(position)s,
-    %(comment)s, %(source)s, %(guideline)s, %(policy)s, %(now)s
+    %(comment)s, %(active_ms)s, %(source)s, %(guideline)s, %(policy)s, %(now)s
 FROM judging_pair pair WHERE pair.id = %(pair)s
 RETURNING id"""
 
@@ -33,21 +37,21 @@ def gold_for(batch: Batch, annotator: User, *, others: int, policy: Policy, seed
     return random.Random(seed).sample(known, min(len(known), gold_among(others, due=due)))
 
 
-def gold_batch_for(project_id: int, annotator: User, *, policy: Policy, seed: int) -> tuple[Batch, list[int]] | None:
+def gold_batch_for(project_id: int, annotator: User, *, policy: Policy) -> tuple[Batch, list[int]] | None:
     """A finished batch of which the annotator is due some pairs again, locked; None when nothing is due or fits."""
     if not policy.gold_percent:
         return None
     due = _due(project_id, annotator, policy, more=0)
-    if due < BATCH_LEAST:
+    if due < BATCH_SIZE:
         return None
     found = selectors.gold_batch(project_id=project_id, annotator_id=annotator.pk, least=BATCH_LEAST)
     if found is None:
         return None
     batch = Batch.objects.select_for_update().get(pk=found)
-    known = selectors.gold_in(batch_id=batch.pk, annotator_id=annotator.pk)
-    if len(known) < BATCH_LEAST or selectors.seats_held(batch.pk):
+    if selectors.seats_held(batch.pk):
         return None  # somebody was faster; it is due the next time
-    return batch, random.Random(seed).sample(known, min(len(known), due))
+    # all of it, those not known for company: a batch of another size than others would be known for what it is
+    return batch, selectors.gold_in(batch_id=batch.pk, annotator_id=annotator.pk, known=False)
 
 
 def gold_seat(batch: Batch) -> int:
@@ -60,15 +64,16 @@ def _due(project_id: int, annotator: User, policy: Policy, *, more: int) -> int:
     return gold_due(shown=share.shown + more, gold=share.gold, percent=policy.gold_percent)
 
 
-def gold_change(held: Held, card: Card, grade: int, comment: str, now: datetime) -> None:
+def gold_change(held: Held, card: Card, *, grade: int, comment: str, active_ms: int, now: datetime) -> None:
     """Replace the grade of a gold pair; what was said before stays in its history."""
     given = GoldGrade.objects.get(assignment=held.assignment_id, pair=card.pair_id)
     if grade != given.grade:
         given.history = [*given.history, [str(held.key_of(card)), grade, now.isoformat()]]
         given.grade, given.revision = grade, given.revision + 1
         given.policy_id, given.guideline_id = held.policy_id, held.guideline_id
+        given.active_ms = active_time.with_change(given.active_ms, active_ms)
     given.comment = comment
-    given.save(update_fields=["grade", "comment", "revision", "history", "policy", "guideline"])
+    given.save(update_fields=["grade", "comment", "revision", "history", "active_ms", "policy", "guideline"])
 
 
 def gold_given_under(key: UUID, card: Card) -> tuple[int, datetime] | None:

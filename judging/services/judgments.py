@@ -6,7 +6,7 @@ submits of one person the second sees what the first did.
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
@@ -16,6 +16,7 @@ from annotation.models import Membership, User
 from judging import selectors
 from judging.exceptions import FormStale, JudgingError, NotAnnotator, NotAssigned, PairWithdrawn
 from judging.models import Assignment, Flag, Judgment, JudgmentChange
+from judging.rules import active_time
 from judging.rules.consensus import GRADES
 from judging.rules.leasing import lease_until
 from judging.selectors import Card, Held
@@ -28,9 +29,9 @@ STALE = "This form does not belong to the pair as it stands. Load the page again
 GIVE = """
 WITH renewed AS (UPDATE judging_assignment SET expires_at = %(until)s WHERE id = %(assignment)s)
 INSERT INTO judging_judgment (uuid, pair_id, assignment_id, annotator_id, occurrence, round, seat, grade, revision,
-    position, previous_grade, comment, source, guideline_id, policy_id, created_at)
+    position, previous_grade, comment, active_ms, source, guideline_id, policy_id, created_at)
 VALUES (%(key)s, %(pair)s, %(assignment)s, %(annotator)s, 0, %(round)s, %(seat)s, %(grade)s, 0,
-    %(position)s, %(previous)s, %(comment)s, %(source)s, %(guideline)s, %(policy)s, %(now)s)
+    %(position)s, %(previous)s, %(comment)s, %(active_ms)s, %(source)s, %(guideline)s, %(policy)s, %(now)s)
 RETURNING id"""
 
 
@@ -42,6 +43,14 @@ class Answer:
     index: int | None
 
 
+class Said(NamedTuple):
+    """A grade with what goes with it."""
+
+    grade: int
+    comment: str
+    active_ms: int
+
+
 @transaction.atomic
 def judgment_submit(
     *,
@@ -50,6 +59,7 @@ def judgment_submit(
     grade: int,
     key: UUID | None = None,
     comment: str | None = None,
+    active_ms: int | None = None,
     now: datetime | None = None,
 ) -> Answer:
     """Record one grade, or change it while the assignment is open.
@@ -58,6 +68,7 @@ def judgment_submit(
         key: what the form carried; a form sent again is answered as the first time, and one that does not know the
             grade given meanwhile is refused. Without a key the grade replaces what is there.
         comment: replaces the one there is; None leaves it.
+        active_ms: how long the pair was before the annotator, as their page measured; a change adds to what is there.
 
     Raises:
         ValueError: the grade is outside 0..4.
@@ -79,10 +90,8 @@ def judgment_submit(
         raise PairWithdrawn("This pair was withdrawn and needs no grade any more.")
     if card.flag is not None:
         raise FormStale("You flagged this pair. Take the flag back before you grade it.")
-    if card.judgment_id is None:
-        held = _give(held, place, grade, comment or "", now)
-    else:
-        held = _change(held, place, grade, card.comment if comment is None else comment, now)
+    said = Said(grade, card.comment or "" if comment is None else comment, _spent(held, active_ms, now))
+    held = _give(held, place, said, now) if card.judgment_id is None else _change(held, place, said, now)
     return Answer(held, held.next_index(place))
 
 
@@ -120,7 +129,11 @@ def _given_under(key: UUID, card: Card) -> tuple[int, datetime] | None:
     return (changes[0].from_grade if changes else first.grade), first.created_at
 
 
-def _give(held: Held, place: int, grade: int, comment: str, now: datetime) -> Held:
+def _spent(held: Held, measured: int | None, now: datetime) -> int:
+    return active_time.of_person(measured, since=held.said_at, now=now, is_simulated=held.is_simulated)
+
+
+def _give(held: Held, place: int, said: Said, now: datetime) -> Held:
     card = held.cards[place]
     values: dict[str, Any] = {
         "until": lease_until(now, minutes=held.lease_minutes),
@@ -130,10 +143,11 @@ def _give(held: Held, place: int, grade: int, comment: str, now: datetime) -> He
         "annotator": held.annotator_id,
         "round": held.round,
         "seat": held.seat,
-        "grade": grade,
+        "grade": said.grade,
         "position": place + 1,
         "previous": _previous_grade(held),
-        "comment": comment[:WORDS],
+        "comment": said.comment[:WORDS],
+        "active_ms": said.active_ms,
         "source": Judgment.Source.SIMULATED if held.is_simulated else Judgment.Source.PERSON,
         "guideline": held.guideline_id,
         "policy": held.policy_id,
@@ -145,7 +159,8 @@ def _give(held: Held, place: int, grade: int, comment: str, now: datetime) -> He
             (judgment_id,) = cursor.fetchone()
     except IntegrityError as error:
         raise JudgingError("This pair has been graded already, or needs no grade any more.") from error
-    return held.with_card(place, judgment_id=judgment_id, grade=grade, revision=0, comment=comment, graded_at=now)
+    given = {"judgment_id": judgment_id, "grade": said.grade, "revision": 0, "comment": said.comment}
+    return held.with_card(place, **given, graded_at=now, said_at=now)
 
 
 def _previous_grade(held: Held) -> int | None:
@@ -154,23 +169,25 @@ def _previous_grade(held: Held) -> int | None:
     return max(given)[2] if given else None
 
 
-def _change(held: Held, place: int, grade: int, comment: str | None, now: datetime) -> Held:
+def _change(held: Held, place: int, said: Said, now: datetime) -> Held:
+    """The same grade again adds no time: it leaves nothing behind by which a repeat could be known."""
     card = held.cards[place]
     _lease_renew(held, now)
     if card.is_gold:
-        gold_change(held, card, grade, (comment or "")[:WORDS], now)
-        revision = (card.revision or 0) + (grade != card.grade)
-        return held.with_card(place, grade=grade, revision=revision, comment=comment)
+        gold_change(held, card, grade=said.grade, comment=said.comment[:WORDS], active_ms=said.active_ms, now=now)
+        revision = (card.revision or 0) + (said.grade != card.grade)
+        return held.with_card(place, grade=said.grade, revision=revision, comment=said.comment)
     given = Judgment.objects.get(assignment=held.assignment_id, pair=card.pair_id)
-    if grade != given.grade:
+    if said.grade != given.grade:
         JudgmentChange.objects.create(
-            uuid=held.key_of(card), judgment=given, from_grade=given.grade, to_grade=grade, changed_at=now
+            uuid=held.key_of(card), judgment=given, from_grade=given.grade, to_grade=said.grade, changed_at=now
         )
-        given.grade, given.revision = grade, given.revision + 1
+        given.grade, given.revision = said.grade, given.revision + 1
         given.policy_id, given.guideline_id = held.policy_id, held.guideline_id
-    given.comment = (comment or "")[:WORDS]
-    given.save(update_fields=["grade", "comment", "revision", "policy", "guideline"])
-    return held.with_card(place, grade=grade, revision=given.revision, comment=given.comment)
+        given.active_ms = active_time.with_change(given.active_ms, said.active_ms)
+    given.comment = said.comment[:WORDS]
+    given.save(update_fields=["grade", "comment", "revision", "active_ms", "policy", "guideline"])
+    return held.with_card(place, grade=said.grade, revision=given.revision, comment=given.comment)
 
 
 def _lease_renew(held: Held, now: datetime) -> None:

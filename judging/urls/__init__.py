@@ -1,6 +1,7 @@
 """Routes of judging, by area."""
 
-from judging.urls import judge, lead
+from judging.urls import exams, judge, lead, pay, people, quality, settings
 
 app_name = "judging"
-urlpatterns = [*judge.urlpatterns, *lead.urlpatterns]
+AREAS = (judge, exams, lead, people, pay, quality, settings)
+urlpatterns = [route for area in AREAS for route in area.urlpatterns]

@@ -9,19 +9,21 @@ from annotation.models import Project
 from judging import selectors
 from judging.models import Assignment
 from judging.views.judge import midnight
+from judging.views.way import way_of
 
 PER_PAGE = 10
 
 
 @project_page(ANNOTATOR)
 def desk(request: MemberRequest, project: Project) -> HttpResponse:
-    """Where an annotator starts: what is open, what was done."""
+    """Where an annotator starts: what comes next on their way; once qualified, what is open and what was done."""
     assignment = selectors.open_assignment(project=project, annotator=request.user)
     context = {
         "assignment": assignment,
         "work": selectors.work_done(project=project, annotator=request.user, since=midnight()),
         "more": assignment is None and selectors.work_waits(project_id=project.pk, annotator_id=request.user.pk),
         "job": selectors.job_running(project),
+        "way": way_of(project=project, annotator=request.user),
     }
     part = "#start" if request.htmx else ""
     return render(request, f"judging/desk.html{part}", context)

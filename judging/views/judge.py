@@ -16,25 +16,51 @@ from annotation.access import ANNOTATOR, MemberRequest, grant_by, post_only, pro
 from annotation.models import Project, User
 from annotation.refusals import refusal_log
 from judging import selectors
-from judging.exceptions import FormStale, NotAssigned, PairWithdrawn
+from judging.exceptions import FormStale, GuidelineUnconfirmed, NotAssigned, PairWithdrawn, WarmUpDue
 from judging.forms import FlagForm, GradeForm, SubmitForm, UnflagForm
+from judging.models import Sitting
 from judging.selectors import Held
 from judging.services import assignments, judgments
+from judging.services.sittings import sitting_start, warm_up_lacks
 from judging.views import screens
 from judging.views.guideline import guideline_context
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+NO_WARM_UP = "Too few pairs of known truth are left that you have not seen: today goes without a warm-up."
 NOTHING = "Nothing is waiting for you right now. New batches appear here as they open."
 
 
 @project_page(ANNOTATOR)
 @post_only("judging:desk")
 def assignment_take(request: MemberRequest, project: Project) -> HttpResponse:
-    taken = assignments.assignment_take(project=project, annotator=request.user)
+    held = selectors.open_assignment(project=project, annotator=request.user)
+    lacking = held is None and warm_up_lacks(project=project, annotator=request.user, now=timezone.now())
+    try:
+        taken = assignments.assignment_take(project=project, annotator=request.user)
+    except GuidelineUnconfirmed as error:
+        return _to_the_guideline(request, project, error)
+    except WarmUpDue:
+        return _to_the_warm_up(request, project)
     if taken is None:
         messages.info(request, NOTHING)
         return redirect("judging:desk", project.uuid)
+    if lacking:
+        messages.info(request, NO_WARM_UP)
     return redirect("judging:pair-next", project.uuid)
+
+
+def _to_the_guideline(request: MemberRequest, project: Project, why: GuidelineUnconfirmed) -> HttpResponse:
+    """Where the version in force is read and confirmed; that leads back to the desk."""
+    messages.info(request, str(why))
+    page = reverse("judging:guideline", args=[project.uuid])
+    return HttpResponseClientRedirect(page) if _htmx(request) else redirect(page)
+
+
+def _to_the_warm_up(request: MemberRequest, project: Project) -> HttpResponse:
+    """A session that begins with pairs of known truth."""
+    started = sitting_start(project=project, annotator=request.user, purpose=Sitting.Purpose.WARM_UP)
+    page = reverse("judging:sitting", args=[started.uuid])
+    return HttpResponseClientRedirect(page) if _htmx(request) else redirect(page)
 
 
 @project_page(ANNOTATOR)
@@ -133,7 +159,12 @@ def assignment_finish(request: MemberRequest, project: Project) -> HttpResponse:
     """Make the grades final; with ``more`` the next batch follows at once, for htmx in the same answer."""
     finished = assignments.assignment_finish(project=project, annotator=request.user)
     if finished and "more" in request.POST:
-        taken = assignments.assignment_take(project=project, annotator=request.user)
+        try:
+            taken = assignments.assignment_take(project=project, annotator=request.user)
+        except GuidelineUnconfirmed as error:
+            return _to_the_guideline(request, project, error)
+        except WarmUpDue:
+            return _to_the_warm_up(request, project)
         held = selectors.held_open(annotator_id=request.user.pk, project_id=project.pk) if taken else None
         if held is not None and _htmx(request):
             return _part(request, held, held.next_index())

@@ -23,6 +23,7 @@ from judging.services.policies import policy_in_force
 
 PER_PAGE = 50
 CASES_PER_PAGE = 10
+OUTSIDE = "somebody without a role here"
 
 
 @project_page(STAFF)
@@ -129,13 +130,18 @@ def batch_review(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
 
 @project_page(STAFF)
 def releases(request: MemberRequest, project: Project) -> HttpResponse:
-    return render(request, "judging/releases.html", {"releases": project.releases.all()})
+    context = {
+        "releases": project.releases.all(),
+        "pilot": project.queries.filter(query_set__is_pilot=True).count(),
+    }
+    return render(request, "judging/releases.html", context)
 
 
 @project_page(STAFF)
 @post_only("judging:releases")
 def release_create(request: MemberRequest, project: Project) -> HttpResponse:
-    made = release_services.release_create(project=project, actor=request.user)
+    pilot = "include_pilot" in request.POST
+    made = release_services.release_create(project=project, actor=request.user, includes_pilot=pilot)
     messages.success(request, f"Release {made.version} is being prepared.")
     return redirect("judging:releases", project.uuid)
 
@@ -153,6 +159,9 @@ def release_download(request: HttpRequest, release_uuid: UUID) -> FileResponse:
 
 @project_page(STAFF)
 def audit(request: MemberRequest, project: Project) -> HttpResponse:
-    events = project.audit_events.select_related("actor").order_by("-id")
+    """Who decided what; annotators by their number, for everybody."""
+    events = project.audit_events.order_by("-id")
     page = Paginator(events, PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "judging/audit.html", {"page": page})
+    names = selectors.actor_names(project)
+    rows = [(event, names.get(event.actor_id, OUTSIDE) if event.actor_id else "the system") for event in page]
+    return render(request, "judging/audit.html", {"page": page, "rows": rows})

@@ -56,11 +56,16 @@ def query_set_change(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
         messages.error(request, form.first_error())
     else:
         paused = {"pause": True, "resume": False}.get(form.cleaned_data["pause"])
+        pilot = {"yes": True, "no": False}.get(form.cleaned_data["pilot"])
         services.query_set_change(
-            query_set=held, actor=membership.user, priority=form.cleaned_data["priority"], is_paused=paused
+            query_set=held,
+            actor=membership.user,
+            priority=form.cleaned_data["priority"],
+            is_paused=paused,
+            is_pilot=pilot,
         )
         held.refresh_from_db()
-        state = "paused" if held.is_paused else "open"
+        state = ("paused" if held.is_paused else "open") + (", a pilot" if held.is_pilot else "")
         messages.success(request, f"{held.name}: priority {held.get_priority_display().lower()}, {state}.")
     return redirect("judging:query-sets", held.project.uuid)
 

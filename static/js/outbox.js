@@ -91,7 +91,7 @@
     else if (!shown(item)) say(`${nameOf(item)} was not taken: the time on its batch ran out, or it said otherwise.`, { again: false });
   }
 
-  const answers = ({ detail }) => detail.requestConfig.verb === "post" && detail.requestConfig.path.startsWith("/pairs/");
+  const answers = ({ detail }) => detail.requestConfig.verb === "post" && /^\/(pairs|known)\//.test(detail.requestConfig.path);
   const atLogIn = (xhr) => xhr.responseURL && new URL(xhr.responseURL).pathname.startsWith("/login/");
 
   for (const name of ["htmx:sendError", "htmx:timeout"]) {

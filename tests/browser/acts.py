@@ -11,11 +11,15 @@ from django.urls import reverse
 from PIL import Image
 from playwright.sync_api import Locator, Page, Request, expect
 
-from annotation.models import Project
+from annotation.models import Project, User
 from judging.guideline import BODY, LEVELS
 from judging.models import Assignment, Batch, Pair
+from judging.services.assignments import assignment_take
 from judging.services.batches import batch_create
 from tests import factories
+
+PASSED = """typeof pairShown === 'undefined'
+  || (!document.querySelector('#pair.htmx-added') && (pairShown.at = -Infinity) < 0)"""
 
 
 def project() -> Project:
@@ -70,9 +74,15 @@ def take(page: Page) -> None:
 
 
 def settle(page: Page) -> None:
-    """Until the page takes an answer: it refuses one in the moment after a pair appears, as a press too many."""
+    """Until the page takes an answer, which it refuses in the moment after a pair appears, as a press too many: that
+    moment, counted from htmx:load, is passed over."""
     page.wait_for_load_state()
-    wait_until(lambda: page.evaluate("typeof settled === 'undefined' || settled(CLICK_SETTLE_MS)"))
+    wait_until(lambda: page.evaluate(PASSED))
+
+
+def rest(page: Page) -> None:
+    """Until the page has told the server that somebody is there; else that could be the first to hear of an end."""
+    page.wait_for_load_state("networkidle")
 
 
 def place(page: Page) -> Locator:
@@ -118,12 +128,26 @@ def is_answer(request: Request) -> bool:
     return request.method == "POST" and "/pairs/" in request.url
 
 
-def judging(browse: Callable[..., Page], *, media: dict[str, Any] | None = None, **options: Any) -> tuple[Page, Batch]:
-    """An annotator before the first of three pairs, whose clips are ``media``."""
+def judging(
+    browse: Callable[..., Page], *, media: dict[str, Any] | None = None, clock: bool = False, **options: Any
+) -> tuple[Page, Batch]:
+    """An annotator before the first of three pairs, whose clips are ``media``; a ``clock`` is turned by the test."""
     held = batch(project(), **(media or {}))
-    page = browse(factories.annotator(held.project), **options)
-    start(page, held.project)
+    person = factories.annotator(held.project)
+    page = browse(person, **options)
+    if clock:
+        page.clock.install()
+    go_on(page, person, held)
     return page, held
+
+
+def go_on(page: Page, person: User, held: Batch) -> None:
+    """To the first pair of a batch that was taken before."""
+    taken = assignment_take(project=held.project, annotator=person)
+    assert taken is not None and taken.batch == held
+    page.goto(reverse("judging:pair-next", args=[held.project.uuid]))
+    expect(place(page)).to_contain_text("pair 1 of")
+    settle(page)
 
 
 def moving_gif(frames: int = 8, *, duration_ms: int = 500) -> bytes:

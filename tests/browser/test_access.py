@@ -1,34 +1,17 @@
 """For everybody: axe finds nothing on any page, the focus is never lost, and words alone lead through a batch."""
 
-from pathlib import Path
-
 import pytest
-from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from annotation.models import User
-from judging.models import Assignment, Batch, Judgment, Policy
+from judging.models import Assignment, Judgment, Policy
 from tests import factories
 from tests.browser import acts
+from tests.browser.axe import barriers
 from tests.browser.conftest import Browse
-from tests.browser.test_every_page import ANNOTATOR_PAGES, PHONE, STAFF_PAGES, busy_project, paths
-from tests.judging.play import judge
+from tests.browser.test_every_page import PHONE, paths
 
-AXE = (Path(__file__).parent / "vendor" / "axe-4.14.1.min.js").read_text()
-RUN = """() => axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
-  .then(({violations}) => violations.flatMap(({id, nodes}) =>
-    nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary.slice(0, 300)}`)))"""
 PASSWORD = "a-long-enough-password"
-
-
-def barriers(page: Page) -> list[str]:
-    """What axe finds, in light and in dark."""
-    found = []
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # colours do not fade into each other
-        page.evaluate(AXE)
-        found += [f"{page.url} {scheme} {line}" for line in page.evaluate(RUN)]
-    return found
 
 
 def barriers_at(page: Page, *addresses: str) -> list[str]:
@@ -40,31 +23,10 @@ def barriers_at(page: Page, *addresses: str) -> list[str]:
     return found
 
 
-@pytest.mark.usefixtures("encoder")
-@pytest.mark.parametrize("role", ["lead", "admin"])
-def test_axe_finds_nothing_for_lead_and_admin(browse: Browse, role: str) -> None:
-    project = busy_project()
-    batches = [reverse("judging:batch", args=[batch.uuid]) for batch in Batch.objects.filter(number=1)[:2]]
-    user = factories.lead(project) if role == "lead" else factories.admin(project)
-    assert barriers_at(browse(user), *paths(STAFF_PAGES, project), *batches) == []
-
-
-def test_axe_finds_nothing_for_visitors_and_on_pages_that_say_no(browse: Browse) -> None:
-    assert barriers_at(browse(), reverse("login"), reverse("help")) == []
+def test_axe_finds_nothing_on_pages_that_say_no(browse: Browse) -> None:
     project = acts.project()
     page = browse(factories.annotator(project))
-    assert barriers_at(page, reverse("home"), reverse("help"), "/nowhere/", *paths(["judging:overview"], project)) == []
-
-
-def test_axe_finds_nothing_for_the_annotator(browse: Browse) -> None:
-    project = acts.project()
-    user = factories.annotator(project)
-    judge(acts.batch(project, pairs=8), [0, 1, 2, 3, 4, 0, 1, 2], user)
-    page = browse(user)
-    assert barriers_at(page, acts.desk(project), reverse("judging:own-grades", args=[project.uuid])) == []
-    acts.batch(project, text="A person waters a plant", gif=acts.moving_gif())
-    acts.start(page, project)
-    assert barriers_at(page, *paths(ANNOTATOR_PAGES, project)) == []
+    assert barriers_at(page, "/nowhere/", *paths(["judging:overview"], project)) == []
 
 
 @pytest.mark.parametrize("size", [{"width": 1280, "height": 720}, PHONE])

@@ -1,26 +1,31 @@
-"""Every page for every role: nothing on the console, nothing against the CSP, nothing wider than a phone."""
-
-import itertools
+"""Every page for every role: nothing on the console, nothing against the CSP, nothing wider than a phone, nothing
+for axe to find."""
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response, expect
+from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response, ViewportSize, expect
 
 from annotation.models import Job, Moment, Project
-from judging.models import Batch, Pair, Release
+from judging.models import Batch, Pair, QualityAlert, Release
+from judging.selectors import quality_report
 from judging.services.batches import batch_review
+from judging.services.policies import policy_publish
+from judging.services.quality import quality_compute
 from judging.services.releases import release_create
 from tests import factories
 from tests.browser import acts
+from tests.browser.axe import barriers_in
 from tests.browser.conftest import Browse
 from tests.judging.play import judge, judge_round
 
-DESKTOP, PHONE = {"width": 1280, "height": 720}, {"width": 390, "height": 844}
+DESKTOP: ViewportSize = {"width": 1280, "height": 720}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 LONG = "A person in a long dark coat hurries down the stairs of an old house while somebody else is calling from above"
 UNBROKEN = "Supercalifragilisticexpialidocious" * 3
 STAFF_PAGES = [
     *(f"judging:{name}" for name in ("overview", "review-queue", "queries", "query-sets", "flags", "order")),
-    *(f"judging:{name}" for name in ("releases", "guideline", "audit")),
+    *(f"judging:{name}" for name in ("releases", "guideline", "audit", "agreement", "alerts", "exams")),
+    *(f"judging:{name}" for name in ("guideline-versions", "training", "gate-questions", "policy")),
     "annotation:corpus",
     "models_runner:runs",
 ]
@@ -55,24 +60,20 @@ class Complaints(list[str]):
 
 
 def visit(page: Page, *paths: str) -> list[str]:
-    """Open every page in light and in dark, wide and narrow: what is wrong with them."""
+    """Open every page and look at it, in light and wide, in dark and narrow: what is wrong with them."""
     complaints = Complaints(page)
-    for scheme, path in itertools.product(("light", "dark"), paths):
-        page.emulate_media(color_scheme=scheme)
+    for path in paths:
         page.goto(path)
         page.wait_for_load_state("load")
-        complaints += too_wide(page)
+        for scheme, size in (("light", DESKTOP), ("dark", PHONE)):
+            complaints += too_wide(page, size) + barriers_in(page, scheme)
     return complaints
 
 
-def too_wide(page: Page) -> list[str]:
-    found = []
-    for size in (DESKTOP, PHONE):
-        page.set_viewport_size(size)
-        width, room = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-        if width > room or room != size["width"]:
-            found.append(f"{page.url}: {width} wide on {room}")
-    return found
+def too_wide(page: Page, size: ViewportSize) -> list[str]:
+    page.set_viewport_size(size)
+    width, room = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+    return [f"{page.url}: {width} wide on {room}"] if width > room or room != size["width"] else []
 
 
 def paths(names: list[str], project: Project) -> list[str]:
@@ -96,6 +97,9 @@ def busy_project() -> Project:
     broken = {"preview_state": Moment.Preview.FAILED, "preview_error": f"ffmpeg: {UNBROKEN * 2}"}
     factories.MomentFactory(video__corpus=project.corpus, preview="", **broken)
     release_create(project=project, actor=factories.lead(project))
+    policy_publish(project=project, actor=None, alert_from=1, alert_run=2)
+    quality_compute(project_id=project.pk)
+    assert QualityAlert.objects.filter(kind="run").exists()
     return project
 
 
@@ -103,10 +107,13 @@ def busy_project() -> Project:
 def test_pages_of_lead_and_admin_are_clean(browse: Browse) -> None:
     project = busy_project()
     shown = Batch.objects.filter(number=1, pairs__state__in=["settled", "escalated"], query__split="val").distinct()
-    batches = [reverse("judging:batch", args=[batch.uuid]) for batch in shown]
-    of_no_project = [reverse("annotation:corpora"), reverse("annotation:import-new")]
+    details = [reverse("judging:batch", args=[batch.uuid]) for batch in shown]
+    report = quality_report(project)
+    assert report is not None
+    details += [reverse("annotation:corpora"), reverse("annotation:import-new")]
+    details += [reverse("judging:agreement-of", args=[project.uuid, next(iter(report.data["annotators"]))])]
     for user in (factories.lead(project), factories.admin(project)):
-        assert visit(browse(user), *paths(STAFF_PAGES, project), *batches, *of_no_project) == []
+        assert visit(browse(user), *paths(STAFF_PAGES, project), *details) == []
 
 
 def test_pages_of_a_project_without_anything_are_clean(browse: Browse) -> None:
@@ -120,7 +127,7 @@ def test_pages_of_the_annotator_are_clean(browse: Browse) -> None:
     user = factories.annotator(project)
     judge(acts.batch(project, text=LONG, pairs=8), [0, 1, 2, 3, 4, 0, 1, 2], user)
     page = browse(user)
-    acts.batch(project, text=UNBROKEN)
+    acts.batch(project, text=UNBROKEN, gif=acts.moving_gif())
     assert visit(page, acts.desk(project)) == []
     acts.start(page, project)
     assert visit(page, *paths(ANNOTATOR_PAGES, project)) == []
@@ -128,7 +135,7 @@ def test_pages_of_the_annotator_are_clean(browse: Browse) -> None:
     page.goto(reverse("judging:pair-next", args=[project.uuid]))
     complaints = Complaints(page)
     acts.judge(page, 3, lambda pair: 2, give=acts.by_key)
-    assert complaints + too_wide(page) == []
+    assert complaints + too_wide(page, DESKTOP) + too_wide(page, PHONE) == []
     assert visit(page, *paths(["judging:last-look"], project)) == []
 
 

@@ -8,7 +8,6 @@ from playwright.sync_api import Page, expect
 
 from judging.models import Assignment, Judgment
 from judging.services.assignments import assignments_sweep
-from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse
 
@@ -47,9 +46,7 @@ def test_the_guideline_closes_by_its_cross_and_by_a_click_beside_it(browse: Brow
 
 
 def test_a_reload_stays_on_the_pair_that_is_shown(browse: Browse) -> None:
-    batch = acts.batch(acts.project())
-    page = browse(factories.annotator(batch.project))
-    acts.start(page, batch.project)
+    page, _ = acts.judging(browse)
     page.keyboard.press("2")
     acts.arrive(page, 2)
     page.keyboard.press("ArrowLeft")
@@ -66,6 +63,7 @@ def origin(page: Page) -> str:
 
 def test_a_lease_that_ran_out_while_the_page_was_open_stores_nothing(browse: Browse) -> None:
     page, _ = acts.judging(browse)
+    acts.rest(page)
     Assignment.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     page.keyboard.press("3")
     expect(page.get_by_role("alert")).to_contain_text("Your time on this batch has run out")
@@ -74,6 +72,7 @@ def test_a_lease_that_ran_out_while_the_page_was_open_stores_nothing(browse: Bro
 
 def test_a_batch_taken_away_by_the_sweep_stores_nothing(browse: Browse) -> None:
     page, batch = acts.judging(browse)
+    acts.rest(page)
     assignments_sweep(now=timezone.now() + timedelta(hours=1))
     page.keyboard.press("3")
     expect(page.get_by_role("alert")).to_contain_text("Your time on this batch has run out")
@@ -84,6 +83,7 @@ def test_a_batch_taken_away_by_the_sweep_stores_nothing(browse: Browse) -> None:
 
 def test_a_session_that_ended_leads_to_the_log_in_and_back(browse: Browse) -> None:
     page, _ = acts.judging(browse)
+    acts.rest(page)
     here = page.url
     page.context.clear_cookies(name="sessionid")
     page.keyboard.press("3")

@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from judging.models import Flag, Judgment
-from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse
 
@@ -20,9 +19,7 @@ def grades_given() -> list[int]:
 
 
 def test_each_of_the_five_keys_gives_its_grade(browse: Browse) -> None:
-    batch = acts.batch(acts.project(), pairs=5)
-    page = browse(factories.annotator(batch.project))
-    acts.start(page, batch.project)
+    page, _ = acts.judging(browse, media={"pairs": 5})
     for grade in range(5):
         acts.arrive(page, grade + 1, 5)
         page.keyboard.press(str(grade))

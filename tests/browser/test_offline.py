@@ -125,6 +125,7 @@ def test_a_line_that_drops_on_the_way_to_another_pair_is_said(browse: Browse) ->
 
 def test_a_grade_pressed_after_the_session_ended_is_sent_after_the_log_in(browse: Browse) -> None:
     page, batch = acts.judging(browse)
+    acts.rest(page)
     person = batch.assignments.get().annotator
     person.set_password("a-long-enough-password")
     person.save()

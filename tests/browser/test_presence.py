@@ -7,7 +7,6 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from judging.models import Assignment, Batch, Judgment, Policy
-from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse
 
@@ -16,11 +15,8 @@ MINUTE_MS = 60_000
 
 def at_work(browse: Browse, **options: object) -> tuple[Page, Batch]:
     """As ``acts.judging``, with a clock that the test turns."""
-    batch = acts.batch(acts.project())
-    page = browse(factories.annotator(batch.project), **options)
-    page.clock.install()
-    acts.start(page, batch.project)
-    page.wait_for_load_state("networkidle")
+    page, batch = acts.judging(browse, clock=True, **options)
+    acts.rest(page)
     return page, batch
 
 

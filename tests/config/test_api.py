@@ -57,10 +57,16 @@ def test_a_grade_is_a_number_from_0_to_4(schema: dict[str, Any]) -> None:
     assert taken["required"] == ["grade", "key"]
 
 
+OF_PAGES_ALONE = {  # no endpoint invites, trains, examines or sets
+    *("invitation_unknown", "invitation_gone", "guideline_stale", "policy_stale", "gate_too_short", "gate_closed"),
+    *("answers_incomplete", "unfinished", "too_few_pairs", "sitting_over"),
+}
+
+
 def test_every_code_is_in_the_docs() -> None:
     told = {(row[0], code) for row in tables(DOCS) if row[0].isdigit() for code in re.findall(r"`(\w+)`", row[1])}
     ours = [kind for kind in kinds(MomentJudgeError) if kind.__module__ == "judging.exceptions"]
-    assert {(str(kind.status), kind.code) for kind in ours} <= told
+    assert {(str(kind.status), kind.code) for kind in ours if kind.code not in OF_PAGES_ALONE} <= told
     assert {(str(status), code) for status, (code, _) in OUTSIDE.items()} <= told
 
 

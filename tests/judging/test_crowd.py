@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from django.db import connections
+from django.db import connections, transaction
 
 from annotation.models import Project, User
 from judging import selectors
@@ -97,7 +97,8 @@ class Crowd:
         taken = assignment_take(project=self.project, annotator=person, now=self.now())
         with self.lock:
             if taken is None and Batch.objects.filter(state=Batch.State.OPEN).count() < BATCHES:
-                self.batches.append(BatchFactory(query__project=self.project, pairs=PAIRS))
+                with transaction.atomic():  # nobody sees a batch before its pairs
+                    self.batches.append(BatchFactory(query__project=self.project, pairs=PAIRS))
 
     def grade(self, person: User, chance: random.Random) -> None:
         held = self.held_by(person)

@@ -11,7 +11,9 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import Project
 from judging import releases
+from judging.exceptions import NotPossibleNow
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
+from judging.services.query_sets import query_set_change, query_set_create
 from judging.services.releases import release_build, release_create
 from models_runner.retrieval import records
 from tests.conftest import Messages
@@ -224,6 +226,7 @@ class TestBuild:
         assert manifest["counts"] == {
             "queries": 2,
             "queries_unfinished": 2,
+            "queries_pilot": 0,
             "pairs": {"settled": 4, "dropped": 1},
             "relevance": {"0": 1, "1": 1, "2": 1, "4": 1},
             "judgments": 14,
@@ -231,6 +234,39 @@ class TestBuild:
             "annotators": 4,
             "videos": 2,
         }
+
+    @pytest.mark.parametrize(
+        ("included", "queries", "unfinished", "pilot"),
+        [(False, 1, 1, 2), (True, 2, 2, 0)],
+        ids=["left out", "included"],
+    )
+    def test_pilot_queries_are_in_it_only_when_chosen(
+        self, made: HandMade, included: bool, queries: int, unfinished: int, pilot: int
+    ) -> None:
+        """A finished query of val with its twin, and an unfinished one, are of a pilot set."""
+        tried = made.project.queries.filter(number__in=[10, 11, 31])
+        held = query_set_create(project=made.project, name="try-out", queries=tried, actor=made.lead)
+        with pytest.raises(NotPossibleNow, match="before it begins"):
+            query_set_change(query_set=held, actor=made.lead, is_pilot=True)
+        type(held).objects.filter(pk=held.pk).update(is_pilot=True)
+        Batch.objects.filter(query__in=tried).update(is_pilot=True)
+        release = release_create(project=made.project, actor=made.lead, includes_pilot=included)
+        with (
+            release_build(release_id=release.pk).archive.open("rb") as source,
+            ZipFile(BytesIO(source.read())) as zipped,
+        ):
+            manifest = json.loads(zipped.read("manifest.json"))
+            val = [row["query_id"] for row in json.loads(zipped.read("val.json"))]
+            raw = zipped.read("raw_annotation.csv").splitlines()
+        assert val == ([10, 11] if included else [])
+        assert len(raw) == 1 + manifest["counts"]["judgments"] == 1 + (14 if included else 4)
+        assert manifest["includes_pilot"] == included
+        counts = manifest["counts"]
+        assert (counts["queries"], counts["queries_unfinished"], counts["queries_pilot"]) == (
+            queries,
+            unfinished,
+            pilot,
+        )
 
     def test_again_is_the_same(self, made: HandMade) -> None:
         release = release_build(release_id=release_create(project=made.project, actor=None).pk)

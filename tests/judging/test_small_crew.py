@@ -18,7 +18,7 @@ leavings = st.lists(st.tuples(st.integers(0, CREW - 1), st.integers(0, PAIRS)), 
 
 @pytest.mark.django_db
 @given(leavings=leavings, far=st.booleans())
-@settings(max_examples=25, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=15, suppress_health_check=list(HealthCheck), database=None)
 def test_a_crew_of_four_finishes_every_batch(leavings: list[tuple[int, int]], far: bool) -> None:
     """People take, judge some pairs and give the rest back, in any order; then all go on until nothing is offered."""
     with transaction.atomic():

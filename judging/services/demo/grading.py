@@ -2,18 +2,19 @@
 
 from collections.abc import Sequence
 
+from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from annotation.models import Caption, Membership, Moment, Project, User
 from judging import selectors
-from judging.models import SEATS, Assignment, Batch, GuidelineExample, Pair
+from judging.models import SEATS, Assignment, Batch, Guideline, GuidelineConfirmation, Pair
 from judging.services.assignments import assignment_finish, assignment_take_of
 from judging.services.batches import batch_advance, batch_extend, batch_review
 from judging.services.demo.seeding import CONTRARY as CONTRARY_NAME
 from judging.services.demo.seeding import SIMULATED
 from judging.services.judgments import judgment_submit
-from judging.services.policies import guideline_in_force
+from judging.services.policies import Example, guideline_in_force, guideline_publish
 from judging.simulation import CONTRARY, GRADERS, Grader, Span, truth_of
 
 
@@ -52,7 +53,8 @@ def grade_round(project: Project, batch: Batch, user: User, grader: Grader) -> b
     )
     for pair in pairs:
         grade = grader.grade(truth_of_pair(project, pair), pair=str(pair.candidate_id))
-        judgment_submit(annotator=user, pair_uuid=pair.uuid, grade=grade)
+        took_ms = round(1000 * grader.seconds(pair=str(pair.candidate_id)))
+        judgment_submit(annotator=user, pair_uuid=pair.uuid, grade=grade, active_ms=took_ms)
     return assignment_finish(project=project, annotator=user)
 
 
@@ -159,7 +161,21 @@ def examples_add(project: Project) -> None:
             found.setdefault(truth, moment)
         if len(found) > len(best):
             best, text = found, caption.text
-    GuidelineExample.objects.bulk_create(
-        GuidelineExample(guideline=guideline, grade=grade, query_text=text, moment=moment)
-        for grade, moment in best.items()
+    _version_with(project, guideline, [Example(grade, text, moment.pk) for grade, moment in best.items()])
+
+
+@transaction.atomic
+def _version_with(project: Project, last: Guideline, examples: Sequence[Example]) -> None:
+    """The demo's annotators have read the version with examples, as they had the one without."""
+    made = guideline_publish(
+        project=project,
+        actor=None,
+        body=last.body,
+        levels=last.levels,
+        changes="Example clips for the grades.",
+        examples=examples,
+    )
+    read = last.confirmations.values_list("annotator", flat=True)
+    GuidelineConfirmation.objects.bulk_create(
+        GuidelineConfirmation(guideline=made, annotator_id=annotator) for annotator in read
     )

@@ -19,6 +19,7 @@ from judging.models import Release
 from judging.services.batches import batches_open
 from judging.services.demo.grading import examples_add, story_play, visitors_answer
 from judging.services.demo.seeding import JOB, RENDER_TASK
+from judging.services.demo.training import training_play
 from judging.services.releases import release_create
 from judging.simulation import script_of
 
@@ -94,11 +95,13 @@ def _resend(project: Project, job: Job) -> None:
 def _steps(project: Project, job: Job) -> None:
     videos = project.demo_videos or 0
     candidates_rank(project_id=project.pk)
-    job_set(job=job, done=videos + 1, title="Simulated annotators are grading")
+    job_set(job=job, done=videos + 1, title="Simulated annotators sit the exam")
+    examples_add(project)
+    training_play(project)
+    job_set(job=job, done=videos + 2, title="Simulated annotators are grading")
     batches_open(project_id=project.pk)
     story_play(project)
-    job_set(job=job, done=videos + 3, title="Making the first release")
-    examples_add(project)
+    job_set(job=job, done=videos + 4, title="Making the first release")
     if not Release.objects.filter(project=project, manifest__counts__queries__gt=0).exists():
         release_create(project=project, actor=None)
     job_finish(job=job, title="The demo is ready")

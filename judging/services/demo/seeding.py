@@ -29,7 +29,7 @@ from judging.simulation import GRADERS, script_of
 
 PROJECT_NAME = "Demo: six shows"
 JOB = "demo"
-STEPS_AFTER_RENDERING = 4
+STEPS_AFTER_RENDERING = 5
 LOGINS = {"lead": Membership.Role.LEAD, "admin": Membership.Role.ADMIN, "annotator": Membership.Role.ANNOTATOR}
 SIMULATED = "simulated-{}"
 CONTRARY = "simulated-contrary"
@@ -66,20 +66,20 @@ def _sizes(script: Sequence[Episode]) -> dict[str, int]:
 
 
 def _people(project: Project) -> None:
-    """Log-ins for every role; the demo's annotators judge at once, everybody else takes the way of a candidate."""
+    """Log-ins for every role. The demo's annotator judges at once, the simulated ones sit the exam first."""
     for username, role in LOGINS.items():
         user = User.objects.create_user(username, f"{username}-demo")
         Identity.objects.create(user=user, name=f"Demo {username}")
         if role == Membership.Role.ANNOTATOR:
-            _annotator(project, user, number=len(GRADERS) + 2)
+            _annotator(project, user, number=len(GRADERS) + 2, standing=Membership.Standing.QUALIFIED)
         else:
             Membership.objects.create(project=project, user=user, role=role)
     for number, name in enumerate([*(SIMULATED.format(grader.seed) for grader in GRADERS), CONTRARY], start=1):
-        _annotator(project, User.objects.create_user(name, is_simulated=True), number=number)
+        user = User.objects.create_user(name, is_simulated=True)
+        _annotator(project, user, number=number, standing=Membership.Standing.EXAM)
 
 
-def _annotator(project: Project, user: User, *, number: int) -> None:
-    standing = Membership.Standing.QUALIFIED
+def _annotator(project: Project, user: User, *, number: int, standing: str) -> None:
     member = Membership.objects.create(
         project=project, user=user, role=Membership.Role.ANNOTATOR, number=number, standing=standing
     )

@@ -8,9 +8,9 @@ from annotation.media import cutting
 from tests.annotation.media.clips import GRAINY, Way, make_video
 
 
-@pytest.fixture
-def tiny(tmp_path: Path) -> Path:
-    return make_video(tmp_path / "tiny.mp4")
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_video(tmp_path_factory.mktemp("media") / "tiny.mp4")
 
 
 @pytest.fixture
@@ -19,6 +19,6 @@ def way(monkeypatch: pytest.MonkeyPatch) -> Way:
     return lambda start: monkeypatch.setattr(cutting, "PASS_FROM", start)
 
 
-@pytest.fixture
-def grainy(tmp_path: Path) -> Path:
-    return make_video(tmp_path / "grainy.mp4", source=GRAINY)
+@pytest.fixture(scope="session")
+def grainy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_video(tmp_path_factory.mktemp("media") / "grainy.mp4", source=GRAINY)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from annotation.rules.pooling import BLOCK, DEPTH, best, top_moments
+from annotation.rules import pooling
+from annotation.rules.pooling import DEPTH, top_moments
 
 FEW = np.array([[1, 0], [0, 1], [0.6, 0.8], [-1, 0]], dtype=np.float32)  # few directions: many ties
 vectors = st.lists(st.integers(0, len(FEW) - 1), min_size=1, max_size=12)
@@ -38,7 +39,7 @@ def test_top_moments_are_those_of_a_double_loop(asked: list[int], pool: list[lis
         assert similarity.tolist() == pytest.approx([value for _, value in wanted], abs=1e-6)
 
 
-@given(st.integers(1, 3 * BLOCK))
+@given(st.integers(1, 3 * pooling.ROWS))
 def test_queries_are_answered_in_order_whatever_the_block(n: int) -> None:
     asked = np.tile(FEW[:2], (n, 1))[:n]
     found = [int(order[0]) for order, _ in top_moments(asked, FEW, np.arange(4), depth=1)]
@@ -73,10 +74,17 @@ def test_a_pool_that_is_none(first: list[int]) -> None:
         list(top_moments(FEW[:1], FEW, np.array(first, dtype=np.intp)))
 
 
-@given(st.lists(st.integers(-3, 3), min_size=1, max_size=30), st.integers(1, 40))
-def test_best_is_a_stable_sort(values: list[int], depth: int) -> None:
-    row = np.array(values, dtype=np.float64)
-    order, similarity = best(row, depth)
-    wanted = sorted(range(len(values)), key=lambda place: (-values[place], place))[:depth]
-    assert order.tolist() == wanted
-    assert similarity.tolist() == [values[place] for place in wanted]
+@pytest.mark.parametrize(("rows", "columns", "head"), [(3, 4, 16), (5, 7, 1), (512, 2048, 12_288)])
+def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch, rows: int, columns: int, head: int) -> None:
+    for name, size in {"ROWS": rows, "COLUMNS": columns, "HEAD": head}.items():
+        monkeypatch.setattr(pooling, name, size)
+    chance = np.random.default_rng(rows)
+    captions = chance.standard_normal((90, 6)).astype(np.float32)
+    captions /= np.linalg.norm(captions, axis=1, keepdims=True)
+    first = np.sort(np.concatenate([[0], 1 + chance.choice(89, 59, replace=False)])).astype(np.intp)
+    asked = captions[chance.choice(90, 11)]
+    cosines = np.maximum.reduceat(asked.astype(np.float64) @ captions.astype(np.float64).T, first, axis=1)
+    for row, (order, similarity) in zip(cosines.round(6), top_moments(asked, captions, first, depth=7), strict=True):
+        wanted = np.lexsort((np.arange(60), -row))[:7]
+        assert order.tolist() == wanted.tolist()
+        assert similarity.tolist() == pytest.approx(np.clip(row[wanted], -1, 1).tolist(), abs=1e-12)

@@ -1,12 +1,14 @@
 """The endpoints of annotators: what they answer, what they store, and what they do not tell."""
 
 import re
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
 from django.core.files.base import ContentFile
 from django.test import Client
+from django.utils import timezone
 
 from annotation.models import Query
 from judging.models import Assignment, Batch, Flag, Judgment, JudgmentChange
@@ -125,6 +127,16 @@ class TestJudgment:
         assert body["left"] == 2
         given = Judgment.objects.get()
         assert (given.pair, given.annotator, given.grade, given.comment) == (first, held.annotator, 3, "good")
+
+    def test_how_long_it_took(self, program: Program, held: Assignment) -> None:
+        Assignment.objects.filter(pk=held.pk).update(created_at=timezone.now() - timedelta(minutes=1))
+        first, second, _ = shown(held)
+        program.grade(held, first, 3, active_ms=4321)
+        program.grade(held, second, 3, active_ms=10**12)
+        one, two = Judgment.objects.order_by("id").values_list("active_ms", flat=True)
+        assert one == 4321
+        assert two is not None
+        assert two < 60_000
 
     def test_nothing_is_next_after_the_last(self, program: Program, held: Assignment) -> None:
         bodies = [program.grade(held, pair, 0).json() for pair in shown(held)]

@@ -76,6 +76,16 @@ FIELDS: dict[str, tuple[str, dict[str, Any], str]] = {
     "a key that is no UUID": ("judgment", {"grade": 3, "key": "17"}, "key: Must be a valid UUID."),
     "a number for a key": ("judgment", {"grade": 3, "key": 17}, "key: Must be a valid UUID."),
     "true for a key": ("judgment", {"grade": 3, "key": True}, "key: Must be a valid UUID."),
+    "a time in words": (
+        "judgment",
+        {"grade": 3, "key": GIVEN, "active_ms": "9"},
+        "active_ms: A valid integer is required.",
+    ),
+    "a time below nothing": (
+        "judgment",
+        {"grade": 3, "key": GIVEN, "active_ms": -1},
+        "active_ms: Ensure this value is greater than or equal to 0.",
+    ),
     "a field unknown": ("judgment", {"grade": 3, "key": GIVEN, "seat": 2}, "There is no field 'seat' here."),
     "a long name": ("judgment", {"grade": 3, "key": GIVEN, "x" * 999: 2}, f"There is no field '{'x' * 40}' here."),
     "a comment that is a number": (

@@ -151,6 +151,7 @@ class TestQuerySets:
             "name": "first ones",
             "priority": "normal",
             "paused": False,
+            "pilot": False,
             "queries": 1,
             "batches": {"open": 1, "done": 0},
         }
@@ -158,12 +159,14 @@ class TestQuerySets:
     def test_a_change_reaches_the_batches(self, query_set: NamedQuerySet) -> None:
         program = Program(lead(query_set.project))
         assert program.patch("query-set", query_set, priority="high").json()["priority"] == "high"
-        body = program.patch("query-set", query_set, paused=True).json()
-        assert (body["priority"], body["paused"]) == ("high", True)
+        body = program.patch("query-set", query_set, paused=True, pilot=True).json()
+        assert (body["priority"], body["paused"], body["pilot"]) == ("high", True, True)
         batch = Batch.objects.get()
-        assert (batch.priority, batch.is_paused) == (1, True)
+        assert (batch.priority, batch.is_paused, batch.is_pilot) == (1, True, True)
 
-    @pytest.mark.parametrize("body", [{"priority": "highest"}, {"priority": 1}, {"paused": "yes"}, {"size": 1}])
+    @pytest.mark.parametrize(
+        "body", [{"priority": "highest"}, {"priority": 1}, {"paused": "yes"}, {"pilot": 1}, {"size": 1}]
+    )
     def test_a_change_that_is_none(self, query_set: NamedQuerySet, body: dict[str, object]) -> None:
         before = NamedQuerySet.objects.values().get()
         assert refusal(Program(lead(query_set.project)).patch("query-set", query_set, **body)) == (422, "invalid")

@@ -180,6 +180,7 @@ MORE: More = {
     "no flag on a pair of another batch": ("takes no flag", flag_not_asked_for(pair=pair_of_batch)),
     "flags of an ended assignment are final": ("takes no flag", flag_taken_back_after_the_end),
     "grades of an ended assignment are final": ("is final", change(finished_judgment, grade=0)),
+    "the time of an ended assignment's grades is final": ("is final", change(finished_judgment, active_ms=1)),
     "comments of an ended assignment are final": ("is final", change(finished_judgment, comment="later")),
     **{
         f"a judgment keeps its {field}": ("stays where it was given", change(JudgmentFactory, **{field: value}))

@@ -42,10 +42,10 @@ def second_round(pairs: int, far_apart: int) -> Batch:
 
 def finished(project: Project, pairs: int = BATCH_LEAST) -> Batch:
     batch: Batch = BatchFactory(query=QueryFactory(project=project), pairs=0)
-    for rank in range(1, pairs + 1):
+    for rank in range(1, pairs + 2):
         PairFactory(batch=batch, candidate=CandidateFactory(query=batch.query, rank=rank))
-    judge(batch, [3] * pairs)
-    judge(batch, [3] * pairs)
+    judge(batch, [3] * pairs + [2])
+    judge(batch, [3] * pairs + [3])
     batch_advance(batch_id=batch.pk)
     batch.refresh_from_db()
     assert batch.state == "done"
@@ -104,16 +104,19 @@ class TestWholeBatch:
         batch = finished(BatchFactory(pairs=0).project)
         project = batch.project
         person = annotator(project)
-        for _ in range(2):
+        for _ in range(4):
             judge(batch_of_ten(project), [1] * BATCH_LEAST, person)
         gold_in_force(project, 50)
         real: Batch = BatchFactory(query=QueryFactory(project=project))
         taken = next_of(project, person)
         assert taken.batch_id != real.pk
-        assert sorted(taken.gold_ids) == sorted(taken.pair_ids) and len(taken.pair_ids) == BATCH_LEAST
+        assert sorted(taken.gold_ids) == sorted(taken.pair_ids) and len(taken.pair_ids) == BATCH_LEAST + 1
         for pair in asked(taken):
             give(taken, pair, 3)
         assert assignment_finish(project=project, annotator=person, now=NOW)
+        assert GoldGrade.objects.filter(truth=3).count() == BATCH_LEAST
+        assert GoldGrade.objects.filter(truth=None).count() == 1  # settled with different grades: for company
+        assert selectors.gold_counts(project.pk) == {person.pk: (BATCH_LEAST, 0)}
         taken.batch.refresh_from_db()
         assert (taken.batch.state, taken.batch.free_seats) == ("done", 0)
         assert next_of(project, person).batch_id == real.pk
@@ -173,6 +176,12 @@ class TestUnnoticed:
         assert work == {"batches": 1, "judgments": 6, "today": 6}
         assert len(selectors.given_in(held)[0]) == 6
         assert selectors.final_grades(project=held.project, annotator=held.annotator).count() == 6
+
+    def test_its_clip_stays_in_sight_after_the_rest_is_given_back(self, held: Assignment, gold: Pair) -> None:
+        give(held, gold, 2)
+        assignment_return(project=held.project, annotator=held.annotator, now=NOW)
+        preview = gold.candidate.moment.preview_uuid
+        assert selectors.preview_visible_to(user=held.annotator, preview=preview) is not None
 
     def test_its_page_says_nothing_else(self, held: Assignment, gold: Pair, client: Client) -> None:
         client.force_login(held.annotator)

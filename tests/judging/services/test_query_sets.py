@@ -65,6 +65,22 @@ def test_batches_that_open_later_follow_their_set() -> None:
     assert (made.priority, made.is_paused) == (1, True)
 
 
+def test_batches_are_pilots_with_their_set_second_ones_too() -> None:
+    batch = batch_of(ProjectFactory())
+    CandidateFactory(query=batch.query, rank=21)
+    held = set_of(batch)
+    query_set_change(query_set=held, actor=None, is_pilot=True)
+    second = batch_create(query=batch.query, number=2)
+    assert second is not None
+    assert list(batch.query.batches.values_list("is_pilot", flat=True)) == [True, True]
+    query_set_change(query_set=held, actor=None, priority=1)
+    assert second.query.batches.filter(is_pilot=True).count() == 2
+    query_set_change(query_set=held, actor=None, is_pilot=False)
+    assert not second.query.batches.filter(is_pilot=True).exists()
+    said = AuditEvent.objects.filter(subject=held.uuid, action="query_set.change").order_by("id")
+    assert list(said.values_list("data__pilot", flat=True)) == [True, True, False]
+
+
 def test_a_query_leaves_the_set_it_was_in_with_its_pause() -> None:
     batch = batch_of(ProjectFactory())
     query_set_change(query_set=set_of(batch, name="old"), actor=None, priority=1, is_paused=True)

@@ -6,6 +6,7 @@ A new route is a line of its area's list. What its URL names is an attribute of 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 from uuid import uuid4
 
 from django.core.files.base import ContentFile
@@ -15,14 +16,38 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import NamedQuerySet, Project, User
-from judging.models import Assignment, Batch, Release
-from judging.rules.keys import form_key
+from judging.models import (
+    Assignment,
+    Batch,
+    GateQuestion,
+    Guideline,
+    KnownPair,
+    QualityAlert,
+    QualityReport,
+    Release,
+)
+from judging.rules.keys import form_key, sitting_key
+from judging.services.guidelines import draft_open
+from judging.services.invitations import invitation_create
 from models_runner.models import Run
-from tests.factories import AssignmentFactory, BatchFactory, JudgmentFactory, PairFactory, ProjectFactory, admin, lead
+from tests.factories import (
+    AssignmentFactory,
+    BatchFactory,
+    JudgmentFactory,
+    PairFactory,
+    ProjectFactory,
+    QualityAlertFactory,
+    QueryFactory,
+    admin,
+    lead,
+)
+from tests.judging.exams import in_feedback
+from tests.judging.settings import drawn_pair, gate_attempt, gate_question, guideline_form, policy_form
 
 Door = tuple[str, str, frozenset[str], str]  # name, what the URL names, for whom, method
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
 EVERYONE = STAFF | ANNOTATOR
+EXAM = {"kind": "cohort", "queries": 1, "depth": 1, "purpose": "exam"}
 
 CORPUS: list[Door] = [
     ("annotation:corpus", "project", STAFF, "get"),
@@ -67,19 +92,119 @@ RELEASES: list[Door] = [
     ("models_runner:run-create", "project", STAFF, "post"),
     ("models_runner:run-download", "run", STAFF, "get"),
 ]
-DOORS = [*CORPUS, *DESK, *QUERIES, *REVIEW, *RELEASES]
+PEOPLE: list[Door] = [
+    ("judging:leave-project", "project", ANNOTATOR, "get"),
+    ("judging:people", "project", LEAD, "get"),
+    ("judging:invitation-create", "project", LEAD, "post"),
+    ("judging:registration-switch", "project", LEAD, "post"),
+    ("judging:invitation-place", "invitation", LEAD, "get"),
+    ("judging:invitation-renew", "invitation", LEAD, "post"),
+    ("judging:invitation-revoke", "invitation", LEAD, "post"),
+    ("judging:person", "member", LEAD, "get"),
+    ("judging:person-standing", "member", LEAD, "post"),
+    ("judging:person-password", "member", LEAD, "post"),
+    ("judging:person-erase", "member", LEAD, "get"),
+]
+QUALITY: list[Door] = [
+    ("judging:agreement", "project", STAFF, "get"),
+    ("judging:agreement-compute", "project", STAFF, "post"),
+    ("judging:agreement-csv", "project", STAFF, "get"),
+    ("judging:agreement-of", "member", STAFF, "get"),
+    ("judging:alerts", "project", STAFF, "get"),
+    ("judging:alert", "alert", STAFF, "get"),
+    ("judging:alert-see", "alert", LEAD, "post"),
+]
+EXAMS: list[Door] = [
+    ("judging:exams", "project", STAFF, "get"),
+    ("judging:exam-create", "project", LEAD, "post"),
+    ("judging:exam", "exam", STAFF, "get"),
+    ("judging:exam-close", "exam", LEAD, "post"),
+    ("judging:exam-csv", "exam", STAFF, "get"),
+    ("judging:known-exam", "known", STAFF, "get"),
+    ("judging:known-explain", "known", LEAD, "post"),
+    ("judging:known-retire", "known", LEAD, "post"),
+    ("judging:sitting-start", "project", ANNOTATOR, "post"),
+]
+SETTINGS: list[Door] = [
+    ("judging:guideline-confirm", "project", ANNOTATOR, "post"),
+    ("judging:guideline-versions", "project", EVERYONE, "get"),
+    ("judging:guideline-version", "guideline", EVERYONE, "get"),
+    ("judging:guideline-edit", "project", LEAD, "get"),
+    ("judging:guideline-save", "project", LEAD, "post"),
+    ("judging:guideline-preview", "project", LEAD, "post"),
+    ("judging:guideline-review", "project", LEAD, "get"),
+    ("judging:guideline-publish", "project", LEAD, "post"),
+    ("judging:guideline-discard", "project", LEAD, "post"),
+    ("judging:guideline-examples", "project", LEAD, "get"),
+    ("judging:guideline-example-set", "project", LEAD, "post"),
+    ("judging:guideline-example-remove", "project", LEAD, "post"),
+    ("judging:training", "project", STAFF, "get"),
+    ("judging:training-draw", "project", LEAD, "post"),
+    ("judging:training-pair", "drawn", STAFF, "get"),
+    ("judging:training-pair-grade", "drawn", LEAD, "post"),
+    ("judging:training-pair-move", "drawn", LEAD, "post"),
+    ("judging:training-pair-remove", "drawn", LEAD, "post"),
+    ("judging:gate", "project", ANNOTATOR, "get"),
+    ("judging:gate-start", "project", ANNOTATOR, "post"),
+    ("judging:gate-answer", "project", ANNOTATOR, "post"),
+    ("judging:gate-questions", "project", STAFF, "get"),
+    ("judging:gate-question-new", "project", LEAD, "get"),
+    ("judging:gate-question-create", "project", LEAD, "post"),
+    ("judging:gate-preview", "project", STAFF, "get"),
+    ("judging:gate-set", "project", LEAD, "post"),
+    ("judging:gate-question", "question", LEAD, "get"),
+    ("judging:gate-question-change", "question", LEAD, "post"),
+    ("judging:gate-question-retire", "question", LEAD, "post"),
+    ("judging:policy", "project", STAFF, "get"),
+    ("judging:policy-publish", "project", LEAD, "post"),
+]
+PAY: list[Door] = [
+    ("judging:pay", "project", LEAD, "get"),
+    ("judging:pay-csv", "project", LEAD, "get"),
+    ("judging:pay-rate-set", "project", LEAD, "post"),
+    ("judging:hours-correct", "project", LEAD, "post"),
+    ("judging:pay-person", "member", LEAD, "get"),
+    ("judging:pay-person-csv", "member", LEAD, "get"),
+    ("judging:forecast", "project", LEAD, "get"),
+    ("judging:hours", "project", ANNOTATOR, "get"),
+    ("judging:hours-csv", "project", ANNOTATOR, "get"),
+]
+DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *SETTINGS, *PAY]
 HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
     ("judging:pair", "pair", ANNOTATOR, "get"),
     ("judging:judgment-create", "pair", ANNOTATOR, "post"),
     ("judging:flag-set", "pair", ANNOTATOR, "post"),
     ("judging:flag-withdraw", "pair", ANNOTATOR, "post"),
+    ("judging:sitting", "sitting", ANNOTATOR, "get"),
+    ("judging:sitting-look", "sitting", ANNOTATOR, "get"),
+    ("judging:sitting-hand-in", "sitting", ANNOTATOR, "post"),
+    ("judging:known-pair", "known", ANNOTATOR, "get"),
+    ("judging:known-grade", "known", ANNOTATOR, "post"),
 ]
 OPEN = {"home", "login", "logout", "help", "healthz", "judging:preview", "judging:preview-clip"}  # tried elsewhere
+OPEN |= {"account", "password-change", "password-forgotten", "password-choose", "judging:invitation", "judging:join"}
 OPEN |= {"tokens", "token-revoke", "api-schema", "api-docs"}
 OPEN |= {
     f"annotation:{name}" for name in ("corpora", "import-new")
 }  # of no project: tests/annotation/test_import_views
 OPEN |= {f"annotation:import{name}" for name in ("", "-confirm", "-discard", "-report")}
+
+
+KAPPA = {"value": None, "interval": None}
+FIGURES = {  # of an annotator of whom little can be told
+    "judgments": 2,
+    "consensus": None,
+    "against_relevance": {"n": 0, "unweighted": KAPPA, "linear": KAPPA, "quadratic": KAPPA},
+    "bias": None,
+    "distribution": [0, 0, 0, 2, 0],
+    "seconds": {"known": 0, "median": None, "mean": None},
+    "weeks": [],
+    "longest_run": 2,
+    "fast_streak": 0,
+    "partners": [],
+    "with_partners": {"unweighted": None, "linear": None, "quadratic": None},
+    "gold": {"judgments": 0, "misaligned": None},
+}
 
 
 @dataclass
@@ -112,10 +237,32 @@ class World:
             "lead": lead(self.project),
             "admin": admin(self.project),
         }
+        self.member = self.assignment.annotator.memberships.get()
+        self.invitation, _ = invitation_create(project=self.project, actor=self.people["lead"], role="annotator")
+        self.alert: QualityAlert = QualityAlertFactory(project=self.project, annotator=self.assignment.annotator)
+        figures = {"project": {}, "annotators": {str(self.member.number): FIGURES}}
+        QualityReport.objects.create(project=self.project, data=figures, computed_at=timezone.now())
         self.done = done
+        self.sitting = in_feedback(self.assignment.annotator, self.project)
+        self.exam = self.sitting.exam
+        self.known = KnownPair.objects.get(exam=self.exam)
+
+    @cached_property
+    def guideline(self) -> Guideline:
+        return self.project.guidelines.get()
+
+    @cached_property
+    def drawn(self) -> KnownPair:
+        return drawn_pair(self.project, truth=2, tutorial_position=1)
+
+    @cached_property
+    def question(self) -> GateQuestion:
+        return gate_question(self.project)
 
     def url(self, door: Door, *, unknown: bool = False) -> str:
         name, what, *_ = door
+        if what == "member":
+            return reverse(name, args=[uuid4() if unknown else self.project.uuid, self.member.number])
         row = self.done if name == "judging:batch-review" else getattr(self, what)
         return reverse(name, args=[uuid4() if unknown else row.uuid])
 
@@ -124,9 +271,38 @@ class World:
         if person is not None:
             client.force_login(person)
         call: Callable[..., HttpResponse] = getattr(client, door[3])
-        return call(self.url(door, unknown=unknown), self.form() if door[3] == "post" else {})
+        return call(self.url(door, unknown=unknown), self.form(door) if door[3] == "post" else {})
 
-    def form(self) -> dict[str, object]:
+    def form(self, door: Door | None = None) -> dict[str, object]:
         """What any of the doors takes."""
+        if door and door[0] == "judging:known-grade":
+            last = self.sitting.grades.latest("attempt").uuid
+            return {"key": sitting_key(sitting=self.sitting.uuid, pair=self.known.uuid, last=last), "grade": 3}
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, given=1)
-        return {"key": key, "grade": 3, "decision": "close", "reason": "broken", "name": "new", "split": ""}
+        given = {
+            "key": key,
+            "grade": 3,
+            "decision": "close",
+            "reason": "broken",
+            "name": "new",
+            "split": "",
+            **EXAM,
+        } | {
+            "role": "annotator",
+            "days": 14,
+            "action": "suspend",
+        }
+        money = {"annotator": self.member.number, "rate": "15.00", "currency": "SGD", "from_day": "2026-03-01"}
+        hours = {"day": "2026-03-01", "minutes": "5"}
+        return {**given, **money, **hours} | (self.settings_form if door in SETTINGS else {})
+
+    @cached_property
+    def settings_form(self) -> dict[str, object]:
+        """There is a draft of the guideline to publish, a query to draw, and an attempt at the gate to answer."""
+        draft_open(project=self.project, actor=None)
+        QueryFactory(project=self.project, split="train")
+        attempt = gate_attempt(self.people["annotator"], [self.question])
+        asked = {"moment": self.drawn.moment.uuid, "query_text": "q", "queries": 1, "by": 1, "open": "no"}
+        question = {"description": "What happens?", "option_0": "a", "option_1": "b", "correct": 1}
+        answered = {"attempt": attempt.uuid, "answer-0": 0}
+        return {**asked, **question, **answered, **guideline_form(), **policy_form(self.project)}

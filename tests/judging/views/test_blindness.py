@@ -14,6 +14,7 @@ from annotation.models import Membership, Moment, User
 from judging.models import Assignment, Batch, Pair
 from judging.services.assignments import assignment_finish
 from judging.services.judgments import flag_set, judgment_submit
+from judging.services.policies import Example, guideline_publish
 from tests.factories import (
     GIF,
     AssignmentFactory,
@@ -138,7 +139,7 @@ def walk(client: Client, held: Assignment) -> list[str]:
     answers += [client.get(url("last-look", project)), client.post(url("leave", project))]
     answers += [client.post(url("assignment-finish", project), {"more": "yes"}) for _ in range(2)]
     answers += [client.post(url("heartbeat", project)), client.post(url("assignment-return", project))]
-    answers += [client.get(url(name, project)) for name in ("desk", "own-grades", "guideline")]
+    answers += [client.get(url(name, project)) for name in ("desk", "own-grades", "hours", "guideline")]
     return [said(answer) for answer in answers]
 
 
@@ -152,7 +153,7 @@ def test_nothing_said_on_the_way_betrays_anything(client: Client, batch: Batch, 
     held = take(batch)
     client.force_login(held.annotator)
     texts = walk(client, held)
-    assert len(texts) == {1: 4 * 18 + 11, 2: 2 * 18 + 11}[round_number]
+    assert len(texts) == {1: 4 * 18 + 12, 2: 2 * 18 + 12}[round_number]
     for text in texts:
         assert [word for word in secrets(batch) if word in text] == []
         without_uuids = UUID.sub("", text)
@@ -173,12 +174,14 @@ def test_what_others_do_changes_nothing_that_is_shown(client: Client, batch: Bat
     client.force_login(held.annotator)
     first = shown(held)[0]
     client.post(url("judgment-create", first), form(held, first, 3))
-    places = [url(name, batch.project) for name in ("desk", "pair-next", "last-look", "own-grades", "guideline")]
+    names = ("desk", "pair-next", "last-look", "own-grades", "hours", "guideline")
+    places = [url(name, batch.project) for name in names]
     places += [url("pair", pair) for pair in shown(held)]
 
     def looks() -> list[str]:
         return [said(client.get(place, headers=way)) for place in places for way in WAYS.values()]
 
+    client.get(places[0])  # the session remembers the project from here on
     before = looks()
     others_speak(other)
     assert looks() == before
@@ -268,7 +271,9 @@ class TestPreview:
 
     def test_examples_of_the_guideline_are_for_everybody_in_the_project(self, batch: Batch) -> None:
         moment = MomentFactory(video__corpus=batch.project.corpus)
-        batch.project.guidelines.get().examples.create(grade=4, query_text="q", moment=moment)
+        guideline_publish(
+            project=batch.project, actor=None, body="b", levels=["a"] * 5, examples=[Example(4, "q", moment.pk)]
+        )
         assert self.get(annotator(batch.project), moment).status_code == 200
         assert self.get(MembershipFactory().user, moment).status_code == 404
 

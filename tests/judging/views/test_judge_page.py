@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -9,6 +10,7 @@ from django.utils import timezone
 
 from annotation.models import Query
 from judging.models import Assignment, Judgment
+from judging.rules.active_time import LONGEST_MS
 from tests.factories import BatchFactory, ProjectFactory, annotator
 from tests.judging.play import judge, judge_round, pairs_of
 from tests.judging.views.acts import (
@@ -144,6 +146,23 @@ class TestGrade:
         given = Judgment.objects.get(pair=first)
         assert (given.uuid, given.position, given.previous_grade, given.comment) == (key_of_first, 1, 4, "too dark")
         assert (given.assignment, given.round, given.seat, given.source) == (held, 1, 1, "person")
+
+    @pytest.mark.parametrize(
+        ("said", "stored"),
+        [
+            ({"active_ms": "4321"}, 4321),
+            ({}, LONGEST_MS),  # what has passed since the batch was handed out
+            *(({"active_ms": nonsense}, LONGEST_MS) for nonsense in ("", "-1", "1e3", "NaN", "٣٣", "9" * 9999)),
+            ({"active_ms": ["1", "7"]}, 7),
+        ],
+    )
+    def test_time_that_cannot_be_read_costs_no_grade(
+        self, browser: Client, held: Assignment, said: dict[str, Any], stored: int
+    ) -> None:
+        Assignment.objects.filter(pk=held.pk).update(created_at=timezone.now() - timedelta(hours=2))
+        first = shown(held)[0]
+        assert browser.post(url("judgment-create", first), form(held, first, "4", **said)).status_code == 302
+        assert Judgment.objects.get().active_ms == stored
 
     def test_the_lease_starts_anew(self, browser: Client, held: Assignment) -> None:
         Assignment.objects.update(expires_at=timezone.now() + timedelta(minutes=1))

@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0008_annotators_have_a_standing'),
+        ('annotation', '0009_identity_email_of_one_account'),
     ]
 
     operations = [

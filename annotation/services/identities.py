@@ -1,0 +1,152 @@
+"""Who somebody is: their account, name and e-mail; and how to be forgotten.
+
+Nothing here reaches the audit but which of these was touched: the audit is kept when an identity is not.
+"""
+
+import logging
+from secrets import token_urlsafe
+from typing import NamedTuple
+
+from axes.utils import reset as attempts_forget
+from django.conf import settings
+from django.contrib.auth.tokens import default_token_generator
+from django.core.mail import send_mail
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+
+from annotation.exceptions import NotPossible
+from annotation.messages import send_on_commit
+from annotation.models import Identity, Project, User
+from annotation.services.audit import audit_record
+
+logger = logging.getLogger(__name__)
+RESET_TASK = "annotation.tasks.password_link_mail"
+NAME_TAKEN = "This user name is taken. Choose another."
+EMAIL_TAKEN = "This e-mail address belongs to another account. Log in with that one, or use another address."
+RESET_SUBJECT = "MomentJudge: a new password"
+RESET_WORDS = """Somebody, probably you, asked for a new password for your MomentJudge account {username}.
+
+Choose it here within a day:
+{link}
+
+If it was not you, nothing needs to be done; your password stays as it is.
+"""
+
+
+class NewAccount(NamedTuple):
+    """What somebody who has no account says about themselves."""
+
+    username: str
+    password: str
+    name: str
+    email: str = ""
+
+
+@transaction.atomic
+def account_create(new: NewAccount) -> User:
+    """An account with its identity.
+
+    Raises:
+        NotPossible: the user name or the e-mail address is another account's.
+    """
+    if User.objects.filter(username__iexact=User.normalize_username(new.username)).exists():
+        raise NotPossible(NAME_TAKEN)
+    try:
+        with transaction.atomic():
+            user = User.objects.create_user(new.username, new.password)
+    except IntegrityError as error:  # somebody was faster
+        raise NotPossible(NAME_TAKEN) from error
+    identity_set(user=user, name=new.name, email=new.email)
+    return user
+
+
+@transaction.atomic
+def identity_set(*, user: User, name: str, email: str) -> Identity:
+    """What is known of a person from now on; an empty e-mail address is none.
+
+    Raises:
+        NotPossible: the e-mail address is another account's.
+    """
+    values = {"name": name.strip(), "email": email.strip()}
+    held = Identity.objects.filter(user=user).first()
+    changed = sorted(field for field, value in values.items() if value != getattr(held, field, ""))
+    try:
+        with transaction.atomic():
+            identity, _ = Identity.objects.update_or_create(user=user, defaults=values)
+    except IntegrityError as error:
+        raise NotPossible(EMAIL_TAKEN) from error
+    if changed:
+        audit_record(project=None, actor=user, action="identity.set", subject=user.uuid, changed=", ".join(changed))
+    return identity
+
+
+@transaction.atomic
+def identity_erase(*, user: User, actor: User, project: Project) -> None:
+    """Forget who an annotator is: nobody can log in as them again. Numbers, judgments and pay stay.
+
+    Repeating it changes nothing.
+
+    Raises:
+        NotPossible: the actor does not lead every project that the person has a role in.
+    """
+    held = User.objects.select_for_update().get(pk=user.pk)
+    account_led_or_refused(user=held, lead=actor)
+    if not held.is_active:
+        return
+    forgotten = held.username
+    for identity in Identity.objects.filter(user=held):
+        if identity.email:  # an invitation may wait under the same address
+            Identity.objects.filter(user=None, email__iexact=identity.email).delete()
+        identity.delete()
+    held.username = f"erased-{token_urlsafe(16)}"
+    held.set_unusable_password()
+    held.is_active = False  # ends every session: see config.sessions
+    held.last_login = None
+    held.save()
+    tokens, _ = held.access_tokens.all().delete()
+    attempts_forget(username=forgotten)
+    audit_record(project=project, actor=actor, action="identity.erase", subject=held.uuid, tokens=tokens)
+    logger.info("identity of account %s erased", held.pk)
+
+
+def account_led_or_refused(*, user: User, lead: User) -> None:
+    """An account is one for all projects, so only who leads all of them may touch it, and never another lead's.
+
+    Raises:
+        NotPossible: the person leads or administers a project, or is an annotator where ``lead`` does not lead.
+    """
+    if user.memberships.exclude(role="annotator").exists():
+        raise NotPossible("This person leads or administers another project; nobody else can change their account.")
+    led = lead.memberships.filter(role="lead").values("project")
+    if user.memberships.exclude(project__in=led).exists():
+        raise NotPossible("This person also works in a project that you do not lead; its lead must take part in this.")
+
+
+def password_link(user: User) -> str:
+    """The path of a page where the person chooses a new password, once, within a day."""
+    uid = urlsafe_base64_encode(force_bytes(user.pk))
+    return reverse("password-choose", args=[uid, default_token_generator.make_token(user)])
+
+
+def password_reset_request(*, email: str) -> None:
+    """Send whoever has this address a link to a new password; nobody learns here whether somebody has."""
+    for user in _accounts_of(email):
+        send_on_commit(RESET_TASK, user.pk)
+
+
+def password_link_mail(*, user_id: int) -> None:
+    """Write the message. A repeat sends another link that is as good: the first to be used ends both."""
+    user = User.objects.filter(pk=user_id, is_active=True).select_related("identity").first()
+    if user is None or not getattr(user, "identity", None) or not user.identity.email:
+        return
+    words = RESET_WORDS.format(username=user.username, link=settings.SITE_URL + password_link(user))
+    send_mail(RESET_SUBJECT, words, None, [user.identity.email])
+
+
+def _accounts_of(email: str) -> QuerySet[User]:
+    if not email:
+        return User.objects.none()
+    return User.objects.filter(identity__email__iexact=email, is_active=True, is_simulated=False)

@@ -1,0 +1,104 @@
+"""The person's own account: name and e-mail, password; and a new password for who has forgotten theirs."""
+
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import LoginView, PasswordChangeView, PasswordResetConfirmView
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path, reverse_lazy
+from django.views.decorators.http import require_http_methods
+
+from annotation.exceptions import NotPossible
+from annotation.models import Identity, Project, User
+from annotation.services.identities import identity_set, password_reset_request
+
+SENT = (
+    "If an account has this address, a message with a link is on its way to it. The link works once, within a day."
+    " If nothing comes, ask the lead of your project for a new password."
+)
+
+
+class IdentityForm(forms.Form):
+    name = forms.CharField(max_length=200, widget=forms.TextInput({"autocomplete": "name"}))
+    email = forms.EmailField(
+        max_length=254, required=False, label="E-mail", widget=forms.EmailInput({"autocomplete": "email"})
+    )
+
+
+class EmailForm(forms.Form):
+    email = forms.EmailField(max_length=254, label="E-mail", widget=forms.EmailInput({"autocomplete": "email"}))
+
+
+class LogIn(LoginView):
+    """Django's, with the projects that take whoever comes."""
+
+    template_name = "account/login.html"
+    redirect_authenticated_user = True
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        open_projects = Project.objects.filter(registration_is_open=True).order_by("name")
+        return super().get_context_data(**kwargs) | {"open_projects": open_projects}
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def account(request: HttpRequest) -> HttpResponse:
+    person = cast(User, request.user)
+    held = Identity.objects.filter(user=person).first()
+    known = {"name": held.name, "email": held.email} if held else {}
+    form = IdentityForm(request.POST or None, initial=known)
+    if request.method == "POST" and form.is_valid():
+        try:
+            identity_set(user=person, **form.cleaned_data)
+        except NotPossible as refused:
+            form.add_error("email", str(refused))
+        else:
+            messages.success(request, "Saved.")
+            return redirect("account")
+    context = {"form": form, "memberships": person.memberships.select_related("project").order_by("project__name")}
+    return render(request, "account/account.html", context, status=422 if form.errors else 200)
+
+
+class PasswordChange(PasswordChangeView):
+    """Django's; every other session of the person ends."""
+
+    template_name = "account/password_change.html"
+    success_url = reverse_lazy("account")
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        messages.success(self.request, "Your password is changed. Wherever else you were logged in, you are no more.")
+        return super().form_valid(form)
+
+
+@require_http_methods(["GET", "POST"])
+def password_forgotten(request: HttpRequest) -> HttpResponse:
+    """Ask for a link to a new password; the answer is the same whether or not the address is known."""
+    form = EmailForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        password_reset_request(email=form.cleaned_data["email"])
+        messages.success(request, SENT)
+        return redirect("login")
+    return render(request, "account/password_forgotten.html", {"form": form}, status=422 if form.errors else 200)
+
+
+class PasswordChoose(PasswordResetConfirmView):
+    """Where the link leads; Django moves its secret out of the address at once."""
+
+    template_name = "account/password_choose.html"
+    success_url = reverse_lazy("login")
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        messages.success(self.request, "Your new password is set. Log in with it.")
+        return super().form_valid(form)
+
+
+urlpatterns = [
+    path("login/", LogIn.as_view(), name="login"),
+    path("account/", account, name="account"),
+    path("account/password/", PasswordChange.as_view(), name="password-change"),
+    path("password/reset/", password_forgotten, name="password-forgotten"),
+    path("password/choose/<uidb64>/<token>/", PasswordChoose.as_view(), name="password-choose"),
+]

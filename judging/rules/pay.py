@@ -1,0 +1,130 @@
+"""Hours and pay: what somebody's time comes to. Pure.
+
+Time is kept in whole milliseconds and added up exactly. Only what is shown is rounded, half up: hours to hundredths,
+the amount of a line to cents. An amount is computed from the time itself, not from the rounded hours.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+from decimal import ROUND_HALF_UP, Decimal
+from typing import NamedTuple
+
+MS_PER_HOUR = 3_600_000
+HUNDREDTH = Decimal("0.01")
+DAY_S = 25 * 60 * 60  # the longest there is: the one on which summer time ends
+
+
+class Hours(NamedTuple):
+    """``Time`` as it is shown; each is rounded for itself."""
+
+    judging: Decimal
+    training: Decimal
+    correction: Decimal
+    total: Decimal
+
+
+class Time(NamedTuple):
+    """Milliseconds by what they were spent on."""
+
+    judging: int = 0
+    training: int = 0
+    correction: int = 0
+
+    @property
+    def total(self) -> int:
+        return sum(self)
+
+    @property
+    def hours(self) -> "Hours":
+        return Hours(hours_of(self.judging), hours_of(self.training), hours_of(self.correction), hours_of(self.total))
+
+    def plus(self, other: "Time") -> "Time":
+        return Time(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+class Day(NamedTuple):
+    """One annotator's day; ``judgments`` are those whose time is known."""
+
+    day: date
+    time: Time
+    judgments: int = 0
+
+
+class Rate(NamedTuple):
+    """What an hour is paid from a day on."""
+
+    from_day: date
+    rate: Decimal
+    currency: str
+
+
+class Line(NamedTuple):
+    """The part of a period that is paid at one rate."""
+
+    rate: Rate
+    first_day: date
+    last_day: date
+    time: Time
+    judgments: int
+
+    @property
+    def amount(self) -> Decimal:
+        return amount_of(self.time.total, self.rate.rate)
+
+
+def hours_of(ms: int) -> Decimal:
+    """Hours to hundredths, half up."""
+    return (Decimal(ms) / MS_PER_HOUR).quantize(HUNDREDTH, ROUND_HALF_UP)
+
+
+def amount_of(ms: int, rate: Decimal) -> Decimal:
+    """Money for so much time, to cents, half up."""
+    return (rate * ms / MS_PER_HOUR).quantize(HUNDREDTH, ROUND_HALF_UP)
+
+
+def day_time(*, judging: int, training: int, correction: int) -> Time:
+    """A day's time; corrections take away what there is, and no day counts below zero."""
+    return Time(judging, training, max(correction, -(judging + training)))
+
+
+def rate_on(day: date, own: Sequence[Rate], default: Sequence[Rate]) -> Rate:
+    """The rate of a day: the person's with the latest ``from_day`` until then, else the project's.
+
+    Of two from the same day the later in the list holds; the first of ``default`` holds for all days before, too.
+    """
+    for rates in (own, default):
+        begun = [rate for rate in rates if rate.from_day <= day]
+        if begun:
+            return sorted(begun, key=lambda rate: rate.from_day)[-1]  # stable
+    return min(default, key=lambda rate: rate.from_day)
+
+
+def lines_of(days: Iterable[Day], own: Sequence[Rate], default: Sequence[Rate]) -> list[Line]:
+    """One line for each rate and currency, in the order in which they came to hold."""
+    found: dict[tuple[Decimal, str], Line] = {}
+    for worked in sorted(days):
+        rate = rate_on(worked.day, own, default)
+        line = found.get(key := (rate.rate, rate.currency))
+        found[key] = Line(
+            line.rate if line else rate,
+            line.first_day if line else worked.day,
+            worked.day,
+            line.time.plus(worked.time) if line else worked.time,
+            worked.judgments + (line.judgments if line else 0),
+        )
+    return list(found.values())
+
+
+def total_time(days: Iterable[Day]) -> Time:
+    total = Time()
+    for worked in days:
+        total = total.plus(worked.time)
+    return total
+
+
+def amounts_of(lines: Iterable[Line]) -> list[tuple[str, Decimal]]:
+    """Money by currency: the sum of the lines as they are shown."""
+    found: dict[str, Decimal] = {}
+    for line in lines:
+        found[line.rate.currency] = found.get(line.rate.currency, Decimal(0)) + line.amount
+    return sorted(found.items())

@@ -1,0 +1,87 @@
+"""What comes next for an annotator, told from what they have done so far. Pure."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+CANDIDATE, TRAINING, EXAM, QUALIFIED = "candidate", "training", "exam", "qualified"
+
+
+class Facts(NamedTuple):
+    """What the rows say of one annotator of a project.
+
+    What happened before somebody came back from outside the way counts for the training, not for the exam.
+    """
+
+    standing: str
+    gate_is_open: bool
+    gate_passed: bool
+    confirmed: bool  # the guideline in force
+    has_tutorial: bool
+    tutorial_done: bool
+    exam_passed: bool
+    waiting: bool = False  # all first grades are in; the lead closes the round
+    feedback: bool = False  # misaligned pairs have come back
+    counting: bool = False  # all is given; the result is being computed
+    attempts_left: int = 1
+    exam_is_open: bool = False
+    pairs_are_left: bool = True  # enough that the person has never seen
+
+
+class Step(StrEnum):
+    """What an annotator is to do, or waits for."""
+
+    GATE = "gate"
+    GUIDELINE = "guideline"
+    TUTORIAL = "tutorial"
+    EXAM = "exam"
+    NO_EXAM = "no exam"  # none is open
+    NO_PAIRS = "no pairs"  # too few that they have never seen
+    NO_ATTEMPT = "no attempt"
+    WAITING = "waiting"
+    FEEDBACK = "feedback"
+    COUNTING = "counting"
+    JUDGE = "judge"
+    SUSPENDED = "suspended"
+    LEFT = "left"
+
+
+def standing_due(facts: Facts) -> str:
+    """The standing that the facts entitle to: as far along the way as they go, never back, never back onto it."""
+    standing = facts.standing
+    if standing == CANDIDATE and (not facts.gate_is_open or facts.gate_passed):
+        standing = TRAINING
+    if standing == TRAINING and facts.confirmed and _trained(facts):
+        standing = EXAM
+    if standing == EXAM and facts.exam_passed:
+        standing = QUALIFIED
+    return standing
+
+
+def next_step(facts: Facts) -> Step:
+    """The one thing to do next, or what is waited for."""
+    standing = standing_due(facts)
+    if standing == CANDIDATE:
+        return Step.GATE
+    if standing == TRAINING:
+        return Step.TUTORIAL if facts.confirmed else Step.GUIDELINE
+    if standing == EXAM:
+        return _exam_step(facts)
+    if standing == QUALIFIED:
+        return Step.JUDGE if facts.confirmed else Step.GUIDELINE
+    return Step(standing)
+
+
+def _trained(facts: Facts) -> bool:
+    return facts.tutorial_done or not facts.has_tutorial
+
+
+def _exam_step(facts: Facts) -> Step:
+    cases = (
+        (facts.waiting, Step.WAITING),
+        (facts.feedback, Step.FEEDBACK),
+        (facts.counting, Step.COUNTING),
+        (facts.attempts_left < 1, Step.NO_ATTEMPT),
+        (not facts.exam_is_open, Step.NO_EXAM),
+        (not facts.pairs_are_left, Step.NO_PAIRS),
+    )
+    return next((step for holds, step in cases if holds), Step.EXAM)

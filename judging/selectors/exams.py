@@ -1,0 +1,88 @@
+"""What leads see of exams: how far people are, and what was given. People are numbers here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, Q, QuerySet
+
+from annotation.models import Membership, Project, Query
+from judging.models import Exam, KnownPair, Sitting, SittingGrade
+from judging.rules.exam import is_aligned
+from judging.selectors.lead import annotator_numbers
+
+EXAM_SPLITS = (Query.Split.TRAIN.value,)
+State = Sitting.State
+
+
+@dataclass(frozen=True)
+class ExamRow:
+    """One person's sitting, as a lead sees it."""
+
+    number: int | None
+    sitting: Sitting
+    graded: int
+    asked: int
+    regraded: int  # pairs given a later grade
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """A pair of an exam with the first grades by annotator number, misaligned ones marked."""
+
+    known: KnownPair
+    grades: list[tuple[int | None, int, bool]]
+
+
+def exams_of(project: Project) -> QuerySet[Exam]:
+    """Newest first, each with how many people sit or sat it."""
+    return project.exams.annotate(
+        people=Count("sittings"),
+        finished=Count("sittings", filter=Q(sittings__state__in=[State.WAITING, State.FEEDBACK, State.DONE])),
+        passed=Count("sittings", filter=Q(sittings__passed=True)),
+    ).order_by("-number")
+
+
+def exam_rows(exam: Exam) -> list[ExamRow]:
+    """Everybody's sitting, by annotator number."""
+    numbers = annotator_numbers(exam.project)
+    sittings = exam.sittings.annotate(
+        graded=Count("grades", filter=Q(grades__attempt=0)),
+        regraded=Count("grades__known_pair", filter=Q(grades__attempt__gt=0), distinct=True),
+    )
+    rows = [
+        ExamRow(numbers.get(sat.annotator_id), sat, sat.graded, len(sat.known_ids), sat.regraded) for sat in sittings
+    ]
+    return sorted(rows, key=lambda row: (row.number is None, row.number or 0, row.sitting.pk))
+
+
+def exam_unfinished(exam: Exam) -> list[int]:
+    """Annotator numbers of those who have not handed in; in a first cohort also of those who have not begun."""
+    asked = Membership.objects.filter(project=exam.project_id, role=Membership.Role.ANNOTATOR)
+    undone = Q(user__in=exam.sittings.filter(state=State.OPEN).values("annotator"))
+    if exam.kind == Exam.Kind.COHORT:
+        undone |= Q(standing=Membership.Standing.EXAM) & ~Q(user__in=exam.sittings.values("annotator"))
+    return sorted(number for number in asked.filter(undone).values_list("number", flat=True) if number is not None)
+
+
+def exam_pairs(exam: Exam) -> list[PairRow]:
+    """The pairs of a first cohort by query and rank, each with what people gave it first."""
+    numbers = annotator_numbers(exam.project)
+    given: dict[int, list[tuple[int | None, int]]] = {}
+    rows = SittingGrade.objects.filter(sitting__exam=exam, attempt=0).exclude(sitting__state=State.OPEN)
+    for known_id, annotator, grade in rows.order_by("annotator").values_list("known_pair", "annotator", "grade"):
+        given.setdefault(known_id, []).append((numbers.get(annotator), grade))
+    asked = exam.known_pairs.select_related("query", "moment__video").order_by("query__number", "rank")
+    return [PairRow(known, _marked(known, given.get(known.pk, []))) for known in asked]
+
+
+def _marked(known: KnownPair, given: Sequence[tuple[int | None, int]]) -> list[tuple[int | None, int, bool]]:
+    return [
+        (number, grade, known.truth is not None and not is_aligned(grade, known.truth))
+        for number, grade in sorted(given, key=lambda row: (row[0] is None, row[0] or 0))
+    ]
+
+
+def sittings_of(*, project: Project, annotator_id: int) -> QuerySet[Sitting]:
+    """A person's sittings, newest first."""
+    found = Sitting.objects.filter(project=project, annotator=annotator_id).select_related("exam")
+    return found.order_by("-pk").annotate(graded=Count("grades", filter=Q(grades__attempt=0)))

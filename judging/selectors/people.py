@@ -1,0 +1,85 @@
+"""Who takes part: for leads alone, except ``actor_names``, which says of annotators their number only."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Max, QuerySet
+from django.utils import timezone
+
+from annotation.models import Identity, Membership, Project
+from judging.models import Invitation, Judgment, Sitting
+
+ANNOTATOR = Membership.Role.ANNOTATOR
+
+
+@dataclass(frozen=True)
+class Person:
+    """An annotator as their lead sees them."""
+
+    membership: Membership
+    identity: Identity | None
+    grades: int
+    last_seen: datetime | None
+    exam_kappa: float | None  # quadratic, of the first grades of their last exam
+
+
+def people_of(project: Project, *, standing: str = "", number: int | None = None) -> list[Person]:
+    """Annotators by number: all, those of one standing, or the one of this number."""
+    found = project.memberships.filter(role=ANNOTATOR).select_related("user__identity", "project").order_by("number")
+    if standing:
+        found = found.filter(standing=standing)
+    if number is not None:
+        found = found.filter(number=number)
+    members = list(found)
+    given = _given(project, [member.user_id for member in members])
+    kappas = _exam_kappas(project)
+    people = []
+    for member in members:
+        grades, newest = given.get(member.user_id, (0, None))
+        seen = max(filter(None, (newest, member.user.last_login)), default=None)
+        identity = getattr(member.user, "identity", None)
+        people.append(Person(member, identity, grades, seen, kappas.get(member.user_id)))
+    return people
+
+
+def _given(project: Project, user_ids: list[int]) -> dict[int, tuple[int, datetime]]:
+    """How many grades each of them gave here, and when the last."""
+    rows = Judgment.objects.filter(pair__batch__project=project, annotator__in=user_ids).order_by()
+    counted = rows.values_list("annotator").annotate(grades=Count("pk"), newest=Max("created_at"))
+    return {user: (grades, newest) for user, grades, newest in counted}
+
+
+def _exam_kappas(project: Project) -> dict[int, float | None]:
+    """By account; the last exam that has a report counts."""
+    sittings = Sitting.objects.filter(project=project, purpose=Sitting.Purpose.EXAM).exclude(report={})
+    return {
+        user: report.get("kappas", {}).get("quadratic", {}).get("value")
+        for user, report in sittings.order_by("id").values_list("annotator", "report")
+    }
+
+
+def standing_counts(project: Project) -> list[tuple[str, int]]:
+    """How many annotators stand where, in the order of the way; only where there is somebody."""
+    rows = project.memberships.filter(role=ANNOTATOR).order_by().values_list("standing").annotate(n=Count("pk"))
+    found = dict(rows)
+    return [(standing, found[standing]) for standing in Membership.Standing.values if standing in found]
+
+
+def staff_of(project: Project) -> QuerySet[Membership]:
+    """Leads, then admins."""
+    return project.memberships.exclude(role=ANNOTATOR).select_related("user__identity").order_by("-role", "pk")
+
+
+def invitations_unused(project: Project) -> list[tuple[Invitation, bool]]:
+    """Invitations that nobody has used and nobody took back, and whether they have expired."""
+    now = timezone.now()
+    held = project.invitations.filter(accepted_at=None, revoked_at=None).select_related("identity")
+    return [(invitation, not invitation.is_open_at(now)) for invitation in held]
+
+
+def actor_names(project: Project) -> dict[int, str]:
+    """What anybody of the project's staff may be told of who decided: an annotator's number, a lead's user name."""
+    return {
+        member.user_id: member.label if member.role == ANNOTATOR else member.user.username
+        for member in project.memberships.select_related("user")
+    }

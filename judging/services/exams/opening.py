@@ -1,0 +1,162 @@
+"""A new exam: its pairs drawn by a task for a first cohort, or drawn for each person from pairs of known truth."""
+
+import logging
+import random
+from datetime import datetime, timedelta
+from random import SystemRandom
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+
+from annotation.exceptions import NotPossible
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Project, Query, User
+from annotation.services.audit import audit_record
+from annotation.services.candidates import pool_of, vectors_of
+from judging import selectors
+from judging.exceptions import NotPossibleNow, TooFewPairs
+from judging.models import Exam, GuidelineExample, KnownPair, Sitting
+from judging.rules.exam import TooFew, draw_even
+from judging.services.exams.reports import REPORT_EXAM_TASK
+from judging.services.known_pairs import known_pairs_sweep
+from judging.services.sittings.endings import REPORT_TASK
+
+logger = logging.getLogger(__name__)
+PREPARE_TASK = "judging.tasks.exam_prepare"
+LATE = timedelta(minutes=1)
+QUERIES, DEPTH = 10, 10  # of the paper
+MOST = 40  # of either
+
+
+@transaction.atomic
+def exam_create(
+    *,
+    project: Project,
+    actor: User | None,
+    kind: str,
+    queries: int = QUERIES,
+    depth: int = DEPTH,
+    seed: int | None = None,
+) -> Exam:
+    """A new exam of ``queries`` queries with ``depth`` pairs each; that of a first cohort opens when a task is done.
+
+    Raises:
+        ValueError: the kind is unknown, or a number is out of range.
+        NotPossibleNow: another exam is open or being prepared.
+        TooFewPairs: the known pairs do not make such an exam.
+    """
+    if kind not in Exam.Kind.values or not (1 <= queries <= MOST and 1 <= depth <= MOST):
+        raise ValueError(f"no exam is {kind} with {queries} queries of {depth} pairs")
+    Project.objects.select_for_update().get(pk=project.pk)
+    if project.exams.filter(state__in=[Exam.State.PREPARING, Exam.State.OPEN]).exists():
+        raise NotPossibleNow("Close the exam that is open first.")
+    seed = SystemRandom().randrange(2**31) if seed is None else seed
+    if kind == Exam.Kind.STORED:
+        _enough_or_refused(project, queries=queries, depth=depth, seed=seed)
+    last = project.exams.order_by("-number").first()
+    exam = Exam.objects.create(
+        project=project,
+        number=last.number + 1 if last else 1,
+        kind=kind,
+        state=Exam.State.PREPARING if kind == Exam.Kind.COHORT else Exam.State.OPEN,
+        seed=seed,
+        queries=queries,
+        depth=depth,
+        created_by=actor,
+    )
+    asked = {"kind": kind, "queries": queries, "depth": depth, "seed": seed}
+    audit_record(project=project, actor=actor, action="exam.create", subject=exam.uuid, number=exam.number, **asked)
+    if kind == Exam.Kind.COHORT:
+        send_on_commit(PREPARE_TASK, exam.pk)
+    return exam
+
+
+def _enough_or_refused(project: Project, *, queries: int, depth: int, seed: int) -> None:
+    stock = selectors.known_pairs_in_stock(project_id=project.pk, splits=selectors.EXAM_SPLITS)
+    pairs = [(known.id, known.query_id, known.truth) for known in stock]
+    drawn = draw_even(pairs, queries=queries, per_query=depth, seed=seed)
+    if isinstance(drawn, TooFew):
+        raise TooFewPairs(
+            f"{str(drawn).replace(' not seen before', '')} Exams draw on closed exams of first cohorts alone."
+        )
+
+
+def exam_prepare(*, exam_id: int) -> Exam:
+    """Draw the pairs of a first cohort's exam and open it; a repeat finds it open."""
+    exam = Exam.objects.select_related("project").get(pk=exam_id)
+    with only_one("exam", exam_id) as alone:
+        if not alone or exam.state != Exam.State.PREPARING:
+            return exam
+        try:
+            drawn = _drawn(exam)
+            _open(exam, drawn)
+        except NotPossible as error:
+            _fail(exam, str(error))
+        except Exception as error:
+            _fail(exam, f"{type(error).__name__}: {error}")
+            raise
+    exam.refresh_from_db()
+    return exam
+
+
+def _drawn(exam: Exam) -> list[KnownPair]:
+    """The best moments of random training queries: each text once, none that is known or an example."""
+    taken = set(exam.project.known_pairs.values_list("query__text", flat=True))
+    taken |= set(GuidelineExample.objects.filter(guideline__project=exam.project).values_list("query_text", flat=True))
+    judged = exam.project.queries.filter(Q(batches__isnull=False) | ~Q(split=Query.Split.TRAIN)).values("text")
+    rows = exam.project.queries.filter(split=Query.Split.TRAIN, is_placeholder=False).exclude(text__in=judged)
+    first: dict[str, Query] = {}
+    for query in rows.order_by("number"):
+        first.setdefault(query.text, query)
+    free = [query for text, query in first.items() if text not in taken]
+    if len(free) < exam.queries:
+        raise NotPossible(f"The training split has {len(free)} queries for an exam, where {exam.queries} are needed.")
+    chosen = random.Random(exam.seed).sample(free, exam.queries)
+    model = settings.SENTENCE_MODEL
+    pool = pool_of(project=exam.project, model=model)
+    if len(pool.moment_ids) < exam.depth:
+        raise NotPossible(f"Previews of {len(pool.moment_ids)} moments are ready, where each query needs {exam.depth}.")
+    vectors = vectors_of([query.text for query in chosen], model=model)
+    return [
+        KnownPair(
+            project=exam.project, query=query, moment_id=int(moment), rank=rank, source=KnownPair.Source.EXAM, exam=exam
+        )
+        for query, (moments, _) in zip(chosen, pool.rank(vectors, depth=exam.depth), strict=True)
+        for rank, moment in enumerate(moments, start=1)
+    ]
+
+
+@transaction.atomic
+def _open(exam: Exam, drawn: list[KnownPair]) -> None:
+    held = Exam.objects.select_for_update().get(pk=exam.pk)
+    if held.state != Exam.State.PREPARING:
+        return
+    KnownPair.objects.bulk_create(drawn)
+    held.state = Exam.State.OPEN
+    held.save(update_fields=["state"])
+    audit_record(project=exam.project, actor=None, action="exam.open", subject=exam.uuid, pairs=len(drawn))
+    logger.info("exam %s open: %s pairs", exam.pk, len(drawn))
+
+
+def _fail(exam: Exam, error: str) -> None:
+    failed = Exam.objects.filter(pk=exam.pk, state=Exam.State.PREPARING)
+    failed.update(state=Exam.State.FAILED, error=error[:2000])
+    logger.warning("exam %s failed: %s", exam.pk, error)
+
+
+def exams_sweep(*, now: datetime) -> None:
+    """Send again what was lost: exams being prepared, reports not computed, results not decided."""
+    late = now - LATE
+    preparing = Exam.objects.filter(state=Exam.State.PREPARING, created_at__lte=late)
+    unreported = Exam.objects.filter(
+        kind=Exam.Kind.COHORT, state=Exam.State.CLOSED, closed_at__lte=late, report__exact={}
+    )
+    undecided = Sitting.objects.filter(
+        purpose=Sitting.Purpose.EXAM, state=Sitting.State.DONE, passed__isnull=True, ended_at__lte=late
+    )
+    for task, rows in ((PREPARE_TASK, preparing), (REPORT_EXAM_TASK, unreported), (REPORT_TASK, undecided)):
+        for pk in rows.values_list("pk", flat=True):
+            send_on_commit(task, pk)
+    known_pairs_sweep(now=now)

@@ -1,0 +1,136 @@
+"""What an exam says of its cohort and of each person, and who passes. Computed by tasks, from the rows.
+
+A person's report is final with their result; the cohort's holds means over its people.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.db import transaction
+
+from annotation.models import Project, User
+from judging.models import Exam, Sitting, SittingGrade
+from judging.rules.agreement import Weights
+from judging.rules.exam import cohort_report, passes, stored_report, truth_without, why
+from judging.rules.exam.reports import against, mean, mean_kappas, transposed
+from judging.services.policies import policy_in_force
+from judging.services.way import way_advance
+
+logger = logging.getLogger(__name__)
+REPORT_EXAM_TASK = "judging.tasks.exam_report"
+Grades = dict[int, dict[int, int]]  # of each annotator by known pair
+State = Sitting.State
+
+
+def exam_report(*, exam_id: int) -> Exam:
+    """The report of a closed first cohort and of each of its people; those who are done learn their result."""
+    exam = Exam.objects.get(pk=exam_id)
+    if exam.state != Exam.State.CLOSED or exam.kind != Exam.Kind.COHORT:
+        return exam
+    sat = list(exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]).order_by("pk"))
+    report = cohort_report(_grades(sat)[0], seed=exam.seed)
+    for sitting in sat:
+        _store(sitting, report["annotators"][str(sitting.annotator_id)])
+    Exam.objects.filter(pk=exam.pk).update(report=report["cohort"])
+    logger.info("exam %s reported", exam.pk)
+    for sitting in sat:
+        if sitting.state == State.DONE:
+            sitting_report(sitting_id=sitting.pk)
+    exam.refresh_from_db()
+    return exam
+
+
+def sitting_report(*, sitting_id: int) -> Sitting:
+    """One person's report; once nothing is asked of them any more, their result, and the step that follows from it."""
+    sitting = Sitting.objects.select_related("exam", "project").get(pk=sitting_id)
+    if sitting.exam is None or sitting.passed is not None or sitting.state not in (State.FEEDBACK, State.DONE):
+        return sitting
+    if sitting.exam.kind == Exam.Kind.COHORT and not sitting.report:
+        exam_report(exam_id=sitting.exam.pk)
+        sitting.refresh_from_db()
+        return sitting
+    part = _cohort_part(sitting) if sitting.exam.kind == Exam.Kind.COHORT else _stored_part(sitting)
+    if sitting.state == State.DONE:
+        _result_set(sitting, part)
+    else:
+        _store(sitting, part)
+    _summary_update(sitting.exam)
+    sitting.refresh_from_db()
+    return sitting
+
+
+def _stored_part(sitting: Sitting) -> dict[str, Any]:
+    first, final = _grades([sitting])
+    pairs = _truths(sitting)
+    mine = {known: grade for known, grade in first[sitting.annotator_id].items() if known in pairs}
+    later = final[sitting.annotator_id] if sitting.state == State.DONE else None
+    return stored_report(mine, pairs, later, seed=sitting.seed)
+
+
+def _cohort_part(sitting: Sitting) -> dict[str, Any]:
+    """The part stored when the exam closed; once done with kappa after feedback, against the others as at first."""
+    if sitting.state != State.DONE:
+        return dict(sitting.report)
+    assert sitting.exam is not None
+    cohort = list(sitting.exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]))
+    first, final = _grades(cohort)
+    by_pair = transposed(first)
+    later = {**first[sitting.annotator_id], **final[sitting.annotator_id]}
+    without = {pair: truth_without(by_pair[pair], sitting.annotator_id) for pair in later}
+    known = {pair: truth for pair, truth in without.items() if truth is not None}
+    return {**sitting.report, "after_feedback": against(later, known, seed=sitting.exam.seed).to_dict()}
+
+
+def _grades(sittings: Iterable[Sitting]) -> tuple[Grades, Grades]:
+    """First grades, and the newest ones after feedback, of each annotator; pairs that were taken out are left out."""
+    annotators = {sitting.pk: sitting.annotator_id for sitting in sittings}
+    first: Grades = {annotator: {} for annotator in annotators.values()}
+    final: Grades = {annotator: {} for annotator in annotators.values()}
+    rows = SittingGrade.objects.filter(sitting__in=annotators, known_pair__is_retired=False).order_by("attempt")
+    for sitting_id, known_id, attempt, grade in rows.values_list("sitting", "known_pair", "attempt", "grade"):
+        (final if attempt else first)[annotators[sitting_id]][known_id] = grade
+    return first, final
+
+
+def _truths(sitting: Sitting) -> dict[int, Any]:
+    asked = sitting.project.known_pairs.filter(pk__in=sitting.known_ids, is_retired=False, truth__isnull=False)
+    return dict(asked.values_list("pk", "truth"))
+
+
+def _store(sitting: Sitting, part: Mapping[str, Any]) -> None:
+    Sitting.objects.filter(pk=sitting.pk, passed__isnull=True).update(report=part)
+
+
+@transaction.atomic
+def _result_set(sitting: Sitting, part: dict[str, Any]) -> None:
+    """Whether the person passes, by the policy in force, and why; qualified if so."""
+    held = Sitting.objects.select_for_update().get(pk=sitting.pk)
+    if held.passed is not None:
+        return
+    policy = policy_in_force(held.project_id)
+    asked: dict[str, Any] = {"weights": Weights(policy.exam_weights), "threshold": policy.exam_kappa}
+    held.passed = passes(part, **asked, feedback_done=True)
+    held.report = {**part, **asked, "why": why(part, **asked, feedback_done=True), "policy": policy.version}
+    held.save(update_fields=["report", "passed"])
+    logger.info("sitting %s %s", held.pk, "passed" if held.passed else "failed")
+    way_advance(project=Project.objects.get(pk=held.project_id), annotator=User.objects.get(pk=held.annotator_id))
+
+
+@transaction.atomic
+def _summary_update(exam: Exam) -> None:
+    """Means over the people of the exam, as far as they are."""
+    held = Exam.objects.select_for_update(no_key=True).get(pk=exam.pk)
+    parts = list(held.sittings.exclude(report={}).order_by("pk").values_list("report", flat=True))
+    after = mean_kappas(part["after_feedback"] for part in parts if part["after_feedback"]) or None
+    if held.kind == Exam.Kind.STORED:
+        held.report = {
+            "n": len(parts),
+            "pairs": None,
+            "misaligned": mean(part["misaligned"] for part in parts if part["n"]),
+            "kappas": mean_kappas(part["kappas"] for part in parts if part["n"]),
+            "pairwise": None,
+            "alpha": None,
+        }
+    held.report = {**held.report, "after_feedback": after}
+    held.save(update_fields=["report"])

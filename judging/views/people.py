@@ -1,0 +1,191 @@
+"""People of a project: for leads alone, who see their names."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+
+from annotation.access import LEAD, MemberRequest, grant, post_only, project_page
+from annotation.exceptions import MomentJudgeError, NotPossible
+from annotation.models import Membership, Project
+from annotation.rules.standing import OUT, WAY
+from annotation.services.identities import account_led_or_refused
+from judging import selectors
+from judging.forms import InviteForm, StandingForm
+from judging.models import Invitation
+from judging.selectors.people import Person
+from judging.services import invitations, standings
+
+SAID = {
+    "suspend": "Suspended. No batch is handed to them until you reinstate them.",
+    "reinstate": "Reinstated.",
+    "qualify": "Qualified by your word; the reason is kept.",
+    "leave": "Marked as gone.",
+}
+
+
+@project_page(LEAD)
+def people(request: MemberRequest, project: Project) -> HttpResponse:
+    """Annotators, leads and admins, and who is invited."""
+    return _people(request, project, InviteForm())
+
+
+def _people(
+    request: HttpRequest, project: Project, form: InviteForm, *, link: str = "", error: str = "", status: int = 200
+) -> HttpResponse:
+    standing = request.GET.get("standing", "")
+    counts = selectors.standing_counts(project)
+    chosen = standing if standing in dict(counts) else ""
+    context = {
+        "people": selectors.people_of(project, standing=chosen),
+        "chosen": chosen,
+        "counts": counts,
+        "total": sum(n for _, n in counts),
+        "staff": selectors.staff_of(project),
+        "invitations": selectors.invitations_unused(project),
+        "join_link": request.build_absolute_uri(reverse("judging:join", args=[project.uuid])),
+        "form": form,
+        "link": request.build_absolute_uri(link) if link else "",
+        "error": error,
+    }
+    return render(request, "people/people.html", context, status=status)
+
+
+@project_page(LEAD)
+@post_only("judging:people")
+def invitation_create(request: MemberRequest, project: Project) -> HttpResponse:
+    """Answers with the link itself: it is shown this once, so no redirect may carry it."""
+    form = InviteForm(request.POST)
+    if not form.is_valid():
+        return _people(request, project, form, error=form.first_error(), status=422)
+    try:
+        _, link = invitations.invitation_create(project=project, actor=request.user, **form.cleaned_data)
+    except NotPossible as refused:
+        return _people(request, project, form, error=str(refused), status=409)
+    if link:
+        return _people(request, project, InviteForm(), link=link)
+    messages.success(request, "The invitation is being sent.")
+    return redirect("judging:people", project.uuid)
+
+
+@project_page(LEAD)
+@post_only("judging:people")
+def registration_switch(request: MemberRequest, project: Project) -> HttpResponse:
+    is_open = request.POST.get("open") == "yes"
+    invitations.registration_switch(project=project, actor=request.user, is_open=is_open)
+    said = "Anybody who can open this site may join now." if is_open else "Only invited people can join now."
+    messages.success(request, said)
+    return redirect("judging:people", project.uuid)
+
+
+def _invitation(request: HttpRequest, uuid: UUID) -> tuple[Invitation, Membership]:
+    held = get_object_or_404(Invitation.objects.select_related("project"), uuid=uuid)
+    return held, grant(request, held.project, LEAD)
+
+
+@login_required
+def invitation_place(request: HttpRequest, invitation_uuid: UUID) -> HttpResponse:
+    """Where somebody who follows an invitation's address ends: its row among the others."""
+    held, _ = _invitation(request, invitation_uuid)
+    return redirect("judging:people", held.project.uuid)
+
+
+@login_required
+@post_only("judging:invitation-place")
+def invitation_renew(request: HttpRequest, invitation_uuid: UUID) -> HttpResponse:
+    held, membership = _invitation(request, invitation_uuid)
+    link = invitations.invitation_renew(invitation=held, actor=membership.user, mail=request.POST.get("way") == "mail")
+    if link:
+        return _people(request, membership.project, InviteForm(), link=link)
+    messages.success(request, "The invitation is being sent again; the link before it opens nothing any more.")
+    return redirect("judging:people", held.project.uuid)
+
+
+@login_required
+@post_only("judging:invitation-place")
+def invitation_revoke(request: HttpRequest, invitation_uuid: UUID) -> HttpResponse:
+    held, membership = _invitation(request, invitation_uuid)
+    invitations.invitation_revoke(invitation=held, actor=membership.user)
+    messages.success(request, "Revoked. The link opens nothing any more.")
+    return redirect("judging:people", held.project.uuid)
+
+
+@project_page(LEAD)
+def person(request: MemberRequest, project: Project, number: int) -> HttpResponse:
+    """One annotator: who that is, their way so far, and what a lead can do."""
+    return _person(request, project, _known(project, number))
+
+
+def _known(project: Project, number: int) -> Person:
+    found = selectors.people_of(project, number=number)
+    if not found:
+        raise Http404
+    return found[0]
+
+
+def _person(
+    request: MemberRequest, project: Project, known: Person, *, link: str = "", error: str = "", status: int = 200
+) -> HttpResponse:
+    names = selectors.actor_names(project)
+    changes = known.membership.standing_changes.order_by("id")
+    context = {
+        "person": known,
+        "way": [(change, names.get(change.actor_id, "–") if change.actor_id else "the system") for change in changes],
+        "is_on_way": known.membership.standing in WAY,
+        "is_out": known.membership.standing in OUT,
+        "before": standings.standing_before(known.membership),
+        "not_ours": _not_ours(request, known),
+        "link": request.build_absolute_uri(link) if link else "",
+        "error": error,
+    }
+    return render(request, "people/person.html", context, status=status)
+
+
+def _not_ours(request: MemberRequest, known: Person) -> str:
+    """Why this lead may not touch the account; empty when they may."""
+    try:
+        account_led_or_refused(user=known.membership.user, lead=request.user)
+    except NotPossible as refused:
+        return str(refused)
+    return ""
+
+
+@project_page(LEAD)
+@post_only("judging:person")
+def standing(request: MemberRequest, project: Project, number: int) -> HttpResponse:
+    known = _known(project, number)
+    form = StandingForm(request.POST)
+    if not form.is_valid():
+        return _person(request, project, known, error=form.first_error(), status=422)
+    action, reason = form.cleaned_data["action"], form.cleaned_data["reason"]
+    try:
+        standings.ACTIONS[action](membership=known.membership, actor=request.user, reason=reason)
+    except MomentJudgeError as refused:
+        return _person(request, project, known, error=str(refused), status=refused.status)
+    messages.success(request, SAID[action])
+    return redirect("judging:person", project.uuid, number)
+
+
+@project_page(LEAD)
+@post_only("judging:person")
+def password_link(request: MemberRequest, project: Project, number: int) -> HttpResponse:
+    """Answers with the link itself, this once."""
+    known = _known(project, number)
+    link = standings.annotator_password_link(membership=known.membership, actor=request.user)
+    return _person(request, project, known, link=link)
+
+
+@project_page(LEAD)
+def erase(request: MemberRequest, project: Project, number: int) -> HttpResponse:
+    """Forget who an annotator is: says what goes and what stays, then does it."""
+    known = _known(project, number)
+    if request.method == "POST":
+        standings.annotator_erase(membership=known.membership, actor=request.user)
+        messages.success(request, f"Name, e-mail and account of annotator {number} are erased.")
+        return redirect("judging:person", project.uuid, number)
+    context: dict[str, Any] = {"person": known, "not_ours": _not_ours(request, known)}
+    return render(request, "people/erase.html", context)

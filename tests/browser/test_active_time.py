@@ -1,0 +1,65 @@
+"""What the page measures: how long a pair was before somebody's eyes."""
+
+from urllib.parse import parse_qs
+
+from playwright.sync_api import Page, Request, expect
+
+from tests import factories
+from tests.browser import acts
+from tests.browser.conftest import Browse
+
+CLOCK = """
+const now = performance.now.bind(performance);
+let ahead = 0, hidden = false;
+performance.now = () => now() + ahead;
+window.pass = (seconds) => (ahead += 1000 * seconds);
+Object.defineProperty(document, "hidden", { get: () => hidden });
+window.cover = (covered) => { hidden = covered; document.dispatchEvent(new Event("visibilitychange")); };
+"""
+SLACK_S = 9  # that this machine may take for a step; what is measured differs by a hundred
+
+
+def measured(request: Request) -> float:
+    (ms,) = parse_qs(request.post_data or "")["active_ms"]
+    return int(ms) / 1000
+
+
+def before_a_pair(browse: Browse) -> Page:
+    held = acts.batch(acts.project())
+    page = browse(factories.annotator(held.project))
+    page.add_init_script(CLOCK)
+    acts.start(page, held.project)
+    return page
+
+
+def test_time_counts_while_the_pair_is_seen(browse: Browse) -> None:
+    page = before_a_pair(browse)
+    sent = acts.answers(page)
+    page.evaluate("pass(100); cover(true); pass(1000); cover(false); pass(100)")
+    acts.by_key(page, 3)
+    acts.arrive(page, 2)
+    page.evaluate("pass(300)")
+    page.keyboard.press("ArrowRight")
+    acts.arrive(page, 3)
+    page.evaluate("pass(500)")
+    page.keyboard.press("ArrowLeft")
+    acts.arrive(page, 2)
+    page.evaluate("pass(100)")
+    acts.by_key(page, 2)
+    acts.arrive(page, 3)
+    assert [round(measured(request) / 100) for request in sent] == [2, 4]
+    assert all(measured(request) % 100 < SLACK_S for request in sent)
+
+
+def test_what_is_kept_says_when_it_was_pressed(browse: Browse) -> None:
+    page = before_a_pair(browse)
+    page.route("**/grade/", lambda route: route.abort())
+    page.evaluate("pass(100)")
+    acts.by_key(page, 3)
+    expect(page.get_by_role("button", name="Try now")).to_be_visible()
+    page.evaluate("pass(1000)")
+    page.unroute("**/grade/")
+    sent = acts.answers(page)
+    page.get_by_role("button", name="Try now").click()
+    acts.arrive(page, 2)
+    assert 100 <= measured(sent[-1]) < 100 + SLACK_S

@@ -1,0 +1,121 @@
+"""A person's way from the guideline to judging in a real browser, and each of its pages looked at."""
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+
+from annotation.models import Project, User
+from judging.models import Exam, KnownPair, Sitting
+from judging.services.exams import exam_close, exam_report
+from judging.services.guidelines import guideline_confirm
+from judging.services.known_pairs import known_pair_explain
+from tests import factories
+from tests.browser import acts
+from tests.browser.conftest import Browse
+from tests.browser.test_every_page import LONG, UNBROKEN, visit
+from tests.judging.exams import asked, examinee, give, hand_in, newcomer, start
+
+GRADES = (0, 4, 2, 3)
+
+
+def exam_of(project: Project) -> Exam:
+    """An open exam of a first cohort: two queries with two pairs each, whose clips can be watched."""
+    exam: Exam = factories.ExamFactory(project=project, queries=2, depth=2)
+    for text in (LONG, UNBROKEN):
+        query = factories.QueryFactory(project=project, split="train", text=text)
+        for rank in (1, 2):
+            factories.KnownPairFactory(exam=exam, query=query, rank=rank)
+    return exam
+
+
+def tutorial_of(project: Project) -> None:
+    for place, truth in enumerate((4, 1), start=1):
+        factories.KnownPairFactory(
+            exam=None, project=project, source="lead", truth=truth, tutorial_position=place, explanation="Seen whole."
+        )
+
+
+def sit(user: User, project: Project, grades: dict[int, int]) -> Sitting:
+    sitting = start(user, project)
+    for known in asked(sitting):
+        give(user, known, grades[known.pk])
+    hand_in(sitting)
+    return sitting
+
+
+def press(page: Page, grade: int) -> None:
+    """A key, as soon as the page takes one."""
+    page.locator("figure.clip .controls").wait_for()  # the scripts are at work
+    acts.settle(page)
+    page.keyboard.press(str(grade))
+
+
+def path(name: str, row: object) -> str:
+    return reverse(f"judging:{name}", args=[row.uuid])  # type: ignore[attr-defined]
+
+
+def test_from_the_guideline_to_judging(browse: Browse) -> None:
+    project = acts.project()
+    tutorial_of(project)
+    exam = exam_of(project)
+    others = dict(zip(exam.known_pairs.order_by("pk").values_list("pk", flat=True), GRADES, strict=True))
+    for _ in range(3):
+        sit(examinee(project), project, others)
+    user = newcomer(project)
+    page = browse(user)
+    assert visit(page, acts.desk(project)) == []
+    guideline_confirm(project=project, annotator=user, version=1)
+
+    page.goto(acts.desk(project))
+    page.get_by_role("button", name="Do the tutorial").click()
+    press(page, 0)
+    expect(page.get_by_text("Look again.")).to_be_visible()
+    assert visit(page, page.url) == []
+    acts.settle(page)
+    page.get_by_role("button", name="Next pair").click()
+    expect(page.get_by_text("pair 2 of 2", exact=True)).to_be_visible()
+    press(page, 1)
+    expect(page.get_by_text("Just so.")).to_be_visible()
+    acts.settle(page)
+    page.get_by_role("button", name="Done").click()
+    expect(page.get_by_role("heading", name="The tutorial is done")).to_be_visible()
+    assert visit(page, page.url, acts.desk(project)) == []
+
+    page.get_by_role("button", name="Start the exam").click()
+    sitting = Sitting.objects.get(annotator=user, purpose="exam")
+    assert visit(page, path("sitting", sitting)) == []
+    far = exam.known_pairs.order_by("pk")[0]
+    for place, known in enumerate(asked(sitting), start=1):
+        expect(page.get_by_text(f"pair {place} of 4", exact=True)).to_be_visible()
+        press(page, 2 if known == far else others[known.pk])
+    expect(page.get_by_role("heading", name="A last look")).to_be_visible()
+    assert visit(page, path("sitting-look", sitting)) == []
+    page.get_by_role("button", name="Hand in").click()
+    expect(page.get_by_role("heading", name="Your grades are in")).to_be_visible()
+    assert visit(page, path("sitting", sitting), acts.desk(project)) == []
+
+    boss = factories.lead(project)
+    exam_close(exam=exam, actor=boss)
+    exam_report(exam_id=exam.pk)
+    known_pair_explain(known=KnownPair.objects.get(pk=far.pk), actor=boss, explanation="Nobody hurries.")
+    page.goto(acts.desk(project))
+    page.get_by_role("button", name="See the feedback").click()
+    expect(page.get_by_text("Nobody hurries.")).to_be_visible()
+    assert visit(page, path("sitting", sitting)) == []
+    press(page, 1)
+    expect(page.get_by_role("heading", name="You have passed")).to_be_visible()
+    assert visit(page, path("sitting", sitting), acts.desk(project)) == []
+
+
+@pytest.mark.parametrize("state", ["open", "closed"])
+def test_the_leads_pages_are_clean(browse: Browse, state: str) -> None:
+    project = acts.project()
+    exam = exam_of(project)
+    for grades in (GRADES, GRADES, (2, 2, 2, 2)):
+        people = dict(zip(exam.known_pairs.order_by("pk").values_list("pk", flat=True), grades, strict=True))
+        sit(examinee(project), project, people)
+    boss = factories.lead(project)
+    if state == "closed":
+        exam_close(exam=exam, actor=boss)
+        exam_report(exam_id=exam.pk)
+    assert visit(browse(boss), path("exams", project), path("exam", exam)) == []

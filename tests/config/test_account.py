@@ -1,0 +1,180 @@
+"""The own account, forgotten passwords, and the throttle of the log-in."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from axes.models import AccessAttempt
+from django.core import mail
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import Settings
+
+from annotation.models import Identity, User
+from annotation.services.identities import identity_set
+from config.addresses import client_address
+from tests.conftest import Messages
+from tests.factories import MembershipFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "a long password"
+NEW = {"new_password1": "quite a long one", "new_password2": "quite a long one"}
+
+
+@pytest.fixture
+def person() -> User:
+    user = User.objects.create_user("somebody", PASSWORD)
+    identity_set(user=user, name="Some Body", email="some@example.org")
+    return user
+
+
+def log_in(client: Client, password: str, **more: Any) -> HttpResponse:
+    return client.post(reverse("login"), {"username": "somebody", "password": password}, **more)  # type: ignore[return-value]
+
+
+def body(answer: HttpResponse) -> str:
+    return answer.content.decode()
+
+
+class TestAccount:
+    def test_name_and_email(self, client: Client, person: User) -> None:
+        client.force_login(person)
+        assert "some@example.org" in body(client.get(reverse("account")))
+        client.post(reverse("account"), {"name": "Any Body", "email": ""})
+        assert list(Identity.objects.values_list("name", "email")) == [("Any Body", "")]
+
+    @pytest.mark.parametrize("change", [{"name": ""}, {"email": "no"}, {"email": "TAKEN@example.org"}, {"name": "\0"}])
+    def test_what_cannot_be(self, client: Client, person: User, change: dict[str, str]) -> None:
+        identity_set(user=UserFactory(), name="", email="taken@example.org")
+        client.force_login(person)
+        answer = client.post(reverse("account"), {"name": "Any Body", "email": "any@example.org", **change})
+        assert answer.status_code == 422
+        assert Identity.objects.get(user=person).name == "Some Body"
+
+    def test_a_new_password_ends_other_sessions(self, client: Client, person: User) -> None:
+        other = Client()
+        for browser in (client, other):
+            browser.force_login(person)
+        client.post(reverse("password-change"), {"old_password": PASSWORD, **NEW})
+        assert client.get(reverse("account")).status_code == 200
+        assert other.get(reverse("account")).status_code == 302
+
+    def test_is_for_who_is_logged_in(self, client: Client) -> None:
+        for name in ("account", "password-change"):
+            assert reverse("login") in client.get(reverse(name)).headers["Location"]
+
+
+class TestForgotten:
+    def test_the_link_sets_a_password_once(self, client: Client, person: User, messages: Messages) -> None:
+        with messages():
+            client.post(reverse("password-forgotten"), {"email": "SOME@example.org"})
+        (message,) = mail.outbox
+        (link,) = re.findall(r"http://testserver(\S+)", message.body)
+        form = client.get(link).headers["Location"]
+        client.post(form, NEW)
+        assert log_in(client, "quite a long one").status_code == 302
+        assert "used up" in body(Client().get(link, follow=True))
+
+    def test_the_answer_is_the_same_for_who_is_not_known(
+        self, client: Client, person: User, messages: Messages
+    ) -> None:
+        said = []
+        for email in ("some@example.org", "nobody@example.org"):
+            with messages():
+                answer = client.post(reverse("password-forgotten"), {"email": email}, follow=True)
+            said.append(re.sub(r"csrf\S+ value=\S+|x-csrftoken\S+ \S+", "", body(answer)))
+        assert said[0] == said[1]
+        assert [message.to for message in mail.outbox] == [["some@example.org"]]
+
+    def test_not_for_who_is_no_more(self, client: Client, person: User, messages: Messages) -> None:
+        User.objects.update(is_active=False)
+        with messages():
+            client.post(reverse("password-forgotten"), {"email": "some@example.org"})
+        assert mail.outbox == []
+
+    @pytest.mark.parametrize(
+        "link", ["/password/choose/x/y/", "/password/choose/MQ/set-password/", "/password/choose/%00/%00/"]
+    )
+    def test_a_garbled_link(self, client: Client, link: str) -> None:
+        assert "used up" in body(client.get(link))
+
+
+class TestThrottle:
+    def test_after_six_wrong_passwords_the_right_one_waits(self, client: Client, person: User) -> None:
+        answers = [log_in(client, "wrong").status_code for _ in range(6)]
+        assert answers == [200] * 5 + [429]
+        refused = log_in(client, PASSWORD)
+        assert refused.status_code == 429
+        assert "Wait 15 minutes" in body(refused)
+        assert refused.headers["Retry-After"] == "900"
+
+    def test_others_are_not_held_up(self, client: Client, person: User) -> None:
+        for _ in range(7):
+            log_in(client, "wrong")
+        assert log_in(Client(REMOTE_ADDR="10.0.0.9"), PASSWORD).status_code == 302
+
+    def test_it_passes(self, client: Client, person: User) -> None:
+        for _ in range(6):
+            log_in(client, "wrong")
+        AccessAttempt.objects.update(attempt_time=timezone.now() - timedelta(minutes=16))
+        assert log_in(client, PASSWORD).status_code == 302
+
+    def test_success_forgets(self, client: Client, person: User) -> None:
+        for _ in range(5):
+            log_in(client, "wrong")
+        log_in(client, PASSWORD)
+        assert not AccessAttempt.objects.exists()
+
+    def test_a_log_in_that_cannot_be_read_counts_nothing(self, client: Client, person: User) -> None:
+        answer = client.post(reverse("login"), {"username": "some\0body", "password": "x"})
+        assert answer.status_code == 200
+        assert not AccessAttempt.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("proxies", "said", "address"),
+    [
+        (0, "1.1.1.1", "127.0.0.1"),
+        (1, "1.1.1.1", "1.1.1.1"),
+        (1, "6.6.6.6, 1.1.1.1", "1.1.1.1"),
+        (2, "6.6.6.6, 1.1.1.1, 10.0.0.1", "1.1.1.1"),
+        (2, "1.1.1.1", "127.0.0.1"),
+        (1, "nonsense", "127.0.0.1"),
+        (1, "", "127.0.0.1"),
+    ],
+)
+def test_only_our_proxies_say_where_a_request_comes_from(
+    settings: Settings, proxies: int, said: str, address: str
+) -> None:
+    settings.TRUSTED_PROXIES = proxies
+    request = RequestFactory(headers={"X-Forwarded-For": said}).get("/")
+    assert client_address(request) == address
+
+
+class TestNavigation:
+    def test_of_the_project_visited_last(self, client: Client) -> None:
+        first = MembershipFactory(role="lead")
+        second = MembershipFactory(user=first.user, role="annotator")
+        client.force_login(first.user)
+        desk, overview = (
+            reverse("judging:desk", args=[second.project.uuid]),
+            reverse("judging:overview", args=[first.project.uuid]),
+        )
+        assert overview not in body(client.get(reverse("help")))
+        for page in (overview, desk):
+            client.get(page)
+            for other in (reverse("help"), reverse("tokens"), reverse("account"), "/nowhere/"):
+                assert f'href="{page}"' in body(client.get(other)), other
+
+    def test_of_the_only_one(self, client: Client) -> None:
+        member = MembershipFactory(role="lead")
+        client.force_login(member.user)
+        assert reverse("judging:people", args=[member.project.uuid]) in body(client.get(reverse("help")))
+
+    def test_people_is_for_leads(self, client: Client) -> None:
+        member = MembershipFactory(role="admin")
+        client.force_login(member.user)
+        assert ">People<" not in body(client.get(reverse("judging:overview", args=[member.project.uuid])))

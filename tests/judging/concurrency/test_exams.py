@@ -1,0 +1,94 @@
+"""An exam is begun, graded, handed in or closed twice at the same instant."""
+
+from functools import partial
+
+import pytest
+
+from annotation.models import Project
+from judging.exceptions import SittingOver
+from judging.models import Exam, KnownPair, Sitting, SittingGrade
+from judging.services.exams import closing, exam_close
+from judging.services.sittings import grading, starting
+from tests.factories import NOW, ProjectFactory, lead
+from tests.judging.concurrency.meeting import Place, overlap
+from tests.judging.exams import EVERYBODY, asked, cohort_exam, examinee, give, hand_in, sit, start, tutorial
+
+pytestmark = pytest.mark.django_db(transaction=True)
+STARTING: Place = (starting, "_create")
+GRADING: Place = (grading, "_add")  # allowed, not written yet
+CLOSING: Place = (closing, "_sittings_end")  # the truth is set, nothing is committed
+
+
+@pytest.fixture
+def project() -> Project:
+    return ProjectFactory()  # type: ignore[no-any-return]
+
+
+def three_done(project: Project) -> Exam:
+    exam = cohort_exam(project, queries=1, depth=1)
+    for _ in range(3):
+        sit(examinee(project), project, lambda known: 2)
+    return exam
+
+
+@pytest.mark.parametrize("purpose", ["exam", "tutorial"])
+def test_two_tabs_start_one_sitting(monkeypatch: pytest.MonkeyPatch, project: Project, purpose: str) -> None:
+    user = examinee(project, "exam" if purpose == "exam" else "training")
+    cohort_exam(project)
+    tutorial(project)
+    begin = partial(start, user, project, purpose)
+    first, second = overlap(monkeypatch, STARTING, begin, begin)
+    assert first == second
+    assert Sitting.objects.count() == 1
+
+
+def test_two_leads_close_at_once(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+    exam = three_done(project)
+    first, second = (partial(exam_close, exam=exam, actor=lead(project)) for _ in range(2))
+    closed, again = overlap(monkeypatch, CLOSING, first, second)
+    assert closed.closed_by == again.closed_by
+    assert set(Sitting.objects.values_list("state", flat=True)) == {"done"}
+
+
+def test_a_grade_that_came_before_the_closing_is_kept(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+    exam = three_done(project)
+    user = examinee(project)
+    known = asked(start(user, project))[0]
+    grade = partial(give, user, known, 4)
+    close = partial(exam_close, exam=exam, actor=lead(project), confirmed=EVERYBODY)
+    overlap(monkeypatch, GRADING, grade, close)
+    assert Sitting.objects.get(annotator=user).state == "feedback"
+    assert KnownPair.objects.get().truth == 2
+
+
+def test_a_grade_that_comes_while_it_closes_is_refused(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+    exam = three_done(project)
+    user = examinee(project)
+    known = asked(start(user, project))[0]
+    grade = partial(give, user, known, 4)
+    close = partial(exam_close, exam=exam, actor=lead(project), confirmed=EVERYBODY)
+    _, refusal = overlap(monkeypatch, CLOSING, close, grade)
+    assert isinstance(refusal, SittingOver)
+    assert Sitting.objects.get(annotator=user).state == "missed"
+    assert SittingGrade.objects.count() == 3
+
+
+def test_handing_in_meets_the_closing(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+    exam = three_done(project)
+    user = examinee(project)
+    sitting = start(user, project)
+    give(user, asked(sitting)[0], 2)
+    close = partial(exam_close, exam=exam, actor=lead(project), confirmed=EVERYBODY)
+    _, late = overlap(monkeypatch, CLOSING, close, partial(hand_in, sitting, NOW))
+    assert late.state == "done"
+    assert Sitting.objects.get(annotator=user).state == "done"
+
+
+def test_the_same_form_twice_at_once_is_one_grade(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+    pairs = tutorial(project)
+    user = examinee(project, "training")
+    sitting = start(user, project, "tutorial")
+    key = grading.selectors.sitting_by_id(sitting_id=sitting.pk)
+    press = partial(give, user, pairs[0], 3, key=key.key_of(key.cards[0]))
+    overlap(monkeypatch, GRADING, press, press)
+    assert SittingGrade.objects.get().grade == 3

@@ -1,0 +1,26 @@
+"""Two leads correct the same hours."""
+
+from functools import partial
+
+import pytest
+from django.db.models import Sum
+
+from judging import selectors
+from judging.models import HoursCorrection
+from judging.services.pay import hours_correct
+from tests.factories import NOW, ProjectFactory, annotator, lead
+from tests.judging.concurrency.meeting import overlap
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_two_leads_take_the_same_time_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second waits, and is told that the day holds no more."""
+    project = ProjectFactory()
+    person, actor = annotator(project), lead(project)
+    values = {"project": project, "annotator": person, "day": NOW.date(), "reason": "r", "actor": actor}
+    hours_correct(seconds=600, **values)
+    taking_away = partial(hours_correct, seconds=-400, **values)
+    answers = overlap(monkeypatch, (selectors, "pay_statement"), taking_away, taking_away)
+    assert sorted(type(answer).__name__ for answer in answers) == ["HoursCorrection", "NotPossible"]
+    assert HoursCorrection.objects.aggregate(left=Sum("seconds")) == {"left": 200}

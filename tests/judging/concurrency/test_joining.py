@@ -1,0 +1,73 @@
+"""Joining, and being suspended, at the same time."""
+
+from typing import Any
+
+import pytest
+
+from annotation.exceptions import NotPossible
+from annotation.models import Membership, User
+from annotation.services.identities import NewAccount
+from judging.exceptions import InvitationGone, NotQualified
+from judging.models import Assignment, Batch
+from judging.services import invitations, standings
+from tests.factories import BatchFactory, ProjectFactory, annotator, lead
+from tests.judging.concurrency.meeting import Work, overlap, taking
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_who_is_suspended_while_they_take_gives_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The taking has its row; the suspension waits for it to commit."""
+    batch = BatchFactory()
+    person, chief = annotator(batch.project), lead(batch.project)
+    member = Membership.objects.get(user=person)
+
+    def suspending() -> Any:
+        return standings.annotator_suspend(membership=member, actor=chief, reason="Too fast")
+
+    taken, suspended = overlap(monkeypatch, (Batch, "save"), taking(batch, person), suspending)
+    assert (taken.state, suspended.standing) == ("open", "suspended")
+    assert Assignment.objects.get().state == Assignment.State.RETURNED
+
+
+def test_who_is_suspended_first_takes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = BatchFactory()
+    person, chief = annotator(batch.project), lead(batch.project)
+    member = Membership.objects.get(user=person)
+
+    def suspending() -> Any:
+        return standings.annotator_suspend(membership=member, actor=chief, reason="Too fast")
+
+    suspended, refused = overlap(monkeypatch, (standings, "assignment_return"), suspending, taking(batch, person))
+    assert suspended.standing == "suspended"
+    assert isinstance(refused, NotQualified)
+    assert not Assignment.objects.exists()
+
+
+def test_one_invitation_lets_one_person_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    project = ProjectFactory()
+    _, path = invitations.invitation_create(project=project, actor=lead(project), role="annotator")
+    secret = path.split("/")[2]
+
+    def joining(name: str) -> Work:
+        new = NewAccount(name, "a long password", name)
+        return lambda: invitations.invitation_accept(secret=secret, person=new)
+
+    joined, refused = overlap(monkeypatch, (invitations, "member_add"), joining("first"), joining("second"))
+    assert joined.user.username == "first"
+    assert isinstance(refused, InvitationGone)
+    assert project.memberships.filter(role="annotator").count() == 1
+    assert not User.objects.filter(username="second").exists()
+
+
+def test_one_user_name_for_two_who_register(monkeypatch: pytest.MonkeyPatch) -> None:
+    project = ProjectFactory(registration_is_open=True)
+    new = NewAccount("first", "a long password", "First")
+
+    def joining() -> Any:
+        return invitations.registration_join(project_uuid=project.uuid, person=new)
+
+    joined, refused = overlap(monkeypatch, (invitations, "member_add"), joining, joining)
+    assert joined.number == 1
+    assert isinstance(refused, NotPossible)
+    assert User.objects.filter(username="first").count() == 1

@@ -1,0 +1,151 @@
+"""Pairs of known truth, exams, sittings and their grades."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from judging.models import Exam, KnownPair, Sitting, SittingGrade
+from tests.factories import (
+    NOW,
+    ExamFactory,
+    KnownPairFactory,
+    ProjectFactory,
+    QueryFactory,
+    SittingFactory,
+    SittingGradeFactory,
+    annotator,
+)
+from tests.judging.constraints.writes import More, Prepare, Refused, Write, change
+
+
+def second_open_exam() -> Write:
+    first = ExamFactory()
+    return lambda: ExamFactory(project=first.project)
+
+
+def number_twice() -> Write:
+    first = ExamFactory(state="closed")
+    return lambda: ExamFactory(project=first.project, number=first.number)
+
+
+def known_twice() -> Write:
+    first = KnownPairFactory()
+    return lambda: KnownPairFactory(exam=first.exam, query=first.query, moment=first.moment)
+
+
+def second_open_sitting() -> Write:
+    first = SittingFactory()
+    return lambda: SittingFactory(exam=first.exam, annotator=first.annotator)
+
+
+def graded_again() -> Write:
+    """A second grade of the same attempt; the other rule about first grades is out of the way for a later attempt."""
+    first = later_grade()
+    return lambda: SittingGradeFactory(sitting=first.sitting, attempt=1)
+
+
+def first_grade_again() -> Write:
+    """In another sitting."""
+    first = SittingGradeFactory()
+    Sitting.objects.filter(pk=first.sitting_id).update(state="missed", ended_at=NOW)
+    again = SittingFactory(exam=first.sitting.exam, annotator=first.annotator, known_ids=first.sitting.known_ids)
+    return lambda: SittingGradeFactory(sitting=again)
+
+
+def later_grade() -> SittingGrade:
+    first = SittingGradeFactory()
+    Sitting.objects.filter(pk=first.sitting_id).update(state="feedback")
+    return SittingGradeFactory(sitting=first.sitting, attempt=1)  # type: ignore[no-any-return]
+
+
+def not_asked_for(**other: Callable[[Any], object]) -> Prepare:
+    """A grade that differs from what the sitting asks for."""
+
+    def prepare() -> Write:
+        sitting = SittingFactory()
+        values = {name: value(sitting) for name, value in other.items()}
+        return lambda: SittingGradeFactory(sitting=sitting, **values)
+
+    return prepare
+
+
+def grade_in_state(state: str, *, attempt: int = 0, exam: str = "open") -> Prepare:
+    def prepare() -> Write:
+        ended = NOW if state in ("done", "missed") else None
+        sitting = SittingFactory(state=state, ended_at=ended)
+        Exam.objects.filter(pk=sitting.exam_id).update(state=exam, closed_at=NOW if exam == "closed" else None)
+        return lambda: SittingGradeFactory(sitting=sitting, attempt=attempt)
+
+    return prepare
+
+
+def changed_after_handing_in() -> Write:
+    given = SittingGradeFactory()
+    Sitting.objects.filter(pk=given.sitting_id).update(state="waiting")
+    return lambda: SittingGrade.objects.filter(pk=given.pk).update(grade=0)
+
+
+def known_truth() -> KnownPair:
+    return KnownPairFactory(truth=Decimal("2.5"))  # type: ignore[no-any-return]
+
+
+REFUSED: Refused = {
+    "exam_number_once_per_project": number_twice,
+    "exam_one_at_a_time": second_open_exam,
+    "exam_asks_for_something": change(ExamFactory, depth=0),
+    "exam_closed_has_its_time": change(ExamFactory, state="closed"),
+    "known_pair_once_per_project": known_twice,
+    "known_pair_truth_is_a_median": change(KnownPairFactory, truth=Decimal("2.4")),
+    "known_pair_says_where_its_truth_is_from": change(KnownPairFactory, source="settled", truth=2),
+    "known_pair_of_the_tutorial_has_its_truth": change(KnownPairFactory, tutorial_position=1),
+    "sitting_one_at_a_time": second_open_sitting,
+    "sitting_of_an_exam_names_it": change(SittingFactory, exam=None),
+    "sitting_asks_for_something": change(SittingFactory, known_ids=[]),
+    "sitting_ended_has_its_time": change(SittingFactory, state="done"),
+    "sitting_grade_once_per_pair_and_attempt": graded_again,
+    "sitting_grade_first_once_per_annotator": first_grade_again,
+    "sitting_grade_from_0_to_4": change(SittingGradeFactory, grade=5),
+}
+MORE: More = {
+    "an exam that is being prepared is the one at a time too": (
+        "exam_one_at_a_time",
+        lambda: lambda: ExamFactory(state="preparing", project=ExamFactory().project),
+    ),
+    "a tutorial is of no exam": ("sitting_of_an_exam_names_it", change(SittingFactory, purpose="tutorial")),
+    "a sitting that goes on has no end": ("sitting_ended_has_its_time", change(SittingFactory, ended_at=NOW)),
+    "no truth above 4": ("known_pair_truth_is_a_median", change(KnownPairFactory, truth=Decimal("4.5"))),
+    "no first grade in a sitting that was handed in": ("does not ask for known pair", grade_in_state("waiting")),
+    "no first grade in a missed sitting": ("does not ask for known pair", grade_in_state("missed")),
+    "no first grade in a feedback round": ("does not ask for known pair", grade_in_state("feedback")),
+    "no first grade once the exam is closed": ("does not ask for known pair", grade_in_state("open", exam="closed")),
+    "no later grade before feedback": ("does not ask for known pair", grade_in_state("open", attempt=1)),
+    "no later grade once all is done": ("does not ask for known pair", grade_in_state("done", attempt=1)),
+    "no grade in a sitting of somebody else": (
+        "does not ask for known pair",
+        not_asked_for(annotator=lambda sitting: annotator(sitting.project)),
+    ),
+    "no grade for a pair that the sitting does not hold": (
+        "does not ask for known pair",
+        not_asked_for(known_pair_id=lambda sitting: KnownPairFactory(exam=sitting.exam).pk),
+    ),
+    "no grade for a known pair in another place": (
+        "does not ask for known pair",
+        not_asked_for(position=lambda sitting: 2),
+    ),
+    "first grades are final once handed in": ("does not ask for known pair", changed_after_handing_in),
+    "a grade of a sitting keeps its attempt": ("does not ask for known pair", change(SittingGradeFactory, attempt=1)),
+    "grades of a sitting stay": ("are kept as they are", lambda: SittingGradeFactory().delete),
+    "a truth is final": ("is final", change(known_truth, truth=3)),
+    "a truth is not taken back": ("is final", change(known_truth, truth=None)),
+    "a known pair stays of its exam": (
+        "is final",
+        lambda: (
+            lambda: KnownPair.objects.filter(pk=known_truth().pk).update(exam=ExamFactory(project=ProjectFactory()))
+        ),
+    ),
+    "a known pair stays of its query": (
+        "is final",
+        lambda: lambda: KnownPair.objects.filter(pk=known_truth().pk).update(query=QueryFactory()),
+    ),
+}
+TRIGGERS = {"sitting_grade_is_asked_for", "sitting_grade_is_kept", "known_pair_truth_is_final"}

@@ -1,0 +1,330 @@
+"""Agreement beyond chance: by hand, against other implementations on random grades, and what is undefined."""
+
+import json
+import random
+import time
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from judging.rules.agreement import (
+    FEWEST_PAIRS,
+    Kappa,
+    Kappas,
+    Measurement,
+    PartnerKappa,
+    Weights,
+    counts_of,
+    fleiss_kappa,
+    kappa,
+    kappa_interval,
+    kappas,
+    kappas_of,
+    krippendorff_alpha,
+    mean_pairwise_kappa,
+    partner_kappas,
+    percentiles,
+    resampled,
+    table_of,
+)
+
+GRADE = st.integers(0, 4)
+TWO = st.lists(st.tuples(GRADE, GRADE), max_size=40)
+# Ten subjects, fourteen grades each: Fleiss 1971 in the form of many textbooks; kappa 0.210.
+FLEISS = [
+    [0, 0, 0, 0, 14],
+    [0, 2, 6, 4, 2],
+    [0, 0, 3, 5, 6],
+    [0, 3, 9, 2, 0],
+    [2, 2, 8, 1, 1],
+    [7, 7, 0, 0, 0],
+    [3, 2, 6, 3, 0],
+    [2, 5, 3, 2, 2],
+    [6, 5, 2, 1, 0],
+    [0, 2, 2, 3, 7],
+]
+# Four observers, twelve units, values 1 to 5 and gaps: Krippendorff 2011, section C.
+OBSERVERS = ["12332141 2...", "12332241 25.3", ".3332342 251.", "12332441 251."]
+UNITS = [
+    [int(value) - 1 for value in unit if value != "."]
+    for unit in zip(*(row.replace(" ", "") for row in OBSERVERS), strict=True)
+]
+
+
+def grades_of(table: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
+    """Two annotators' grades that a table of counts sums up."""
+    cells = [(i, j) for i, row in enumerate(table) for j, count in enumerate(row) for _ in range(count)]
+    return [i for i, _ in cells], [j for _, j in cells]
+
+
+def noisy(n: int, *, seed: int) -> tuple[list[int], list[int]]:
+    """Two annotators who mostly agree."""
+    chance = random.Random(seed)
+    truth = [chance.randrange(5) for _ in range(n)]
+    return truth, [min(4, max(0, grade + chance.choice((-1, 0, 0, 0, 1, 2)))) for grade in truth]
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ([[20, 5], [10, 15]], (0.4, 0.4, 0.4)),  # agreement 0.7, by chance 0.5
+        # disagreement 4/10, 5/10 and 7/10; by chance 0.66, 0.86 and 1.26 with margins 4-3-3 and 4-4-2
+        ([[3, 1, 0], [0, 2, 1], [1, 1, 1]], (1 - 0.4 / 0.66, 1 - 0.5 / 0.86, 1 - 0.7 / 1.26)),
+        ([[1, 0], [0, 1]], (1.0, 1.0, 1.0)),
+        ([[0, 1], [1, 0]], (-1.0, -1.0, -1.0)),
+    ],
+)
+def test_cohens_kappa_by_hand(table: list[list[int]], expected: tuple[float, float, float]) -> None:
+    assert [kappa(*grades_of(table), weights) for weights in Weights] == pytest.approx(list(expected), abs=1e-12)
+
+
+@pytest.mark.parametrize("weights", Weights)
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ([], [], None),
+        ([2, 2, 2], [2, 2, 2], None),
+        ([3], [3], None),
+        ([1, 1, 1], [4, 4, 4], 0.0),
+        ([0], [4], 0.0),
+        ([2, 2, 2, 2], [0, 2, 3, 4], 0.0),
+    ],
+)
+def test_kappa_is_undefined_only_where_chance_expects_no_disagreement(
+    a: list[int], b: list[int], weights: Weights, expected: float | None
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = kappa(a, b, weights)
+    assert found is None if expected is None else found == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(("a", "b"), [([1, 2], [1]), ([5, 1], [1, 1]), ([1, 1], [1, -1])])
+def test_kappa_refuses_what_are_no_grades_of_the_same_items(a: list[int], b: list[int]) -> None:
+    with pytest.raises(ValueError, match="expected grades"):
+        kappa(a, b, Weights.LINEAR)
+    with pytest.raises(ValueError, match="expected grades"):
+        kappa_interval(a, b, Weights.LINEAR, seed=1)
+
+
+@settings(deadline=None, max_examples=60)
+@given(TWO, st.sampled_from(Weights))
+def test_kappa_from_counts_equals_that_of_scikit_learn(pairs: list[tuple[int, int]], weights: Weights) -> None:
+    """Also where it is undefined: the table has no kappa then."""
+    a, b = [one for one, _ in pairs], [other for _, other in pairs]
+    known = kappa(a, b, weights)
+    assert kappas_of(table_of(a, b)[None], weights) == pytest.approx([] if known is None else [known], abs=1e-12)
+
+
+def test_kappa_from_many_tables_at_once_equals_that_of_scikit_learn() -> None:
+    tables = resampled(table_of(*noisy(100, seed=3)), samples=50, seed=4)
+    for weights in Weights:
+        name = None if weights is Weights.UNWEIGHTED else weights.value
+        known = [cohen_kappa_score(*grades_of(table), labels=range(5), weights=name) for table in tables]
+        assert kappas_of(tables, weights) == pytest.approx(known, abs=1e-12)
+
+
+def test_resamples_hold_as_many_pairs_and_only_pairs_that_there_are() -> None:
+    table = table_of(*noisy(100, seed=3))
+    tables = resampled(table, samples=2000, seed=4)
+    assert (tables.sum(axis=(1, 2)) == 100).all()
+    assert not tables[:, table == 0].any()
+    assert tables.mean(axis=0) == pytest.approx(table, abs=0.5)
+
+
+def test_interval_is_that_of_pairs_drawn_one_by_one() -> None:
+    a, b = noisy(60, seed=5)
+    drawn = np.random.default_rng(6).integers(0, 60, (5000, 60))
+    tables = np.array([table_of(one, other) for one, other in zip(np.take(a, drawn), np.take(b, drawn), strict=True)])
+    found = kappa_interval(a, b, Weights.LINEAR, samples=5000, seed=7)
+    assert found is not None
+    assert found[:2] == pytest.approx(tuple(np.quantile(kappas_of(tables, Weights.LINEAR), [0.025, 0.975])), abs=0.01)
+
+
+def test_interval_surrounds_kappa_repeats_itself_and_narrows() -> None:
+    a, b = noisy(100, seed=1)
+    value = kappa(a, b, Weights.QUADRATIC)
+    found = kappa_interval(a, b, Weights.QUADRATIC, seed=2)
+    half = kappa_interval(a, b, Weights.QUADRATIC, seed=2, level=0.5)
+    more = kappa_interval(a * 9, b * 9, Weights.QUADRATIC, seed=2)
+    assert value and found and half and more
+    assert found.low < half.low < value < half.high < found.high
+    assert more.high - more.low < 0.5 * (found.high - found.low)
+    assert found == kappa_interval(a, b, Weights.QUADRATIC, seed=2)
+    assert found != kappa_interval(a, b, Weights.QUADRATIC, seed=3)
+
+
+def test_resamples_without_kappa_are_left_out_and_counted() -> None:
+    """One pair in twenty differs from the rest: a resample misses it with a chance of 0.95**20, 36 %."""
+    a, b = [2] * 19 + [3], [2] * 19 + [3]
+    found = kappa_interval(a, b, Weights.LINEAR, seed=1)
+    assert found is not None
+    assert (found.low, found.high) == (1.0, 1.0)
+    assert 300 < found.undefined < 420
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ([], []),
+        ([2] * 30, [2] * 30),
+        (noisy(FEWEST_PAIRS - 1, seed=1)),
+    ],
+)
+def test_no_interval_without_enough_to_draw_from(a: list[int], b: list[int]) -> None:
+    assert kappa_interval(a, b, Weights.LINEAR, seed=1) is None
+
+
+@pytest.mark.parametrize(("defined", "expected"), [(4, None), (5, (1.0, 1.0, 5)), (10, (1.0, 1.0, 0)), (0, None)])
+def test_no_interval_where_most_resamples_have_no_kappa(
+    defined: int, expected: tuple[float, float, int] | None
+) -> None:
+    tables = [table_of([2, 3], [2, 3])] * defined + [table_of([2, 2], [2, 2])] * (10 - defined)
+    assert percentiles(np.array(tables), Weights.LINEAR) == expected
+
+
+def test_kappas_go_through_json_and_back() -> None:
+    found = kappas(*noisy(100, seed=1), seed=2)
+    stored = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert Kappas.from_dict(stored) == found
+    assert found.n == 100
+    for weights in Weights:
+        assert found.of(weights).value == kappa(*noisy(100, seed=1), weights)
+        assert found.of(weights).interval == kappa_interval(*noisy(100, seed=1), weights, seed=2)
+
+
+def test_kappas_without_a_value_stay_without_one() -> None:
+    found = kappas([1, 1], [1, 1], seed=2)
+    assert found == Kappas(2, Kappa(None, None), Kappa(None, None), Kappa(None, None))
+    assert Kappas.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+
+
+def test_an_exam_of_23_has_its_intervals_in_a_moment() -> None:
+    exams = [noisy(100, seed=seed) for seed in range(23)]
+    start = time.process_time()
+    for a, b in exams:
+        for weights in Weights:
+            assert kappa_interval(a, b, weights, seed=1)
+    assert time.process_time() - start < 2
+
+
+PARTNERS = {7: {"a": 0, "b": 1, "c": 0, "d": 1}, 3: {"a": 0, "b": 1, "c": 1, "d": 1}, 9: {"a": 0, "z": 4}, 5: {"y": 1}}
+
+
+def test_pairwise_by_hand() -> None:
+    """7 and 3 agree on 3 of 4 with a chance of 1/2; 9 shares one grade with each, without a kappa; 5 shares nothing."""
+    assert partner_kappas(PARTNERS, Weights.UNWEIGHTED) == {
+        (7, 3): PartnerKappa(pytest.approx(0.5), 4),
+        (7, 9): PartnerKappa(None, 1),
+        (3, 9): PartnerKappa(None, 1),
+    }
+    found = mean_pairwise_kappa(PARTNERS, Weights.UNWEIGHTED)
+    assert found.by_annotator == {
+        7: (pytest.approx(0.5), 1, 1),
+        3: (pytest.approx(0.5), 1, 1),
+        9: (None, 0, 2),
+        5: (None, 0, 0),
+    }
+    assert found.cohort == (pytest.approx(0.5), 1, 2)
+
+
+@pytest.mark.parametrize("weights", Weights)
+def test_pairwise_means_equal_a_plain_count(weights: Weights) -> None:
+    grades = {person: dict(enumerate(noisy(40, seed=person)[1])) for person in range(5)}
+    found = mean_pairwise_kappa(grades, weights)
+    name = None if weights is Weights.UNWEIGHTED else weights.value
+    known = {
+        pair: cohen_kappa_score(*([*grades[person].values()] for person in pair), labels=range(5), weights=name)
+        for pair in combinations(grades, 2)
+    }
+    assert found.cohort.value == pytest.approx(sum(known.values()) / 10)
+    assert found.by_annotator[3].value == pytest.approx(sum(v for pair, v in known.items() if 3 in pair) / 4)
+
+
+def test_fleiss_published_example() -> None:
+    assert fleiss_kappa(np.array(FLEISS)) == pytest.approx(0.210, abs=5e-4)
+
+
+def test_fleiss_on_paper_size() -> None:
+    """Two items of three grades: agreement 1/3 and 1, by chance 1/2 * 1/2 * 2; (2/3 - 5/9) / (4/9)."""
+    counts = counts_of([[0, 0, 1], [1, 1, 1]])
+    assert fleiss_kappa(counts) == pytest.approx((2 / 3 - 5 / 9) / (1 - 5 / 9))
+
+
+@pytest.mark.parametrize("ratings", [[], [[2], [3]], [[], []], [[2, 2], [2, 2]]])
+def test_fleiss_is_undefined_without_two_grades_or_variation(ratings: list[list[int]]) -> None:
+    assert fleiss_kappa(counts_of(ratings)) is None
+
+
+def test_fleiss_refuses_gaps() -> None:
+    with pytest.raises(ValueError, match="equally many"):
+        fleiss_kappa(counts_of([[1, 2], [1, 2, 3]]))
+
+
+@pytest.mark.parametrize(("level", "expected"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+def test_alpha_published_example(level: str, expected: float) -> None:
+    assert krippendorff_alpha(UNITS, level=Measurement(level)) == pytest.approx(expected, abs=5e-4)
+
+
+def test_alpha_on_paper_size() -> None:
+    """Items 0 0 and 0 1: values 0 three times, 1 once; observed 2/4, expected 6/12: 1 - (1/2) / (1/2)."""
+    assert krippendorff_alpha([[0, 0], [0, 1]], level=Measurement.NOMINAL) == pytest.approx(0.0)
+    assert krippendorff_alpha([[0, 0], [4, 4, 4]]) == 1.0
+
+
+@pytest.mark.parametrize(
+    "ratings",
+    [[], [[]], [[1], [2], []], [[2, 2], [2, 2, 2], [4]], [[3, 3]]],
+    ids=["none", "empty", "ones", "same", "3"],
+)
+@pytest.mark.parametrize("level", Measurement)
+def test_alpha_is_undefined_without_two_grades_or_variation(ratings: list[list[int]], level: Measurement) -> None:
+    assert krippendorff_alpha(ratings, level=level) is None
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(st.lists(GRADE, max_size=6), max_size=25), st.sampled_from(Measurement))
+def test_alpha_equals_the_package_with_gaps(ratings: list[list[int]], level: Measurement) -> None:
+    compared = {grade for item in ratings if len(item) > 1 for grade in item}
+    found = krippendorff_alpha(ratings, level=level)
+    if len(compared) < 2:
+        assert found is None
+        return
+    known = krippendorff.alpha(
+        value_counts=np.array([[Counter(item)[grade] for grade in range(5)] for item in ratings]),
+        value_domain=np.arange(5),
+        level_of_measurement=level.value,
+    )
+    assert found == pytest.approx(known, abs=1e-12)
+
+
+@pytest.mark.parametrize("level", Measurement)
+def test_alpha_equals_the_package_on_a_table_of_people_and_items(level: Measurement) -> None:
+    chance = np.random.default_rng(8)
+    truth = chance.integers(0, 5, 300)
+    table = np.clip(truth + chance.integers(-1, 2, (6, 300)), 0, 4).astype(float)
+    table[chance.random((6, 300)) < 0.4] = np.nan
+    ratings = [[int(grade) for grade in item if not np.isnan(grade)] for item in table.T]
+    known = krippendorff.alpha(reliability_data=table, level_of_measurement=level.value)
+    assert krippendorff_alpha(ratings, level=level) == pytest.approx(known, abs=1e-12)
+
+
+def test_alpha_refuses_what_is_no_grade() -> None:
+    with pytest.raises(ValueError, match="from 0 to 4"):
+        krippendorff_alpha([[1, 5]])
+
+
+def test_alpha_of_a_whole_project_takes_a_second() -> None:
+    chance = random.Random(1)
+    ratings = [[chance.randrange(5) for _ in range(chance.choice((2, 2, 2, 3)))] for _ in range(100_000)]
+    start = time.process_time()
+    assert krippendorff_alpha(ratings) == pytest.approx(0.0, abs=0.01)
+    assert time.process_time() - start < 1

@@ -1,0 +1,171 @@
+"""Which pairs of known truth are drawn: evenly over the levels, or one of each."""
+
+import random
+from collections import Counter
+from decimal import Decimal
+from itertools import combinations, product
+from statistics import fmean
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judging.rules.exam import Levels, TooFew, draw_even, draw_levels, rounded_up, unevenness
+
+HALF = Decimal("0.5")
+Known = list[tuple[int, int, Decimal | int]]  # pair, query, truth
+
+
+def spread(drawn: list[int], pairs: Known) -> list[int]:
+    """How many of the pairs drawn have each truth."""
+    truth = {pair: rounded_up(level) for pair, _, level in pairs}
+    return [sum(truth[pair] == level for pair in drawn) for level in range(5)]
+
+
+def known_pairs(queries: int, each: int, *, seed: int, weights: tuple[int, ...] = (6, 20, 30, 24, 15)) -> Known:
+    """Pairs of known truth, mostly in the middle; a query's pairs lean the same way."""
+    chance = random.Random(seed)
+    pairs: Known = []
+    for query in range(queries):
+        lean = chance.choice((-1, 0, 0, 1))
+        for level in chance.choices(range(5), weights, k=each):
+            pairs.append((len(pairs), query, Decimal(min(4, max(0, level + lean))) - HALF * (level == 4)))
+    chance.shuffle(pairs)
+    return pairs
+
+
+known = st.lists(
+    st.tuples(st.integers(0, 5), st.sampled_from([Decimal(half) / 2 for half in range(9)])), max_size=40
+).map(lambda rows: [(100 + place, query, truth) for place, (query, truth) in enumerate(rows)])
+
+
+@settings(max_examples=80)
+@given(known, st.integers(1, 4), st.integers(1, 5), st.integers(0, 99))
+def test_a_draw_has_the_right_counts_of_known_pairs(pairs: Known, queries: int, per_query: int, seed: int) -> None:
+    drawn = draw_even(pairs, queries=queries, per_query=per_query, seed=seed)
+    enough = [query for query, n in Counter(query for _, query, _ in pairs).items() if n >= per_query]
+    if len(enough) < queries:
+        assert isinstance(drawn, TooFew)
+        return
+    assert isinstance(drawn, list)
+    query_of = {pair: query for pair, query, _ in pairs}
+    assert sorted(Counter(query_of[pair] for pair in drawn).values()) == [per_query] * queries
+    assert len(set(drawn)) == len(drawn)
+    assert draw_even(pairs, queries=queries, per_query=per_query, seed=seed) == drawn
+
+
+def test_a_draw_is_more_even_than_a_plain_one() -> None:
+    """Twenty of each level, or all that ten queries can have of the scarcest and the rest even."""
+    plain = []
+    for seed in range(20):
+        pairs = known_pairs(15, 20, seed=seed)
+        of_query = {query: [pair for pair, of, _ in pairs if of == query] for query in range(15)}
+        chance = random.Random(seed)
+        at_random = [pair for query in chance.sample(range(15), 10) for pair in chance.sample(of_query[query], 10)]
+        drawn = draw_even(pairs, queries=10, per_query=10, seed=seed)
+        assert isinstance(drawn, list)
+        lowest, *others = spread(drawn, pairs)
+        assert lowest == min(20, sum(sorted(spread(of_query[query], pairs)[0] for query in range(15))[-10:]))
+        assert max(others) - min(others) <= 1
+        plain.append(unevenness(spread(at_random, pairs)))
+        assert unevenness([lowest, *others]) <= plain[-1]
+    assert fmean(plain) > 2250  # as against 2000
+
+
+def test_queries_make_place_for_those_that_have_what_is_scarce() -> None:
+    """Only the last three of thirty queries have any 0 or 4."""
+    pairs: Known = [(query * 10 + place, query, 1 + place % 3) for query in range(27) for place in range(10)]
+    pairs += [(query * 10 + place, query, 4 * (place % 2)) for query in range(27, 30) for place in range(10)]
+    drawn = draw_even(pairs, queries=5, per_query=5, seed=1)
+    assert isinstance(drawn, list)
+    assert spread(drawn, pairs) == [5, 5, 5, 5, 5]
+
+
+def test_a_draw_is_as_even_as_can_be_in_small() -> None:
+    """Against every possible draw of two queries and two pairs of each."""
+    worse = 0
+    for seed in range(40):
+        pairs = known_pairs(4, 4, seed=seed)
+        of_query = {query: [pair for pair, of, _ in pairs if of == query] for query in range(4)}
+        best = min(
+            unevenness(spread([*one, *other], pairs))
+            for first, second in combinations(range(4), 2)
+            for one, other in product(combinations(of_query[first], 2), combinations(of_query[second], 2))
+        )
+        drawn = draw_even(pairs, queries=2, per_query=2, seed=seed)
+        assert isinstance(drawn, list)
+        worse += unevenness(spread(drawn, pairs)) > best
+    assert worse <= 2
+
+
+def test_exactly_enough_are_all_taken() -> None:
+    pairs = known_pairs(10, 10, seed=1)
+    drawn = draw_even(pairs, queries=10, per_query=10, seed=3)
+    assert isinstance(drawn, list)
+    assert sorted(drawn) == list(range(100))
+
+
+def test_another_seed_is_another_draw() -> None:
+    pairs = known_pairs(15, 20, seed=1)
+    draws = [draw_even(pairs, queries=3, per_query=4, seed=seed) for seed in range(10)]
+    assert len({tuple(drawn) for drawn in draws if isinstance(drawn, list)}) == 10
+
+
+def test_a_draw_of_a_whole_project_takes_a_moment() -> None:
+    pairs = known_pairs(1500, 24, seed=1)
+    drawn = draw_even(pairs, queries=10, per_query=10, seed=3)
+    assert isinstance(drawn, list)
+    assert spread(drawn, pairs) == [20] * 5
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sentence"),
+    [
+        ([], "Too few pairs of known truth not seen before: 0, where 20 are needed."),
+        (known_pairs(3, 4, seed=1), "Too few pairs of known truth not seen before: 12, where 20 are needed."),
+        (
+            known_pairs(10, 9, seed=1),
+            "Too few queries with 10 pairs each of known truth not seen before: 0, where 2 are needed.",
+        ),
+    ],
+)
+def test_too_few_pairs_are_told(pairs: Known, sentence: str) -> None:
+    assert str(draw_even(pairs, queries=2, per_query=10, seed=1)) == sentence
+
+
+@pytest.mark.parametrize(
+    ("truths", "count", "taken", "missing"),
+    [
+        ([0, 1, 2, 3, 4, 2, 2, 2], 5, [0, 1, 2, 3, 4], []),
+        ([HALF, 0, 2, 3, 4], 5, [0, 1, 2, 3, 4], []),
+        ([2, 2, 2, 2, 2], 5, [2, 2, 2, 2, 2], [0, 1, 3, 4]),
+        ([0, 0, 2, 3, 3], 5, [0, 0, 2, 3, 3], [1, 4]),
+        ([1, 1, 1, 4, 4, 4, 4], 5, [1, 1, 1, 4, 4], [0, 2, 3]),
+        ([0, 0, 1, 2, 3, 3], 5, [0, 1, 2, 3, 3], [4]),
+        ([0, 1, 2, 3, 4], 3, [0, 2, 4], []),
+        ([0, 1, 2, 3, 4], 1, [2], []),
+        ([0, 0, 1, 1, 2, 3, 4], 7, [0, 0, 1, 1, 2, 3, 4], []),
+        ([0, 0, 1, 2, 3, 4], 6, [0, 0, 1, 2, 3, 4], []),
+        ([0, 1, 2, 3, 4, 4], 6, [0, 1, 2, 3, 4, 4], []),
+    ],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_warm_up_has_every_level_or_the_nearest(
+    truths: list[Decimal | int], count: int, taken: list[int], missing: list[int], seed: int
+) -> None:
+    found = draw_levels(list(enumerate(truths)), count=count, seed=seed)
+    assert isinstance(found, Levels)
+    assert len(set(found.pairs)) == count
+    assert found.missing == missing
+    assert sorted(rounded_up(truths[pair]) for pair in found.pairs) == taken
+    assert draw_levels(list(enumerate(truths)), count=count, seed=seed) == found
+
+
+def test_a_warm_up_does_not_climb_the_levels() -> None:
+    orders = [draw_levels(list(enumerate(range(5))), seed=seed) for seed in range(20)]
+    assert len({tuple(found.pairs) for found in orders if isinstance(found, Levels)}) > 10
+
+
+def test_too_few_for_a_warm_up() -> None:
+    found = draw_levels([(1, 2), (2, 3)], seed=1)
+    assert str(found) == "Too few pairs of known truth not seen before: 2, where 5 are needed."

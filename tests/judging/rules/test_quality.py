@@ -1,0 +1,151 @@
+"""What judgments tell about an annotator: by hand on a few, and against plain Python on many."""
+
+import random
+from itertools import groupby
+from statistics import mean
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score  # type: ignore[import-untyped]
+
+from judging.rules.quality import (
+    NOT_KNOWN,
+    NOT_SETTLED,
+    Judgments,
+    Limits,
+    Thresholds,
+    agreed_with_partner,
+    alerts,
+    annotator_figures,
+    longest_run,
+    longest_streak,
+    partners,
+    project_figures,
+    weeks,
+)
+
+LIMITS = Limits(judgments=4, kappa=0.3, bias=0.75, gold=0.25, fast_streak=3, run=4)
+FAST = Thresholds(fast_s=2.0)
+Row = tuple[int, int, int, int, int, int, int]  # annotator, pair, round, grade, relevance, day, ms
+
+
+def figures(rows: list[Row], annotator: int) -> dict[str, object]:
+    columns = Judgments.of(rows)
+    mine = columns.annotator == annotator
+    return annotator_figures(columns.where(mine), agreed=agreed_with_partner(columns)[mine], thresholds=FAST, seed=1)
+
+
+def test_by_hand() -> None:
+    rows: list[Row] = [
+        (1, 10, 1, 4, 4, 0, 1500),
+        (2, 10, 1, 3, 4, 0, 9000),
+        (1, 11, 1, 0, NOT_SETTLED, 0, 1000),
+        (2, 11, 1, 4, NOT_SETTLED, 0, NOT_KNOWN),
+        (1, 12, 1, 2, 1, 7, 4000),
+        (2, 12, 1, 1, 1, 7, 500),
+        (1, 13, 1, 2, NOT_SETTLED, 7, 5000),
+    ]
+    found = figures(rows, 1)
+    assert found["judgments"] == 4
+    assert found["consensus"] == pytest.approx(2 / 3)  # pair 13 has no second grade yet
+    assert found["bias"] == pytest.approx(0.5)
+    assert found["distribution"] == [1, 0, 2, 0, 1]
+    assert found["seconds"] == {"known": 4, "median": 2.75, "mean": 2.875}
+    assert (found["longest_run"], found["fast_streak"]) == (2, 2)
+    assert [week["week"] for week in found["weeks"]] == ["1969-12-29", "1970-01-05"]  # type: ignore[attr-defined]
+
+
+def test_nothing_is_made_up_where_there_is_nothing() -> None:
+    found = figures([(1, 10, 1, 3, NOT_SETTLED, 0, NOT_KNOWN)], 1)
+    assert found["consensus"] is None and found["bias"] is None
+    assert found["seconds"] == {"known": 0, "median": None, "mean": None}
+    kappas = found["against_relevance"]
+    assert kappas["n"] == 0 and kappas["quadratic"] == {"value": None, "interval": None}  # type: ignore[index]
+    assert project_figures(Judgments.of([])) == {
+        "judgments": 0,
+        "pairs": 0,
+        "alpha": None,
+        "fleiss": None,
+        "distribution": [0] * 5,
+    }
+
+
+def many(seed: int) -> list[Row]:
+    chance = random.Random(seed)
+    rows: list[Row] = []
+    for pair in range(60):
+        truth = chance.randrange(5)
+        for annotator in chance.sample(range(6), chance.choice([1, 2, 2, 4])):
+            grade = min(4, max(0, round(truth + chance.gauss(0, 1))))
+            rows.append((annotator, pair, 1, grade, truth, pair // 9, chance.randrange(500, 9000)))
+    chance.shuffle(rows)
+    return rows
+
+
+def test_partners_are_those_of_plain_python() -> None:
+    rows = many(3)
+    found = partners(Judgments.of(rows))
+    given = {(annotator, pair): grade for annotator, pair, _, grade, *_ in rows}
+    for one, told in found.items():
+        for partner in told:
+            other = partner["annotator"]
+            shared = [pair for person, pair in given if person == one and (other, pair) in given]
+            a, b = [given[one, pair] for pair in shared], [given[other, pair] for pair in shared]
+            assert partner["pairs"] == len(shared)
+            assert partner["consensus"] == pytest.approx(mean(abs(x - y) <= 1 for x, y in zip(a, b, strict=True)))
+            if len({*a, *b}) > 1:
+                for weights in ("linear", "quadratic"):
+                    wanted = cohen_kappa_score(a, b, labels=range(5), weights=weights)
+                    assert partner[weights] == pytest.approx(wanted)
+        assert [partner["pairs"] for partner in told] == sorted((p["pairs"] for p in told), reverse=True)
+
+
+def test_weeks_hold_every_judgment_once() -> None:
+    mine = Judgments.of([row for row in many(4) if row[0] == 2])
+    told = weeks(mine)
+    assert sum(week["judgments"] for week in told) == len(mine)
+    assert [week["week"] for week in told] == sorted(week["week"] for week in told)
+
+
+@given(st.lists(st.integers(0, 4), max_size=40))
+def test_longest_run_is_that_of_groupby(grades: list[int]) -> None:
+    wanted = max((len(list(group)) for _, group in groupby(grades)), default=0)
+    assert longest_run(np.array(grades, dtype=np.int64)) == wanted
+
+
+@given(st.lists(st.booleans(), max_size=40))
+def test_longest_streak_is_that_of_groupby(marked: list[bool]) -> None:
+    wanted = max((len(list(group)) for is_marked, group in groupby(marked) if is_marked), default=0)
+    assert longest_streak(np.array(marked, dtype=np.bool_)) == wanted
+
+
+def fine(**other: object) -> dict[str, object]:
+    kappas = {"quadratic": {"value": 0.6}}
+    gold = {"judgments": 20, "misaligned": 0.1}
+    told = {"judgments": 50, "against_relevance": kappas, "bias": 0.1, "gold": gold, "fast_streak": 1, "longest_run": 3}
+    told |= {"with_partners": {"quadratic": 0.5}}
+    return {**told, **other}
+
+
+@pytest.mark.parametrize(
+    ("other", "kinds"),
+    [
+        ({}, []),
+        ({"against_relevance": {"quadratic": {"value": 0.29}}}, ["kappa"]),
+        ({"against_relevance": {"quadratic": {"value": None}}}, []),
+        ({"with_partners": {"quadratic": -0.15}}, ["kappa"]),
+        ({"with_partners": {"quadratic": None}}, []),
+        ({"bias": -0.8}, ["bias"]),
+        ({"bias": 0.75}, []),
+        ({"gold": {"judgments": 20, "misaligned": 0.3}}, ["gold"]),
+        ({"gold": {"judgments": 9, "misaligned": 1.0}}, []),
+        ({"gold": {"judgments": 0, "misaligned": None}}, []),
+        ({"fast_streak": 3}, ["fast"]),
+        ({"longest_run": 4}, ["run"]),
+        ({"longest_run": 4, "bias": 2.0, "judgments": 3}, []),
+    ],
+)
+def test_alerts(other: dict[str, object], kinds: list[str]) -> None:
+    assert [past.kind for past in alerts(fine(**other), LIMITS)] == kinds

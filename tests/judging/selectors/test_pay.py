@@ -1,0 +1,232 @@
+"""Hours by day and what they come to."""
+
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from annotation.models import Project, User
+from judging import selectors
+from judging.selectors import Statement
+from judging.services.pay import hours_correct, pay_rate_set
+from tests.factories import annotator, lead, triggers_asleep
+from tests.judging.money import gold_graded, judged, local, policy_from, project_in, trained
+
+pytestmark = pytest.mark.django_db
+MARCH = (date(2026, 3, 1), date(2026, 3, 31))
+BERLIN = "Europe/Berlin"
+
+
+def statement(
+    project: Project, first: date = MARCH[0], last: date = MARCH[1], *, zone: str = "UTC", **values: Any
+) -> Statement:
+    who = values.pop("person", None)
+    return selectors.pay_statement(
+        project_id=project.pk, zone=zone, first_day=first, last_day=last, annotator_id=who and who.pk, **values
+    )
+
+
+def seconds_by_day(found: Statement, person: User) -> dict[str, float]:
+    return {f"{day.day:%m-%d}": day.time.total / 1000 for day in found.account_of(person.pk).days}
+
+
+@pytest.fixture
+def project() -> Project:
+    return project_in()
+
+
+@pytest.fixture
+def person(project: Project) -> User:
+    return annotator(project)
+
+
+def test_time_is_added_up_by_annotator_and_day(project: Project, person: User) -> None:
+    other = annotator(project)
+    for when, seconds in (("2026-03-02T10:00", 10), ("2026-03-02T11:00", 20.5), ("2026-03-03T10:00", 7)):
+        judged(project, person, local(when), seconds)
+    judged(project, other, local("2026-03-02T10:00"), 3)
+    found = statement(project)
+    assert seconds_by_day(found, person) == {"03-02": 30.5, "03-03": 7}
+    assert seconds_by_day(found, other) == {"03-02": 3}
+    assert (found.time.total, found.judgments) == (40_500, 4)
+
+
+def test_one_person_alone(project: Project, person: User) -> None:
+    judged(project, person, local("2026-03-02T10:00"), 10)
+    judged(project, annotator(project), local("2026-03-02T10:00"), 3)
+    assert statement(project, person=person).time.total == 10_000
+
+
+def test_other_projects_are_not_counted(project: Project, person: User) -> None:
+    elsewhere = project_in()
+    judged(elsewhere, annotator(elsewhere), local("2026-03-02T10:00"), 10)
+    assert statement(project).accounts == []
+
+
+def test_a_judgment_is_paid_up_to_the_cap_of_its_own_policy(project: Project, person: User) -> None:
+    judged(project, person, local("2026-03-02T10:00"), 500)
+    policy_from(project, local("2026-03-03T00:00"), pay_cap_s=300)
+    judged(project, person, local("2026-03-03T10:00"), 500)
+    assert seconds_by_day(statement(project), person) == {"03-02": 120, "03-03": 300}
+
+
+def test_gold_pairs_are_judging_like_any_other(project: Project, person: User) -> None:
+    gold_graded(project, person, local("2026-03-02T10:00"), 500)
+    assert statement(project).time.judging == 120_000
+    assert statement(project).judgments == 1
+
+
+def test_training_is_apart_and_capped_by_the_policy_then_in_force(project: Project, person: User) -> None:
+    trained(project, person, local("2026-03-02T10:00"), 500)
+    policy_from(project, local("2026-03-03T00:00"), pay_cap_s=30)
+    trained(project, person, local("2026-03-03T10:00"), 500)
+    found = statement(project)
+    assert (found.time.judging, found.time.training, found.judgments) == (0, 150_000, 0)
+
+
+def test_training_that_was_not_to_be_paid_counts_nothing(project: Project, person: User) -> None:
+    policy_from(project, local("2026-03-03T00:00"), pays_training=False)
+    trained(project, person, local("2026-03-02T10:00"), 10)
+    trained(project, person, local("2026-03-03T10:00"), 20)
+    assert seconds_by_day(statement(project), person) == {"03-02": 10}
+
+
+def test_pilot_batches_count_when_they_are_chosen(project: Project, person: User) -> None:
+    judged(project, person, local("2026-03-02T10:00"), 10)
+    judged(project, person, local("2026-03-02T11:00"), 20, pilot=True)
+    without, chosen = statement(project), statement(project, pilot=True)
+    assert (without.time.total, without.left_out.total, without.judgments) == (10_000, 20_000, 1)
+    assert (chosen.time.total, chosen.left_out.total, chosen.judgments) == (30_000, 0, 2)
+
+
+def test_judgments_of_files_count_nothing_and_are_told_apart(project: Project, person: User) -> None:
+    judged(project, person, local("2026-03-02T10:00"), None)
+    judged(project, person, local("2026-03-02T10:00"), 10)
+    found = statement(project)
+    assert (found.time.total, found.judgments, found.untimed) == (10_000, 1, 1)
+
+
+def test_what_nobody_measured_is_not_paid_up_to_the_cap(project: Project, person: User) -> None:
+    """Judgments and training from before times were kept."""
+    given = judged(project, person, local("2026-03-02T10:00"), 10)
+    graded = trained(project, person, local("2026-03-02T11:00"), 10)
+    with transaction.atomic(), triggers_asleep():
+        for row in (given, graded):
+            type(row)._default_manager.filter(pk=row.pk).update(active_ms=None)  # type: ignore[attr-defined]
+    found = statement(project)
+    assert (found.time.total, found.judgments, found.untimed) == (0, 0, 1)
+
+
+def test_corrections_are_part_of_their_day(project: Project, person: User) -> None:
+    judged(project, person, local("2026-03-02T10:00"), 100)
+    for seconds in (60, -30):
+        hours_correct(
+            project=project, annotator=person, day=date(2026, 3, 2), seconds=seconds, reason="r", actor=lead(project)
+        )
+    assert statement(project).time == (100_000, 0, 30_000)
+    assert statement(project, *[date(2026, 3, 1)] * 2).accounts == []
+
+
+def test_a_day_is_never_below_zero_without_its_pilot_batches(project: Project, person: User) -> None:
+    judged(project, person, local("2026-03-02T10:00"), 100, pilot=True)
+    hours_correct(project=project, annotator=person, day=date(2026, 3, 2), seconds=-80, reason="r", actor=lead(project))
+    assert statement(project).time == (0, 0, 0)
+    assert statement(project, pilot=True).time == (100_000, 0, -80_000)
+
+
+@pytest.mark.parametrize(
+    ("at", "day"),
+    [("2026-03-02T00:00", "03-02"), ("2026-03-01T23:59:59.999999", "03-01"), ("2026-03-31T23:59:59.999", "03-31")],
+)
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Singapore", "America/New_York"])
+def test_days_begin_at_local_midnight(zone: str, at: str, day: str) -> None:
+    project = project_in(zone)
+    judged(project, person := annotator(project), local(at, zone), 10)
+    assert seconds_by_day(statement(project, zone=zone), person) == {day: 10}
+
+
+def test_the_day_after_the_last_begins_beyond_the_period(project: Project, person: User) -> None:
+    judged(project, person, local("2026-04-01T00:00"), 10)
+    judged(project, person, local("2026-02-28T23:59:59.999999"), 10)
+    assert statement(project).accounts == []
+
+
+@pytest.mark.parametrize(
+    ("day", "hours", "times"),
+    [
+        (date(2026, 3, 29), 23, ["00:00", "01:59:59", "03:00", "23:59:59"]),  # summer time begins
+        (date(2026, 10, 25), 25, ["00:00", "02:30", "23:59:59"]),  # and ends
+    ],
+)
+def test_days_of_23_and_25_hours_hold_all_that_was_given_on_them(day: date, hours: int, times: list[str]) -> None:
+    project = project_in(BERLIN)
+    person = annotator(project)
+    given = [local(f"{day}T{time}", BERLIN, fold=fold) for time in times for fold in (0, 1)]
+    for at in sorted({at.timestamp(): at for at in given}.values()):
+        judged(project, person, at, 10)
+    before, after = local(f"{day}T00:00", BERLIN), local(f"{day + timedelta(days=1)}T00:00", BERLIN)
+    assert (after.timestamp() - before.timestamp()) / 3600 == hours
+    found = [statement(project, on, on, zone=BERLIN).time.total for on in (day - timedelta(days=1), day)]
+    assert found == [0, 40_000]
+    assert statement(project, day + timedelta(days=1), day + timedelta(days=7), zone=BERLIN).time.total == 0
+
+
+def test_the_parts_of_a_period_add_up_to_it() -> None:
+    zone = "America/St_Johns"  # half an hour off, with summer time from 8 March
+    project = project_in(zone)
+    person = annotator(project)
+    for hour in range(0, 31 * 24, 37):
+        judged(project, person, local("2026-03-01T00:00", zone) + timedelta(hours=hour), 1 + hour % 7)
+    whole = statement(project, zone=zone)
+    assert whole.judgments == 21
+    for cut in (1, 7, 8, 30):
+        parts = [(MARCH[0], date(2026, 3, cut)), (date(2026, 3, cut + 1), MARCH[1])]
+        found = [statement(project, *part, zone=zone) for part in parts]
+        assert sum(part.time.total for part in found) == whole.time.total
+        assert sum(part.judgments for part in found) == whole.judgments
+
+
+def test_rates_of_the_person_go_before_those_of_the_policy() -> None:
+    project = project_in(pay_cap_s=3600)
+    person = annotator(project)
+    policy_from(project, local("2026-03-03T09:00"), pay_rate=Decimal(16), pay_currency="EUR")
+    pay_rate_set(
+        project=project,
+        annotator=person,
+        rate=Decimal("20.50"),
+        currency="SGD",
+        from_day=date(2026, 3, 4),
+        actor=lead(project),
+    )
+    for day in (2, 3, 4, 5):
+        judged(project, person, local(f"2026-03-0{day}T08:00"), 3600)
+    found = statement(project)
+    assert [(line.rate.rate, line.rate.currency, line.amount) for line in found.accounts[0].lines] == [
+        (14, "SGD", 14),
+        (16, "EUR", 16),
+        (Decimal("20.50"), "SGD", 41),
+    ]
+    assert found.amounts == [("EUR", 16), ("SGD", 55)]
+
+
+def test_a_rate_is_of_its_own_annotator(project: Project, person: User) -> None:
+    other = annotator(project)
+    pay_rate_set(
+        project=project, annotator=other, rate=Decimal(99), currency="SGD", from_day=MARCH[0], actor=lead(project)
+    )
+    judged(project, person, local("2026-03-02T10:00"), 36)
+    assert statement(project).amounts == [("SGD", Decimal("0.14"))]
+
+
+@pytest.mark.parametrize("people", [1, 4])
+def test_two_statements_read_it_whatever_there_is(project: Project, people: int) -> None:
+    for number in range(people):
+        for day in range(1, 4):
+            judged(project, annotator(project), local(f"2026-03-0{day}T10:00"), number + 1)
+    with CaptureQueriesContext(connection) as sent:
+        found = statement(project)
+    assert len(sent) == 2
+    assert len(found.accounts) == 3 * people

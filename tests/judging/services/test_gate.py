@@ -1,0 +1,138 @@
+"""The multiple-choice gate: questions, attempts, answers."""
+
+import pytest
+
+from annotation.models import AuditEvent, Membership, Project, User
+from judging.exceptions import AnswersIncomplete, GateClosed, GateTooShort, NotPossibleNow
+from judging.models import GateAttempt, Policy
+from judging.services.gate import (
+    gate_attempt_answer,
+    gate_attempt_start,
+    gate_question_change,
+    gate_question_create,
+    gate_question_retire,
+    gate_set,
+)
+from judging.services.policies import policy_in_force, policy_publish
+from tests.factories import MembershipFactory, MomentFactory, ProjectFactory, lead
+from tests.judging.settings import gate_question
+
+pytestmark = pytest.mark.django_db
+WRITTEN = 4
+
+
+@pytest.fixture
+def project() -> Project:
+    """Two questions of four are asked; both answers must be right; two attempts."""
+    project: Project = ProjectFactory()
+    for number in range(WRITTEN):
+        gate_question(project, description=f"question {number}")
+    policy_publish(project=project, actor=None, gate_questions=2, gate_passing=2, gate_attempts=2, gate_is_open=True)
+    return project
+
+
+@pytest.fixture
+def person(project: Project) -> User:
+    return MembershipFactory(project=project, standing="candidate").user  # type: ignore[no-any-return]
+
+
+def standing(person: User) -> str:
+    return Membership.objects.get(user=person).standing
+
+
+def answer(attempt: GateAttempt, *, right: bool = True) -> GateAttempt:
+    answers = [(row["correct"] + (not right)) % len(row["options"]) for row in attempt.asked]
+    return gate_attempt_answer(attempt=attempt.uuid, annotator=attempt.annotator, answers=answers)
+
+
+class TestAttempts:
+    def test_passing_leads_to_training(self, project: Project, person: User) -> None:
+        attempt = gate_attempt_start(project=project, annotator=person)
+        done = answer(attempt)
+        assert (done.score, done.passed) == (2, True)
+        assert standing(person) == "training"
+        assert AuditEvent.objects.get(action="gate.answer").data == {"score": 2, "passing": 2, "passed": True}
+
+    def test_the_right_option_follows_the_mixed_order(self, project: Project, person: User) -> None:
+        attempt = gate_attempt_start(project=project, annotator=person)
+        assert {row["options"][row["correct"]] for row in attempt.asked} == {"right"}
+        assert all(sorted(row["options"]) == ["right", "worse", "wrong"] for row in attempt.asked)
+
+    def test_a_second_tab_gets_the_same_questions(self, project: Project, person: User) -> None:
+        first = gate_attempt_start(project=project, annotator=person)
+        assert gate_attempt_start(project=project, annotator=person) == first
+
+    def test_a_second_attempt_asks_others_and_there_is_no_third(self, project: Project, person: User) -> None:
+        asked = set()
+        for _ in range(2):
+            attempt = gate_attempt_start(project=project, annotator=person)
+            asked |= {row["question"] for row in attempt.asked}
+            answer(attempt, right=False)
+        assert len(asked) == WRITTEN
+        assert standing(person) == "candidate"
+        with pytest.raises(GateClosed, match="Ask your lead"):
+            gate_attempt_start(project=project, annotator=person)
+
+    def test_sending_again_changes_nothing(self, project: Project, person: User) -> None:
+        attempt = gate_attempt_start(project=project, annotator=person)
+        first = answer(attempt, right=False)
+        again = answer(attempt)
+        assert (again.score, again.answers, again.answered_at) == (0, first.answers, first.answered_at)
+        assert AuditEvent.objects.filter(action="gate.answer").count() == 1
+
+    @pytest.mark.parametrize("answers", [[0], [0, None], [0, 3], [-1, 0], [0, 0, 0]])
+    def test_answers_that_were_not_offered(self, project: Project, person: User, answers: list[int | None]) -> None:
+        attempt = gate_attempt_start(project=project, annotator=person)
+        with pytest.raises(AnswersIncomplete):
+            gate_attempt_answer(attempt=attempt.uuid, annotator=person, answers=answers)
+        assert GateAttempt.objects.get().answered_at is None
+
+    def test_a_changed_policy_or_question_leaves_an_open_attempt_as_it_is(self, project: Project, person: User) -> None:
+        attempt = gate_attempt_start(project=project, annotator=person)
+        for question in project.gate_questions.all():
+            values = {"description": "other", "options": ["a", "b"], "correct": 1}
+            gate_question_change(question=question, actor=lead(project), moment=question.moment, **values)
+        policy_publish(project=project, actor=None, gate_passing=1)
+        done = answer(attempt)
+        assert (done.passing, done.passed) == (2, True)
+
+    @pytest.mark.parametrize("step", ["training", "qualified", "left"])
+    def test_only_candidates_take_it(self, project: Project, step: str) -> None:
+        person = MembershipFactory(project=project, standing=step).user
+        with pytest.raises(GateClosed):
+            gate_attempt_start(project=project, annotator=person)
+
+    def test_nobody_takes_a_closed_gate(self, project: Project, person: User) -> None:
+        gate_set(project=project, actor=lead(project), is_open=False)
+        with pytest.raises(GateClosed):
+            gate_attempt_start(project=project, annotator=person)
+
+
+class TestQuestions:
+    def test_a_gate_with_too_few_questions_is_not_opened(self, project: Project) -> None:
+        gate_set(project=project, actor=lead(project), is_open=False)
+        policy_publish(project=project, actor=None, gate_questions=WRITTEN + 1)
+        with pytest.raises(GateTooShort, match="asks 5 questions, and 4 are written"):
+            gate_set(project=project, actor=lead(project), is_open=True)
+        assert not policy_in_force(project.pk).gate_is_open
+
+    def test_an_open_gate_keeps_as_many_questions_as_it_asks(self, project: Project) -> None:
+        actor, questions = lead(project), list(project.gate_questions.all())
+        for question in questions[:2]:
+            gate_question_retire(question=question, actor=actor, is_retired=True)
+        with pytest.raises(GateTooShort):
+            gate_question_retire(question=questions[2], actor=actor, is_retired=True)
+        gate_question_retire(question=questions[0], actor=actor, is_retired=False)
+        assert project.gate_questions.filter(is_retired=False).count() == WRITTEN - 1
+        assert Policy.objects.filter(project=project).latest("version").gate_is_open
+
+    def test_a_question_has_a_clip_of_the_project(self, project: Project) -> None:
+        with pytest.raises(NotPossibleNow):
+            gate_question_create(
+                project=project,
+                actor=lead(project),
+                moment=MomentFactory(),
+                description="?",
+                options=["a", "b"],
+                correct=0,
+            )

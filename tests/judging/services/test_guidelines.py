@@ -1,0 +1,124 @@
+"""The guideline: drafts, versions, confirmations."""
+
+import pytest
+
+from annotation.models import AuditEvent, Membership, Project, User
+from judging import selectors
+from judging.exceptions import GuidelineStale, NotPossibleNow
+from judging.models import GuidelineConfirmation, GuidelineDraft
+from judging.services.guidelines import (
+    draft_discard,
+    draft_example_remove,
+    draft_example_set,
+    draft_open,
+    draft_publish,
+    draft_save,
+    guideline_confirm,
+)
+from judging.services.policies import Example, guideline_in_force, guideline_publish
+from tests.factories import MembershipFactory, MomentFactory, ProjectFactory, annotator, lead
+
+pytestmark = pytest.mark.django_db
+LEVELS = ["zero", "one", "two", "three", "four"]
+
+
+@pytest.fixture
+def project() -> Project:
+    return ProjectFactory()  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def actor(project: Project) -> User:
+    return lead(project)
+
+
+def shown(version: object) -> list[tuple[int, str]]:
+    return list(version.examples.order_by("grade").values_list("grade", "query_text"))  # type: ignore[attr-defined]
+
+
+class TestDraft:
+    def test_nobody_judges_by_a_draft_until_it_is_published(self, project: Project, actor: User) -> None:
+        draft_save(project=project, actor=actor, body="# Next", levels=LEVELS, changes="All is new.")
+        assert guideline_in_force(project.pk).version == 1
+        made = draft_publish(project=project, actor=actor)
+        assert guideline_in_force(project.pk) == made
+        assert (made.version, made.body, made.levels, made.changes) == (2, "# Next", LEVELS, "All is new.")
+        assert made.created_by == actor
+        assert AuditEvent.objects.filter(action="guideline.publish", data__version=2, actor=actor).exists()
+        assert not GuidelineDraft.objects.exists()
+
+    def test_examples_go_over_and_change_in_the_draft_alone(self, project: Project, actor: User) -> None:
+        moment = MomentFactory(video__corpus=project.corpus)
+        old = guideline_publish(
+            project=project,
+            actor=None,
+            body="b",
+            levels=LEVELS,
+            examples=[Example(0, "q", moment.pk), Example(4, "q", moment.pk)],
+        )
+        annotator(project)
+        draft_example_set(project=project, actor=actor, grade=4, query_text="other", moment=moment)
+        draft_example_remove(project=project, actor=actor, grade=0)
+        assert shown(old) == [(0, "q"), (4, "q")]
+        assert shown(draft_publish(project=project, actor=actor)) == [(4, "other")]
+
+    def test_a_version_published_at_once_carries_the_examples_of_the_last(self, project: Project) -> None:
+        moment = MomentFactory(video__corpus=project.corpus)
+        guideline_publish(project=project, actor=None, body="b", levels=LEVELS, examples=[Example(2, "q", moment.pk)])
+        assert shown(guideline_publish(project=project, actor=None, body="c", levels=LEVELS)) == [(2, "q")]
+
+    def test_an_example_can_be_watched_in_this_project(self, project: Project, actor: User) -> None:
+        for moment in (MomentFactory(), MomentFactory(video__corpus=project.corpus, uncut=True)):
+            with pytest.raises(NotPossibleNow):
+                draft_example_set(project=project, actor=actor, grade=1, query_text="q", moment=moment)
+
+    def test_a_draft_begun_before_another_version_is_not_published(self, project: Project, actor: User) -> None:
+        draft_open(project=project, actor=actor)
+        guideline_publish(project=project, actor=None, body="meanwhile", levels=LEVELS)
+        with pytest.raises(GuidelineStale):
+            draft_publish(project=project, actor=actor)
+        assert guideline_in_force(project.pk).body == "meanwhile"
+
+    def test_discarding(self, project: Project, actor: User) -> None:
+        draft_open(project=project, actor=actor)
+        assert draft_discard(project=project)
+        assert not draft_discard(project=project)
+        with pytest.raises(NotPossibleNow):
+            draft_publish(project=project, actor=actor)
+
+
+class TestConfirmation:
+    def test_confirming_twice_is_once(self, project: Project) -> None:
+        person = MembershipFactory(project=project, confirmed=False).user
+        for _ in range(2):
+            guideline_confirm(project=project, annotator=person, version=1)
+        assert GuidelineConfirmation.objects.filter(annotator=person).count() == 1
+        assert AuditEvent.objects.filter(action="guideline.confirm", actor=person).count() == 1
+        assert selectors.readiness(project_id=project.pk, annotator_id=person.pk).confirmed
+
+    @pytest.mark.parametrize("version", [0, 1, 3])
+    def test_only_the_version_in_force_can_be_confirmed(self, project: Project, version: int) -> None:
+        person = annotator(project)
+        guideline_publish(project=project, actor=None, body="two", levels=LEVELS)
+        with pytest.raises(GuidelineStale, match="Version 2"):
+            guideline_confirm(project=project, annotator=person, version=version)
+        assert not selectors.readiness(project_id=project.pk, annotator_id=person.pk).confirmed
+
+    def test_it_takes_a_newcomer_on(self, project: Project) -> None:
+        member = MembershipFactory(project=project, standing="training")
+        guideline_confirm(project=project, annotator=member.user, version=1)
+        assert Membership.objects.get(pk=member.pk).standing == "exam"
+
+    def test_what_is_new_since_the_version_confirmed(self, project: Project) -> None:
+        person = annotator(project)
+        guideline_publish(project=project, actor=None, body="two", levels=LEVELS, changes="Second.")
+        guideline_publish(project=project, actor=None, body="three", levels=LEVELS)
+        read = selectors.guideline_confirmed(project=project, annotator=person)
+        assert read is not None
+        assert read.version == 1
+        assert [version.version for version in selectors.changes_said(project, after=1)] == [2]
+        said = {
+            (line.sign.value, line.text) for line in selectors.guideline_changes(read, guideline_in_force(project.pk))
+        }
+        assert ("new", "three") in said
+        assert ("gone", read.body) in said

@@ -1,0 +1,290 @@
+"""Invitations: one person joins, once; what is kept of the link opens nothing."""
+
+import re
+from datetime import timedelta
+from smtplib import SMTPException
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.db import connection
+from django.utils import timezone
+
+from annotation.exceptions import NotPossible
+from annotation.models import AuditEvent, Identity, Membership, Project, User
+from annotation.services.identities import NewAccount, identity_set
+from judging.exceptions import InvitationGone, InvitationUnknown, NotPossibleNow
+from judging.models import Invitation
+from judging.services import invitations
+from judging.services.invitations import (
+    FORGOTTEN_AFTER,
+    invitation_accept,
+    invitation_accepted_just_now,
+    invitation_create,
+    invitation_find,
+    invitation_mail,
+    invitation_renew,
+    invitation_revoke,
+    invitations_sweep,
+    registration_join,
+    registration_switch,
+)
+from tests.conftest import Messages
+from tests.factories import ProjectFactory, UserFactory, lead
+
+pytestmark = pytest.mark.django_db
+NEW = NewAccount("newcomer", "a long password", "New Comer", "new@example.org")
+ADDRESS = "guest@example.org"
+
+
+@pytest.fixture
+def project() -> Project:
+    return ProjectFactory()  # type: ignore[no-any-return]
+
+
+def invite(project: Project, **values: Any) -> tuple[Invitation, str]:
+    """An invitation and the secret of its link."""
+    made, path = invitation_create(project=project, actor=lead(project), role=values.pop("role", "annotator"), **values)
+    return made, secret_in(path)
+
+
+def secret_in(text: str) -> str:
+    return "".join(re.findall(r"/invitations/([^/]+)/", text))
+
+
+def expire(held: Invitation) -> None:
+    long_ago = timezone.now() - timedelta(days=20)
+    Invitation.objects.filter(pk=held.pk).update(created_at=long_ago, expires_at=long_ago + timedelta(days=1))
+
+
+class TestJoining:
+    def test_a_new_person_is_a_candidate_with_the_next_number(self, project: Project) -> None:
+        held, secret = invite(project)
+        member = invitation_accept(secret=secret, person=NEW)
+        assert (member.role, member.number, member.standing) == ("annotator", 1, "candidate")
+        assert member.user.check_password("a long password")
+        assert (member.user.identity.name, member.user.identity.email) == ("New Comer", "new@example.org")
+        held.refresh_from_db()
+        assert held.accepted_by == member.user
+
+    def test_somebody_with_an_account_joins_with_it(self, project: Project) -> None:
+        person = UserFactory()
+        _, secret = invite(project, role="admin")
+        member = invitation_accept(secret=secret, person=person)
+        assert (member.user, member.role, member.number) == (person, "admin", None)
+
+    def test_whom_it_was_mailed_to_gives_way_to_what_the_person_says(self, project: Project) -> None:
+        held, _ = invite(project, email=ADDRESS, name="A Guest")
+        secret = secret_in(invitation_renew(invitation=held, actor=lead(project)))
+        invitation_accept(secret=secret, person=NEW)
+        assert list(Identity.objects.values_list("user__username", "email")) == [("newcomer", "new@example.org")]
+
+    @pytest.mark.parametrize("taken", ["newcomer", "NewComer"])
+    def test_a_user_name_that_is_taken_uses_nothing_up(self, project: Project, taken: str) -> None:
+        UserFactory(username=taken)
+        _, secret = invite(project)
+        with pytest.raises(NotPossible, match="user name is taken"):
+            invitation_accept(secret=secret, person=NEW)
+        assert invitation_find(secret=secret)
+
+    def test_an_address_belongs_to_one_account(self, project: Project) -> None:
+        identity_set(user=UserFactory(), name="", email="NEW@example.org")
+        _, secret = invite(project)
+        with pytest.raises(NotPossible, match="another account"):
+            invitation_accept(secret=secret, person=NEW)
+        assert not User.objects.filter(username="newcomer").exists()
+        assert invitation_find(secret=secret)
+
+    def test_who_has_a_role_keeps_it_and_the_link(self, project: Project) -> None:
+        _, secret = invite(project)
+        with pytest.raises(NotPossible, match="has a role"):
+            invitation_accept(secret=secret, person=lead(project))
+        assert invitation_find(secret=secret)
+
+
+class TestRefused:
+    def test_used(self, project: Project) -> None:
+        _, secret = invite(project)
+        invitation_accept(secret=secret, person=NEW)
+        with pytest.raises(InvitationGone, match="used already"):
+            invitation_accept(secret=secret, person=UserFactory())
+
+    def test_expired(self, project: Project) -> None:
+        held, secret = invite(project)
+        expire(held)
+        with pytest.raises(InvitationGone, match="has expired"):
+            invitation_accept(secret=secret, person=NEW)
+
+    def test_revoked(self, project: Project) -> None:
+        held, secret = invite(project)
+        for _ in range(2):
+            invitation_revoke(invitation=held, actor=lead(project))
+        with pytest.raises(InvitationGone, match="taken back"):
+            invitation_accept(secret=secret, person=NEW)
+        assert AuditEvent.objects.filter(action="invitation.revoke").count() == 1
+
+    @pytest.mark.parametrize("secret", ["", "x" * 43, "nul\0l", "\ud800", "ü" * 5000, "' OR 1=1 --"])
+    def test_garbled(self, project: Project, secret: str) -> None:
+        invite(project)
+        with pytest.raises(InvitationUnknown):
+            invitation_accept(secret=secret, person=NEW)
+
+    def test_nobody_joins_a_refused_way(self, project: Project) -> None:
+        held, secret = invite(project)
+        expire(held)
+        with pytest.raises(InvitationGone):
+            invitation_accept(secret=secret, person=NEW)
+        assert not User.objects.filter(username="newcomer").exists()
+
+
+class TestSentTwice:
+    def test_the_same_form_finds_what_it_did(self, project: Project) -> None:
+        _, secret = invite(project)
+        member = invitation_accept(secret=secret, person=NEW)
+        again = invitation_accepted_just_now(secret=secret, username="newcomer", password="a long password")
+        assert again == member
+
+    @pytest.mark.parametrize("said", [("newcomer", "another password"), ("somebody", "a long password")])
+    def test_another_form_does_not(self, project: Project, said: tuple[str, str]) -> None:
+        _, secret = invite(project)
+        invitation_accept(secret=secret, person=NEW)
+        assert invitation_accepted_just_now(secret=secret, username=said[0], password=said[1]) is None
+
+    def test_nor_does_it_later(self, project: Project) -> None:
+        """Else a used link would be a place to try passwords at."""
+        _, secret = invite(project)
+        invitation_accept(secret=secret, person=NEW)
+        Invitation.objects.update(accepted_at=timezone.now() - timedelta(minutes=2))
+        assert invitation_accepted_just_now(secret=secret, username="newcomer", password="a long password") is None
+
+
+class TestRenewed:
+    def test_the_old_link_opens_nothing_and_the_new_one_does(self, project: Project) -> None:
+        held, old = invite(project)
+        expire(held)
+        new = secret_in(invitation_renew(invitation=held, actor=lead(project)))
+        with pytest.raises(InvitationUnknown):
+            invitation_find(secret=old)
+        assert invitation_find(secret=new) == held
+
+    def test_not_when_used_or_revoked_nor_sent_to_nobody(self, project: Project) -> None:
+        held, secret = invite(project)
+        with pytest.raises(NotPossibleNow, match="no e-mail address"):
+            invitation_renew(invitation=held, actor=lead(project), mail=True)
+        invitation_accept(secret=secret, person=NEW)
+        with pytest.raises(NotPossibleNow, match="used already"):
+            invitation_renew(invitation=held, actor=lead(project))
+        with pytest.raises(NotPossibleNow, match="used already"):
+            invitation_revoke(invitation=held, actor=lead(project))
+        other, _ = invite(project)
+        invitation_revoke(invitation=other, actor=lead(project))
+        with pytest.raises(NotPossibleNow, match="was revoked"):
+            invitation_renew(invitation=other, actor=lead(project))
+
+
+class TestMailed:
+    def test_the_link_in_the_message_opens_it(self, project: Project, messages: Messages) -> None:
+        with messages():
+            held, secret = invite(project, email=ADDRESS, name="A Guest")
+        assert secret == ""
+        (message,) = mail.outbox
+        assert message.to == [ADDRESS]
+        assert "http://testserver/invitations/" in message.body
+        assert invitation_find(secret=secret_in(message.body)) == held
+        assert held.identity is not None and held.identity.user is None
+
+    def test_once_however_often_the_task_runs(self, project: Project, messages: Messages) -> None:
+        with messages():
+            held, _ = invite(project, email=ADDRESS)
+        assert not invitation_mail(invitation_id=held.pk)
+        with messages():
+            invitations_sweep(now=timezone.now() + timedelta(minutes=5))
+        assert len(mail.outbox) == 1
+
+    def test_again_when_it_is_asked_for_again(self, project: Project, messages: Messages) -> None:
+        with messages():
+            held, _ = invite(project, email=ADDRESS)
+        with messages():
+            invitation_renew(invitation=held, actor=lead(project), mail=True)
+        first, second = (secret_in(message.body) for message in mail.outbox)
+        assert invitation_find(secret=second) == held
+        with pytest.raises(InvitationUnknown):
+            invitation_find(secret=first)
+
+    def test_what_a_lost_message_left_is_sent_by_the_sweep(self, project: Project, messages: Messages) -> None:
+        invite(project, email=ADDRESS)
+        with messages():
+            invitations_sweep(now=timezone.now() + timedelta(minutes=2))
+        assert len(mail.outbox) == 1
+
+    def test_a_server_that_refuses_is_shown(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*args: object) -> None:
+            raise SMTPException("no such user")
+
+        monkeypatch.setattr(invitations, "send_mail", refuse)
+        held, _ = invite(project, email=ADDRESS)
+        assert not invitation_mail(invitation_id=held.pk)
+        held.refresh_from_db()
+        assert held.mail == Invitation.Mail.FAILED
+
+    def test_one_open_invitation_for_an_address(self, project: Project) -> None:
+        held, _ = invite(project, email=ADDRESS)
+        with pytest.raises(NotPossible, match="that is open"):
+            invite(project, email=ADDRESS.upper())
+        invite(ProjectFactory(), email=ADDRESS)
+        invitation_revoke(invitation=held, actor=lead(project))
+        assert invite(project, email=ADDRESS)
+
+    def test_not_to_who_is_here_already(self, project: Project) -> None:
+        identity_set(user=lead(project), name="A Guest", email=ADDRESS)
+        with pytest.raises(NotPossible, match="has a role"):
+            invite(project, email=ADDRESS)
+
+    def test_whom_it_was_for_is_forgotten(self, project: Project) -> None:
+        revoked, _ = invite(project, email=ADDRESS)
+        invitation_revoke(invitation=revoked, actor=lead(project))
+        old, _ = invite(project, email="old@example.org")
+        invite(project, email="young@example.org", days=30)
+        invitations_sweep(now=old.expires_at + FORGOTTEN_AFTER)
+        assert list(Identity.objects.values_list("email", flat=True)) == ["young@example.org"]
+
+
+def test_secret_and_identity_are_in_no_other_table(project: Project, messages: Messages) -> None:
+    with messages():
+        held, _ = invite(project, email=ADDRESS, name="A Guest")
+    secret = secret_in(mail.outbox[0].body)
+    invitation_accept(secret=secret, person=NEW)
+    assert not find_in_tables(secret)
+    assert not find_in_tables(ADDRESS) and not find_in_tables("A Guest")
+    assert find_in_tables("New Comer") == find_in_tables("new@example.org") == ["annotation_identity"]
+    held.refresh_from_db()
+    assert AuditEvent.objects.filter(subject=held.uuid).count() == 2
+
+
+def find_in_tables(text: str) -> list[str]:
+    found = []
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT count(*) FROM "{table}" shown WHERE shown::text LIKE %s', [f"%{text}%"])
+            if cursor.fetchone() != (0,):
+                found.append(table)
+    return found
+
+
+class TestRegistration:
+    def test_whoever_comes_while_it_is_open(self, project: Project) -> None:
+        with pytest.raises(InvitationUnknown):
+            registration_join(project_uuid=project.uuid, person=NEW)
+        registration_switch(project=project, actor=lead(project), is_open=True)
+        member = registration_join(project_uuid=project.uuid, person=NEW)
+        assert (member.number, member.standing) == (1, "candidate")
+        registration_switch(project=project, actor=lead(project), is_open=False)
+        with pytest.raises(InvitationUnknown):
+            registration_join(project_uuid=project.uuid, person=UserFactory())
+
+    def test_the_switch_is_written_down_when_it_moves(self, project: Project) -> None:
+        for is_open in (True, True, False):
+            registration_switch(project=project, actor=lead(project), is_open=is_open)
+        said = AuditEvent.objects.filter(action__startswith="registration.").order_by("id")
+        assert list(said.values_list("action", flat=True)) == ["registration.open", "registration.close"]
+        assert Membership.objects.filter(project=project, role="annotator").count() == 0

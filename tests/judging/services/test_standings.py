@@ -1,0 +1,147 @@
+"""Suspended, back, qualified by a lead's word, gone, forgotten."""
+
+from collections.abc import Callable
+
+import pytest
+
+from annotation.exceptions import NotPossible
+from annotation.models import AccessToken, AuditEvent, Membership, User
+from annotation.services.identities import identity_set
+from annotation.services.members import standing_change
+from annotation.services.tokens import token_create
+from judging.exceptions import NotPossibleNow
+from judging.models import Judgment
+from judging.services.standings import (
+    annotator_erase,
+    annotator_leave,
+    annotator_password_link,
+    annotator_qualify,
+    annotator_reinstate,
+    annotator_suspend,
+)
+from tests.factories import (
+    AssignmentFactory,
+    BatchFactory,
+    JudgmentFactory,
+    MembershipFactory,
+    ProjectFactory,
+    UserFactory,
+    lead,
+)
+
+pytestmark = pytest.mark.django_db
+Act = Callable[..., object]
+
+
+@pytest.fixture
+def member() -> Membership:
+    return MembershipFactory()  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def chief(member: Membership) -> User:
+    return lead(member.project)
+
+
+def now(member: Membership) -> Membership:
+    return Membership.objects.select_related("user", "project").get(pk=member.pk)
+
+
+@pytest.mark.parametrize(("act", "to"), [(annotator_suspend, "suspended"), (annotator_leave, "left")])
+def test_who_is_taken_off_gives_back_what_they_hold(member: Membership, chief: User, act: Act, to: str) -> None:
+    held = AssignmentFactory(batch=BatchFactory(query__project=member.project), annotator=member.user)
+    JudgmentFactory(assignment=held)
+    act(membership=member, actor=chief, reason="Away")
+    held.refresh_from_db()
+    assert (held.state, now(member).standing) == ("returned", to)
+    assert Judgment.objects.filter(assignment=held).count() == 1
+
+
+@pytest.mark.parametrize("step", ["exam", "qualified"])
+def test_who_is_reinstated_goes_on_where_they_were(chief: User, step: str) -> None:
+    other = MembershipFactory(standing="training")
+    standing_change(membership=other, to=step, actor=None)
+    annotator_suspend(membership=other, actor=chief, reason="Too fast")
+    annotator_leave(membership=now(other), actor=chief)
+    assert annotator_reinstate(membership=now(other), actor=chief, reason="Talked").standing == step
+
+
+def test_who_is_on_the_way_needs_no_way_back(member: Membership, chief: User) -> None:
+    with pytest.raises(NotPossibleNow, match="needs no way back"):
+        annotator_reinstate(membership=member, actor=chief, reason="x")
+
+
+def test_a_leads_word_qualifies_with_its_reason(chief: User, member: Membership) -> None:
+    new = MembershipFactory(project=member.project, standing="candidate")
+    annotator_qualify(membership=new, actor=chief, reason="Judged TVR for a year")
+    change = new.standing_changes.get()
+    assert (change.to_standing, change.actor, change.reason) == ("qualified", chief, "Judged TVR for a year")
+
+
+@pytest.mark.parametrize("act", [annotator_suspend, annotator_qualify])
+def test_no_word_without_a_reason(chief: User, member: Membership, act: Act) -> None:
+    new = MembershipFactory(project=member.project, standing="training")
+    with pytest.raises(NotPossibleNow, match="Say why"):
+        act(membership=new, actor=chief, reason="  ")
+    assert now(new).standing == "training"
+
+
+class TestErased:
+    def test_name_account_and_tokens_go_number_and_grades_stay(self, member: Membership, chief: User) -> None:
+        user = member.user
+        user.set_password("a long password")
+        user.save()
+        identity_set(user=user, name="Some Body", email="some@example.org")
+        token_create(user=user, name="laptop")
+        given = JudgmentFactory(
+            assignment=AssignmentFactory(batch=BatchFactory(query__project=member.project), annotator=user)
+        )
+        name = user.username
+        annotator_erase(membership=member, actor=chief)
+        left = now(member)
+        assert (left.number, left.standing) == (member.number, "left")
+        assert not hasattr(User.objects.get(pk=user.pk), "identity")
+        assert name not in left.user.username
+        assert not left.user.is_active and not left.user.has_usable_password()
+        assert not AccessToken.objects.exists()
+        assert Judgment.objects.get(pk=given.pk).annotator == user
+        said = AuditEvent.objects.get(action="identity.erase")
+        assert (said.actor, said.project, said.subject) == (chief, member.project, user.uuid)
+
+    def test_once(self, member: Membership, chief: User) -> None:
+        annotator_erase(membership=member, actor=chief)
+        annotator_erase(membership=now(member), actor=chief)
+        assert AuditEvent.objects.filter(action="identity.erase").count() == 1
+
+    def test_nobody_comes_back_as_them(self, member: Membership, chief: User) -> None:
+        annotator_erase(membership=member, actor=chief)
+        for act in (annotator_reinstate, annotator_qualify):
+            with pytest.raises(NotPossibleNow, match="erased"):
+                act(membership=now(member), actor=chief, reason="x")
+        with pytest.raises(NotPossibleNow, match="Nobody logs in"):
+            annotator_password_link(membership=now(member), actor=chief)
+
+    def test_in_all_projects_of_one_lead(self, member: Membership, chief: User) -> None:
+        other = MembershipFactory(user=member.user)
+        MembershipFactory(project=other.project, user=chief, role="lead")
+        annotator_erase(membership=member, actor=chief)
+        assert now(other).standing == "left"
+
+
+@pytest.mark.parametrize("role", ["annotator", "lead", "admin"])
+@pytest.mark.parametrize("act", [annotator_erase, annotator_password_link])
+def test_an_account_of_another_leads_project_is_not_touched(
+    member: Membership, chief: User, role: str, act: Act
+) -> None:
+    """A link to a new password would be a way into that project."""
+    MembershipFactory(user=member.user, role=role)
+    with pytest.raises(NotPossible):
+        act(membership=member, actor=chief)
+    assert now(member).user.is_active and now(member).standing == "qualified"
+
+
+def test_a_lead_of_the_other_project_only_is_refused() -> None:
+    member = MembershipFactory(project=ProjectFactory())
+    stranger = MembershipFactory(user=UserFactory(), role="lead").user
+    with pytest.raises(NotPossible):
+        annotator_erase(membership=member, actor=stranger)

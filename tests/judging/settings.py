@@ -1,0 +1,49 @@
+"""What leads set, for tests: pairs drawn for training, questions of the gate, and the forms of their pages."""
+
+from typing import Any
+
+from annotation.models import Project, User
+from judging.models import GateAttempt, GateQuestion, KnownPair
+from judging.models.policy import POLICY_VALUES
+from judging.services.policies import policy_in_force
+from tests.factories import MomentFactory, QueryFactory
+
+
+def drawn_pair(project: Project, **values: Any) -> KnownPair:
+    """A pair drawn for training, of a new training query."""
+    query = values.pop("query", None) or QueryFactory(project=project, split="train")
+    moment = MomentFactory(video__corpus=project.corpus)
+    return KnownPair.objects.create(project=project, query=query, moment=moment, source="lead", **values)
+
+
+def gate_question(project: Project, **values: Any) -> GateQuestion:
+    moment = values.pop("moment", None) or MomentFactory(video__corpus=project.corpus)
+    given = {"description": "What happens?", "options": ["right", "wrong", "worse"], "correct": 0, **values}
+    return GateQuestion.objects.create(project=project, moment=moment, **given)
+
+
+def gate_attempt(annotator: User, questions: list[GateQuestion], **values: Any) -> GateAttempt:
+    """An attempt that asks these, options in the order written."""
+    asked = [
+        {
+            "question": str(row.uuid),
+            "moment": str(row.moment.uuid),
+            "description": row.description,
+            "options": row.options,
+            "correct": row.correct,
+        }
+        for row in questions
+    ]
+    given = {"passing": len(questions), **values}
+    return GateAttempt.objects.create(project=questions[0].project, annotator=annotator, asked=asked, **given)
+
+
+def guideline_form(**values: str) -> dict[str, str]:
+    return {"body": "# New", "changes": "", **{f"level_{grade}": f"Level {grade}" for grade in range(5)}, **values}
+
+
+def policy_form(project: Project, **values: object) -> dict[str, object]:
+    """The page of the policy in force as its browser would send it, with other ``values``."""
+    in_force = policy_in_force(project.pk)
+    given = {name: getattr(in_force, name) for name in POLICY_VALUES} | {"version": in_force.version} | values
+    return {name: value for name, value in given.items() if value is not False}

@@ -1,0 +1,189 @@
+"""People sit exams in any order of steps; after each step the rules hold."""
+
+import statistics
+
+import hypothesis.strategies as st
+import pytest
+from django.db import transaction
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from annotation.exceptions import MomentJudgeError
+from annotation.models import Membership, StandingChange, User
+from annotation.services.members import standing_change
+from judging.models import Exam, KnownPair, Sitting, SittingGrade
+from judging.services.exams import exam_close, exam_report, sitting_report
+from judging.services.known_pairs import known_pair_retire
+from judging.services.sittings import sitting_grade, sitting_hand_in, sitting_start
+from judging.services.way import way_advance
+from tests.factories import NOW, ProjectFactory, lead
+from tests.judging.exams import EVERYBODY, cohort_exam, examinee
+
+pytestmark = pytest.mark.django_db
+PEOPLE, PAIRS = 4, 3
+GRADES = st.lists(st.integers(0, 4), min_size=PAIRS, max_size=PAIRS) | st.lists(st.integers(0, 4), max_size=PAIRS)
+
+
+class ExamGame(RuleBasedStateMachine):
+    """Messages are never sent: reports are a step like any other, so they come late, twice and out of order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.undo = transaction.atomic()
+        self.undo.__enter__()
+
+    def teardown(self) -> None:
+        transaction.set_rollback(True)
+        self.undo.__exit__(None, None, None)
+
+    @initialize()
+    def an_exam_is_open(self) -> None:
+        self.project = ProjectFactory()
+        self.lead = lead(self.project)
+        self.exam = cohort_exam(self.project, queries=1, depth=PAIRS)
+        self.pairs = list(self.exam.known_pairs.order_by("pk"))
+        self.people = [examinee(self.project) for _ in range(PEOPLE)]
+        self.overridden: set[int] = set()
+        self.final: dict[int, list[int]] = {}  # first grades that were handed in, by sitting
+
+    def tried(self, work: object, **values: object) -> None:
+        """What is refused has a name, and changes nothing that the invariants see."""
+        try:
+            with transaction.atomic():
+                work(**values)  # type: ignore[operator]
+        except MomentJudgeError:
+            pass
+
+    @rule(person=st.integers(0, PEOPLE - 1))
+    def starts(self, person: int) -> None:
+        self.tried(sitting_start, project=self.project, annotator=self.people[person], purpose="exam")
+
+    @rule(person=st.integers(0, PEOPLE - 1), pair=st.integers(0, PAIRS - 1), grade=st.integers(0, 4))
+    def grades(self, person: int, pair: int, grade: int) -> None:
+        self.tried(sitting_grade, annotator=self.people[person], pair_uuid=self.pairs[pair].uuid, grade=grade, now=NOW)
+
+    @rule(person=st.integers(0, PEOPLE - 1), grade=st.integers(0, 4))
+    def grades_all(self, person: int, grade: int) -> None:
+        for pair in range(PAIRS):
+            self.grades(person, pair, (grade + pair) % 5)
+
+    @rule(person=st.integers(0, PEOPLE - 1))
+    def hands_in(self, person: int) -> None:
+        for sitting in Sitting.objects.filter(annotator=self.people[person]):
+            self.tried(sitting_hand_in, annotator=self.people[person], sitting=sitting.uuid, now=NOW)
+
+    @rule(given=st.lists(GRADES, min_size=PEOPLE, max_size=PEOPLE), confirmed=st.booleans())
+    def the_round_is_sat_and_closed(self, given: list[list[int]], confirmed: bool) -> None:
+        """Some give all grades and hand in, some only begin."""
+        for person, grades in enumerate(given):
+            self.starts(person)
+            for pair, grade in enumerate(grades):
+                self.grades(person, pair, grade)
+            self.hands_in(person)
+        self.the_lead_closes(confirmed)
+
+    @rule(person=st.integers(0, PEOPLE - 1))
+    def the_feedback_is_done(self, person: int) -> None:
+        for pair in KnownPair.objects.exclude(truth=None):
+            self.grades(person, self.pairs.index(pair), int(pair.truth or 0))
+
+    @rule(confirmed=st.booleans())
+    def the_lead_closes(self, confirmed: bool) -> None:
+        self.tried(exam_close, exam=self.exam, actor=self.lead, confirmed=EVERYBODY if confirmed else (), now=NOW)
+
+    @rule()
+    def reports_come(self) -> None:
+        exam_report(exam_id=self.exam.pk)
+        for pk in Sitting.objects.values_list("pk", flat=True):
+            sitting_report(sitting_id=pk)
+
+    @rule(pair=st.integers(0, PAIRS - 1))
+    def the_lead_takes_a_pair_out(self, pair: int) -> None:
+        if not KnownPair.objects.filter(is_retired=True).exists():  # one at most, so that something is left
+            self.tried(known_pair_retire, known=self.pairs[pair], actor=self.lead, reason="Bad.", now=NOW)
+
+    @rule(person=st.integers(0, PEOPLE - 1))
+    def somebody_asks_again(self, person: int) -> None:
+        way_advance(project=self.project, annotator=self.people[person])
+
+    @rule(person=st.integers(0, PEOPLE - 1))
+    def the_lead_overrides(self, person: int) -> None:
+        member = Membership.objects.get(user=self.people[person])
+        if member.standing == "exam":
+            standing_change(membership=member, to="qualified", actor=self.lead, reason="By my word.")
+            self.overridden.add(member.user_id)
+
+    @invariant()
+    def one_first_grade_per_person_and_pair(self) -> None:
+        given = list(SittingGrade.objects.filter(attempt=0).values_list("annotator", "known_pair"))
+        assert len(given) == len(set(given))
+
+    @invariant()
+    def attempts_count_up(self) -> None:
+        rows: dict[tuple[int, int], list[int]] = {}
+        for sitting, known, attempt in SittingGrade.objects.order_by("attempt").values_list(
+            "sitting", "known_pair", "attempt"
+        ):
+            rows.setdefault((sitting, known), []).append(attempt)
+        assert all(attempts == list(range(len(attempts))) for attempts in rows.values())
+
+    @invariant()
+    def what_was_handed_in_stays(self) -> None:
+        for sitting in Sitting.objects.exclude(state__in=["open", "missed"]):
+            first = list(sitting.grades.filter(attempt=0).order_by("position").values_list("grade", flat=True))
+            assert self.final.setdefault(sitting.pk, first) == first
+
+    @invariant()
+    def truth_is_the_median_of_what_was_handed_in(self) -> None:
+        closed = Exam.objects.filter(state="closed").exists()
+        for known in KnownPair.objects.exclude(truth=None):
+            assert closed
+            first = known.grades.filter(attempt=0).exclude(sitting__state="missed").values_list("grade", flat=True)
+            assert float(known.truth or 0) == statistics.median(first)
+            assert len(first) >= 3
+
+    @invariant()
+    def nobody_is_at_first_grades_once_it_is_closed(self) -> None:
+        assert not Sitting.objects.filter(exam__state="closed", state__in=["open", "waiting"]).exists()
+
+    @invariant()
+    def who_is_done_is_aligned_everywhere(self) -> None:
+        for sitting in Sitting.objects.filter(state="done"):
+            for known in KnownPair.objects.filter(pk__in=sitting.known_ids, is_retired=False):
+                newest = sitting.grades.filter(known_pair=known).order_by("attempt").last()
+                assert newest is not None and known.truth is not None
+                assert abs(newest.grade - float(known.truth)) <= 1
+
+    @invariant()
+    def nobody_is_qualified_without_the_rule_or_the_leads_word(self) -> None:
+        for user in self.qualified():
+            by_rule = Sitting.objects.filter(annotator=user, state="done", passed=True)
+            assert user.pk in self.overridden or by_rule.exists()
+        changes = StandingChange.objects.filter(to_standing="qualified")
+        assert not changes.filter(reason="").exists()
+
+    @invariant()
+    def passed_means_kappa_reached(self) -> None:
+        for sitting in Sitting.objects.exclude(passed=None):
+            value = sitting.report["kappas"]["quadratic"]["value"]
+            assert sitting.passed == (value is not None and value >= 0.4 - 1e-9)
+
+    def qualified(self) -> list[User]:
+        members = Membership.objects.filter(project=self.project, standing="qualified")
+        return [member.user for member in members.select_related("user")]
+
+
+@pytest.mark.parametrize(
+    "examples", [8, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])], ids=["few", "many"]
+)
+def test_the_rules_hold_whatever_happens(examples: int) -> None:
+    run_state_machine_as_test(
+        ExamGame,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=20,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            database=None,
+        ),
+    )

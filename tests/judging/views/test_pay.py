@@ -1,0 +1,324 @@
+"""Pages about hours and money: what they say, and to whom."""
+
+import csv
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import AuditEvent, Membership, Project, User
+from judging.models import HoursCorrection, PayRate
+from judging.services.pay import hours_correct, pay_rate_set
+from tests.factories import BatchFactory, MembershipFactory, QueryFactory, annotator, lead
+from tests.judging.money import judged, local, policy_from, project_in
+
+pytestmark = pytest.mark.django_db
+MARCH = {"month": "2026-03"}
+
+
+@pytest.fixture
+def project() -> Project:
+    return project_in("Asia/Singapore", pay_cap_s=3600)
+
+
+@pytest.fixture
+def person(project: Project) -> User:
+    """Annotator 7, who worked for half an hour on 2 March and for a quarter on 5 March."""
+    member = MembershipFactory(project=project, number=7)
+    for day, seconds in ((2, 1800), (5, 900)):
+        judged(project, member.user, local(f"2026-03-0{day}T09:00", "Asia/Singapore"), seconds)
+    return member.user  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def leading(project: Project, client: Client) -> Client:
+    client.force_login(lead(project))
+    return client
+
+
+def url(name: str, project: Project, *more: int) -> str:
+    return reverse(f"judging:{name}", args=[project.uuid, *more])
+
+
+def words(answer: HttpResponse) -> str:
+    return " ".join(answer.content.decode().split())
+
+
+def table(answer: HttpResponse) -> list[dict[str, str]]:
+    return list(csv.DictReader(answer.content.decode().splitlines()))
+
+
+class TestPay:
+    def test_everybody_by_number(self, leading: Client, project: Project, person: User) -> None:
+        annotator(project)
+        page = words(leading.get(url("pay", project), MARCH))
+        assert "Annotator 7</a>" in page
+        assert "10.50 SGD" in page  # 2,700 s at 14 an hour
+        assert "No hours in this period: <a" in page
+        assert person.username not in page
+        assert "1 March 2026 to 31 March 2026. Days begin at midnight in Asia/Singapore." in page
+
+    def test_the_same_as_csv_is_written_down(self, leading: Client, project: Project, person: User) -> None:
+        day = {"project": project, "annotator": person, "actor": lead(project)}
+        pay_rate_set(rate=Decimal(20), currency="EUR", from_day=date(2026, 3, 5), **day)
+        hours_correct(day=date(2026, 3, 5), seconds=-300, reason="asleep", **day)
+        found = table(leading.get(url("pay-csv", project), MARCH))
+        assert found == [
+            {
+                "annotator": "7",
+                "first_day": "2026-03-02",
+                "last_day": "2026-03-02",
+                "judgments": "1",
+                "judging_s": "1800.000",
+                "training_s": "0.000",
+                "correction_s": "0.000",
+                "total_s": "1800.000",
+                "hours": "0.50",
+                "rate": "14.00",
+                "currency": "SGD",
+                "amount": "7.00",
+            },
+            {
+                "annotator": "7",
+                "first_day": "2026-03-05",
+                "last_day": "2026-03-05",
+                "judgments": "1",
+                "judging_s": "900.000",
+                "training_s": "0.000",
+                "correction_s": "-300.000",
+                "total_s": "600.000",
+                "hours": "0.17",
+                "rate": "20.00",
+                "currency": "EUR",
+                "amount": "3.33",
+            },
+        ]
+        assert AuditEvent.objects.filter(action="pay.export", data__first_day="2026-03-01").count() == 1
+
+    def test_pilot_batches_when_they_are_ticked(self, leading: Client, project: Project, person: User) -> None:
+        judged(project, person, local("2026-03-06T09:00", "Asia/Singapore"), 3600, pilot=True)
+        without, chosen = (words(leading.get(url("pay", project), {**MARCH, **more})) for more in ({}, {"pilot": "on"}))
+        assert "1.00 h in pilot batches are left out" in without
+        assert "10.50 SGD" in without
+        assert "24.50 SGD" in chosen
+        assert "left out" not in chosen
+        assert "first=2026-03-01&amp;last=2026-03-31&amp;pilot=on" in chosen
+
+    def test_judgments_of_a_file_are_told_of(self, leading: Client, project: Project, person: User) -> None:
+        judged(project, person, local("2026-03-06T09:00", "Asia/Singapore"), None)
+        assert "1 judgment came with a file: nobody knows how long it took" in words(
+            leading.get(url("pay", project), MARCH)
+        )
+
+    def test_nothing_yet(self, leading: Client, project: Project) -> None:
+        assert "No hours in this period" in words(leading.get(url("pay", project)))
+
+    @pytest.mark.parametrize(
+        ("asked", "said"),
+        [
+            ({"month": "March"}, "Write a month as 2026-03."),
+            ({"first": "2026-03-02", "last": "2026-03-01"}, "The period ends before it begins."),
+            ({"first": "2026-02-30", "last": "2026-03-01"}, "Write a day as 2026-03-31."),
+            ({"first": "2026-03-01"}, "A period has a first day and a last one."),
+            ({"first": "0001-01-01", "last": "9999-12-31"}, "Choose a day from 2000 to 2100."),
+        ],
+    )
+    def test_periods_that_are_none(self, leading: Client, project: Project, asked: dict[str, str], said: str) -> None:
+        answer = leading.get(url("pay", project), asked)
+        assert answer.status_code == 422
+        assert said in words(answer)
+        assert leading.get(url("pay-csv", project), asked).status_code == 302
+        assert not AuditEvent.objects.filter(action="pay.export").exists()
+
+
+class TestPerson:
+    def test_days_lines_and_corrections(self, leading: Client, project: Project, person: User) -> None:
+        hours_correct(
+            project=project,
+            annotator=person,
+            day=date(2026, 3, 2),
+            seconds=-90,
+            reason="The clip would not load.",
+            actor=lead(project),
+        )
+        page = words(leading.get(url("pay-person", project, 7), MARCH))
+        assert "Mon 2 Mar 2026" in page
+        assert "-1.5 minutes: The clip would not load." in page
+        assert "10.15 SGD" in page  # 2,610 s
+        days = table(leading.get(url("pay-person-csv", project, 7), MARCH))
+        assert [(row["day"], row["total_s"], row["rate"]) for row in days] == [
+            ("2026-03-02", "1710.000", "14.00"),
+            ("2026-03-05", "900.000", "14.00"),
+        ]
+
+    def test_setting_the_rate(self, leading: Client, project: Project, person: User) -> None:
+        form = {"annotator": 7, "rate": "16.5", "currency": "EUR", "from_day": "2026-03-05"}
+        answer = leading.post(url("pay-rate-set", project), form)
+        assert answer.headers["Location"] == url("pay-person", project, 7) + "?month=2026-03"
+        made = PayRate.objects.get()
+        assert (made.annotator, made.rate, made.currency, made.from_day) == (
+            person,
+            Decimal("16.50"),
+            "EUR",
+            date(2026, 3, 5),
+        )
+        assert "16.50 EUR from 5 Mar 2026" in words(leading.get(answer.headers["Location"]))
+
+    @pytest.mark.parametrize(
+        ("wrong", "said"),
+        [
+            ({"rate": "-1"}, "greater than or equal to 0"),
+            ({"rate": "14.005"}, "2 decimal places"),
+            ({"rate": "NaN"}, "A rate is an amount, as 14.50."),
+            ({"rate": ""}, "Say what an hour is paid."),
+            ({"currency": "sgd"}, "three capital letters"),
+            ({"currency": "SGDX"}, "three capital letters"),
+            ({"from_day": "yesterday"}, "Write a day as 2026-03-31."),
+        ],
+    )
+    def test_rates_that_are_none(
+        self, leading: Client, project: Project, person: User, wrong: dict[str, str], said: str
+    ) -> None:
+        form = {"annotator": 7, "rate": "16.5", "currency": "EUR", "from_day": "2026-03-05", **wrong}
+        answer = leading.post(url("pay-rate-set", project), form)
+        assert answer.status_code == 422
+        assert said in words(answer)
+        assert not PayRate.objects.exists()
+
+    def test_correcting_hours(self, leading: Client, project: Project, person: User) -> None:
+        form = {"annotator": 7, "day": "2026-03-05", "minutes": "-15", "reason": "asleep"}
+        assert leading.post(url("hours-correct", project), form).status_code == 302
+        assert HoursCorrection.objects.get().seconds == -900
+
+    @pytest.mark.parametrize(
+        ("wrong", "status", "said"),
+        [
+            ({"minutes": "-16"}, 409, "5 March 2026 holds 15 minutes: no more can be taken away."),
+            ({"minutes": "0"}, 409, "Say how much time to add or to take away, and why."),
+            ({"day": "2100-01-01"}, 409, "1 January 2100 has not come yet."),
+            ({"minutes": "1.5"}, 422, "Write whole minutes"),
+            ({"minutes": "1441"}, 422, "A day has 1440 minutes."),
+            ({"reason": "  "}, 422, "Say why: the annotator reads it, too."),
+        ],
+    )
+    def test_corrections_that_are_none(
+        self, leading: Client, project: Project, person: User, wrong: dict[str, str], status: int, said: str
+    ) -> None:
+        form = {"annotator": 7, "day": "2026-03-05", "minutes": "10", "reason": "asleep", **wrong}
+        answer = leading.post(url("hours-correct", project), form)
+        assert answer.status_code == status
+        assert said in words(answer)
+        assert not HoursCorrection.objects.exists()
+
+    @pytest.mark.parametrize("name", ["pay-rate-set", "hours-correct"])
+    @pytest.mark.parametrize("number", [99, "", "seven"])
+    def test_forms_about_nobody(self, leading: Client, project: Project, name: str, number: object) -> None:
+        assert leading.post(url(name, project), {"annotator": number}).status_code == 404
+
+    def test_numbers_of_nobody(self, leading: Client, project: Project) -> None:
+        MembershipFactory(number=99)
+        for name in ("pay-person", "pay-person-csv"):
+            assert leading.get(url(name, project, 99)).status_code == 404
+
+
+class TestOwnHours:
+    def own(self, client: Client, project: Project, person: User, **asked: Any) -> str:
+        client.force_login(person)
+        return words(client.get(url("hours", project), {**MARCH, **asked}))
+
+    def test_hours_pay_and_progress(self, client: Client, project: Project, person: User) -> None:
+        page = self.own(client, project, person)
+        assert "10.50 SGD" in page
+        assert "Mon 2 Mar 2026" in page
+        assert '<a href="?month=2026-03">March 2026</a>' in page
+        assert "<dt>Batches finished</dt><dd>2</dd>" in page
+
+    def test_nobody_elses(self, client: Client, project: Project, person: User) -> None:
+        other = annotator(project)
+        judged(project, other, local("2026-03-04T09:00", "Asia/Singapore"), 3600)
+        hours_correct(
+            project=project,
+            annotator=other,
+            day=date(2026, 3, 4),
+            seconds=60,
+            reason="of somebody else",
+            actor=lead(project),
+        )
+        pay_rate_set(
+            project=project,
+            annotator=other,
+            rate=Decimal(99),
+            currency="EUR",
+            from_day=date(2026, 3, 1),
+            actor=lead(project),
+        )
+        page = self.own(client, project, person, annotator=Membership.objects.get(user=other).number)
+        assert "10.50 SGD" in page
+        for theirs in ("4 Mar 2026", "of somebody else", "99", "EUR"):
+            assert theirs not in page
+        rows = table(client.get(url("hours-csv", project), MARCH))
+        assert [(row["annotator"], row["day"]) for row in rows] == [("7", "2026-03-02"), ("7", "2026-03-05")]
+
+    def test_pilots_are_not_told_of(self, client: Client, project: Project, person: User) -> None:
+        judged(project, person, local("2026-03-06T09:00", "Asia/Singapore"), 3600, pilot=True)
+        page = self.own(client, project, person, pilot="on")
+        assert "10.50 SGD" in page
+        assert "pilot" not in page.lower()
+
+    def test_nothing_yet(self, client: Client, project: Project) -> None:
+        assert "No hours in this period" in self.own(client, project, annotator(project))
+
+    def test_a_period_that_is_none(self, client: Client, project: Project, person: User) -> None:
+        client.force_login(person)
+        assert client.get(url("hours", project), {"month": "x"}).status_code == 422
+        assert client.get(url("hours-csv", project), {"month": "x"}).status_code == 302
+
+
+class TestForecast:
+    def test_it_begins_with_tvr_ranking(self, leading: Client, project: Project) -> None:
+        """Shares are shown to a tenth of a per cent: 96,527 pairs, 227,997 judgments and 2,300 of the exam."""
+        page = words(leading.get(url("forecast", project)))
+        assert "<dt>Hours</dt><dd>1215.46</dd>" in page
+        assert "17016.38 SGD" in page
+        assert 'value="3281"' in page
+
+    def test_what_is_measured_here_stands_beside(self, leading: Client, project: Project, person: User) -> None:
+        BatchFactory(query=QueryFactory(project=project), pairs=4)
+        policy_from(project, local("2026-03-01"), pay_rate=Decimal("9.50"), gold_percent=5)
+        page = words(leading.get(url("forecast", project), {"from": "here"}))
+        for name, value in {
+            "queries": "3",
+            "pairs": "2",  # 1, 1 and 4
+            "second": "47.1",  # nothing decided yet: that of TVR-Ranking
+            "seconds": "1350",
+            "gold": "5",
+            "annotators": "1",
+            "rate": "9.50",
+        }.items():
+            assert f'name="{name}" value="{value}"' in page
+
+    def test_own_numbers(self, leading: Client, project: Project) -> None:
+        asked = {"queries": 10, "pairs": 4, "second": 20, "escalated": 25, "seconds": 20, "gold": 25, "annotators": 2}
+        answer = leading.get(url("forecast", project), {**asked, "exam_pairs": 10, "rate": "15.01", "currency": "EUR"})
+        assert "15.01 EUR" in words(answer)
+        assert "<dt>Hours</dt><dd>1.00</dd>" in words(answer)
+
+    @pytest.mark.parametrize("wrong", [{"gold": "51"}, {"seconds": "nan"}, {"annotators": "0"}, {"rate": ""}])
+    def test_numbers_that_do_not_do(self, leading: Client, project: Project, wrong: dict[str, str]) -> None:
+        asked = {"queries": 10, "pairs": 4, "second": 20, "escalated": 25, "seconds": 20, "gold": 25, "annotators": 2}
+        given = {**asked, "exam_pairs": 10, "rate": "15.01", "currency": "EUR", **wrong}
+        answer = leading.get(url("forecast", project), given)
+        assert answer.status_code == 422
+        assert 'role="alert"' in words(answer)
+
+
+def test_the_header_offers_money_to_leads_alone(client: Client, project: Project, person: User) -> None:
+    offered = {}
+    for role, user in (("lead", lead(project)), ("admin", MembershipFactory(project=project, role="admin").user)):
+        client.force_login(user)
+        offered[role] = url("pay", project) in words(client.get(url("overview", project)))
+    assert offered == {"lead": True, "admin": False}

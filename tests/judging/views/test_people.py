@@ -1,0 +1,213 @@
+"""The lead's pages of people; and that names are nowhere else."""
+
+import re
+
+import pytest
+from django.contrib.auth import get_user
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import AuditEvent, Membership, Project, User
+from annotation.services.identities import identity_set
+from annotation.services.members import standing_change
+from judging.models import Invitation
+from judging.services.invitations import invitation_create
+from judging.services.standings import annotator_leave
+from tests.factories import JudgmentFactory, MembershipFactory, ProjectFactory, UserFactory, admin, lead
+from tests.judging.api import test_doors as test_api_doors
+from tests.judging.views.test_doors import DOORS, World
+
+pytestmark = pytest.mark.django_db
+LINK = re.compile(r'value="http://testserver(/[^"]+)"')
+
+
+@pytest.fixture
+def member() -> Membership:
+    held = MembershipFactory(project=ProjectFactory(), number=12, user__username="quirin-k")
+    identity_set(user=held.user, name="Quirin Kowalk", email="quirin@example.org")
+    return held  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def chief(member: Membership, client: Client) -> User:
+    person = lead(member.project)
+    client.force_login(person)
+    return person
+
+
+def body(answer: HttpResponse) -> str:
+    return answer.content.decode()
+
+
+def people(project: Project) -> str:
+    return reverse("judging:people", args=[project.uuid])
+
+
+def page(name: str, member: Membership) -> str:
+    return reverse(f"judging:{name}", args=[member.project.uuid, member.number])
+
+
+@pytest.mark.usefixtures("chief")
+class TestPeople:
+    def test_shows_who_is_here(self, client: Client, member: Membership) -> None:
+        shown = body(client.get(people(member.project)))
+        for words in ("Quirin Kowalk", "quirin@example.org", "qualified"):
+            assert words in shown
+
+    def test_filtered_by_standing(self, client: Client, member: Membership) -> None:
+        MembershipFactory(project=member.project, number=13, standing="training", user__username="other-person")
+        shown = body(client.get(people(member.project) + "?standing=training"))
+        assert "other-person" in shown and "Quirin" not in shown
+        assert "Quirin" in body(client.get(people(member.project) + "?standing=nonsense%00"))
+
+    def test_a_link_is_shown_once_and_opens_the_invitation(self, client: Client, member: Membership) -> None:
+        made = client.post(
+            reverse("judging:invitation-create", args=[member.project.uuid]), {"role": "annotator", "days": 7}
+        )
+        (link,) = LINK.findall(body(made))
+        assert made.headers["Cache-Control"] == "no-store"
+        assert LINK.findall(body(client.get(people(member.project)))) == []
+        assert Client().get(link).status_code == 200
+
+    @pytest.mark.parametrize(
+        ("change", "status"),
+        [
+            ({"role": "owner"}, 422),
+            ({"days": "0"}, 422),
+            ({"email": "no"}, 422),
+            ({"email": "quirin@example.org"}, 409),
+        ],
+    )
+    def test_an_invitation_that_cannot_be(
+        self, client: Client, member: Membership, change: dict[str, str], status: int
+    ) -> None:
+        form = {"role": "annotator", "days": 7, **change}
+        answer = client.post(reverse("judging:invitation-create", args=[member.project.uuid]), form)
+        assert answer.status_code == status
+        assert 'role="alert"' in body(answer)
+        assert not Invitation.objects.exists()
+
+    def test_renew_and_revoke(self, client: Client, member: Membership, chief: User) -> None:
+        held, old = invitation_create(project=member.project, actor=chief, role="annotator")
+        (new,) = LINK.findall(body(client.post(reverse("judging:invitation-renew", args=[held.uuid]))))
+        assert (Client().get(old).status_code, Client().get(new).status_code) == (404, 200)
+        client.post(reverse("judging:invitation-revoke", args=[held.uuid]))
+        assert Client().get(new).status_code == 410
+        assert "None." in body(client.get(people(member.project)))
+
+    def test_registration(self, client: Client, member: Membership) -> None:
+        switch = reverse("judging:registration-switch", args=[member.project.uuid])
+        for word, is_open in (("yes", True), ("no", False)):
+            client.post(switch, {"open": word})
+            assert Project.objects.get(pk=member.project_id).registration_is_open is is_open
+
+
+@pytest.mark.usefixtures("chief")
+class TestPerson:
+    def test_the_way_so_far(self, client: Client, member: Membership, chief: User) -> None:
+        annotator_leave(membership=member, actor=chief, reason="Moved away")
+        shown = body(client.get(page("person", member)))
+        assert "qualified → <b>left</b>" in shown
+        assert "Moved away" in shown and chief.username in shown
+
+    def test_suspend_and_reinstate(self, client: Client, member: Membership) -> None:
+        for action, standing in (("suspend", "suspended"), ("reinstate", "qualified")):
+            client.post(page("person-standing", member), {"action": action, "reason": "Because"})
+            member.refresh_from_db()
+            assert member.standing == standing
+
+    @pytest.mark.parametrize(
+        ("form", "status", "said"),
+        [
+            ({"action": "suspend", "reason": ""}, 422, "Say why"),
+            ({"action": "promote", "reason": "x"}, 422, "Choose what to do"),
+            ({"action": "reinstate", "reason": "x"}, 409, "needs no way back"),
+            ({"action": "suspend", "reason": "nul\0l"}, 422, "Null characters"),
+        ],
+    )
+    def test_a_word_that_cannot_be(
+        self, client: Client, member: Membership, form: dict[str, str], status: int, said: str
+    ) -> None:
+        answer = client.post(page("person-standing", member), form)
+        assert answer.status_code == status
+        assert said in body(answer)
+        member.refresh_from_db()
+        assert member.standing == "qualified"
+
+    def test_a_link_to_a_new_password_works_once(self, client: Client, member: Membership) -> None:
+        (link,) = LINK.findall(body(client.post(page("person-password", member))))
+        them = Client()
+        form = them.get(link).headers["Location"]
+        assert "set-password" in form
+        new = {"new_password1": "quite a long one", "new_password2": "quite a long one"}
+        them.post(form, new)
+        assert User.objects.get(pk=member.user_id).check_password("quite a long one")
+        assert "used up" in body(Client().get(link, follow=True))
+
+    def test_erasing_asks_and_ends_their_session(self, client: Client, member: Membership) -> None:
+        them = Client()
+        them.force_login(member.user)
+        asked = body(client.get(page("person-erase", member)))
+        assert "What stays" in asked and "Quirin Kowalk" in asked
+        client.post(page("person-erase", member))
+        assert "Quirin" not in body(client.get(people(member.project)))
+        assert not get_user(them).is_authenticated  # type: ignore[arg-type]
+        assert them.get(reverse("judging:desk", args=[member.project.uuid])).status_code == 302
+
+    def test_nobody_of_this_number(self, client: Client, member: Membership) -> None:
+        for number in (0, 99, 10**12, 10**30):
+            address = reverse("judging:person", args=[member.project.uuid, number])
+            assert client.get(address).status_code == 404
+
+
+class TestNamesAreNowhereElse:
+    SECRETS = ("quirin-k", "quirin@example.org", "Quirin", "Kowalk")
+
+    def test_on_no_page_of_an_admin(self) -> None:
+        """Every page that takes a GET, with grades, decisions and standings of an annotator on it."""
+        world = World()
+        someone = world.people["annotator"]
+        User.objects.filter(pk=someone.pk).update(username="quirin-k")
+        someone.refresh_from_db()
+        identity_set(user=someone, name="Quirin Kowalk", email="quirin@example.org")
+        standing_change(membership=world.member, to="left", actor=someone, reason="of their own")
+        reached = 0
+        for door in (door for door in DOORS if door[3] == "get" and "admin" in door[2]):
+            answer = world.knock(door, world.people["admin"])
+            if not answer.streaming:
+                reached += 1
+                assert [word for word in self.SECRETS if word in body(answer)] == [], door[0]
+        assert reached > 10
+
+    def test_in_no_answer_of_the_api_to_staff(self) -> None:
+        world = test_api_doors.World()
+        identity_set(user=world.people["annotator"], name="Quirin Kowalk", email="quirin@example.org")
+        User.objects.filter(pk=world.people["annotator"].pk).update(username="quirin-k")
+        asked = [door for door in test_api_doors.DOORS if door[0] == "get" and "admin" in door[3]]
+        for person in (world.people["admin"], world.people["lead"]):
+            for door in asked:
+                answer = world.knock(door, test_api_doors.program(person))
+                assert answer.status_code == 200
+                assert [word for word in self.SECRETS if word in body(answer)] == [], door[1]
+
+    def test_the_audit_names_annotators_by_number_for_leads_too(self, client: Client, member: Membership) -> None:
+        annotator_leave(membership=member, actor=member.user, reason="of their own")
+        for person in (lead(member.project), admin(member.project)):
+            client.force_login(person)
+            shown = body(client.get(reverse("judging:audit", args=[member.project.uuid])))
+            assert "<td>annotator 12</td>" in shown
+            assert [word for word in self.SECRETS if word in shown] == []
+
+    def test_the_audit_names_leads_and_nobody_from_outside(self, client: Client, member: Membership) -> None:
+        chief = lead(member.project)
+        for actor in (chief, UserFactory(username="outsider"), None):
+            AuditEvent.objects.create(project=member.project, actor=actor, action="thing.do")
+        client.force_login(admin(member.project))
+        shown = body(client.get(reverse("judging:audit", args=[member.project.uuid])))
+        assert chief.username in shown and "the system" in shown and "outsider" not in shown
+
+    def test_grades_count(self, client: Client) -> None:
+        given = JudgmentFactory()
+        client.force_login(lead(given.assignment.project))
+        assert '<td class="number">1</td>' in body(client.get(people(given.assignment.project)))

@@ -1,0 +1,344 @@
+"""Pages of the settings: what leads publish there, and what annotators meet of it."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from annotation.models import AuditEvent, Membership, Project, User
+from judging.models import GateAttempt, GuidelineConfirmation, GuidelineDraft, KnownPair
+from judging.services.policies import Example, guideline_publish, policy_in_force, policy_publish
+from tests.factories import BatchFactory, MembershipFactory, MomentFactory, ProjectFactory, admin, annotator, lead
+from tests.judging.settings import drawn_pair, gate_attempt, gate_question, guideline_form, policy_form
+from tests.judging.views.acts import HTMX, grade_all, take, url
+
+pytestmark = pytest.mark.django_db
+LEVELS = ["a"] * 5
+
+
+@pytest.fixture
+def project() -> Project:
+    return ProjectFactory()  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def leading(client: Client, project: Project) -> Client:
+    client.force_login(lead(project))
+    return client
+
+
+def logged_in(person: User) -> Client:
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+def page_of(client: Client, name: str, row: object, **query: str) -> str:
+    return client.get(url(name, row), query).content.decode()
+
+
+class TestGuidelineEditor:
+    def test_write_review_publish(self, leading: Client, project: Project) -> None:
+        annotator(project)
+        saved = leading.post(url("guideline-save", project), guideline_form(body="# Two", then="review"))
+        assert saved.headers["Location"] == url("guideline-review", project)
+        review = page_of(leading, "guideline-review", project)
+        assert "# Two" in review
+        assert "1 qualified annotator will have to read" in review
+        leading.post(url("guideline-publish", project))
+        assert "<h1>Two</h1>" in page_of(leading, "guideline", project)
+
+    @pytest.mark.parametrize("headers", [{}, HTMX])
+    def test_a_preview_runs_no_html_and_keeps_nothing(
+        self, leading: Client, project: Project, headers: dict[str, str]
+    ) -> None:
+        sent = guideline_form(body="# Seen\n<script>alert(1)</script>", level_0="")
+        answer = leading.post(url("guideline-preview", project), sent, headers=headers)
+        body = answer.content.decode()
+        assert answer.status_code == 200
+        assert "<h1>Seen</h1>" in body
+        assert "<script>alert" not in body
+        assert ("<!doctype" in body) == (not headers)
+        assert not GuidelineDraft.objects.exists()
+
+    def test_a_level_without_its_line(self, leading: Client, project: Project) -> None:
+        answer = leading.post(url("guideline-save", project), guideline_form(body="# Kept", level_2=""))
+        assert answer.status_code == 422
+        assert "Say in one line what grade 2 means." in answer.content.decode()
+        assert "# Kept" in answer.content.decode()
+
+    def test_examples_are_chosen_for_the_draft(self, leading: Client, project: Project) -> None:
+        pair = drawn_pair(project)
+        assert str(pair.moment.uuid) in page_of(leading, "guideline-examples", project)
+        sent = {"grade": 4, "query_text": "q", "moment": pair.moment.uuid}
+        assert leading.post(url("guideline-example-set", project), sent).status_code == 302
+        assert GuidelineDraft.objects.get().examples.get().moment == pair.moment
+        assert leading.post(url("guideline-example-set", project), {**sent, "grade": 5}).status_code == 422
+        assert leading.post(url("guideline-example-remove", project), {"grade": 4}).status_code == 302
+        assert not GuidelineDraft.objects.get().examples.exists()
+
+    def test_versions_stay_readable(self, project: Project) -> None:
+        first = project.guidelines.get()
+        second = guideline_publish(project=project, actor=None, body="# Two", levels=LEVELS, changes="All.")
+        reader = logged_in(annotator(project))
+        assert "Version 1" in page_of(reader, "guideline-versions", project)
+        assert "Judge by the picture alone." in page_of(reader, "guideline-version", first)
+        shown = page_of(reader, "guideline-version", second)
+        assert '<li class="new"><ins><span class="unseen">New: </span># Two</ins></li>' in shown
+
+    def test_no_name_of_a_file_is_told_by_the_changes(self, project: Project) -> None:
+        moment = MomentFactory(video__corpus=project.corpus, video__name="the_secret_show")
+        made = guideline_publish(
+            project=project, actor=None, body="b", levels=LEVELS, examples=[Example(4, "a query", moment.pk)]
+        )
+        page = page_of(logged_in(annotator(project)), "guideline-version", made)
+        assert "a query" in page
+        assert "the_secret_show" not in page
+
+
+class TestConfirming:
+    def test_the_desk_and_the_start_button_lead_to_the_guideline_and_back(self, project: Project) -> None:
+        BatchFactory(query__project=project)
+        person = annotator(project)
+        guideline_publish(project=project, actor=None, body="# Two", levels=LEVELS, changes="All is new.")
+        client = logged_in(person)
+        sent = client.post(url("assignment-take", project))
+        assert sent.headers["Location"] == url("guideline", project)
+        page = page_of(client, "guideline", project)
+        assert "All is new." in page
+        assert "I have read this version" in page
+        assert client.post(url("guideline-confirm", project), {"version": 2}).headers["Location"] == url(
+            "desk", project
+        )
+        assert "I have read this version" not in page_of(client, "guideline", project)
+        assert client.post(url("assignment-take", project)).headers["Location"] == url("pair-next", project)
+
+    @pytest.mark.parametrize("version", ["1", "", "two", "9" * 40])
+    def test_an_old_page_confirms_nothing(self, project: Project, version: str) -> None:
+        person = annotator(project)
+        guideline_publish(project=project, actor=None, body="# Two", levels=LEVELS)
+        answer = logged_in(person).post(url("guideline-confirm", project), {"version": version})
+        assert answer.status_code == 409
+        assert GuidelineConfirmation.objects.filter(annotator=person).count() == 1
+
+    def test_finishing_with_a_next_batch_leads_there_too(self, project: Project) -> None:
+        batch = BatchFactory(query__project=project)
+        held = take(batch)
+        client = logged_in(held.annotator)
+        grade_all(client, held)
+        guideline_publish(project=project, actor=None, body="# Two", levels=LEVELS)
+        answer = client.post(url("assignment-finish", project), {"more": "yes"}, headers=HTMX)
+        assert answer.headers["HX-Redirect"] == url("guideline", project)
+        held.refresh_from_db()
+        assert held.state == "finished"
+
+
+class TestTraining:
+    def test_an_empty_project_says_what_to_do(self, leading: Client, project: Project) -> None:
+        page = page_of(leading, "training", project)
+        assert "No tutorial yet" in page
+        assert "No pair drawn yet" in page
+
+    def test_a_pair_is_graded_added_and_shown_by_level(self, leading: Client, project: Project) -> None:
+        pair = drawn_pair(project)
+        sent = {"grade": 2, "explanation": "Only <b>half</b> of it.", "then": "tutorial"}
+        assert leading.post(url("training-pair-grade", pair), sent).status_code == 302
+        page = page_of(leading, "training", project)
+        assert "Only &lt;b&gt;half&lt;/b&gt; of it." in page
+        assert "No pair of grade 0, 1, 3, 4 yet" in page
+        assert KnownPair.objects.get().tutorial_position == 1
+
+    def test_a_wrong_grade_is_said(self, leading: Client, project: Project) -> None:
+        answer = leading.post(url("training-pair-grade", drawn_pair(project)), {"grade": "5"})
+        assert (answer.status_code, KnownPair.objects.get().truth) == (422, None)
+        assert "A grade is a whole number from 0 to 4." in answer.content.decode()
+
+    @pytest.mark.parametrize("queries", ["", "0", "51", "many"])
+    def test_so_many_queries_are_not_drawn(self, leading: Client, project: Project, queries: str) -> None:
+        assert leading.post(url("training-draw", project), {"queries": queries}).status_code == 422
+
+    def test_moving_answers_htmx_with_the_tutorial(self, leading: Client, project: Project) -> None:
+        pairs = [drawn_pair(project, truth=1, tutorial_position=place) for place in (1, 2)]
+        answer = leading.post(url("training-pair-move", pairs[1]), {"by": -1}, headers=HTMX)
+        assert answer.content.decode().strip().startswith('<section id="tutorial">')
+        assert KnownPair.objects.get(tutorial_position=1) == pairs[1]
+
+    def test_pairs_of_an_exam_are_not_training_material(self, leading: Client, project: Project) -> None:
+        exam = project.exams.create(number=1, kind="cohort", state="open", seed=1)
+        pair = drawn_pair(project)
+        asked = KnownPair.objects.create(
+            project=project, query=pair.query, moment=MomentFactory(), source="exam", exam=exam
+        )
+        assert leading.post(url("training-pair-grade", asked), {"grade": 1}).status_code == 404
+        assert str(asked.uuid) not in page_of(leading, "training", project)
+
+
+class TestGate:
+    @pytest.fixture
+    def person(self, project: Project) -> User:
+        for _ in range(3):
+            gate_question(project)
+        policy_publish(
+            project=project, actor=None, gate_questions=2, gate_passing=2, gate_attempts=1, gate_is_open=True
+        )
+        return MembershipFactory(project=project, standing="candidate").user  # type: ignore[no-any-return]
+
+    def answers(self, *, right: bool) -> dict[str, object]:
+        attempt = GateAttempt.objects.get()
+        chosen = {f"answer-{n}": (row["correct"] + (not right)) % 3 for n, row in enumerate(attempt.asked)}
+        return {"attempt": attempt.uuid, **chosen}
+
+    def test_taking_it(self, project: Project, person: User) -> None:
+        client = logged_in(person)
+        assert "A short test first" in page_of(client, "gate", project)
+        client.post(url("gate-start", project))
+        page = page_of(client, "gate", project)
+        assert page.count('type="radio"') == 6
+        assert "correct" not in page
+        sent = self.answers(right=True)
+        for _ in range(2):
+            assert client.post(url("gate-answer", project), sent).headers["Location"] == url("gate", project)
+        assert "<b>2 of 2</b>, needed 2" in page_of(client, "gate", project)
+        assert Membership.objects.get(user=person).standing == "training"
+
+    def test_failing_the_last_attempt(self, project: Project, person: User) -> None:
+        client = logged_in(person)
+        client.post(url("gate-start", project))
+        client.post(url("gate-answer", project), self.answers(right=False))
+        page = page_of(client, "gate", project)
+        assert "<b>0 of 2</b>, needed 2" in page
+        assert "Ask your lead" in page
+        client.post(url("gate-start", project))
+        assert GateAttempt.objects.count() == 1
+
+    @pytest.mark.parametrize("last", ["", "3", "-1", "x", "9" * 30])
+    def test_a_bad_answer_keeps_the_others(self, project: Project, person: User, last: str) -> None:
+        client = logged_in(person)
+        client.post(url("gate-start", project))
+        answer = client.post(url("gate-answer", project), {**self.answers(right=True), "answer-1": last})
+        assert answer.status_code == 422
+        assert len(re.findall(r'type="radio"[^>]* checked', answer.content.decode())) == 1
+        assert GateAttempt.objects.get().answered_at is None
+
+    def test_somebody_elses_attempt(self, project: Project, person: User) -> None:
+        logged_in(person).post(url("gate-start", project))
+        other = MembershipFactory(project=project, standing="candidate").user
+        assert logged_in(other).post(url("gate-answer", project), self.answers(right=True)).status_code == 404
+
+    def test_a_clip_is_seen_by_who_was_asked_about_it(self, project: Project, person: User) -> None:
+        question = gate_question(project)
+        gate_attempt(person, [question])
+        other = annotator(project)
+        seen = [
+            logged_in(who).get(f"/previews/{question.moment.preview_uuid}.gif").status_code for who in (person, other)
+        ]
+        assert seen == [200, 404]
+
+    def test_the_lead_sees_how_questions_and_people_did(self, leading: Client, project: Project, person: User) -> None:
+        question = project.gate_questions.first()
+        assert question is not None
+        gate_attempt(person, [question], answers=[0], score=1, answered_at=timezone.now())
+        page = page_of(leading, "gate-questions", project)
+        assert "Answered 1 time, rightly 1." in page
+        assert "1 of 1, needed 1: passed" in page
+
+
+class TestGateQuestions:
+    def form(self, project: Project, **values: object) -> dict[str, object]:
+        moment = MomentFactory(video__corpus=project.corpus)
+        options = {"option_0": "a", "option_1": "", "option_2": "b", "correct": 2}
+        return {"moment": moment.uuid, "description": "What?", **options, **values}
+
+    def test_empty_options_are_left_out_and_the_right_one_stays_right(self, leading: Client, project: Project) -> None:
+        assert leading.post(url("gate-question-create", project), self.form(project)).status_code == 302
+        made = project.gate_questions.get()
+        assert (made.options, made.correct) == (["a", "b"], 1)
+        changed = self.form(project, option_0="b", option_2="c", correct=0)
+        leading.post(url("gate-question-change", made), changed)
+        made.refresh_from_db()
+        assert (made.options, made.correct) == (["b", "c"], 0)
+
+    @pytest.mark.parametrize(
+        ("values", "said"),
+        [
+            ({"option_2": "", "correct": 0}, "Write at least two options."),
+            ({"option_2": "a"}, "Two options are the same."),
+            ({"correct": 1}, "The option marked as right is empty."),
+            ({"correct": 6}, "Mark one of the options."),
+            ({"description": " "}, "Write what is asked."),
+            ({"moment": ""}, "Choose a clip."),
+        ],
+    )
+    def test_what_is_no_question(self, leading: Client, project: Project, values: dict[str, object], said: str) -> None:
+        answer = leading.post(url("gate-question-create", project), self.form(project, **values))
+        assert answer.status_code == 422
+        assert said in answer.content.decode()
+        assert not project.gate_questions.exists()
+
+    def test_a_gate_with_too_few_questions_stays_closed(self, leading: Client, project: Project) -> None:
+        answer = leading.post(url("gate-set", project), {"open": "yes"})
+        assert answer.status_code == 409
+        assert "asks 12 questions, and 0 are written" in answer.content.decode()
+
+
+class TestPolicy:
+    def test_saving_makes_a_version_and_the_audit_says_only_what_changed(
+        self, leading: Client, project: Project
+    ) -> None:
+        sent = policy_form(project, pay_currency="eur", time_zone="Europe/Berlin", extend_automatically=True)
+        assert leading.post(url("policy-publish", project), sent).status_code == 302
+        made = policy_in_force(project.pk)
+        assert (made.version, made.pay_currency, made.time_zone) == (2, "EUR", "Europe/Berlin")
+        event = AuditEvent.objects.get(action="policy.publish")
+        assert event.data == {
+            "version": 2,
+            "pay_currency": "EUR",
+            "time_zone": "Europe/Berlin",
+            "extend_automatically": True,
+        }
+        page = page_of(leading, "policy", project)
+        assert "Currency: SGD → EUR" in page
+        assert "Open it without asking: no → yes" in page
+
+    def test_nothing_changed_is_no_version(self, leading: Client, project: Project) -> None:
+        leading.post(url("policy-publish", project), policy_form(project))
+        assert project.policies.count() == 1
+        assert not AuditEvent.objects.filter(action="policy.publish").exists()
+
+    @pytest.mark.parametrize(
+        ("values", "said"),
+        [
+            ({"time_zone": "Mars/Base"}, "There is no time zone of this name."),
+            ({"pay_currency": "XXQ"}, "ISO 4217 has no currency of these letters."),
+            ({"exam_kappa": "1.5"}, "The least kappa lies between -1 and 1"),
+            ({"exam_kappa": "nan"}, "Enter a number."),
+            ({"gold_percent": "60"}, "At most half of the pairs shown can be gold."),
+            ({"gate_passing": "13"}, "needs no more right answers than it asks"),
+            ({"lease_minutes": "-3"}, "greater than or equal to 0"),
+            ({"exam_weights": "cubic"}, "Select a valid choice."),
+        ],
+    )
+    def test_what_is_no_policy(self, leading: Client, project: Project, values: dict[str, str], said: str) -> None:
+        answer = leading.post(url("policy-publish", project), policy_form(project, **values))
+        assert answer.status_code == 422
+        assert said in answer.content.decode()
+        assert project.policies.count() == 1
+
+    def test_the_world_moved_on(self, leading: Client, project: Project) -> None:
+        old = policy_form(project, lease_minutes=5)
+        policy_publish(project=project, actor=None, break_minutes=0)
+        answer = leading.post(url("policy-publish", project), old)
+        assert answer.status_code == 409
+        assert "Version 2 was saved meanwhile" in answer.content.decode()
+        assert policy_in_force(project.pk).lease_minutes == 20
+
+    def test_a_gate_without_questions_is_not_opened_here_either(self, leading: Client, project: Project) -> None:
+        answer = leading.post(url("policy-publish", project), policy_form(project, gate_is_open=True))
+        assert answer.status_code == 409
+        assert not policy_in_force(project.pk).gate_is_open
+
+    def test_admins_look(self, project: Project) -> None:
+        page = page_of(logged_in(admin(project)), "policy", project)
+        assert "Save as a new version" not in page
+        assert page.count("<fieldset disabled>") == 7

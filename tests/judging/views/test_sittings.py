@@ -1,0 +1,327 @@
+"""The pages of a sitting, with htmx and without: pairs, last look, feedback, result, and the way on the desk."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.core.files.base import ContentFile
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import Project, User
+from judging.models import KnownPair, Sitting
+from judging.services.exams import exam_close, exam_create
+from judging.services.policies import policy_publish
+from tests.conftest import Messages
+from tests.factories import GIF, BatchFactory, ProjectFactory, annotator, lead
+from tests.judging.exams import (
+    EVERYBODY,
+    asked,
+    by_pair,
+    closed_exam,
+    cohort_exam,
+    examinee,
+    newcomer,
+    regrade,
+    sit,
+    standing_of,
+    start,
+    tutorial,
+)
+from tests.judging.settings import gate_question
+from tests.judging.views.acts import HTMX, KEY, WAYS, url
+
+pytestmark = pytest.mark.django_db
+TRUTHS = (0, 1, 2, 3, 4)
+
+
+@pytest.fixture
+def project() -> Project:
+    return ProjectFactory()  # type: ignore[no-any-return]
+
+
+def page(client: Client, name: str, row: object, **more: object) -> str:
+    answer = client.get(url(name, row), **more)  # type: ignore[arg-type]
+    assert answer.status_code == 200, answer.status_code
+    return answer.content.decode()
+
+
+def press(client: Client, known: KnownPair, grade: object, *, headers: dict[str, str] | None = None) -> object:
+    """Load the pair and press one of its buttons."""
+    key = KEY.search(client.get(url("known-pair", known)).content.decode())
+    form = {"key": key.group(1) if key else "", "grade": grade, "active_ms": "1500"}
+    return client.post(url("known-grade", known), form, headers=headers or {})
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_exam_from_the_desk_to_the_waiting_page(client: Client, project: Project, way: str) -> None:
+    cohort_exam(project)
+    user = examinee(project)
+    client.force_login(user)
+    assert "Start the exam" in page(client, "desk", project)
+    begun = client.post(url("sitting-start", project), {"purpose": "exam"})
+    sitting = Sitting.objects.get()
+    Sitting.objects.update(created_at=timezone.now() - timedelta(hours=1))
+    assert begun.headers["Location"] == url("sitting", sitting)
+    for place, known in enumerate(asked(sitting), start=1):
+        assert f"pair {place} of 4" in page(client, "sitting", sitting)
+        answer = press(client, known, 3, headers=WAYS[way])
+        assert answer.status_code == (200 if way == "htmx" else 302)  # type: ignore[attr-defined]
+    assert "Handing in makes all grades final" in page(client, "sitting-look", sitting)
+    press(client, asked(sitting)[0], 1, headers=WAYS[way])
+    client.post(url("sitting-hand-in", sitting), headers=WAYS[way])
+    assert "Your grades are in" in page(client, "sitting", sitting)
+    assert "Your grades are in" in page(client, "desk", project)
+    first = sitting.grades.get(position=1)
+    assert (first.grade, first.attempt) == (1, 0)
+    assert first.active_ms is not None and first.active_ms >= 1500
+
+
+def test_the_examinee_learns_nothing_of_captions_ranks_or_truth(client: Client, project: Project) -> None:
+    cohort_exam(project)
+    user = examinee(project)
+    sitting = start(user, project)
+    client.force_login(user)
+    shown = page(client, "sitting", sitting)
+    known = asked(sitting)[0]
+    KnownPair.objects.filter(pk=known.pk).update(explanation="A secret word.")
+    press(client, known, 2)
+    shown += page(client, "known-pair", known)
+    assert "secret" not in shown
+    assert "truth" not in shown.lower()
+    assert "rank" not in shown.lower()
+    assert str(known.moment.video) not in shown
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_feedback_round_shows_truth_explanation_and_guideline(
+    client: Client, project: Project, messages: Messages, way: str
+) -> None:
+    exam = cohort_exam(project, queries=1, depth=2)
+    for grades in ([0, 3], [0, 2]):
+        sit(examinee(project), project, by_pair(exam, grades))
+    user = examinee(project)
+    other = examinee(project)
+    sit(other, project, by_pair(exam, [0, 3]))
+    sitting = sit(user, project, by_pair(exam, [4, 0]))
+    with messages():
+        exam_close(exam=exam, actor=lead(project))
+    far = exam.known_pairs.order_by("pk")[1]
+    KnownPair.objects.filter(pk=far.pk).update(explanation="The door is half open.")
+    client.force_login(user)
+    assert "Some pairs have come back" in page(client, "desk", project)
+    shown = page(client, "known-pair", far)
+    assert "the truth is <b>between 2 and 3</b>" in shown
+    assert "The door is half open." in shown
+    assert "Partly" in shown and "Good" in shown
+    again = press(client, far, 1, headers=WAYS[way])
+    assert "pair 2 of 2" in page(client, "known-pair", far) or "pair 1 of 2" in page(client, "known-pair", far)
+    assert again.status_code in (200, 302)  # type: ignore[attr-defined]
+    assert list(sitting.grades.filter(known_pair=far).values_list("grade", flat=True)) == [0, 1]
+    with messages():
+        press(client, far, 2, headers=WAYS[way])
+        press(client, exam.known_pairs.order_by("pk")[0], 1, headers=WAYS[way])
+    result = page(client, "sitting", sitting)
+    assert "Not passed" in result
+    assert "Kappa" in result
+    assert not re.search(rf"annotator {other.memberships.get().number}\b", result)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_tutorial_tells_at_once_and_leads_on(client: Client, project: Project, way: str) -> None:
+    pairs = tutorial(project)
+    user = examinee(project, "training")
+    client.force_login(user)
+    assert "Do the tutorial" in page(client, "desk", project)
+    client.post(url("sitting-start", project), {"purpose": "tutorial"})
+    sitting = Sitting.objects.get()
+    assert client.get(url("known-pair", pairs[1])).status_code == 302  # one after the other
+    press(client, pairs[0], 1, headers=WAYS[way])
+    told = page(client, "known-pair", pairs[0])
+    assert "Look again." in told and "Because of thing 1." in told and "the truth is <b>4</b>" in told
+    refused = client.post(
+        url("known-grade", pairs[0]),
+        {"key": KEY.search(told).group(1), "grade": 4},
+        headers=WAYS[way],  # type: ignore[union-attr]
+    )
+    assert refused.status_code == (409 if way == "plain" else 200)
+    press(client, pairs[1], 0, headers=WAYS[way])
+    assert "The tutorial is done" in page(client, "sitting", sitting)
+    assert standing_of(user) == "exam"
+    assert "No exam is open now" in page(client, "desk", project)
+    assert list(sitting.grades.values_list("grade", flat=True)) == [1, 0]
+
+
+def test_later_people_learn_their_result_at_once(client: Client, project: Project, messages: Messages) -> None:
+    closed_exam(project, [TRUTHS, TRUTHS])
+    exam_create(project=project, actor=None, kind="stored", queries=2, depth=5)
+    user = examinee(project)
+    with messages():
+        sitting = sit(user, project, lambda known: int(known.truth or 0))
+    client.force_login(user)
+    assert "You have passed" in page(client, "sitting", sitting)
+    assert "Quadratic kappa 1.00 reaches 0.40" in page(client, "sitting", sitting)
+
+
+def test_a_result_that_is_being_computed_says_so(client: Client, project: Project) -> None:
+    closed_exam(project, [TRUTHS])
+    exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
+    user = examinee(project)
+    sitting = sit(user, project, lambda known: int(known.truth or 0))
+    client.force_login(user)
+    assert "being computed" in page(client, "sitting", sitting)
+    assert "being computed" in page(client, "desk", project)
+
+
+@pytest.mark.parametrize("form", [{"grade": 5}, {"grade": "x"}, {}, {"grade": 3}, {"grade": 3, "key": "no"}])
+def test_a_form_that_cannot_be_read_is_422(client: Client, project: Project, form: dict[str, object]) -> None:
+    cohort_exam(project)
+    user = examinee(project)
+    known = asked(start(user, project))[0]
+    client.force_login(user)
+    answer = client.post(url("known-grade", known), form, headers=HTMX)
+    assert answer.status_code == 422
+    assert "notice error" in answer.content.decode()
+    assert not Sitting.objects.get().grades.exists()
+
+
+def test_a_grade_after_closing_is_409_and_says_why(client: Client, project: Project, messages: Messages) -> None:
+    exam = cohort_exam(project)
+    for _ in range(3):
+        sit(examinee(project), project, by_pair(exam, [2, 2, 2, 2]))
+    user = examinee(project)
+    known = asked(start(user, project))[0]
+    client.force_login(user)
+    key = KEY.search(page(client, "known-pair", known)).group(1)  # type: ignore[union-attr]
+    with messages():
+        exam_close(exam=exam, actor=lead(project), confirmed=EVERYBODY)
+    answer = client.post(url("known-grade", known), {"key": key, "grade": 2})
+    assert answer.status_code == 409
+    assert "closed before" in answer.content.decode()
+
+
+def test_a_stale_form_is_409(client: Client, project: Project) -> None:
+    cohort_exam(project)
+    user = examinee(project)
+    known = asked(start(user, project))[0]
+    client.force_login(user)
+    key = KEY.search(page(client, "known-pair", known)).group(1)  # type: ignore[union-attr]
+    client.post(url("known-grade", known), {"key": key, "grade": 2})
+    assert client.post(url("known-grade", known), {"key": key, "grade": 2}).status_code == 302  # the same again
+    answer = client.post(url("known-grade", known), {"key": key, "grade": 4})
+    assert answer.status_code == 409
+    assert "your grade for this pair is 2" in answer.content.decode()
+
+
+class TestPreviews:
+    def watch(self, client: Client, user: User, known: KnownPair) -> int:
+        client.force_login(user)
+        return client.get(reverse("judging:preview", args=[known.moment.preview_uuid])).status_code
+
+    def test_only_who_is_asked_watches_the_clip(self, client: Client, project: Project) -> None:
+        cohort_exam(project)
+        user, other = examinee(project), examinee(project)
+        known = asked(start(user, project))[0]
+        known.moment.preview.save("preview.gif", _gif())
+        assert self.watch(client, user, known) == 200
+        assert self.watch(client, other, known) == 404
+        assert self.watch(client, examinee(ProjectFactory()), known) == 404
+
+    def test_the_tutorial_is_shown_to_members(self, client: Client, project: Project) -> None:
+        (known, *_) = tutorial(project)
+        known.moment.preview.save("preview.gif", _gif())
+        assert self.watch(client, newcomer(project), known) == 200
+        assert self.watch(client, newcomer(ProjectFactory()), known) == 404
+
+
+def _gif() -> ContentFile:  # type: ignore[type-arg]
+    return ContentFile(GIF)
+
+
+class TestDesk:
+    def test_a_newcomer_reads_the_guideline_first(self, client: Client, project: Project) -> None:
+        user = newcomer(project)
+        client.force_login(user)
+        shown = page(client, "desk", project)
+        assert "Read the guideline" in shown
+        assert standing_of(user) == "training"  # there is no test in this project
+
+    def test_the_test_comes_first_where_there_is_one(self, client: Client, project: Project) -> None:
+        gate_question(project)
+        policy_publish(project=project, actor=None, gate_questions=1, gate_passing=1, gate_is_open=True)
+        client.force_login(newcomer(project))
+        assert "First a short test" in page(client, "desk", project)
+
+    @pytest.mark.parametrize(("standing", "words"), [("suspended", "suspended your work"), ("left", "You have left")])
+    def test_who_is_out_is_told_kindly(self, client: Client, project: Project, standing: str, words: str) -> None:
+        client.force_login(examinee(project, standing))
+        shown = page(client, "desk", project)
+        assert words in shown
+        assert "Start a batch" not in shown
+
+    def test_the_judging_is_for_the_qualified(self, client: Client, project: Project) -> None:
+        BatchFactory(query__project=project)
+        client.force_login(examinee(project))
+        assert "Start a batch" not in page(client, "desk", project)
+        client.force_login(annotator(project))
+        assert "Start a batch" in page(client, "desk", project)
+
+    def test_who_failed_sees_why_and_what_is_left(self, client: Client, project: Project, messages: Messages) -> None:
+        closed_exam(project, [TRUTHS, TRUTHS])
+        exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
+        user = examinee(project)
+        client.force_login(user)
+        for words in ("Try the exam again", "You have no attempt left"):
+            with messages():
+                regrade(sit(user, project, lambda known: 4 - int(known.truth or 0)))
+            shown = page(client, "desk", project)
+            assert words in shown
+            assert "is below 0.40" in shown
+
+    def test_too_few_unseen_pairs_are_said(self, client: Client, project: Project, messages: Messages) -> None:
+        closed_exam(project, [TRUTHS])
+        exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
+        user = examinee(project)
+        with messages():
+            regrade(sit(user, project, lambda known: 4 - int(known.truth or 0)))
+        client.force_login(user)
+        assert "No pairs are left for you" in page(client, "desk", project)
+
+
+class TestWarmUp:
+    def test_a_session_begins_with_five_pairs_over_all_levels(self, client: Client, project: Project) -> None:
+        policy_publish(project=project, actor=None, warm_up=True)
+        closed_exam(project, [TRUTHS, TRUTHS])
+        BatchFactory(query__project=project)
+        user = annotator(project)
+        client.force_login(user)
+        begun = client.post(url("assignment-take", project))
+        sitting = Sitting.objects.get()
+        assert begun.headers["Location"] == url("sitting", sitting)
+        assert sorted(int(known.truth or 0) for known in asked(sitting)) == [0, 1, 2, 3, 4]
+        for known in asked(sitting):
+            press(client, known, 2)
+        assert "Warmed up" in page(client, "sitting", sitting)
+        taken = client.post(url("assignment-take", project))
+        assert taken.headers["Location"] == url("pair-next", project)
+
+    def test_too_few_pairs_are_said_and_judging_goes_on(self, client: Client, project: Project) -> None:
+        policy_publish(project=project, actor=None, warm_up=True)
+        BatchFactory(query__project=project)
+        user = annotator(project)
+        client.force_login(user)
+        answer = client.post(url("assignment-take", project), follow=True)
+        assert "goes without a warm-up" in answer.content.decode()
+        assert user.assignments.count() == 1
+
+
+def test_a_retired_pair_is_not_asked(client: Client, project: Project) -> None:
+    cohort_exam(project)
+    user = examinee(project)
+    sitting = start(user, project)
+    known = asked(sitting)[0]
+    KnownPair.objects.filter(pk=known.pk).update(is_retired=True)
+    client.force_login(user)
+    assert "pair 1 of 3" in page(client, "sitting", sitting)
+    assert "taken out" in page(client, "known-pair", known)
