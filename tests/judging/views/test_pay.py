@@ -258,7 +258,7 @@ class TestOwnHours:
         )
         page = self.own(client, project, person, annotator=Membership.objects.get(user=other).number)
         assert "10.50 SGD" in page
-        for theirs in ("4 Mar 2026", "of somebody else", "99", "EUR"):
+        for theirs in ("4 Mar 2026", "of somebody else", "99.00", "EUR"):
             assert theirs not in page
         rows = table(client.get(url("hours-csv", project), MARCH))
         assert [(row["annotator"], row["day"]) for row in rows] == [("7", "2026-03-02"), ("7", "2026-03-05")]
