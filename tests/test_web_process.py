@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-HEAVY = ("torch", "transformers", "sentence_transformers", "spacy", "h5py")
+HEAVY = ("torch", "openai", "transformers", "sentence_transformers", "spacy", "h5py")
 PROGRAM = f"""
 import sys
 import config.wsgi

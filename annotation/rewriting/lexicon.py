@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Literal
 
 from annotation.rewriting.english import NOUN_OF
@@ -44,7 +45,9 @@ class Person:
 class Lexicon:
     """Names by their lower-case words; earlier members go before later ones of the same name."""
 
-    def __init__(self, members: Iterable[Member], *, given: dict[str, str], proper: set[str], ordinary: set[str]) -> None:
+    def __init__(
+        self, members: Iterable[Member], *, given: dict[str, str], proper: set[str], ordinary: set[str]
+    ) -> None:
         self.cast: dict[str, Person] = {}
         self.full: set[tuple[str, str]] = set()  # neighbouring names of one person
         self._given, self.proper, self.ordinary = given, proper, ordinary
@@ -141,5 +144,5 @@ def _words(file: str) -> set[str]:
     return {word for line in lines if not line.startswith("#") for word in line.split()}
 
 
-def _data():  # type: ignore[no-untyped-def]
+def _data() -> Traversable:
     return files("annotation.rewriting") / "data"

@@ -8,15 +8,15 @@ from annotation.rewriting.english import (
     ARTICLES,
     FUNCTION_WORDS,
     LISTENERS,
+    MATTER,
     OWNERS,
+    PAST,
     PLURAL_TITLES,
     PLURAL_VERB,
     PREPOSITIONS,
     RELATIONS,
-    TITLE_GENDER,
-    MATTER,
-    PAST,
     THINGS,
+    TITLE_GENDER,
     TITLE_NOUN,
     VERBS,
 )
@@ -25,6 +25,7 @@ from annotation.rewriting.tokens import Token
 
 SUFFIXES = {"jr", "jr.", "sr", "sr."}
 THIRTEEN = "thirteen"
+SENTENCE_WORDS = FUNCTION_WORDS | set(PLURAL_VERB)
 
 
 @dataclass
@@ -114,6 +115,7 @@ class Reader:
         return person
 
     def person_at(self, at: int, *, titled: bool = False) -> Person | None:
+        """Whom the word at ``at`` names; ``titled`` when a title or a first name stands before it."""
         word = self.word(at)
         if not word or not word[0].isalnum() or (len(word) < 2 and not (titled and word.isupper())):
             return None
@@ -121,19 +123,28 @@ class Reader:
             return self._thirteen(at)
         if word.lower().rstrip(".") in TITLE_NOUN and not titled:
             return None
-        known = self.lexicon.known(word)
         if word[0].islower():
-            if self._is_english(at):
-                return None
-            if self.tokens[at].starts and self.lower(at + 1) in PLURAL_VERB:
-                return known or self.lexicon.alike(word)
-            return known if known and known.is_cast and (titled or not known.is_word) else None
+            return self._in_small_letters(at, titled)
+        return self._with_a_capital(at, titled)
+
+    def _in_small_letters(self, at: int, titled: bool) -> Person | None:
+        word = self.word(at)
+        known = self.lexicon.known(word)
+        if word in self.lexicon.ordinary:
+            return None
+        if self.tokens[at].starts and self.lower(at + 1) in PLURAL_VERB:
+            return known or self.lexicon.alike(word)
+        return known if known and known.is_cast and (titled or not known.is_word) else None
+
+    def _with_a_capital(self, at: int, titled: bool) -> Person | None:
+        word = self.word(at)
+        known = self.lexicon.known(word)
         if known and known.is_cast:
             return known if not known.is_word or titled or self._is_name_here(at) else None
         is_acronym = word.isupper() and len(word) < 5 and not known
         if (is_acronym or self.lexicon.is_no_name(word)) and not self._has_title(at):
             return None
-        return self._guest(at, word, known, titled)
+        return self._guest(at, known, titled)
 
     def _has_title(self, at: int) -> bool:
         return self.lower(at - 1).rstrip(".") in TITLE_NOUN
@@ -142,11 +153,8 @@ class Reader:
         after, person = self.lower(at + 1), self.lexicon.cast.get(THIRTEEN)
         named = self.word(at)[0] == "T" and not self.tokens[at].starts
         alone = after in PLURAL_VERB or after in VERBS or after in FUNCTION_WORDS or after in {"and", "heaves"}
-        alone = alone or not after[:1].isalpha()
+        alone = alone or after in PAST or not after[:1].isalpha()
         return person if named or alone else None
-
-    def _is_english(self, at: int) -> bool:
-        return self.lower(at) in self.lexicon.ordinary
 
     def _is_name_here(self, at: int) -> bool:
         """Whether a capitalised word that is also English names somebody in this place."""
@@ -174,22 +182,22 @@ class Reader:
             or word.endswith(("ly", "ing", "ed", "s"))
         )
 
-    def _guest(self, at: int, word: str, known: Person | None, titled: bool) -> Person | None:
+    def _guest(self, at: int, known: Person | None, titled: bool) -> Person | None:
         """Somebody whom no cast list knows: a given name, a misspelt one, or a capitalised word."""
-        lower = word.lower()
+        lower, starts = self.lower(at), self.tokens[at].starts
+        if known and (titled or not starts or self._may_follow_a_name(self.word(at + 1))):
+            return known
         if lower.endswith("s") and (owner := self.lexicon.cast.get(lower[:-1])) and not known:
             return owner
-        if known and (titled or not self.tokens[at].starts or self._may_follow_a_name(self.word(at + 1))):
-            return known
-        if close := self.lexicon.alike(word):
-            return close
-        if self.tokens[at].starts and not titled and not self._acts(at):
-            return Person(lower, "N") if self.wary and not self._is_sentence_word(lower) else None
-        if not titled and self.lower(at - 1) in ARTICLES:
-            return Person(lower, "N") if self.wary else None
-        if not titled and (lower in PLURAL_VERB or lower in FUNCTION_WORDS):
-            return None
-        return Person(lower, self._gender_told(at))
+        return self.lexicon.alike(lower) or (self._unknown(at) if titled or self._may_be_unknown(at) else None)
+
+    def _may_be_unknown(self, at: int) -> bool:
+        if self.tokens[at].starts:
+            return self._acts(at) or (self.wary and not self._is_sentence_word(self.lower(at)))
+        return self.wary or not ({self.lower(at - 1)} & ARTICLES or {self.lower(at)} & SENTENCE_WORDS)
+
+    def _unknown(self, at: int) -> Person:
+        return Person(self.lower(at), self._gender_told(at))
 
     def _acts(self, at: int) -> bool:
         """Whether the unknown word that opens a sentence does something, or owns it, as people do."""
@@ -201,7 +209,7 @@ class Reader:
         return after in PLURAL_VERB or after == "'s" or (after == "and" and self.word(at + 2)[:1].isupper())
 
     def _is_sentence_word(self, lower: str) -> bool:
-        return lower.endswith(("ing", "ly")) or lower in FUNCTION_WORDS or lower in PLURAL_VERB
+        return lower.endswith(("ing", "ly")) or lower in SENTENCE_WORDS
 
     def _gender_told(self, at: int) -> str:
         """The gender that the pronouns after an unknown name tell, when nobody else is named before them."""
@@ -223,9 +231,7 @@ class Reader:
     def _take_owner(self, mention: Mention) -> None:
         """The possessive after the name: 's, s', or an s without its apostrophe."""
         name, after = self.lower(mention.end - 1), self.lower(mention.end)
-        if after == "'s":
-            mention.owns, mention.end = True, mention.end + 1
-        elif after == "'" and self.tokens[mention.end].glued and name.endswith("s"):
+        if after == "'s" or (after == "'" and self.tokens[mention.end].glued and name.endswith("s")):
             mention.owns, mention.end = True, mention.end + 1
         elif name.endswith("s") and name not in self.lexicon.cast and self.lexicon.cast.get(name[:-1]):
             mention.owns = after not in PLURAL_VERB and after not in PREPOSITIONS and after[:1].isalpha()
@@ -246,7 +252,9 @@ class Reader:
         while self.lower(start - 1) in ADJECTIVES and not self.tokens[start].glued:
             start -= 1
             mention.adjectives.insert(0, self.lower(start))
-        if self.lower(start - 1) in ARTICLES or (self.lower(start - 1) in OWNERS and (mention.title or mention.adjectives)):
+        if self.lower(start - 1) in ARTICLES or (
+            self.lower(start - 1) in OWNERS and (mention.title or mention.adjectives)
+        ):
             start -= 1
             mention.article = self.lower(start)
         mention.start = start
@@ -256,7 +264,9 @@ class Reader:
         before = self.lower(at - 1)
         if before in ADJECTIVES:
             before = self.lower(at - 2)
-        return before in OWNERS or before in ARTICLES or before in {"'s", "'"} or self.lower(at - 1) in {"male", "female"}
+        return (
+            before in OWNERS or before in ARTICLES or before in {"'s", "'"} or self.lower(at - 1) in {"male", "female"}
+        )
 
     def _is_apposition(self, mention: Mention) -> bool:
         at = mention.start

@@ -1,6 +1,7 @@
 """Description to caption by rules: every name becomes words that fit anybody. Deterministic and offline."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from annotation.rewriting.english import NOUN_OF, PLURAL_VERB, RELATIONS, TITLE_NOUN
@@ -39,13 +40,13 @@ def rewrite(description: str, lexicon: Lexicon, *, general: bool = False) -> Rew
     out: list[Token] = []
     at = 0
     for one in groups:
-        _copy(tokens, at, one.start, out, wording, lexicon)
+        out += _copy(tokens, range(at, one.start), wording, lexicon)
         words = wording.of(one)
         out += _placed(words, tokens[one.start], one)
         said.append(words)
         at = one.end
         at = _agree(tokens, at, one, out)
-    _copy(tokens, at, len(tokens), out, wording, lexicon)
+    out += _copy(tokens, range(at, len(tokens)), wording, lexicon)
     return Rewritten(_tidy(join(out)), tuple(words for words in said if words not in ("", "'s")))
 
 
@@ -56,14 +57,14 @@ def _placed(words: str, first: Token, one: Group) -> list[Token]:
     return [Token(words[0].upper() + words[1:] if starts else words, first.glued or words.startswith("'"))]
 
 
-def _copy(tokens: list[Token], start: int, end: int, out: list[Token], wording: Wording, lexicon: Lexicon) -> None:
-    for at in range(start, end):
+def _copy(tokens: list[Token], between: range, wording: Wording, lexicon: Lexicon) -> Iterator[Token]:
+    for at in between:
         token = tokens[at]
         lower = token.text.lower()
         if lower in HEARD:
             before = tokens[at - 1].text.lower() if at else ""
             wording.hear(lower, new=before in {"a", "an", "another"})
-        out.append(Token(_small(token, lower, lexicon), token.glued))
+        yield Token(_small(token, lower, lexicon), token.glued)
 
 
 def _small(token: Token, lower: str, lexicon: Lexicon) -> str:
@@ -75,14 +76,20 @@ def _small(token: Token, lower: str, lexicon: Lexicon) -> str:
     person = lexicon.cast.get(lower)
     if person and person.is_word and token.text not in lexicon.proper:
         return lower
-    return lower if lower in TITLE_NOUN or (lower in lexicon.ordinary and token.text not in lexicon.proper) else token.text
+    return (
+        lower if lower in TITLE_NOUN or (lower in lexicon.ordinary and token.text not in lexicon.proper) else token.text
+    )
 
 
 def _agree(tokens: list[Token], at: int, one: Group, out: list[Token]) -> int:
     """Give a group that opens its clause the plural verb."""
     if len(one.mentions) < 2 or one.mentions[-1].owns or at >= len(tokens):
         return at
-    opens = one.start == 0 or not tokens[one.start - 1].is_word or tokens[one.start - 1].text.lower() in {"and", "as", "while", "when"}
+    opens = (
+        one.start == 0
+        or not tokens[one.start - 1].is_word
+        or tokens[one.start - 1].text.lower() in {"and", "as", "while", "when"}
+    )
     many = PLURAL_VERB.get(tokens[at].text)
     if not opens or not many:
         return at

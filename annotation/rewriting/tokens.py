@@ -37,9 +37,7 @@ def tokenise(text: str) -> list[Token]:
         tokens.append(token)
         if token.is_word:
             starts = False
-        elif word in ".!?":
-            starts = True
-        elif word in "\"“" or (word == "'" and not token.glued):
+        elif word in ".!?" or word in '"“' or (word == "'" and not token.glued):
             starts = True
     if tokens:
         tokens[0].glued = True
