@@ -166,6 +166,10 @@ class Caption(models.Model):
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def failed_in_words(self) -> list[str]:
+        return [str(self.Check(check).label) for check in self.failed]
+
 
 class TextVector(models.Model):
     """The unit vector of one text under one sentence model; identical texts share it."""

@@ -31,8 +31,8 @@ RELATIONS = set(
     "friend girlfriend boyfriend wife husband mother father mom dad mommy daddy son daughter brother sister grandmother"
     " grandfather grandma baby child boss partner roommate fiancee fiance date patient colleague assistant coworker"
     " co-worker neighbor cousin ex bride groom lover ex-wife ex-husband ex-girlfriend ex-boyfriend client victim"
-    " suspect student teacher guy man woman girl boy lady monkey dog cat killer witness lawyer bartender waiter intern resident"
-    " team nephew niece grandson granddaughter stepmother stepfather mother-in-law father-in-law psychiatrist therapist"
+    " suspect student teacher guy man woman girl boy lady monkey dog cat killer witness lawyer bartender waiter"
+    " intern resident team nephew niece grandson granddaughter stepmother stepfather mother-in-law father-in-law psychiatrist therapist"
     " secretary nanny landlord superintendent ghost character singer actor actress host widow twin buddy".split()
 ) | {noun for noun in TITLE_NOUN.values() if noun}
 ADJECTIVES = set(
@@ -70,8 +70,8 @@ VERBS = set(
     " rip break fix repair build work join meet visit invite accompany escort guide lead lock unlock flip adjust"
     " straighten fold unfold cover uncover reveal present demonstrate sort shuffle deal count pay buy sell order serve"
     " share exchange trade swap copy complain apologize thank congratulate comfort console confront interrogate"
-    " question interview joke tease flirt propose announce admit confess deny insist suggest warn threaten remind recall realize"
-    " notice recognize believe doubt wonder decide plan prepare finish end lose win hope wish love like hate enjoy"
+    " question interview joke tease flirt propose announce admit confess deny insist suggest warn threaten"
+    " remind recall realize notice recognize believe doubt wonder decide plan prepare finish end lose win hope wish love like hate enjoy"
     " perform stay keep let live die happen let's exit interrupt ignore observe slip snap tilt squat duck dump empty"
     " eye face force grin grip handcuff inject insert interact kill lick measure miss pace peel peer plug pop pose"
     " pretend proceed rock scoot scold shift shave smoke snatch snuggle spray spread stack steal stick stir strip"

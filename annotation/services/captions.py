@@ -6,6 +6,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from annotation.caption_selectors import last_review
 from annotation.exceptions import NotPossible
 from annotation.models import Caption, CaptionFailure, CaptionReview, Project, Rewriting, User
 from annotation.rewriting.provider import Item, ProviderAway, ProviderUnusable
@@ -78,7 +79,7 @@ def caption_undo(*, project: Project, actor: User) -> Caption:
     Raises:
         NotPossible: there is none, somebody has decided since, or the caption serves a query already.
     """
-    review = last_review(project=project, actor=actor)
+    review = last_review(project.corpus_id, actor.pk)
     if review is None:
         raise NotPossible("There is no decision of yours to undo.")
     held = Caption.objects.select_for_update().get(pk=review.caption_id)
@@ -93,11 +94,6 @@ def caption_undo(*, project: Project, actor: User) -> Caption:
     CaptionReview.objects.filter(pk=review.pk).update(undone_at=timezone.now())
     audit_record(project=project, actor=actor, action="caption.undone", subject=held.uuid, decision=review.decision)
     return held
-
-
-def last_review(*, project: Project, actor: User) -> CaptionReview | None:
-    mine = CaptionReview.objects.filter(actor=actor, undone_at=None, caption__description__corpus=project.corpus_id)
-    return mine.order_by("-pk").select_related("caption").first()
 
 
 def remembered(caption: Caption) -> dict[str, Any]:
