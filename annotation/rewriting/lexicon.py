@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.resources import files
@@ -25,6 +25,7 @@ class Member:
     kind: str = "name"
     noun: str = ""  # said instead of man, woman, person
     videos: str = ""  # how the names of the videos begin in which this member goes before others of the name
+    main: bool = True  # known by one name: "Ryan Castle" are two, where one of many guests' names is one
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Lexicon:
         self._alike: dict[str, Person | None] = {}
         rows = list(members)
         words = {member.name.lower() for member in rows if member.kind == "word"}
-        self._firsts = {member.name.lower().split()[0] for member in rows}
+        self._main = {part.lower() for member in rows if member.main for part in member.name.split()}
         for member in rows:
             parts = [part.lower() for part in member.name.split()]
             self.full |= {(a, b) for a in parts for b in parts if a != b}
@@ -86,11 +87,9 @@ class Lexicon:
         return word in self.proper or word.lower() in self.ordinary
 
     def are_one(self, first: str, second: str) -> bool:
-        """Whether two neighbouring names may be one person's: given name and family name."""
+        """Whether two neighbouring names may be one person's, as given name and family name are."""
         first, second = first.lower(), second.lower()
-        if (first, second) in self.full:
-            return True
-        return second not in self._firsts and second not in self._given
+        return (first, second) in self.full or not (first in self._main and second in self._main)
 
 
 def packaged_members() -> list[Member]:
@@ -107,11 +106,12 @@ def read_members(lines: Iterable[str]) -> Iterator[Member]:
     """
     for row in (reader := csv.DictReader(lines)):
         member = Member(
-            *(" ".join((row.get(column) or "").split()) for column in ("name", "gender", "kind", "noun", "videos"))
+            *(" ".join((row.get(column) or "").split()) for column in ("name", "gender", "kind", "noun", "videos")),
+            main="main" not in row or row["main"] == "yes",
         )
         if not member.name or member.gender not in NOUN_OF or member.kind not in ("", "name", "word"):
             raise ValueError(f"line {reader.line_num}: a name, a gender (M, F, N) and a kind (name, word) are needed")
-        yield Member(member.name, member.gender, member.kind or "name", member.noun, member.videos)
+        yield replace(member, kind=member.kind or "name")
 
 
 def lexicon_for(members: Sequence[Member] = (), *, video: str = "") -> Lexicon:

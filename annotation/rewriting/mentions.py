@@ -25,6 +25,7 @@ from annotation.rewriting.tokens import Token
 
 SUFFIXES = {"jr", "jr.", "sr", "sr."}
 THIRTEEN = "thirteen"
+TELLING = {"tells", "told", "asks", "asked", "gives", "gave", "hands", "handed", "shows", "showed"}
 SENTENCE_WORDS = FUNCTION_WORDS | set(PLURAL_VERB)
 
 
@@ -134,7 +135,15 @@ class Reader:
             return None
         if self.tokens[at].starts and self.lower(at + 1) in PLURAL_VERB:
             return known or self.lexicon.alike(word)
-        return known if known and known.is_cast and (titled or not known.is_word) else None
+        if known and known.is_cast:
+            return known if titled or not known.is_word or self._is_beside_a_name(at) else None
+        return None
+
+    def _is_beside_a_name(self, at: int) -> bool:
+        """ "castle" is nobody by itself, but in "castle and Beckett"."""
+        before = self.lower(at - 1) == "and" and self.word(at - 2)
+        after = self.lower(at + 1) == "and" and self.lower(at - 1) not in ARTICLES | OWNERS and self.word(at + 2)
+        return any(word and word.lower() in self.lexicon.cast for word in (before, after))
 
     def _with_a_capital(self, at: int, titled: bool) -> Person | None:
         word = self.word(at)
@@ -167,9 +176,9 @@ class Reader:
             return not is_month and (before not in ARTICLES or after == "'s")
         if self.lower(at) == "will" and after[:1].isupper():
             return not self.lexicon.known(after)
-        if self.lower(at) in MATTER:
-            return self._may_follow_a_name(after)
-        return after.lower() not in THINGS
+        if after.lower() in THINGS:
+            return False
+        return self.lower(at) not in MATTER or self._may_follow_a_name(after)
 
     def _may_follow_a_name(self, after: str) -> bool:
         word = after.lower()
@@ -226,7 +235,10 @@ class Reader:
     def _continues(self, at: int) -> bool:
         """Whether the name at ``at`` is the family name of the name before it."""
         first, second = self.word(at - 1), self.word(at)
-        return second[0].isupper() and self.lexicon.are_one(first, second)
+        if not second[0].isupper() or not self.lexicon.are_one(first, second):
+            return False
+        told = self.lower(at - 2) in TELLING and self.lexicon.known(first) and self.lexicon.known(second)
+        return not told or (first.lower(), second.lower()) in self.lexicon.full
 
     def _take_owner(self, mention: Mention) -> None:
         """The possessive after the name: 's, s', or an s without its apostrophe."""

@@ -101,5 +101,5 @@ def _tidy(text: str) -> str:
     text = re.sub(r"\s+([,.;:!?])", r"\1", text)
     text = re.sub(r",+(?=\.)|^[,;:]\s*|(?<=,),", "", text)
     text = DOUBLED.sub(r"\1", text)
-    text = AN.sub(r"\1", text)
+    text = AN.sub(r"\1 ", text)
     return text[:1].upper() + text[1:]

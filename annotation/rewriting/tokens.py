@@ -6,7 +6,9 @@ from dataclasses import dataclass
 TITLES = r"(?:Drs?|Mrs?|Ms|Prof|Det|Capt|Lt|Sgt|Col|Sr|Jr)"
 GLUED = re.compile(rf"\b({TITLES}\.)(?=[A-Z])")  # "Dr.House"
 GLUED_SENTENCES = re.compile(r"(?<=[a-z][.!?])(?=[A-Z][a-z])")
-COUPLE = re.compile(r"\b(Mr|Mrs|Dr|Ms)\.? (and|&) (Mr|Mrs|Dr|Ms)\.? (?=([A-Z]\w+))")  # "Mr. and Mrs. Geller"
+COUPLE = re.compile(
+    r"\b(Mr|Mrs|Dr|Ms)\.? (and|&) (Mr|Mrs|Dr|Ms)\.? (?=([A-Z]\w+))", re.IGNORECASE
+)  # "Mr. and Mrs. Geller"
 TOKEN = re.compile(
     rf"{TITLES}\.|[OD]'[A-Za-z]\w+|'s\b|\w+(?:-\w+)*(?:'(?!s\b)[A-Za-z]+)?|[^\w\s]",
     re.IGNORECASE,

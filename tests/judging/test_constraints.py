@@ -21,12 +21,12 @@ from tests.factories import (
     QueryFactory,
     triggers_asleep,
 )
-from tests.judging.constraints import assignments, corpora, gold, judgments, people, policies, queries, runs
+from tests.judging.constraints import assignments, captions, corpora, gold, judgments, people, policies, queries, runs
 from tests.judging.constraints.judgments import flag, pair_of_batch
 from tests.judging.constraints.writes import More, Refused
 
 pytestmark = pytest.mark.django_db
-AREAS = (corpora, people, queries, policies, assignments, judgments, gold, runs)
+AREAS = (corpora, captions, people, queries, policies, assignments, judgments, gold, runs)
 REFUSED: Refused = {name: prepare for area in AREAS for name, prepare in area.REFUSED.items()}
 MORE: More = {name: case for area in AREAS for name, case in area.MORE.items()}
 TRIGGERS = {name for area in AREAS for name in area.TRIGGERS}

@@ -26,6 +26,10 @@ EVERYONE = STAFF | ANNOTATOR
 
 CORPUS: list[Door] = [
     ("annotation:corpus", "project", STAFF, "get"),
+    ("annotation:captions", "project", STAFF, "get"),
+    ("annotation:captions-rewrite", "project", STAFF, "post"),
+    ("annotation:caption-decide", "project", STAFF, "post"),
+    ("annotation:caption-undo", "project", STAFF, "post"),
 ]
 DESK: list[Door] = [
     ("judging:desk", "project", ANNOTATOR, "get"),
