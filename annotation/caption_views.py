@@ -57,7 +57,8 @@ def start(request: MemberRequest, project: Project) -> HttpResponse:
         messages.error(request, "Choose who rewrites: the rules or the chat API.")
         return redirect(PAGE, project.uuid)
     try:
-        rewriting_start(project=project, provider=form.cleaned_data["provider"], actor=request.user)
+        provider = form.cleaned_data["provider"]
+        rewriting_start(corpus=project.corpus, provider=provider, actor=request.user, project=project)
     except NotPossible as error:
         messages.error(request, str(error))
     return redirect(PAGE, project.uuid)

@@ -202,7 +202,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='rewriting',
             name='project',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='rewritings', to='annotation.project'),
+            field=models.ForeignKey(help_text='Where people see its progress.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='rewritings', to='annotation.project'),
         ),
         migrations.AddField(
             model_name='rewriting',

@@ -62,7 +62,9 @@ class Rewriting(models.Model):
     """One order to rewrite what a corpus has not rewritten yet."""
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
-    project = models.ForeignKey(Project, models.PROTECT, related_name="rewritings")
+    project = models.ForeignKey(
+        Project, models.PROTECT, null=True, related_name="rewritings", help_text="Where people see its progress."
+    )
     corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="rewritings")
     provider = models.CharField(max_length=40, choices=Caption.Provider)
     model = models.CharField(max_length=100)

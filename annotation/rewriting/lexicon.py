@@ -14,6 +14,7 @@ from annotation.rewriting.english import NOUN_OF
 Gender = Literal["M", "F", "N"]
 SPELLED_ALIKE = 0.76  # of difflib's ratio, same first letter: "Lenord" is Leonard
 SHORTEST_MISSPELT = 5
+COLUMNS = ("name", "gender", "kind", "noun", "videos")
 
 
 @dataclass(frozen=True)
@@ -105,10 +106,8 @@ def read_members(lines: Iterable[str]) -> Iterator[Member]:
         ValueError: a row has no name or an unknown gender or kind; the message names its line.
     """
     for row in (reader := csv.DictReader(lines)):
-        member = Member(
-            *(" ".join((row.get(column) or "").split()) for column in ("name", "gender", "kind", "noun", "videos")),
-            main="main" not in row or row["main"] == "yes",
-        )
+        cells = {column: " ".join((row.get(column) or "").split()) for column in COLUMNS}
+        member = Member(**cells, main="main" not in row or row["main"] == "yes")
         if not member.name or member.gender not in NOUN_OF or member.kind not in ("", "name", "word"):
             raise ValueError(f"line {reader.line_num}: a name, a gender (M, F, N) and a kind (name, word) are needed")
         yield replace(member, kind=member.kind or "name")

@@ -33,15 +33,16 @@ STOPS = (ProviderAway, ProviderUnusable, SentenceModelMissing, ner.NameModelMiss
 
 
 @transaction.atomic
-def rewriting_start(*, project: Project, provider: str, actor: User | None) -> Rewriting:
-    """Order captions for every description of the project's corpus that has none of its own yet, in the background.
+def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, project: Project | None = None) -> Rewriting:
+    """Order captions for every description of the corpus that has none of its own yet, in the background.
 
-    A rewriting that stopped before its end goes on where it was, with the provider asked for now.
+    The people of ``project`` see its progress. A rewriting that stopped before its end goes on where it was, with the
+    provider asked for now.
 
     Raises:
         NotPossible: another provider is at work on the corpus, the provider is not set up, or nothing is left to do.
     """
-    corpus = Corpus.objects.select_for_update().get(pk=project.corpus_id)
+    corpus = Corpus.objects.select_for_update().get(pk=corpus.pk)
     running = Rewriting.objects.filter(corpus=corpus, finished_at=None).first()
     if running:
         send_on_commit("annotation.tasks.rewriting_run", running.pk)
@@ -82,12 +83,7 @@ def rewriting_run(*, rewriting_id: int) -> int:
     with only_one(KIND, rewriting.corpus_id) as alone:
         if not alone or rewriting.finished_at:
             return 0
-        job = job_start(
-            project=rewriting.project,
-            kind=KIND,
-            title="Rewriting descriptions",
-            total=Description.objects.filter(corpus=rewriting.corpus_id).count(),
-        )
+        progress = Progress(rewriting)
         written = 0
         try:
             work = Work(rewriting)
@@ -95,17 +91,40 @@ def rewriting_run(*, rewriting_id: int) -> int:
             while batch := list(descriptions_to_rewrite(rewriting.corpus_id)[: work.provider.batch]):
                 work.check(work.propose(batch))
                 written += len(batch)
-                done = job.total - descriptions_to_rewrite(rewriting.corpus_id).count()
-                job_set(job=job, done=done, title="Rewriting descriptions")
+                progress.tell()
         except STOPS as error:
             Rewriting.objects.filter(pk=rewriting.pk).update(error=str(error), finished_at=timezone.now())
-            job_fail(job=job, error=str(error))
+            progress.fail(str(error))
             logger.warning("rewriting %s stopped: %s", rewriting.pk, error)
             return written
         Rewriting.objects.filter(pk=rewriting.pk).update(error="", finished_at=timezone.now())
-        job_finish(job=job, title="Descriptions rewritten")
+        progress.finish()
         logger.info("rewriting %s: %s captions", rewriting.pk, written)
         return written
+
+
+class Progress:
+    """The job of the rewriting's project, when it has one."""
+
+    def __init__(self, rewriting: Rewriting) -> None:
+        self.corpus_id = rewriting.corpus_id
+        self.total = Description.objects.filter(corpus=self.corpus_id).count()
+        self.job = rewriting.project and job_start(
+            project=rewriting.project, kind=KIND, title="Rewriting descriptions", total=self.total
+        )
+
+    def tell(self) -> None:
+        if self.job:
+            done = self.total - descriptions_to_rewrite(self.corpus_id).count()
+            job_set(job=self.job, done=done, title="Rewriting descriptions")
+
+    def finish(self) -> None:
+        if self.job:
+            job_finish(job=self.job, title="Descriptions rewritten")
+
+    def fail(self, error: str) -> None:
+        if self.job:
+            job_fail(job=self.job, error=error)
 
 
 def rewritings_sweep() -> int:

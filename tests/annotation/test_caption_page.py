@@ -68,7 +68,7 @@ class TestPage:
         first, second = waiting(project), waiting(project)
         assert "Two people wave." in decide(client, project, first, "redo")[1]
         status, part = decide(client, project, first, "edit", text="Two men wave.")
-        assert (status, "Two men wave." in part, "edited" in part) == (200, True, True)
+        assert (status, "Two men wave." in part, "Edited" in part) == (200, True, True)
         assert decide(client, project, second, "accept")[0] == 200
         assert decide(client, project, second, "accept")[0] == 409
         assert decide(client, project, second, "edit", text="x" * 2001)[0] == 302  # a form no page sends

@@ -1,4 +1,4 @@
-"""manage.py rewrite_captions PROJECT: captions for the descriptions of the project's corpus."""
+"""manage.py rewrite_captions CORPUS: captions for the descriptions of a corpus."""
 
 import json
 from dataclasses import asdict
@@ -8,27 +8,27 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.caption_selectors import captions_report
 from annotation.exceptions import MomentJudgeError
-from annotation.models import Project
+from annotation.models import Corpus
 from annotation.services.rewriting import rewriting_run, rewriting_start
 
 
 class Command(BaseCommand):
-    help = "Rewrite the descriptions of a project's corpus now; the last line of output is JSON with the report."
+    help = "Rewrite the descriptions of a corpus now; the last line of output is JSON with the report."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project")
+        parser.add_argument("corpus")
         parser.add_argument("--provider", choices=["rules", "openai"], default="rules")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = Project.objects.filter(name=options["project"]).first()
-        if project is None:
-            raise CommandError(f"There is no project named {options['project']!r}.")
+        corpus = Corpus.objects.filter(name=options["corpus"]).first()
+        if corpus is None:
+            raise CommandError(f"There is no corpus named {options['corpus']!r}.")
         try:
-            rewriting = rewriting_start(project=project, provider=options["provider"], actor=None)
+            rewriting = rewriting_start(corpus=corpus, provider=options["provider"], actor=None)
         except MomentJudgeError as error:
             raise CommandError(str(error)) from error
         rewriting_run(rewriting_id=rewriting.pk)
         rewriting.refresh_from_db()
         if rewriting.error:
             raise CommandError(rewriting.error)
-        self.stdout.write(json.dumps(asdict(captions_report(project.corpus_id)), default=str))
+        self.stdout.write(json.dumps(asdict(captions_report(corpus.pk)), default=str))

@@ -1,9 +1,12 @@
 """Rewriting a corpus: what is accepted, what goes to review, and that a stop anywhere loses and doubles nothing."""
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 
 from annotation.caption_selectors import captions_report
@@ -51,7 +54,7 @@ def describe(project: Project, *texts: str, captions: bool = True) -> list[Descr
 
 
 def rewrite(project: Project, provider: str = "rules") -> Rewriting:
-    made = rewriting_start(project=project, provider=provider, actor=None)
+    made = rewriting_start(corpus=project.corpus, provider=provider, actor=None, project=project)
     rewriting_run(rewriting_id=made.pk)
     made.refresh_from_db()
     return made
@@ -67,7 +70,7 @@ class TestRules:
         describe(project, "Ross waves at Rachel.", "A dog barks.")
         describe(project, "Joey eats a sandwich.", captions=False)
         with messages():
-            made = rewriting_start(project=project, provider="rules", actor=None)
+            made = rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
         assert captions(project) == [
             ("A man waves at a woman.", "accepted"),
             ("A dog barks.", "accepted"),
@@ -87,7 +90,7 @@ class TestRules:
         describe(project, "Ross waves at Rachel.")
         rewrite(project)
         with pytest.raises(NotPossible, match="has its caption"):
-            rewriting_start(project=project, provider="rules", actor=None)
+            rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
 
     def test_cast_of_the_corpus(self, project: Project) -> None:
         cast_import(corpus=project.corpus, members=[Member("Zork", "M"), Member("Zork", "F")], actor=None)
@@ -117,16 +120,38 @@ class TestRules:
 
     def test_another_rewriting_of_the_corpus_waits_its_turn(self, project: Project) -> None:
         describe(project, "Ross waves at Rachel.")
-        first = rewriting_start(project=project, provider="rules", actor=None)
-        assert rewriting_start(project=project, provider="rules", actor=None) == first
+        first = rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
+        assert rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project) == first
 
     def test_sweep_finds_what_was_left(self, project: Project, messages: Messages) -> None:
         describe(project, "Ross waves at Rachel.")
-        rewriting_start(project=project, provider="rules", actor=None)
+        rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
         with messages():
             assert rewritings_sweep() == 1
         assert captions(project)[0][1] == "accepted"
         assert rewritings_sweep() == 0
+
+
+def test_commands(capsys: pytest.CaptureFixture[str], project: Project, tmp_path: Path) -> None:
+    """A corpus without a project is rewritten too, with a cast of its own, and its words are counted."""
+    describe(project, "Zork waves at Rachel.", "Ross and Joey walk along the street in the rain.")
+    cast = tmp_path / "cast.csv"
+    cast.write_text("name,gender\nZork,F\n")
+    call_command("import_cast", project.corpus.name, cast)
+    call_command("rewrite_captions", project.corpus.name)
+    report = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (report["rewritten"], report["accepted"], report["waiting"]) == (2, 2, 0)
+    call_command("rewriting_report", corpus=project.corpus.name)
+    said = capsys.readouterr().out
+    assert "woman               2" in said and "two                 1" in said
+    cast.write_text("name,gender\nZork,Q\n")
+    for command in (
+        ["import_cast", project.corpus.name, cast],
+        ["rewrite_captions", "none"],
+        ["rewrite_captions", project.corpus.name],
+    ):
+        with pytest.raises(CommandError):
+            call_command(*command)
 
 
 class Killed(BaseException):
@@ -216,7 +241,7 @@ def test_killed_in_the_middle(
     """Wherever it is killed in its second batch, the next run makes every caption once, and none is missing."""
     provider = told(Ross_3=["Joey 3.", "Rachel 3."])
     describe(project, *[f"Ross {n}." for n in range(6)])
-    made = rewriting_start(project=project, provider="rules", actor=None)
+    made = rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
     places = {
         "asking": (provider, "rewrite", 2, False),
         "storing": (service, "_store", 2, False),
@@ -349,7 +374,7 @@ class TestChat:
         settings.REWRITING_MODEL = settings.REWRITING_API_KEY = ""  # type: ignore[attr-defined]
         describe(project, "Ross waves.")
         with pytest.raises(NotPossible, match="REWRITING_MODEL"):
-            rewriting_start(project=project, provider="openai", actor=None)
+            rewriting_start(corpus=project.corpus, provider="openai", actor=None)
 
 
 def test_away_is_told_from_a_crash(project: Project, told: Callable[..., Provider]) -> None:
