@@ -90,7 +90,8 @@ def captions_in_review(corpus_id: int, check: str = "") -> QuerySet[Caption]:
     captions = Caption.objects.filter(description__corpus=corpus_id, state=State.IN_REVIEW)
     if check:
         captions = captions.filter(failed__contains=[check])
-    return captions.select_related("description", "moment__video").order_by("description__source_id")
+    captions = captions.select_related("description", "moment__video").prefetch_related("failures")
+    return captions.order_by("description__source_id")
 
 
 def last_review(corpus_id: int, actor_id: int) -> CaptionReview | None:

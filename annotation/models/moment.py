@@ -170,6 +170,12 @@ class Caption(models.Model):
     def failed_in_words(self) -> list[str]:
         return [str(self.Check(check).label) for check in self.failed]
 
+    @property
+    def earlier_wordings(self) -> list[str]:
+        """Texts that failed before, other than the one it has now; newest first."""
+        failures = sorted(self.failures.all(), key=lambda failure: -failure.attempt)
+        return list(dict.fromkeys(row.text for row in failures if row.text and row.text != self.text))
+
 
 class TextVector(models.Model):
     """The unit vector of one text under one sentence model; identical texts share it."""

@@ -118,10 +118,10 @@ class Reader:
     def person_at(self, at: int, *, titled: bool = False) -> Person | None:
         """Whom the word at ``at`` names; ``titled`` when a title or a first name stands before it."""
         word = self.word(at)
-        if not word or not word[0].isalnum() or (len(word) < 2 and not (titled and word.isupper())):
-            return None
         if word == "13" or word.lower() == THIRTEEN:
             return self._thirteen(at)
+        if not word[:1].isalpha() or (len(word) < 2 and not (titled and word.isupper())):
+            return None
         if word.lower().rstrip(".") in TITLE_NOUN and not titled:
             return None
         if word[0].islower():
@@ -246,7 +246,8 @@ class Reader:
         if after == "'s" or (after == "'" and self.tokens[mention.end].glued and name.endswith("s")):
             mention.owns, mention.end = True, mention.end + 1
         elif name.endswith("s") and name not in self.lexicon.cast and self.lexicon.cast.get(name[:-1]):
-            mention.owns = after not in PLURAL_VERB and after not in PREPOSITIONS and after[:1].isalpha()
+            not_owned = PLURAL_VERB.keys() | PREPOSITIONS | {"and", "or"}
+            mention.owns = after not in not_owned and after[:1].isalpha()
 
     def _take_what_stands_before(self, mention: Mention) -> None:
         start = mention.start

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 LEFT_OUT = {"a", "an", "the"}
-WORD = re.compile(r"[^\W\d_]+")
+WORD = re.compile(r"[^\W\d_]{2,}")  # not the s of a possessive
 
 
 def replacement_words(pairs: Iterable[tuple[str, str]]) -> Counter[str]:

@@ -56,7 +56,7 @@ def caption_redo(*, project: Project, caption: Caption, actor: User) -> None:
     try:
         work = Work(rewriting)
         item = Item(asked.description_id, asked.description.text, asked.moment.video.name)
-        (answer,) = work.provider.rewrite([item], again=True)
+        (answer,) = work.provider.rewrite([item], again=_is_other(asked))
     except (ProviderAway, ProviderUnusable) as error:
         raise NotPossible(str(error)) from error
     with transaction.atomic():
@@ -98,6 +98,11 @@ def caption_undo(*, project: Project, actor: User) -> Caption:
 
 def remembered(caption: Caption) -> dict[str, Any]:
     return {name: getattr(caption, name) for name in REMEMBERED}
+
+
+def _is_other(caption: Caption) -> bool:
+    """Whether to ask for the second kind of wording; the rules know two, so they take turns."""
+    return caption.provider != Caption.Provider.RULES or caption.attempt % 2 == 1
 
 
 def _latest(caption: Caption) -> Sequence[str]:

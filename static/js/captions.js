@@ -18,7 +18,7 @@
     a: () => press("accept"),
     r: () => press("redo"),
     e: () => (current() ?? all()[0])?.querySelector("textarea").focus(),
-    u: () => document.querySelector("[data-decided] form, form[data-undo]")?.requestSubmit(),
+    u: () => document.querySelector("form[data-undo]")?.requestSubmit(),
   };
 
   document.addEventListener("keydown", (event) => {

@@ -134,7 +134,11 @@ class TestRules:
 
 def test_commands(capsys: pytest.CaptureFixture[str], project: Project, tmp_path: Path) -> None:
     """A corpus without a project is rewritten too, with a cast of its own, and its words are counted."""
-    describe(project, "Zork waves at Rachel.", "Ross and Joey walk along the street in the rain.")
+    describe(
+        project,
+        "Zork waves at Rachel from the other side of the street.",
+        "Ross and Joey walk along the street in the rain.",
+    )
     cast = tmp_path / "cast.csv"
     cast.write_text("name,gender\nZork,F\n")
     call_command("import_cast", project.corpus.name, cast)
