@@ -54,7 +54,7 @@ def caption_redo(*, project: Project, caption: Caption, actor: User) -> None:
     rewriting = Rewriting.objects.filter(corpus=project.corpus_id).select_related("prompt").latest("pk")
     asked = Caption.objects.select_related("description", "moment__video").get(pk=caption.pk)
     try:
-        work = Work(rewriting)
+        work = Work(rewriting, patient=False)
         item = Item(asked.description_id, asked.description.text, asked.moment.video.name)
         (answer,) = work.provider.rewrite([item], again=_is_other(asked))
     except (ProviderAway, ProviderUnusable) as error:

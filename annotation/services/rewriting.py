@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 KIND = "rewriting"
 MILLION = Decimal(1_000_000)
 Check, State = Caption.Check, Caption.State
+SOMEBODY_WAITS_S = 20  # the longest a page waits for the provider
 TEXT_KEPT = 20_000  # characters of a huge description that its caption in review shows
 STOPS = (ProviderAway, ProviderUnusable, SentenceModelMissing, ner.NameModelMissing)
 
@@ -151,8 +152,12 @@ def members_of(corpus_id: int) -> tuple[Member, ...]:
     return tuple(Member(row.name, row.gender, row.kind, row.noun, row.videos) for row in rows)
 
 
-def provider_of(name: str, *, corpus_id: int, prompt: Prompt | None) -> Provider:
-    """The provider of this name as it is set up. Raises ProviderUnusable where it is not."""
+def provider_of(name: str, *, corpus_id: int, prompt: Prompt | None, patient: bool = True) -> Provider:
+    """The provider of this name as it is set up; asked once and not for long unless ``patient``.
+
+    Raises:
+        ProviderUnusable: it is not set up.
+    """
     if name == Caption.Provider.RULES:
         return Rules(members_of(corpus_id))
     if name != Caption.Provider.OPENAI or prompt is None:
@@ -165,8 +170,8 @@ def provider_of(name: str, *, corpus_id: int, prompt: Prompt | None) -> Provider
             prompt.text,
             settings.REWRITING_CONCURRENCY,
             settings.REWRITING_PER_MINUTE,
-            settings.REWRITING_TIMEOUT_S,
-            settings.REWRITING_TRIES,
+            settings.REWRITING_TIMEOUT_S if patient else min(SOMEBODY_WAITS_S, settings.REWRITING_TIMEOUT_S),
+            settings.REWRITING_TRIES if patient else 1,
         )
     )
 
@@ -174,9 +179,11 @@ def provider_of(name: str, *, corpus_id: int, prompt: Prompt | None) -> Provider
 class Work:
     """Proposing and checking with one rewriting's provider."""
 
-    def __init__(self, rewriting: Rewriting) -> None:
+    def __init__(self, rewriting: Rewriting, *, patient: bool = True) -> None:
         self.prompt = rewriting.prompt
-        self.provider = provider_of(rewriting.provider, corpus_id=rewriting.corpus_id, prompt=rewriting.prompt)
+        self.provider = provider_of(
+            rewriting.provider, corpus_id=rewriting.corpus_id, prompt=rewriting.prompt, patient=patient
+        )
         self.members = members_of(rewriting.corpus_id)
         self.names = ner.name_finder(settings.CAPTION_NER, self.members)
 

@@ -1,12 +1,14 @@
 """What people decide about captions in review."""
 
 import pytest
+from django.utils import timezone
 
 from annotation.exceptions import NotPossible
-from annotation.models import AuditEvent, Caption, CaptionReview, Project, Rewriting, User
+from annotation.models import AuditEvent, Caption, CaptionReview, Project, Prompt, Rewriting, User
 from annotation.selectors import captions_serving
 from annotation.services.captions import caption_accept, caption_edit, caption_redo, caption_undo
 from annotation.services.rewriting import failure_of
+from tests.annotation.rewriting.chat_server import chat_server, failure
 from tests.factories import CaptionFactory, ProjectFactory, QueryFactory, lead
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
@@ -79,6 +81,22 @@ def test_redo_takes_more_general_words_and_waits_on(project: Project, person: Us
     caption_redo(project=project, caption=caption, actor=person)  # the rules know two wordings
     caption.refresh_from_db()
     assert (caption.text, caption.attempt) == ("Two men wave.", 3)
+
+
+def test_redo_of_an_endpoint_that_is_away_is_said_at_once(project: Project, person: User, settings: object) -> None:
+    caption = waiting(project)
+    Rewriting.objects.update(finished_at=timezone.now())
+    Rewriting.objects.create(
+        project=project, corpus=project.corpus, provider="openai", model="x", prompt=Prompt.objects.get(version=1)
+    )
+    with chat_server(lambda text, before: failure(503)) as server:
+        settings.REWRITING_BASE_URL, settings.REWRITING_MODEL = server.url, "x"  # type: ignore[attr-defined]
+        settings.REWRITING_API_KEY = "secret"  # type: ignore[attr-defined]
+        with pytest.raises(NotPossible, match="503"):
+            caption_redo(project=project, caption=caption, actor=person)
+    assert len(server.asked) == 1
+    caption.refresh_from_db()
+    assert (caption.text, caption.attempt, caption.reviews.count()) == ("A man and Joey wave.", 1, 0)
 
 
 def test_what_is_decided_is_decided_once(project: Project, person: User) -> None:
