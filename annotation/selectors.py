@@ -8,6 +8,7 @@ from itertools import islice
 from django.db.models import Count, Model, Q, QuerySet
 
 from annotation.models import (
+    Caption,
     Corpus,
     CorpusImport,
     Description,
@@ -80,3 +81,9 @@ def import_remarks(row: CorpusImport) -> list[dict[str, str]]:
         return []
     with row.report.open("rb") as source, io.TextIOWrapper(source, encoding="utf-8", newline="") as text:
         return list(islice(csv.DictReader(text), REMARKS_SHOWN))
+
+
+def captions_serving(corpus_id: int) -> QuerySet[Caption]:
+    """Captions that may become queries and candidates: accepted by the checks or a person, or edited by one."""
+    serving = [Caption.State.ACCEPTED, Caption.State.EDITED]
+    return Caption.objects.filter(description__corpus=corpus_id, state__in=serving)

@@ -41,3 +41,18 @@ def password_link_mail(user_id: int) -> None:
     from annotation.services.identities import password_link_mail as mail
 
     mail(user_id=user_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def rewriting_run(rewriting_id: int) -> None:
+    """Rewrite what is left; a repeat, or a second worker, finds the work taken or done."""
+    from annotation.services.rewriting import rewriting_run as run
+
+    run(rewriting_id=rewriting_id)
+
+
+@shared_task
+def rewritings_sweep() -> None:
+    from annotation.services.rewriting import rewritings_sweep as sweep
+
+    sweep()

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from annotation import import_views, views
+from annotation import caption_views, import_views, views
 
 app_name = "annotation"
 urlpatterns = [
@@ -11,4 +11,8 @@ urlpatterns = [
     path("imports/<uuid:import_uuid>/discard/", import_views.import_discard, name="import-discard"),
     path("imports/<uuid:import_uuid>/report.csv", import_views.import_report, name="import-report"),
     path("<uuid:project_uuid>/", views.corpus, name="corpus"),
+    path("<uuid:project_uuid>/captions/", caption_views.captions, name="captions"),
+    path("<uuid:project_uuid>/captions/rewrite/", caption_views.start, name="captions-rewrite"),
+    path("<uuid:project_uuid>/captions/decide/", caption_views.decide, name="caption-decide"),
+    path("<uuid:project_uuid>/captions/undo/", caption_views.undo, name="caption-undo"),
 ]

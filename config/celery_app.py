@@ -15,5 +15,6 @@ app.conf.beat_schedule = {
     "sweep-runs": {"task": "models_runner.tasks.runs_sweep", "schedule": 60.0},
     "sweep-imports": {"task": "annotation.tasks.imports_sweep", "schedule": 60.0},
     "sweep-previews": {"task": "annotation.tasks.previews_sweep", "schedule": 30.0},
+    "sweep-rewritings": {"task": "annotation.tasks.rewritings_sweep", "schedule": 60.0},
     "advance-demo": {"task": "judging.tasks.demo_advance", "schedule": 4.0},
 }

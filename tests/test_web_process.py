@@ -6,7 +6,18 @@ import sys
 
 import pytest
 
-HEAVY = ("torch", "transformers", "sentence_transformers", "spacy", "h5py", "sklearn", "statsmodels", "scipy", "pandas")
+HEAVY = (
+    "torch",
+    "openai",
+    "transformers",
+    "sentence_transformers",
+    "spacy",
+    "h5py",
+    "sklearn",
+    "statsmodels",
+    "scipy",
+    "pandas",
+)
 PROGRAM = f"""
 import sys
 import config.wsgi

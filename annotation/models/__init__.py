@@ -7,6 +7,7 @@ from annotation.models.job import Job
 from annotation.models.moment import Caption, Description, Moment, TextVector
 from annotation.models.project import Membership, Project, StandingChange
 from annotation.models.query import Candidate, NamedQuerySet, Query
+from annotation.models.rewriting import CaptionFailure, CaptionReview, CastMember, Prompt, Rewriting
 from annotation.models.token import AccessToken
 from annotation.models.user import Identity, User
 
@@ -15,6 +16,9 @@ __all__ = [
     "AuditEvent",
     "Candidate",
     "Caption",
+    "CaptionFailure",
+    "CaptionReview",
+    "CastMember",
     "Corpus",
     "CorpusImport",
     "Description",
@@ -24,7 +28,9 @@ __all__ = [
     "Moment",
     "NamedQuerySet",
     "Project",
+    "Prompt",
     "Query",
+    "Rewriting",
     "StandingChange",
     "Subtitle",
     "TextVector",

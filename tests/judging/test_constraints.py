@@ -23,6 +23,7 @@ from tests.factories import (
 )
 from tests.judging.constraints import (
     assignments,
+    captions,
     corpora,
     exams,
     gold,
@@ -40,7 +41,22 @@ from tests.judging.constraints.judgments import flag, pair_of_batch
 from tests.judging.constraints.writes import More, Refused
 
 pytestmark = pytest.mark.django_db
-AREAS = (exams, corpora, imports, people, queries, policies, assignments, judgments, gold, quality, settings, pay, runs)
+AREAS = (
+    exams,
+    corpora,
+    captions,
+    imports,
+    people,
+    queries,
+    policies,
+    assignments,
+    judgments,
+    gold,
+    quality,
+    settings,
+    pay,
+    runs,
+)
 REFUSED: Refused = {name: prepare for area in AREAS for name, prepare in area.REFUSED.items()}
 MORE: More = {name: case for area in AREAS for name, case in area.MORE.items()}
 TRIGGERS = {name for area in AREAS for name in area.TRIGGERS}

@@ -130,7 +130,11 @@ def test_five_hundred_queries_over_the_validation_set(project: Project, encoder:
         for n, text in enumerate(texts)
     )
     Caption.objects.bulk_create(
-        Caption(moment_id=row.moment_id, description=row, text=row.text, provider="as-described") for row in described
+        [
+            Caption(moment_id=row.moment_id, description=row, text=row.text, provider="as-described")
+            for row in described
+        ],
+        batch_size=2000,
     )
     for number in range(500):
         QueryFactory(project=project, number=number, text=texts[number * 20])

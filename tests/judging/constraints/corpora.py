@@ -2,7 +2,6 @@
 
 from annotation.models import AuditEvent, Job, Subtitle, TextVector
 from tests.factories import (
-    CaptionFactory,
     CorpusFactory,
     DescriptionFactory,
     MomentFactory,
@@ -38,7 +37,6 @@ REFUSED: Refused = {
         source_id=4,
     ),
     "description_says_something": change(DescriptionFactory, text=""),
-    "caption_says_something": change(CaptionFactory, text=""),
     "text_vector_once_per_model": again(TextVector.objects.create, model="m", text_sha256=b"1" * 32, vector=b""),
     "project_demo_has_videos_and_seed": change(ProjectFactory, demo_videos=3),
     "job_runs_once_per_project_and_kind": again(job, project=ProjectFactory),

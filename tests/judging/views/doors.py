@@ -51,6 +51,10 @@ EXAM = {"kind": "cohort", "queries": 1, "depth": 1, "purpose": "exam"}
 
 CORPUS: list[Door] = [
     ("annotation:corpus", "project", STAFF, "get"),
+    ("annotation:captions", "project", STAFF, "get"),
+    ("annotation:captions-rewrite", "project", STAFF, "post"),
+    ("annotation:caption-decide", "project", STAFF, "post"),
+    ("annotation:caption-undo", "project", STAFF, "post"),
 ]
 DESK: list[Door] = [
     ("judging:desk", "project", ANNOTATOR, "get"),

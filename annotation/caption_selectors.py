@@ -1,0 +1,104 @@
+"""Reads of captions: how the rewriting of a corpus went, and what waits for a person."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.db import connection
+from django.db.models import Count, Q, QuerySet, Sum
+
+from annotation.models import Caption, CaptionFailure, CaptionReview, Description
+
+State, Check = Caption.State, Caption.Check
+
+
+@dataclass(frozen=True)
+class CheckRow:
+    """How often a check was failed at first, after the second try, and how many of those wait for a person."""
+
+    check: str
+    label: str
+    first: int
+    again: int
+    waiting: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """The report of the paper's appendix A: what failed, was redone, and was decided by people."""
+
+    descriptions: int
+    rewritten: int
+    accepted: int
+    failed: int
+    redone: int
+    waiting: int
+    accepted_by_people: int
+    edited: int
+    tokens: int
+    cost_usd: Decimal
+    checks: list[CheckRow]
+
+    @property
+    def left(self) -> int:
+        return self.descriptions - self.rewritten
+
+
+def captions_report(corpus_id: int) -> Report:
+    captions = Caption.objects.filter(description__corpus=corpus_id)
+    made = captions.exclude(provider=Caption.Provider.AS_DESCRIBED)
+    by_state = made.aggregate(
+        rewritten=Count("pk"),
+        accepted=Count("pk", filter=Q(state=State.ACCEPTED, reviewed_by=None)),
+        waiting=Count("pk", filter=Q(state=State.IN_REVIEW)),
+        accepted_by_people=Count("pk", filter=Q(state=State.ACCEPTED, reviewed_by__isnull=False)),
+        edited=Count("pk", filter=Q(state=State.EDITED)),
+        tokens=Sum("tokens_in", default=0) + Sum("tokens_out", default=0),
+        cost_usd=Sum("cost_usd", default=Decimal(0)),
+    )
+    return Report(
+        descriptions=Description.objects.filter(corpus=corpus_id).count(),
+        failed=CaptionFailure.objects.filter(caption__in=made, attempt=1).count(),
+        redone=made.filter(attempt__gt=1).count(),
+        checks=_checks(corpus_id),
+        **by_state,
+    )
+
+
+def _checks(corpus_id: int) -> list[CheckRow]:
+    waiting = _by_check("SELECT unnest(c.failed) FROM annotation_caption c", "AND c.state = 'in_review'", corpus_id)
+    failures = (
+        "SELECT unnest(f.failed) FROM annotation_captionfailure f JOIN annotation_caption c ON c.id = f.caption_id"
+    )
+    first = _by_check(failures, "AND f.attempt = 1", corpus_id)
+    again = _by_check(failures, "AND f.attempt > 1", corpus_id)
+    rows = [CheckRow(c.value, c.label, first.get(c, 0), again.get(c, 0), waiting.get(c, 0)) for c in Check]
+    return [row for row in rows if row.check in (Check.SIMILARITY, Check.NAME) or row.first or row.again]
+
+
+def _by_check(select: str, condition: str, corpus_id: int) -> dict[str, int]:
+    query = f"""
+        SELECT check_name, count(*) FROM (
+            {select} JOIN annotation_description d ON d.id = c.description_id WHERE d.corpus_id = %s {condition}
+        ) AS failed(check_name) GROUP BY 1"""  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(query, [corpus_id])
+        return dict(cursor.fetchall())
+
+
+def captions_in_review(corpus_id: int, check: str = "") -> QuerySet[Caption]:
+    """What waits for a person, in the order of the source; ``check``: only what failed it."""
+    captions = Caption.objects.filter(description__corpus=corpus_id, state=State.IN_REVIEW)
+    if check:
+        captions = captions.filter(failed__contains=[check])
+    captions = captions.select_related("description", "moment__video").prefetch_related("failures")
+    return captions.order_by("description__source_id")
+
+
+def last_review(corpus_id: int, actor_id: int) -> CaptionReview | None:
+    """The person's last decision that still stands."""
+    mine = CaptionReview.objects.filter(actor=actor_id, undone_at=None, caption__description__corpus=corpus_id)
+    return mine.order_by("-pk").select_related("caption").first()
+
+
+def caption_shown(caption_id: int) -> Caption:
+    return Caption.objects.select_related("description", "moment__video").get(pk=caption_id)

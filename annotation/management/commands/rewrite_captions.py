@@ -1,0 +1,34 @@
+"""manage.py rewrite_captions CORPUS: captions for the descriptions of a corpus."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.caption_selectors import captions_report
+from annotation.exceptions import MomentJudgeError
+from annotation.models import Corpus
+from annotation.services.rewriting import rewriting_run, rewriting_start
+
+
+class Command(BaseCommand):
+    help = "Rewrite the descriptions of a corpus now; the last line of output is JSON with the report."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("corpus")
+        parser.add_argument("--provider", choices=["rules", "openai"], default="rules")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        corpus = Corpus.objects.filter(name=options["corpus"]).first()
+        if corpus is None:
+            raise CommandError(f"There is no corpus named {options['corpus']!r}.")
+        try:
+            rewriting = rewriting_start(corpus=corpus, provider=options["provider"], actor=None)
+        except MomentJudgeError as error:
+            raise CommandError(str(error)) from error
+        rewriting_run(rewriting_id=rewriting.pk)
+        rewriting.refresh_from_db()
+        if rewriting.error:
+            raise CommandError(rewriting.error)
+        self.stdout.write(json.dumps(asdict(captions_report(corpus.pk)), default=str))

@@ -1,0 +1,105 @@
+"""Description to caption by rules: every name becomes words that fit anybody. Deterministic and offline."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from annotation.rewriting.english import NOUN_OF, PLURAL_VERB, RELATIONS, TITLE_NOUN
+from annotation.rewriting.lexicon import Lexicon
+from annotation.rewriting.mentions import Group, Reader, group
+from annotation.rewriting.tokens import Token, join, tokenise
+from annotation.rewriting.wording import Wording
+
+HEARD = set(NOUN_OF.values()) | {noun for noun in TITLE_NOUN.values() if noun} | (RELATIONS & {"boy", "girl", "lady"})
+BARE_TITLES = {"Dr.": "doctor", "Dr": "doctor"}
+DOUBLED = re.compile(r"\b(an?|the|she|he) \1\b", re.IGNORECASE)
+AN = re.compile(r"\b([Aa])n (?=[bcdfgjklmnpqrstvwyz][a-z])")  # "an paper"
+TELLING = {"he", "she", "his", "her", "him", "himself", "herself", "hers"}
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A caption, and what stands in it for names, in order."""
+
+    text: str
+    replacements: tuple[str, ...]
+
+
+def rewrite(description: str, lexicon: Lexicon, *, general: bool = False) -> Rewritten:
+    """The description without names.
+
+    Args:
+        general: say person for man and woman, and take every unknown capitalised word for a name; for a second try.
+    """
+    tokens = tokenise(description)
+    reader = Reader(tokens, lexicon, wary=general)
+    groups = group(reader, reader.mentions())
+    pronouns = (at for at, token in enumerate(tokens) if token.text.lower() in TELLING)
+    wording = Wording(groups, general=general, last_pronoun=max(pronouns, default=-1))
+    said: list[str] = []
+    out: list[Token] = []
+    at = 0
+    for one in groups:
+        out += _copy(tokens, range(at, one.start), wording, lexicon)
+        words = wording.of(one)
+        out += _placed(words, tokens[one.start], one)
+        said.append(words)
+        at = one.end
+        at = _agree(tokens, at, one, out)
+    out += _copy(tokens, range(at, len(tokens)), wording, lexicon)
+    return Rewritten(_tidy(join(out)), tuple(words for words in said if words not in ("", "'s")))
+
+
+def _placed(words: str, first: Token, one: Group) -> list[Token]:
+    if not words:
+        return []
+    starts = first.starts and words[0].isalpha()
+    return [Token(words[0].upper() + words[1:] if starts else words, first.glued or words.startswith("'"))]
+
+
+def _copy(tokens: list[Token], between: range, wording: Wording, lexicon: Lexicon) -> Iterator[Token]:
+    for at in between:
+        token = tokens[at]
+        lower = token.text.lower()
+        if lower in HEARD:
+            before = tokens[at - 1].text.lower() if at else ""
+            wording.hear(lower, new=before in {"a", "an", "another"})
+        yield Token(_small(token, lower, lexicon), token.glued)
+
+
+def _small(token: Token, lower: str, lexicon: Lexicon) -> str:
+    """The word as it stands, in lower case where a capital would make a name or a title of it."""
+    if token.starts or not token.text[0].isupper():
+        return token.text
+    if token.text in BARE_TITLES:
+        return BARE_TITLES[token.text]
+    person = lexicon.cast.get(lower)
+    if person and person.is_word and token.text not in lexicon.proper:
+        return lower
+    return (
+        lower if lower in TITLE_NOUN or (lower in lexicon.ordinary and token.text not in lexicon.proper) else token.text
+    )
+
+
+def _agree(tokens: list[Token], at: int, one: Group, out: list[Token]) -> int:
+    """Give a group that opens its clause the plural verb."""
+    if len(one.mentions) < 2 or one.mentions[-1].owns or at >= len(tokens):
+        return at
+    opens = (
+        one.start == 0
+        or not tokens[one.start - 1].is_word
+        or tokens[one.start - 1].text.lower() in {"and", "as", "while", "when"}
+    )
+    many = PLURAL_VERB.get(tokens[at].text)
+    if not opens or not many:
+        return at
+    out.append(Token(many, tokens[at].glued))
+    return at + 1
+
+
+def _tidy(text: str) -> str:
+    text = re.sub(r"\s+([,.;:!?])", r"\1", text)
+    text = re.sub(r",+(?=\.)|^[,;:]\s*|(?<=,),", "", text)
+    text = DOUBLED.sub(r"\1", text)
+    text = AN.sub(r"\1 ", text)
+    return text[:1].upper() + text[1:]

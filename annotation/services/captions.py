@@ -1,0 +1,138 @@
+"""What people decide about captions in review."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotation.caption_selectors import last_review
+from annotation.exceptions import NotPossible
+from annotation.models import Caption, CaptionFailure, CaptionReview, Project, Rewriting, User
+from annotation.rewriting.provider import Item, ProviderAway, ProviderUnusable
+from annotation.services.audit import audit_record
+from annotation.services.rewriting import UNTOLD, Work, failure_of
+
+REMEMBERED = ["text", "state", "provider", "model", "temperature", "attempt", "failed", "detail"]
+REMEMBERED += ["similarity", "name_found", "name_score"]
+LONGEST = 2000
+Decision, State = CaptionReview.Decision, Caption.State
+
+
+@transaction.atomic
+def caption_accept(*, project: Project, caption: Caption, actor: User) -> None:
+    """Let the proposal serve as it is.
+
+    Raises:
+        NotPossible: it is no longer in review, or there is no proposal: it needs the person's own words.
+    """
+    held = _in_review(caption)
+    if UNTOLD & set(_latest(held)):
+        raise NotPossible("There is no proposal to accept; write the caption yourself.")
+    _decide(project, held, actor, Decision.ACCEPTED, text=held.text, state=State.ACCEPTED)
+
+
+@transaction.atomic
+def caption_edit(*, project: Project, caption: Caption, text: str, actor: User) -> None:
+    """Let the person's own words serve.
+
+    Raises:
+        NotPossible: it is no longer in review, or the words are none or too many.
+    """
+    said = " ".join(text.split())
+    if not said or len(said) > LONGEST:
+        raise NotPossible(f"A caption has between 1 and {LONGEST} characters.")
+    _decide(project, _in_review(caption), actor, Decision.EDITED, text=said, state=State.EDITED)
+
+
+def caption_redo(*, project: Project, caption: Caption, actor: User) -> None:
+    """Ask the provider for another wording now; it stays in review.
+
+    Raises:
+        NotPossible: it is no longer in review, or the provider does not answer.
+    """
+    rewriting = Rewriting.objects.filter(corpus=project.corpus_id).select_related("prompt").latest("pk")
+    asked = Caption.objects.select_related("description", "moment__video").get(pk=caption.pk)
+    try:
+        work = Work(rewriting, patient=False)
+        item = Item(asked.description_id, asked.description.text, asked.moment.video.name)
+        (answer,) = work.provider.rewrite([item], again=_is_other(asked))
+    except (ProviderAway, ProviderUnusable) as error:
+        raise NotPossible(str(error)) from error
+    with transaction.atomic():
+        held = _in_review(asked)
+        before, known = remembered(held), list(held.failed)
+        work.reword(held, answer)
+        work.measure([held])
+        if held.failed:
+            CaptionFailure.objects.bulk_create([failure_of(held)], ignore_conflicts=True)
+        held.failed = list(dict.fromkeys([*known, *held.failed]))
+        held.save()
+        CaptionReview.objects.create(caption=held, actor=actor, decision=Decision.REDONE, before=before, text=held.text)
+        audit_record(project=project, actor=actor, action="caption.redone", subject=held.uuid)
+
+
+@transaction.atomic
+def caption_undo(*, project: Project, actor: User) -> Caption:
+    """Take back the actor's last decision in this corpus that still stands.
+
+    Raises:
+        NotPossible: there is none, somebody has decided since, or the caption serves a query already.
+    """
+    review = last_review(project.corpus_id, actor.pk)
+    if review is None:
+        raise NotPossible("There is no decision of yours to undo.")
+    held = Caption.objects.select_for_update().get(pk=review.caption_id)
+    if held.reviews.filter(undone_at=None, pk__gt=review.pk).exists():
+        raise NotPossible("Somebody has decided about this caption since.")
+    if held.queries.exists():
+        raise NotPossible("A query has been made of this caption; it stays.")
+    for name, value in review.before.items():
+        setattr(held, name, value)
+    held.reviewed_by = held.reviewed_at = None
+    held.save()
+    CaptionReview.objects.filter(pk=review.pk).update(undone_at=timezone.now())
+    audit_record(project=project, actor=actor, action="caption.undone", subject=held.uuid, decision=review.decision)
+    return held
+
+
+def remembered(caption: Caption) -> dict[str, Any]:
+    return {name: getattr(caption, name) for name in REMEMBERED}
+
+
+def _is_other(caption: Caption) -> bool:
+    """Whether to ask for the second kind of wording; the rules know two, so they take turns."""
+    return caption.provider != Caption.Provider.RULES or caption.attempt % 2 == 1
+
+
+def _latest(caption: Caption) -> Sequence[str]:
+    """What the current wording failed."""
+    failure = caption.failures.filter(attempt=caption.attempt).first()
+    return failure.failed if failure else []
+
+
+def _in_review(caption: Caption) -> Caption:
+    held = (
+        Caption.objects.select_for_update(of=("self",))
+        .select_related("description", "moment__video")
+        .get(pk=caption.pk)
+    )
+    if held.state != State.IN_REVIEW:
+        raise NotPossible("This caption has been decided already.")
+    return held
+
+
+def _decide(project: Project, held: Caption, actor: User, decision: str, *, text: str, state: str) -> None:
+    before = remembered(held)
+    held.text, held.state, held.reviewed_by, held.reviewed_at = text, state, actor, timezone.now()
+    held.save(update_fields=["text", "state", "reviewed_by", "reviewed_at"])
+    CaptionReview.objects.create(caption=held, actor=actor, decision=decision, before=before, text=text)
+    audit_record(
+        project=project,
+        actor=actor,
+        action=f"caption.{decision}",
+        subject=held.uuid,
+        failed=held.failed,
+        from_text=before["text"],
+        to_text=text,
+    )
