@@ -24,7 +24,8 @@ from annotation.services.import_reports import ImportReport, OnRemark
 from annotation.services.names import checked_name
 from annotation.services.video_files import video_files_add
 
-CHUNK = 5000  # records in memory, and rows of one statement
+CHUNK = 5000  # records in memory
+ROWS = 2000  # of one statement, which holds at most 65,535 values
 SPAN = ("video_id", "start_s", "end_s")
 Span = tuple[int, float, float]  # video, start, end
 Placed = DescriptionRecord | MomentRecord
@@ -215,14 +216,14 @@ class _Intake:
                     source_split=self.source_split,
                 )
             )
-        self.videos |= {video.name: video for video in Video.objects.bulk_create(fresh, batch_size=CHUNK)}
+        self.videos |= {video.name: video for video in Video.objects.bulk_create(fresh, batch_size=ROWS)}
 
     def _moments_add(self, records: Sequence[Placed]) -> dict[Span, int]:
         wanted = dict.fromkeys((self.videos[r.video_name].pk, r.start_s, r.end_s) for r in records)
         rows = Moment.objects.filter(video__in={video for video, _, _ in wanted})
         held = {(video, start, end): pk for pk, video, start, end in rows.values_list("pk", *SPAN)} if wanted else {}
         fresh = [Moment(video_id=video, start_s=s, end_s=e) for video, s, e in wanted if (video, s, e) not in held]
-        made = Moment.objects.bulk_create(fresh, batch_size=CHUNK)
+        made = Moment.objects.bulk_create(fresh, batch_size=ROWS)
         return held | {(moment.video_id, moment.start_s, moment.end_s): moment.pk for moment in made}
 
     def _descriptions_add(self, new: Sequence[tuple[int, DescriptionRecord]], moments: dict[Span, int]) -> None:
@@ -236,12 +237,12 @@ class _Intake:
             )
             for source_id, record in new
         ]
-        made = Description.objects.bulk_create(rows, batch_size=CHUNK)
+        made = Description.objects.bulk_create(rows, batch_size=ROWS)
         captions = [
             Caption(moment_id=row.moment_id, description=row, text=row.text, provider=Caption.Provider.AS_DESCRIBED)
             for row in made
         ]
-        Caption.objects.bulk_create(captions, batch_size=CHUNK)
+        Caption.objects.bulk_create(captions, batch_size=ROWS)
 
     def _subtitles_add(self, records: Sequence[SubtitleRecord]) -> int:
         """Add the subtitles that their videos do not have; say how many."""
@@ -255,5 +256,5 @@ class _Intake:
             for v, s, e, text in wanted
             if (v, s, e, text) not in held
         ]
-        Subtitle.objects.bulk_create(fresh, batch_size=CHUNK)
+        Subtitle.objects.bulk_create(fresh, batch_size=ROWS)
         return len(fresh)
