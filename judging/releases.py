@@ -11,8 +11,8 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from annotation.models import Caption, Moment, Project, Query, Video
-from annotation.selectors import queries_to_judge
+from annotation.models import Moment, Project, Query, Video
+from annotation.selectors import captions_serving, queries_to_judge
 from annotation.services.candidates import pool_of, vectors_of
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
 from judging.selectors import annotator_numbers
@@ -86,9 +86,8 @@ def _pairs(queries: Iterable[Query]) -> dict[int, list[Pair]]:
 
 
 def _captions(corpus_id: int) -> dict[int, str]:
-    """One caption of each moment: the first it was given."""
-    rows = Caption.objects.filter(moment__video__corpus=corpus_id).order_by("-id").values_list("moment", "text")
-    return dict(rows)
+    """One caption of each moment: the first that serves."""
+    return dict(captions_serving(corpus_id).order_by("-id").values_list("moment", "text"))
 
 
 def _judged(

@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.models import Project
+from annotation.models import Caption, Project
 from judging import releases
 from judging.exceptions import NotPossibleNow
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
@@ -91,6 +91,15 @@ def test_judged_queries(folder: Path, made: HandMade) -> None:
     assert [(query["query_id"], query["query"]) for query in held] == [(20, "a dog barks")]
     rows = [(m["video_name"], m["timestamp"], m["similarity"], m["relevance"]) for m in held[0]["relevant_moment"]]
     assert rows == [("beta", [3.0, 30.0], 0.99, 1), ("alpha", [1.0, 2.5], 0.79, 0)]
+
+
+def test_a_caption_in_review_is_in_no_file(made: HandMade, tmp_path: Path) -> None:
+    moment = Pair.objects.get(pk=pair_ids(made, 10)[0]).candidate.moment
+    doubtful = moment.captions.order_by("pk").first()
+    Caption.objects.filter(pk=doubtful.pk).update(state=Caption.State.IN_REVIEW, failed=[Caption.Check.NAME])
+    releases.write_files(Release.objects.create(project=made.project, version=1), tmp_path)
+    [*_, first] = [m for query in json.loads((tmp_path / "val.json").read_text()) for m in query["relevant_moment"][:1]]
+    assert first["caption"] == "a later caption"
 
 
 def test_raw_annotation_knows_people_by_number(folder: Path, made: HandMade) -> None:
