@@ -44,6 +44,7 @@ ADJECTIVES = set(
     " ghostly teenage teenaged bloody bleeding bewildered weeping giggling amused curious stressed embarrassed"
     " anxious".split()
 )
+ALSO_PREPOSITIONS = {"past"}  # of the adjectives
 LISTENERS = set(
     "as when while after before if once because since until though although and but where then so that who which"
     " whether or".split()

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from annotation.rewriting.english import (
     ADJECTIVES,
     ADVERBS,
+    ALSO_PREPOSITIONS,
     ARTICLES,
     FUNCTION_WORDS,
     LISTENERS,
@@ -262,7 +263,7 @@ class Reader:
             if self.word(mention.end) == ",":
                 mention.end += 1
             return
-        while self.lower(start - 1) in ADJECTIVES and not self.tokens[start].glued:
+        while self._describes(start - 1) and not self.tokens[start].glued:
             start -= 1
             mention.adjectives.insert(0, self.lower(start))
         if self.lower(start - 1) in ARTICLES or (
@@ -271,6 +272,11 @@ class Reader:
             start -= 1
             mention.article = self.lower(start)
         mention.start = start
+
+    def _describes(self, at: int) -> bool:
+        """Whether the word at ``at`` is an adjective; "past" is one behind an article, else it says where."""
+        word = self.lower(at)
+        return word in ADJECTIVES and (word not in ALSO_PREPOSITIONS or self.lower(at - 1) in ARTICLES | OWNERS)
 
     def _is_owned(self, at: int) -> bool:
         """Whether the noun at ``at`` has its own article or owner, so that the name after it adds nothing."""

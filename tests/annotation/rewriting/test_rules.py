@@ -19,6 +19,9 @@ from annotation.rewriting.rules import rewrite
 SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().parents[4] / "shared"))
 TVR = SHARED / "data" / "tvr" / "tvr_val_release.jsonl"
 CASES = {
+    "Rachel takes off her apron as she walks past Monica.": (
+        "A woman takes off her apron as she walks past another woman."
+    ),
     # several people
     "Rachel Green and Ross were having a conversation.": "Two people were having a conversation.",
     "Chandler points at Joey while describing a woman.": "A man points at another man while describing a woman.",
