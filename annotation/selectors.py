@@ -87,3 +87,16 @@ def captions_serving(corpus_id: int) -> QuerySet[Caption]:
     """Captions that may become queries and candidates: accepted by the checks or a person, or edited by one."""
     serving = [Caption.State.ACCEPTED, Caption.State.EDITED]
     return Caption.objects.filter(description__corpus=corpus_id, state__in=serving)
+
+
+def captions_to_train_on(corpus_id: int) -> QuerySet[Caption]:
+    """Captions whose moments training queries are ranked over: all that serve.
+
+    A preview is not needed, since nobody watches; a moment that could not be cut is none that the video has.
+    """
+    return captions_serving(corpus_id).exclude(moment__preview_state=Moment.Preview.FAILED)
+
+
+def queries_to_train_on(project_id: int) -> QuerySet[Query]:
+    """Training queries in the order of published files; a text may be that of several."""
+    return Query.objects.filter(project=project_id, split=Query.Split.TRAIN, is_placeholder=False).order_by("number")

@@ -6,6 +6,7 @@ The forms are those of TVR-Ranking (July 2024); docs/data-formats.md lists every
 import csv
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 from django.conf import settings
@@ -13,7 +14,8 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotation.models import Moment, Project, Query, Video
 from annotation.selectors import captions_serving, queries_to_judge
-from annotation.services.candidates import pool_of, vectors_of
+from annotation.services.train_pool import train_pool_of
+from annotation.train_sets.files import JsonTrainFile
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
 from judging.selectors import annotator_numbers
 
@@ -64,7 +66,7 @@ def write_files(release: Release, folder: Path) -> None:
     captions = _captions(project.corpus_id)
     for split, name in JUDGED_SPLITS.items():
         _write_json(folder / name, _judged(finished, split, pairs, captions))
-    _write_train(release, folder, captions)
+    _write_train(release, folder)
     videos = project.corpus.videos.filter(corpus__is_placeholder=False).order_by("name")
     _write_json(folder / "video_corpus.json", {video.name: [video.duration_s, video.index] for video in videos})
     _write_csv(folder / "raw_annotation.csv", ["pair_id", "worker", "relevance"], _raw(project, finished))
@@ -124,44 +126,19 @@ def _moment_row(pair: Pair, captions: dict[int, str]) -> dict[str, object]:
     }
 
 
-def _write_train(release: Release, folder: Path, captions: dict[int, str]) -> None:
-    """The pseudo training sets: each training query's top moments by similarity."""
-    ranked = list(_train_rows(release, captions))
-    for depth in TRAIN_DEPTHS:
-        rows = [{**query, "relevant_moment": moments[:depth]} for query, moments in ranked]
-        _write_json(folder / f"train_top{depth:02d}.json", rows)
-
-
-def _train_rows(
-    release: Release, captions: dict[int, str]
-) -> Iterator[tuple[dict[str, object], list[dict[str, object]]]]:
-    project, model = release.project, settings.SENTENCE_MODEL
-    queries = list(project.queries.filter(split=Query.Split.TRAIN, is_placeholder=False).order_by("number"))
-    pool = pool_of(project=project, model=model)
-    if not queries or not len(pool.moment_ids):
-        return
-    rows = project.corpus.videos.filter(moments__isnull=False).values_list(
-        "moments__id", "name", "duration_s", "moments__start_s", "moments__end_s"
-    )
-    places = {row[0]: row[1:] for row in rows}
-    vectors = vectors_of([query.text for query in queries], model=model)
+def _write_train(release: Release, folder: Path) -> None:
+    """The pseudo training sets: each training query's top moments by similarity, ranked once for all of them."""
+    project = release.project
+    pool = train_pool_of(project=project, model=settings.SENTENCE_MODEL)
     last = Pair.objects.filter(batch__project=project).order_by("-pk").values_list("pk", flat=True).first() or 0
-    for query, (moments, similarities) in zip(queries, pool.rank(vectors, depth=max(TRAIN_DEPTHS)), strict=True):
-        found: list[dict[str, object]] = []
-        for moment, similarity in zip(moments, similarities, strict=True):
-            last += 1
-            name, duration_s, start_s, end_s = places[int(moment)]
-            found.append(
-                {
-                    "pair_id": last,
-                    "video_name": name,
-                    "timestamp": [start_s, end_s],
-                    "duration": duration_s,
-                    "caption": captions.get(int(moment), ""),
-                    "similarity": float(similarity),
-                }
-            )
-        yield {"query_id": query.number, "query": query.text}, found
+    with ExitStack() as stack:
+        files = [
+            stack.enter_context(JsonTrainFile(folder / name, pool.moments, depth=depth, first=last + 1))
+            for depth, name in ((depth, f"train_top{depth:02d}.json") for depth in TRAIN_DEPTHS)
+        ]
+        for block in pool.ranked(project, depth=max(TRAIN_DEPTHS)):
+            for file in files:
+                file.add(block)
 
 
 def _raw(project: Project, finished: Iterable[Query]) -> Iterator[list[int]]:

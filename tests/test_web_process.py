@@ -17,6 +17,7 @@ HEAVY = (
     "statsmodels",
     "scipy",
     "pandas",
+    "pyarrow",
 )
 PROGRAM = f"""
 import sys

@@ -9,6 +9,7 @@ from annotation.models.project import Membership, Project, StandingChange
 from annotation.models.query import Candidate, NamedQuerySet, Query
 from annotation.models.rewriting import CaptionFailure, CaptionReview, CastMember, Prompt, Rewriting
 from annotation.models.token import AccessToken
+from annotation.models.train_set import TrainSet
 from annotation.models.user import Identity, User
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "StandingChange",
     "Subtitle",
     "TextVector",
+    "TrainSet",
     "User",
     "Video",
 ]

@@ -53,6 +53,7 @@ def vectors_of(
         ]
         TextVector.objects.bulk_create(rows, ignore_conflicts=True, batch_size=2000)
         known |= {text_key(text): vector for text, vector in zip(missing, fresh, strict=True)}
+        known |= _stored(missing, model)  # another process may have been faster: what is stored counts
     return np.stack([known[text_key(text)] for text in texts])
 
 

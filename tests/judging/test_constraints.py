@@ -36,6 +36,7 @@ from tests.judging.constraints import (
     queries,
     runs,
     settings,
+    train_sets,
 )
 from tests.judging.constraints.judgments import flag, pair_of_batch
 from tests.judging.constraints.writes import More, Refused
@@ -46,6 +47,7 @@ AREAS = (
     corpora,
     captions,
     imports,
+    train_sets,
     people,
     queries,
     policies,

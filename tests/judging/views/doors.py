@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import NamedQuerySet, Project, User
+from annotation.models import NamedQuerySet, Project, TrainSet, User
 from judging.models import (
     Assignment,
     Batch,
@@ -33,6 +33,7 @@ from models_runner.models import Run
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,
+    CaptionFactory,
     JudgmentFactory,
     PairFactory,
     ProjectFactory,
@@ -55,6 +56,11 @@ CORPUS: list[Door] = [
     ("annotation:captions-rewrite", "project", STAFF, "post"),
     ("annotation:caption-decide", "project", STAFF, "post"),
     ("annotation:caption-undo", "project", STAFF, "post"),
+    ("annotation:train-sets", "project", STAFF, "get"),
+    ("annotation:train-set-start", "project", STAFF, "post"),
+    ("annotation:train-set-discard", "train_set", STAFF, "get"),
+    ("annotation:train-set-json", "train_set", STAFF, "get"),
+    ("annotation:train-set-parquet", "train_set", STAFF, "get"),
 ]
 DESK: list[Door] = [
     ("judging:desk", "project", ANNOTATOR, "get"),
@@ -256,6 +262,22 @@ class World:
         return self.project.guidelines.get()
 
     @cached_property
+    def train_set(self) -> TrainSet:
+        row = TrainSet(project=self.project, depth=2, model="m", state="done", finished_at=timezone.now())
+        for form in ("json", "parquet"):
+            getattr(row, form).save(f"set.{form}", ContentFile(b"x"), save=False)
+        row.json_sha256 = row.parquet_sha256 = "0" * 64
+        row.save()
+        return row
+
+    @cached_property
+    def train_form(self) -> dict[str, object]:
+        """There is a training query, and a moment to rank."""
+        QueryFactory(project=self.project, split="train")
+        CaptionFactory(moment__video__corpus=self.project.corpus)
+        return {"depth": 1}
+
+    @cached_property
     def drawn(self) -> KnownPair:
         return drawn_pair(self.project, truth=2, tutorial_position=1)
 
@@ -282,6 +304,8 @@ class World:
         if door and door[0] == "judging:known-grade":
             last = self.sitting.grades.latest("attempt").uuid
             return {"key": sitting_key(sitting=self.sitting.uuid, pair=self.known.uuid, last=last), "grade": 3}
+        if door and door[0] == "annotation:train-set-start":
+            return self.train_form
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, given=1)
         given = {
             "key": key,
