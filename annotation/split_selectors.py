@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet
 
-from annotation.models import AuditEvent, Caption, Description, Project, Query
+from annotation.models import AuditEvent, Caption, Description, Membership, Project, Query
 from annotation.rules.splits import Drawn, Size, draw
 from annotation.selectors import captions_serving
 
@@ -94,3 +94,16 @@ def split_counts(project: Project) -> dict[str, int]:
     rows = project.queries.filter(is_placeholder=False).values_list("split").annotate(n=Count("pk")).order_by()
     found = dict(rows)
     return {split: found.get(split, 0) for split in Query.Split.values}
+
+
+def queries_of(project: Project) -> QuerySet[Query]:
+    """The project's queries by number, each with the description it came from; placeholders left out."""
+    return project.queries.filter(is_placeholder=False).select_related("caption__description").order_by("number")
+
+
+def drawn_by(project: Project, event: AuditEvent) -> str:
+    """Who drew, by their role: names are for leads."""
+    if event.actor_id is None:
+        return "a command"
+    member = Membership.objects.filter(project=project, user=event.actor_id).first()
+    return f"the {member.label}" if member else "somebody without a role here"

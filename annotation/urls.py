@@ -1,6 +1,6 @@
 from django.urls import path
 
-from annotation import caption_views, import_views, views
+from annotation import caption_views, import_views, split_views, views
 
 app_name = "annotation"
 urlpatterns = [
@@ -15,4 +15,6 @@ urlpatterns = [
     path("<uuid:project_uuid>/captions/rewrite/", caption_views.start, name="captions-rewrite"),
     path("<uuid:project_uuid>/captions/decide/", caption_views.decide, name="caption-decide"),
     path("<uuid:project_uuid>/captions/undo/", caption_views.undo, name="caption-undo"),
+    path("<uuid:project_uuid>/splits/", split_views.splits, name="splits"),
+    path("<uuid:project_uuid>/splits/draw/", split_views.draw, name="queries-draw"),
 ]

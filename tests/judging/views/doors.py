@@ -55,6 +55,8 @@ CORPUS: list[Door] = [
     ("annotation:captions-rewrite", "project", STAFF, "post"),
     ("annotation:caption-decide", "project", STAFF, "post"),
     ("annotation:caption-undo", "project", STAFF, "post"),
+    ("annotation:splits", "project", STAFF, "get"),
+    ("annotation:queries-draw", "project", STAFF, "post"),
 ]
 DESK: list[Door] = [
     ("judging:desk", "project", ANNOTATOR, "get"),
@@ -191,6 +193,7 @@ OPEN |= {"tokens", "token-revoke", "api-schema", "api-docs"}
 OPEN |= {
     f"annotation:{name}" for name in ("corpora", "import-new")
 }  # of no project: tests/annotation/test_import_views
+OPEN |= {"judging:project-new"}  # of no project: tests/judging/views/test_project_new
 OPEN |= {f"annotation:import{name}" for name in ("", "-confirm", "-discard", "-report")}
 
 
