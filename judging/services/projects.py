@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from annotation.exceptions import NotPossible
 from annotation.locks import only_one
@@ -46,9 +46,11 @@ def project_create(
     name = checked_name(name)
     if corpus.is_placeholder:
         raise NotPossible(f"The corpus {corpus.name!r} stands in for historic judgments.")
-    if Project.objects.filter(name=name).exists():
-        raise NotPossible(f"There is a project named {name!r} already.")
-    project = Project.objects.create(name=name, corpus=corpus)
+    try:
+        with transaction.atomic():
+            project = Project.objects.create(name=name, corpus=corpus)
+    except IntegrityError as error:  # somebody chose the same name at the same moment
+        raise NotPossible(f"There is a project named {name!r} already.") from error
     audit_record(project=project, actor=actor, action="project.create", subject=project.uuid, corpus=corpus.name)
     for lead in leads:
         member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=actor)
