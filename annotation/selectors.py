@@ -46,13 +46,22 @@ class CorpusSummary:
     subtitles: int
 
 
-def corpora_of(user: User) -> list[CorpusSummary]:
-    """The corpora of the projects that ``user`` leads or administers, and those of their imports, by name."""
+def projects_run_by(user: User) -> QuerySet[Project]:
+    """The projects that ``user`` leads or administers, by name."""
     staff = Q(user=user, role__in=[Membership.Role.LEAD, Membership.Role.ADMIN])
-    projects = list(Project.objects.filter(pk__in=Membership.objects.filter(staff).values("project")).order_by("name"))
+    return Project.objects.filter(pk__in=Membership.objects.filter(staff).values("project")).order_by("name")
+
+
+def corpora_within_reach(user: User) -> QuerySet[Corpus]:
+    """The corpora of the projects that ``user`` leads or administers, and those of their imports, by name."""
     imported = CorpusImport.objects.filter(owner=user, state=CorpusImport.State.DONE).values("corpus_name")
-    mine = Q(pk__in=[project.corpus_id for project in projects]) | Q(name__in=imported, projects__isnull=True)
-    corpora = list(Corpus.objects.filter(mine).distinct().order_by("name"))
+    mine = Q(pk__in=projects_run_by(user).order_by().values("corpus")) | Q(name__in=imported, projects__isnull=True)
+    return Corpus.objects.filter(mine).distinct().order_by("name")
+
+
+def corpora_of(user: User) -> list[CorpusSummary]:
+    """The corpora within reach of ``user`` with what they hold, and the user's projects over them."""
+    projects, corpora = list(projects_run_by(user)), list(corpora_within_reach(user))
     counts = [
         _counts(Video, "corpus", corpora),
         _counts(Moment, "video__corpus", corpora),

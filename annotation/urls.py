@@ -1,6 +1,6 @@
 from django.urls import path
 
-from annotation import caption_views, import_views, train_views, views
+from annotation import caption_views, import_views, split_views, train_views, views
 
 app_name = "annotation"
 urlpatterns = [
@@ -20,4 +20,6 @@ urlpatterns = [
     path("training/<uuid:set_uuid>/discard/", train_views.discard, name="train-set-discard"),
     path("training/<uuid:set_uuid>/json/", train_views.json, name="train-set-json"),
     path("training/<uuid:set_uuid>/parquet/", train_views.parquet, name="train-set-parquet"),
+    path("<uuid:project_uuid>/splits/", split_views.splits, name="splits"),
+    path("<uuid:project_uuid>/splits/draw/", split_views.draw, name="queries-draw"),
 ]

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from annotation.exceptions import NotPossible
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Corpus, Job, Membership, Project, User
+from annotation.rules.splits import Size
 from annotation.services.audit import audit_record
 from annotation.services.candidates import candidates_rank
 from annotation.services.jobs import job_fail, job_finish, job_set, job_start
@@ -29,29 +30,34 @@ def project_create(
     *,
     name: str,
     corpus: Corpus,
-    sizes: Mapping[str, int],
-    seed: int,
+    sizes: Mapping[str, Size] | None = None,
+    seed: int = 1,
     leads: Sequence[User] = (),
     actor: User | None = None,
 ) -> tuple[Project, dict[str, int]]:
-    """A project over a corpus with its queries drawn, the default policy and guideline.
+    """A project over a corpus with the default policy and guideline; without ``sizes`` its queries are drawn later.
+
+    Returns:
+        The project, and what ``queries_draw`` says.
 
     Raises:
         NotPossible: the name is taken, or the corpus has too few captions.
     """
     name = checked_name(name)
-    if min(sizes.values()) < 0:
-        raise NotPossible("A split cannot have fewer than 0 queries.")
     if corpus.is_placeholder:
         raise NotPossible(f"The corpus {corpus.name!r} stands in for historic judgments.")
-    if Project.objects.filter(name=name).exists():
-        raise NotPossible(f"There is a project named {name!r} already.")
-    project = Project.objects.create(name=name, corpus=corpus)
+    try:
+        with transaction.atomic():
+            project = Project.objects.create(name=name, corpus=corpus)
+    except IntegrityError as error:  # somebody chose the same name at the same moment
+        raise NotPossible(f"There is a project named {name!r} already.") from error
     audit_record(project=project, actor=actor, action="project.create", subject=project.uuid, corpus=corpus.name)
     for lead in leads:
         member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=actor)
     policy_publish(project=project, actor=actor)
     guideline_publish(project=project, actor=actor, body=BODY, levels=list(LEVELS))
+    if sizes is None:
+        return project, {}
     return project, queries_draw(project=project, sizes=sizes, seed=seed, actor=actor)
 
 

@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from judging.views import lead, quality, query_sets
+from judging.views import lead, projects, quality, query_sets
 
 urlpatterns = [
+    path("projects/new/<uuid:corpus_uuid>/", projects.project_new, name="project-new"),
     path("overview/<uuid:project_uuid>/", lead.overview, name="overview"),
     path("review/<uuid:project_uuid>/", lead.review_queue, name="review-queue"),
     path("queries/<uuid:project_uuid>/", lead.queries, name="queries"),

@@ -73,6 +73,14 @@ class TestCreate:
         with pytest.raises(CommandError, match="'nobody'"):
             call_command("create_project", "other", "--corpus", corpus.name, "--lead", "nobody")
 
+    def test_queries_may_come_later(self, corpus: Corpus) -> None:
+        assert not create(corpus, sizes=None).queries.exists()
+        out = StringIO()
+        call_command("create_project", "later", "--corpus", corpus.name, "--no-queries", stdout=out)
+        assert json.loads(out.getvalue()) == {}
+        with pytest.raises(CommandError, match="leave out --val"):
+            call_command("create_project", "x", "--corpus", corpus.name, "--no-queries", "--val", "5%")
+
 
 class TestVersions:
     def test_the_newest_is_in_force_and_the_rest_stays(self) -> None:

@@ -61,6 +61,8 @@ CORPUS: list[Door] = [
     ("annotation:train-set-discard", "train_set", STAFF, "get"),
     ("annotation:train-set-json", "train_set", STAFF, "get"),
     ("annotation:train-set-parquet", "train_set", STAFF, "get"),
+    ("annotation:splits", "project", STAFF, "get"),
+    ("annotation:queries-draw", "project", STAFF, "post"),
 ]
 DESK: list[Door] = [
     ("judging:desk", "project", ANNOTATOR, "get"),
@@ -197,6 +199,7 @@ OPEN |= {"tokens", "token-revoke", "api-schema", "api-docs"}
 OPEN |= {
     f"annotation:{name}" for name in ("corpora", "import-new")
 }  # of no project: tests/annotation/test_import_views
+OPEN |= {"judging:project-new"}  # of no project: tests/judging/views/test_project_new
 OPEN |= {f"annotation:import{name}" for name in ("", "-confirm", "-discard", "-report")}
 
 
