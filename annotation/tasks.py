@@ -56,3 +56,18 @@ def rewritings_sweep() -> None:
     from annotation.services.rewriting import rewritings_sweep as sweep
 
     sweep()
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def statistics_compute(project_id: int) -> None:
+    """Compute what the texts come to; a repeat computes the same."""
+    from annotation.services.statistics import statistics_compute as compute
+
+    compute(project_id=project_id)
+
+
+@shared_task
+def statistics_sweep() -> None:
+    from annotation.services.statistics import statistics_sweep as sweep
+
+    sweep(now=timezone.now())
