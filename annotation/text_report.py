@@ -71,7 +71,7 @@ def similarity_histogram(figures: Figures, *, limit: float) -> Histogram:
         )
         for at in range(first, end)
     ]
-    return Histogram(bins, ("captions",), mark=limit / STEP - first)
+    return Histogram(bins, ("captions",), ticks_at=0, mark=limit / STEP - first)
 
 
 def measure_rows(data: Figures) -> Iterator[tuple[str, str, str, object]]:

@@ -41,6 +41,7 @@ def test_similarities_begin_at_0_or_below() -> None:
     chart = similarity_histogram({"similarity": {"bins": [[0.4, 0.45, 3], [0.95, 1.0, 2]]}}, limit=0.4)
     assert (len(chart.bins), chart.bins[0].label, chart.bins[8].counts) == (20, "0.00 to 0.05", (3,))
     assert chart.mark == WIDTH * 8 / 20
+    assert (chart.mark, "0.4") in chart.ticks
     below = similarity_histogram({"similarity": {"bins": [[-0.1, -0.05, 1]]}}, limit=0.4)
     assert (below.bins[0].label, below.bins[0].counts) == ("-0.10 to -0.05", (1,))
     assert below.mark == pytest.approx(WIDTH * 10 / 22)
