@@ -71,3 +71,18 @@ def train_sets_sweep() -> None:
     from annotation.services.train_sets import train_sets_sweep as sweep
 
     sweep(now=timezone.now())
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def statistics_compute(project_id: int) -> None:
+    """Compute what the texts come to; a repeat computes the same."""
+    from annotation.services.statistics import statistics_compute as compute
+
+    compute(project_id=project_id)
+
+
+@shared_task
+def statistics_sweep() -> None:
+    from annotation.services.statistics import statistics_sweep as sweep
+
+    sweep(now=timezone.now())

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from annotation import caption_views, import_views, split_views, train_views, views
+from annotation import caption_views, import_views, split_views, statistics_views, train_views, views
 
 app_name = "annotation"
 urlpatterns = [
@@ -22,4 +22,8 @@ urlpatterns = [
     path("training/<uuid:set_uuid>/parquet/", train_views.parquet, name="train-set-parquet"),
     path("<uuid:project_uuid>/splits/", split_views.splits, name="splits"),
     path("<uuid:project_uuid>/splits/draw/", split_views.draw, name="queries-draw"),
+    path("<uuid:project_uuid>/statistics/", statistics_views.statistics, name="statistics"),
+    path("<uuid:project_uuid>/statistics/compute/", statistics_views.compute, name="statistics-compute"),
+    path("<uuid:project_uuid>/statistics.csv", statistics_views.measures_csv, name="statistics-csv"),
+    path("<uuid:project_uuid>/histograms.csv", statistics_views.histograms_csv, name="histograms-csv"),
 ]

@@ -8,6 +8,7 @@ from annotation.models.moment import Caption, Description, Moment, TextVector
 from annotation.models.project import Membership, Project, StandingChange
 from annotation.models.query import Candidate, NamedQuerySet, Query
 from annotation.models.rewriting import CaptionFailure, CaptionReview, CastMember, Prompt, Rewriting
+from annotation.models.statistics import TextStatistics
 from annotation.models.token import AccessToken
 from annotation.models.train_set import TrainSet
 from annotation.models.user import Identity, User
@@ -34,6 +35,7 @@ __all__ = [
     "Rewriting",
     "StandingChange",
     "Subtitle",
+    "TextStatistics",
     "TextVector",
     "TrainSet",
     "User",

@@ -171,10 +171,16 @@ class Caption(models.Model):
         return [str(self.Check(check).label) for check in self.failed]
 
     @property
-    def earlier_wordings(self) -> list[str]:
-        """Texts that failed before, other than the one it has now; newest first."""
+    def passes_now(self) -> bool:
+        """Whether only earlier wordings failed."""
+        return all(failure.attempt != self.attempt for failure in self.failures.all())
+
+    @property
+    def earlier_wordings(self) -> list[tuple[str, float | None]]:
+        """Texts that failed before, other than the one it has now, with their similarity; newest first."""
         failures = sorted(self.failures.all(), key=lambda failure: -failure.attempt)
-        return list(dict.fromkeys(row.text for row in failures if row.text and row.text != self.text))
+        told = {row.text: row.similarity for row in failures if row.text and row.text != self.text}
+        return list(told.items())
 
 
 class TextVector(models.Model):

@@ -58,14 +58,14 @@ def queries_draw(
             query_set_create(project=project, name=split, queries=project.queries.filter(split=split), actor=actor)
     if drawn_before:
         project.query_sets.filter(queries=None).delete()
-    asked = {split: str(size) for split, size in sizes.items()}
+    asked = {f"asked_{split}": str(size) for split, size in sizes.items()}
     audit_record(
         project=project,
         actor=actor,
         action="queries.redraw" if drawn_before else "queries.draw",
         subject=project.uuid,
         seed=seed,
-        asked=asked,
+        **asked,
         **draft.counts,
     )
     return draft.counts

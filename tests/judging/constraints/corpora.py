@@ -1,7 +1,8 @@
 """Videos, their moments and words; projects, their jobs and their audit."""
 
-from annotation.models import AuditEvent, Job, Subtitle, TextVector
+from annotation.models import AuditEvent, Job, Subtitle, TextStatistics, TextVector
 from tests.factories import (
+    NOW,
     CorpusFactory,
     DescriptionFactory,
     MomentFactory,
@@ -20,6 +21,9 @@ def job(**values: object) -> Job:
 
 
 REFUSED: Refused = {
+    "text_statistics_computed_say_something": lambda: (
+        lambda: TextStatistics.objects.create(project=ProjectFactory(), computed_at=NOW)
+    ),
     "video_name_once_per_corpus": again(VideoFactory, corpus=CorpusFactory, name="a"),
     "video_index_once_per_corpus": again(VideoFactory, corpus=CorpusFactory, index=3),
     "video_lasts": change(VideoFactory, duration_s=0),

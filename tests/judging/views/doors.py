@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import NamedQuerySet, Project, TrainSet, User
+from annotation.services.statistics import statistics_compute
 from judging.models import (
     Assignment,
     Batch,
@@ -63,6 +64,10 @@ CORPUS: list[Door] = [
     ("annotation:train-set-parquet", "train_set", STAFF, "get"),
     ("annotation:splits", "project", STAFF, "get"),
     ("annotation:queries-draw", "project", STAFF, "post"),
+    ("annotation:statistics", "project", STAFF, "get"),
+    ("annotation:statistics-compute", "project", STAFF, "post"),
+    ("annotation:statistics-csv", "project", STAFF, "get"),
+    ("annotation:histograms-csv", "project", STAFF, "get"),
 ]
 DESK: list[Door] = [
     ("judging:desk", "project", ANNOTATOR, "get"),
@@ -255,6 +260,7 @@ class World:
         self.alert: QualityAlert = QualityAlertFactory(project=self.project, annotator=self.assignment.annotator)
         figures = {"project": {}, "annotators": {str(self.member.number): FIGURES}}
         QualityReport.objects.create(project=self.project, data=figures, computed_at=timezone.now())
+        statistics_compute(project_id=self.project.pk)
         self.done = done
         self.sitting = in_feedback(self.assignment.annotator, self.project)
         self.exam = self.sitting.exam
