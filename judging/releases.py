@@ -11,7 +11,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from annotation.models import Caption, Moment, Project, Query, Video
+from annotation.models import Candidate, Caption, Measure, Moment, Project, Query, Video
 from annotation.selectors import queries_to_judge
 from annotation.services.candidates import pool_of, vectors_of
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
@@ -248,6 +248,7 @@ def manifest_facts(release: Release) -> dict[str, object]:
         "release": release.version,
         "created_at": release.created_at.isoformat(),
         "sentence_model": settings.SENTENCE_MODEL,
+        "similarities": _measures(finished),
         "includes_pilot": release.includes_pilot,
         "counts": {
             "queries": finished.count(),
@@ -261,6 +262,13 @@ def manifest_facts(release: Release) -> dict[str, object]:
             "videos": Video.objects.filter(corpus=project.corpus_id, corpus__is_placeholder=False).count(),
         },
     }
+
+
+def _measures(queries: QuerySet[Query]) -> list[dict[str, object]]:
+    """How the similarities of the candidates of these queries were computed."""
+    used = Candidate.objects.filter(query__in=queries.values("pk"), measure__isnull=False).order_by()
+    rows = Measure.objects.filter(pk__in=used.values("measure").distinct()).order_by("pk")
+    return [dict(row) for row in rows.values("name", "model", "version", "normalisation")]
 
 
 def _write_json(path: Path, value: object) -> None:

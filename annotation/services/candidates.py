@@ -148,6 +148,7 @@ def similarity_choose(*, project: Project, name: str, actor: User | None) -> Non
 
     Raises:
         SimilarityMissing: it is not here.
+        TopNotOffered: it does not rank.
     """
     registry.check(name or settings.SENTENCE_MODEL)
     held = Project.objects.select_for_update().get(pk=project.pk)

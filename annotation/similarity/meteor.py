@@ -105,7 +105,11 @@ class Meteor:
     def top(
         self, queries: Sequence[str], captions: Sequence[str], first_caption: NDArray[np.intp], *, depth: int
     ) -> Iterator[Ranked]:
-        raise TopNotOffered(
-            f"{self.name} scores given pairs and is never run on all of them. Name the similarity whose best moments it"
-            f" ranks again, such as '{self.name} over bow'."
-        )
+        raise not_alone(self.name)
+
+
+def not_alone(name: str) -> TopNotOffered:
+    return TopNotOffered(
+        f"{name} scores given pairs and is never run on all of them. Name the similarity whose best moments it ranks"
+        f" again, such as '{name} over bow'."
+    )

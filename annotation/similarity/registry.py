@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from annotation.similarity import sentences
 from annotation.similarity.base import Similarity, SimilarityMissing
-from annotation.similarity.meteor import Meteor
+from annotation.similarity.meteor import Meteor, not_alone
 from annotation.similarity.reranked import Reranked
 from annotation.similarity.senses import Ties, WordNetSenses
 from annotation.similarity.sets import BagOfWords, PartOfSpeech, SetSimilarity, Synsets
@@ -51,6 +51,18 @@ def similarity(name: str, *, embed: Embed | None = None) -> Similarity:
     return sentence_model(name, embed=embed)
 
 
+def offered(default: str) -> list[tuple[str, str]]:
+    """Names to choose among, each with words that say what it compares; the sentence model ``default`` comes first."""
+    return [
+        (default, f"{default}: meaning, by a sentence model"),
+        ("bow", "bow: words"),
+        ("pos", "pos: verbs and nouns"),
+        ("synset", "synset: senses of verbs and nouns"),
+        (f"meteor{OVER}{default}", f"meteor{OVER}{default}: words, stems, synonyms and their order"),
+        (f"meteor{OVER}bow", f"meteor{OVER}bow: the same, among those with most words in common"),
+    ]
+
+
 def sentence_setup() -> sentences.Setup:
     return sentences.Setup(device=settings.SENTENCE_DEVICE, pooling=settings.SENTENCE_POOLING)
 
@@ -82,12 +94,15 @@ def sentence_model(name: str, *, embed: Embed | None = None) -> sentences.Senten
 
 
 def check(name: str) -> None:
-    """Say whether the similarity of this name is here, without loading it.
+    """Say whether the similarity of this name is here and ranks a pool, without loading it.
 
     Raises:
-        SimilarityMissing: it is not.
+        SimilarityMissing: it is not here.
+        TopNotOffered: it scores given pairs alone.
     """
     judge, finder = _parts(name)
+    if judge in NAMES and judge.startswith("meteor") and not finder:
+        raise not_alone(judge)
     for part in (judge, finder) if finder else (judge,):
         if part in NAMES and not part.startswith("bow"):
             wordnet_installed(nltk_data())

@@ -96,9 +96,7 @@ def check(model: str, *, pooling: str = "") -> None:
     Raises:
         SentenceModelMissing: it is not.
     """
-    from huggingface_hub import constants
-
-    if _here(model) or constants.is_offline_mode():
+    if _here(model) or _hub_is_off():
         find(model, pooling=pooling)
 
 
@@ -129,7 +127,7 @@ def _from_hub(model: str) -> Path:
     """The folder of the model's files, which is named by its revision."""
     from huggingface_hub import constants, snapshot_download
 
-    offline = constants.is_offline_mode()
+    offline = _hub_is_off()
     try:
         return Path(snapshot_download(model, local_files_only=offline, ignore_patterns=NOT_FETCHED))
     except (OSError, ValueError) as error:
@@ -139,6 +137,12 @@ def _from_hub(model: str) -> Path:
             else f"could not be fetched from the hub ({str(error).strip().partition(chr(10))[0]})"
         )
         raise SentenceModelMissing(f"The sentence model {model!r} {why}. {ADVICE}") from error
+
+
+def _hub_is_off() -> bool:
+    from huggingface_hub import constants
+
+    return bool(constants.is_offline_mode())
 
 
 def _version(folder: Path, model: str, pooling: str) -> tuple[str, str]:

@@ -80,7 +80,7 @@ def test_the_command_says_where_it_looked(tmp_path: Path, settings: Any) -> None
         call_command("install_wordnet", folder=tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize("name", ["pos", "synset", "meteor", "meteor over bow", "synset-official"])
+@pytest.mark.parametrize("name", ["pos", "synset", "meteor over bow", "synset-official"])
 def test_without_wordnet_its_similarities_name_the_command(name: str, tmp_path: Path, settings: Any) -> None:
     settings.MOMENTJUDGE_VAR = tmp_path
     for ask in (registry.similarity, registry.check):
