@@ -5,13 +5,15 @@ import io
 from dataclasses import dataclass
 from itertools import islice
 
-from django.db.models import Count, Model, Q, QuerySet
+from django.db.models import Count, Exists, Model, OuterRef, Q, QuerySet
 
 from annotation.models import (
+    Candidate,
     Caption,
     Corpus,
     CorpusImport,
     Description,
+    Measure,
     Membership,
     Moment,
     Project,
@@ -32,6 +34,12 @@ def queries_to_judge(project_id: int) -> QuerySet[Query]:
         is_placeholder=False,
         split__in=[Query.Split.VAL, Query.Split.TEST],
     )
+
+
+def measures_of(project: Project) -> QuerySet[Measure]:
+    """How the similarities of the project's candidates were computed."""
+    theirs = Candidate.objects.filter(measure=OuterRef("pk"), query__project=project)
+    return Measure.objects.filter(Exists(theirs)).order_by("pk")
 
 
 @dataclass(frozen=True)

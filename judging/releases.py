@@ -12,7 +12,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from annotation.models import Moment, Project, Query, Video
+from annotation.models import Candidate, Measure, Moment, Project, Query, Video
 from annotation.selectors import captions_serving, queries_to_judge
 from annotation.services.train_pool import train_pool_of
 from annotation.train_sets.files import JsonTrainFile
@@ -224,6 +224,7 @@ def manifest_facts(release: Release) -> dict[str, object]:
         "release": release.version,
         "created_at": release.created_at.isoformat(),
         "sentence_model": settings.SENTENCE_MODEL,
+        "similarities": _measures(finished),
         "includes_pilot": release.includes_pilot,
         "counts": {
             "queries": finished.count(),
@@ -237,6 +238,13 @@ def manifest_facts(release: Release) -> dict[str, object]:
             "videos": Video.objects.filter(corpus=project.corpus_id, corpus__is_placeholder=False).count(),
         },
     }
+
+
+def _measures(queries: QuerySet[Query]) -> list[dict[str, object]]:
+    """How the similarities of the candidates of these queries were computed."""
+    used = Candidate.objects.filter(query__in=queries.values("pk"), measure__isnull=False).order_by()
+    rows = Measure.objects.filter(pk__in=used.values("measure").distinct()).order_by("pk")
+    return [dict(row) for row in rows.values("name", "model", "version", "normalisation")]
 
 
 def _write_json(path: Path, value: object) -> None:

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from pytest_django import DjangoDbBlocker
 
 from annotation.models import Video
-from annotation.similarity import sentences
+from annotation.similarity import registry, sentences
+from annotation.similarity.wordnet import PLACE, WordNet, install, lacking, wordnet_in
 from config.celery_app import app
 from config.embedded import hold_database
 
@@ -76,14 +77,15 @@ def _word(word: str) -> NDArray[np.float64]:
 
 @pytest.fixture
 def encoder(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Replace the sentence model by ``hashed``; the list holds what it was asked, call by call."""
+    """Replace every sentence model by ``hashed``; the list holds what they were asked, call by call."""
     asked: list[list[str]] = []
 
-    def encode(texts: Sequence[str], *, model: str, on_progress: object = None) -> NDArray[np.float32]:
+    def encode(texts: Sequence[str], **values: object) -> NDArray[np.float32]:
         asked.append(list(texts))
         return hashed(texts)
 
     monkeypatch.setattr(sentences, "encode", encode)
+    monkeypatch.setattr(sentences, "find", lambda model, **values: sentences.Found(Path(model), "hashed", ""))
     return asked
 
 
@@ -104,3 +106,14 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     command = [get_ffmpeg_exe(), "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", source, *encode, str(path)]
     subprocess.run(command, check=True, timeout=60)
     return path.read_bytes()
+
+
+@pytest.fixture(scope="session")
+def wordnet() -> WordNet:
+    """WordNet as installed, or from Debian's package; without either the test is skipped."""
+    data = registry.nltk_data()
+    if lacking(data / PLACE):
+        if lacking(settings.WORDNET):
+            pytest.skip(f"no WordNet in {settings.WORDNET}: apt-get install wordnet-base wordnet-sense-index")
+        install(settings.WORDNET, data)
+    return wordnet_in(data)

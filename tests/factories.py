@@ -14,6 +14,7 @@ from annotation.models import (
     Caption,
     Corpus,
     Description,
+    Measure,
     Membership,
     Moment,
     NamedQuerySet,
@@ -185,6 +186,16 @@ class QueryFactory(DjangoModelFactory):
     split = Query.Split.VAL
 
 
+class MeasureFactory(DjangoModelFactory):
+    class Meta:
+        model = Measure
+        django_get_or_create = ("name", "model", "version", "normalisation")
+
+    name = model = "hashed"
+    version = "1"
+    normalisation = "as written"
+
+
 class CandidateFactory(DjangoModelFactory):
     class Meta:
         model = Candidate
@@ -193,7 +204,7 @@ class CandidateFactory(DjangoModelFactory):
     moment = factory.SubFactory(MomentFactory, video__corpus=factory.SelfAttribute("...query.project.corpus"))
     rank = 1
     similarity = factory.LazyAttribute(lambda row: round(0.987654 - row.rank / 100, 6))
-    model = "hashed"
+    measure = factory.SubFactory(MeasureFactory)
 
 
 class BatchFactory(DjangoModelFactory):

@@ -4,6 +4,7 @@ from annotation.models.audit import AuditEvent
 from annotation.models.corpus import Corpus, Subtitle, Video
 from annotation.models.imports import CorpusImport
 from annotation.models.job import Job
+from annotation.models.measure import Measure
 from annotation.models.moment import Caption, Description, Moment, TextVector
 from annotation.models.project import Membership, Project, StandingChange
 from annotation.models.query import Candidate, NamedQuerySet, Query
@@ -26,6 +27,7 @@ __all__ = [
     "Description",
     "Identity",
     "Job",
+    "Measure",
     "Membership",
     "Moment",
     "NamedQuerySet",

@@ -5,6 +5,7 @@ from uuid import uuid4
 from django.db import models
 from django.db.models import Q
 
+from annotation.models.measure import Measure
 from annotation.models.moment import Caption, Moment
 from annotation.models.project import Project
 
@@ -78,8 +79,8 @@ class Candidate(models.Model):
     query = models.ForeignKey(Query, models.PROTECT, related_name="candidates")
     moment = models.ForeignKey(Moment, models.PROTECT, related_name="candidates")
     rank = models.PositiveSmallIntegerField()
-    similarity = models.FloatField(null=True, help_text="Cosine, rounded to 1e-6; null for historic judgments.")
-    model = models.CharField(max_length=100)
+    similarity = models.FloatField(null=True, help_text="Rounded to 1e-6; null for historic judgments.")
+    measure = models.ForeignKey(Measure, models.PROTECT, null=True, related_name="candidates")
 
     class Meta:
         constraints = [
@@ -89,6 +90,10 @@ class Candidate(models.Model):
             models.CheckConstraint(
                 condition=Q(similarity__isnull=True) | Q(similarity__gte=-1, similarity__lte=1),
                 name="candidate_similarity_is_a_cosine",
+            ),
+            models.CheckConstraint(
+                condition=Q(similarity__isnull=True) | Q(measure__isnull=False),
+                name="candidate_similarity_has_its_measure",
             ),
         ]
 

@@ -1,6 +1,7 @@
 """The product of queries and captions on a GPU; which of them are ranked how stays with annotation.rules.pooling."""
 
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,14 @@ from numpy.typing import NDArray
 
 from annotation.rules.pooling import MARGIN, Ranker
 
+DEVICES = Path("/dev")
 CELLS = 2**28  # cosines on the device at once: 1 GiB
 
 
 def ranker_here() -> type[Ranker]:
-    """The fastest ranker of this machine."""
+    """The fastest ranker of this machine; torch is not loaded where no GPU is."""
+    if not any(DEVICES.glob("nvidia[0-9]*")):
+        return Ranker
     import torch
 
     return GpuRanker if torch.cuda.is_available() else Ranker

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.rules.pooling import SCALE, top_moments
+from annotation.rules.pooling import SCALE, Ranked, top_moments
+from annotation.similarity.gpu import ranker_here
 
 QUERIES = 2_048  # of a block: what a kill can cost
 ROWS = 81_920  # of a block: what is in memory, and a row group of a table
@@ -67,14 +68,18 @@ class Ranker:
         new = [text for text in dict.fromkeys(texts) if text not in self.known]
         row_of = {text: row for row, text in enumerate(new)}
         fresh = np.empty((2, len(new), self.depth), np.int32)
-        ranked = top_moments(self.vectors_of(new), self.captions, self.first_caption, depth=self.depth) if new else ()
-        for row, (moments, similarities) in enumerate(ranked):
+        for row, (moments, similarities) in enumerate(self._ranked(new)):
             fresh[0, row], fresh[1, row] = moments, np.rint(similarities * SCALE)
         found = [fresh[:, row_of[text]] if text in row_of else self.known[text] for text in texts]
         for text in new:
             if text in self.repeated and len(self.known) * self.depth < REMEMBERED:
                 self.known[text] = fresh[:, row_of[text]].copy()
         return Ranks(*np.stack(found, axis=1))
+
+    def _ranked(self, texts: Sequence[str]) -> Iterator[Ranked]:
+        if texts:
+            vectors, who = self.vectors_of(texts), ranker_here()
+            yield from top_moments(vectors, self.captions, self.first_caption, depth=self.depth, ranker=who)
 
 
 class Parts:

@@ -32,6 +32,7 @@ from judging.selectors.known_pairs import known_pairs_in_stock, known_pairs_unse
 from judging.selectors.lead import (
     annotator_numbers,
     batch_rows,
+    job_failed,
     job_running,
     overview_counts,
     queries_without_batch,
@@ -106,6 +107,7 @@ __all__ = [
     "held_by_pair",
     "held_open",
     "invitations_unused",
+    "job_failed",
     "job_running",
     "known_pairs_in_stock",
     "known_pairs_unseen",

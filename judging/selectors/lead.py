@@ -110,6 +110,12 @@ def queries_without_batch(project: Project) -> QuerySet[Query]:
     return queries_to_judge(project.pk).filter(batches__isnull=True)
 
 
+def job_failed(project: Project, kind: str) -> Job | None:
+    """The last job of this kind where it failed."""
+    last = project.jobs.filter(kind=kind).order_by("-id").first()
+    return last if last and last.state == Job.State.FAILED else None
+
+
 def job_running(project: Project) -> Job | None:
     """Long work that somebody may be waiting for."""
     return project.jobs.filter(state=Job.State.RUNNING).order_by("id").first()

@@ -223,7 +223,6 @@ def _pairs(corpus: Corpus, batches: Mapping[int, Batch], pairs: Sequence[Histori
                 query_id=batches[pair.pair_id // BATCH_SIZE].query_id,
                 moment=moment,
                 rank=pair.pair_id % BATCH_SIZE + 1,
-                model="historic",
             )
             for pair, moment in zip(pairs, moments, strict=True)
         ],

@@ -1,5 +1,6 @@
 """A new project, ready to be judged as soon as its previews are cut."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
@@ -11,15 +12,18 @@ from annotation.messages import send_on_commit
 from annotation.models import Corpus, Job, Membership, Project, User
 from annotation.rules.splits import Size
 from annotation.services.audit import audit_record
-from annotation.services.candidates import candidates_rank
+from annotation.services.candidates import candidates_rank, similarity_choose, similarity_of
 from annotation.services.jobs import job_fail, job_finish, job_set, job_start
 from annotation.services.members import member_add
 from annotation.services.names import checked_name
 from annotation.services.queries import queries_draw
+from annotation.similarity import registry
+from annotation.similarity.base import SimilarityMissing, TopNotOffered
 from judging.guideline import BODY, LEVELS
 from judging.services.batches import batches_open
 from judging.services.policies import guideline_publish, policy_publish
 
+logger = logging.getLogger(__name__)
 JOB = "batches"
 LATE = timedelta(minutes=1)
 PREPARE_TASK = "judging.tasks.batches_prepare"
@@ -62,12 +66,24 @@ def project_create(
 
 
 @transaction.atomic
-def batches_request(*, project: Project, actor: User) -> None:
-    """Wake the task that ranks candidates and opens the first batches; its job shows how far it is."""
+def batches_request(*, project: Project, actor: User, similarity: str | None = None) -> None:
+    """Wake the task that ranks candidates and opens the first batches; its job shows how far it is.
+
+    Args:
+        similarity: what ranks from now on, empty for the default; None leaves it.
+
+    Raises:
+        NotPossible: there is nothing to judge, or something else is being prepared.
+        SimilarityMissing: what is to rank is not here.
+    """
     if project.corpus.is_placeholder:
         raise NotPossible("Historic judgments have no moments to judge.")
     if project.jobs.filter(state=Job.State.RUNNING).exclude(kind=JOB).exists():
         raise NotPossible("Something is being prepared in this project; wait until that is done.")
+    if similarity is not None:
+        similarity_choose(project=project, name=similarity, actor=actor)
+        project.refresh_from_db()
+    registry.check(similarity_of(project))
     job_start(project=project, kind=JOB, title="Waiting for a worker", total=2)
     audit_record(project=project, actor=actor, action="batches.open", subject=project.uuid)
     send_on_commit(PREPARE_TASK, project.pk)
@@ -87,6 +103,10 @@ def _prepare(project: Project) -> int:
         candidates_rank(project_id=project.pk)
         job_set(job=job, done=1, title="Opening first batches")
         opened = batches_open(project_id=project.pk)
+    except (SimilarityMissing, TopNotOffered) as error:
+        job_fail(job=job, error=str(error))
+        logger.warning("project %s: candidates are not ranked: %s", project.pk, error)
+        return 0
     except Exception as error:
         job_fail(job=job, error=f"{type(error).__name__}: {error}")
         raise

@@ -12,9 +12,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from annotation.models import Project
+from annotation.selectors import measures_of
 from judging import selectors
 from judging.charts import Bar, bars_of
-from judging.forms import ReviewForm
+from judging.forms import ReviewForm, SimilarityForm
 from judging.models import Batch, Pair, Release
 from judging.rules.extension import TAIL, suggest
 from judging.services import batches, projects
@@ -79,6 +80,9 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         "state": state,
         "without_batch": selectors.queries_without_batch(project).count(),
         "job": selectors.job_running(project),
+        "stopped": selectors.job_failed(project, projects.JOB),
+        "measures": measures_of(project),
+        "form": SimilarityForm(chosen=project.similarity),
     }
     return render(request, "judging/queries.html", context)
 
@@ -87,7 +91,14 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
 @post_only("judging:queries")
 def batches_open(request: MemberRequest, project: Project) -> HttpResponse:
     """Rank candidates and open the first batch of every judged query that has none."""
-    projects.batches_request(project=project, actor=request.user)
+    similarity = None
+    if "similarity" in request.POST:
+        form = SimilarityForm(request.POST, chosen=project.similarity)
+        if not form.is_valid():
+            messages.error(request, form.first_error())
+            return redirect("judging:queries", project.uuid)
+        similarity = form.cleaned_data["similarity"]
+    projects.batches_request(project=project, actor=request.user, similarity=similarity)
     messages.success(request, "Candidates are being ranked; batches open as soon as that is done.")
     return redirect("judging:queries", project.uuid)
 

@@ -40,6 +40,7 @@ REFUSED: Refused = {
     "caption_in_review_failed_a_check": change(CaptionFactory, state="in_review"),
     "caption_that_failed_serves_by_a_person": change(CaptionFactory, failed=["name"]),
     "caption_edited_by_a_person": change(CaptionFactory, state="edited"),
+    "caption_similarity_has_its_measure": change(CaptionFactory, similarity=0.5),
     "cast_member_once_per_corpus_and_show": again(
         CastMember.objects.create, corpus=CorpusFactory, name="Ann", gender="F"
     ),

@@ -2,6 +2,8 @@
 
 import re
 from io import BytesIO
+from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
@@ -16,6 +18,7 @@ from tests.factories import (
     BatchFactory,
     CandidateFactory,
     CaptionFactory,
+    MomentFactory,
     ProjectFactory,
     QueryFactory,
     admin,
@@ -169,6 +172,37 @@ class TestQueries:
         assert query.batches.count() == 1
         assert "no batch yet" not in browser.get(url("queries", project)).content.decode()
         assert AuditEvent.objects.filter(project=project, action="batches.open").exists()
+
+    def test_the_similarity_is_chosen_and_shown(
+        self, browser: Client, project: Project, messages: Messages, encoder: object
+    ) -> None:
+        query = QueryFactory(project=project, text="a dog")
+        CaptionFactory(moment=MomentFactory(video__corpus=project.corpus), text="A dog barks.")
+        with messages():
+            browser.post(url("batches-open", project), {"similarity": "bow"})
+        assert query.candidates.get().similarity == 0.5
+        page = browser.get(url("queries", project)).content.decode()
+        assert "Candidates ranked by <b>bow</b> (version 1; texts clean; 326 stop words" in page
+
+    def test_a_similarity_that_is_not_offered_or_not_here(
+        self, browser: Client, project: Project, tmp_path: Path, settings: Any
+    ) -> None:
+        settings.MOMENTJUDGE_VAR = tmp_path
+        QueryFactory(project=project)
+        for name, said in (("/etc", "Choose one of the similarities"), ("pos", "install_wordnet")):
+            answer = browser.post(url("batches-open", project), {"similarity": name}, follow=True)
+            assert said in answer.content.decode()
+        assert not project.jobs.exists()
+        project.refresh_from_db()
+        assert project.similarity == ""
+
+    def test_a_ranking_that_stopped_says_why(self, browser: Client, project: Project) -> None:
+        QueryFactory(project=project)
+        Job.objects.create(project=project, kind="batches", state="failed", error="The sentence model is not here.")
+        Project.objects.filter(pk=project.pk).update(similarity="some/model")
+        page = browser.get(url("queries", project)).content.decode()
+        assert "The last ranking stopped. The sentence model is not here." in page
+        assert '<option value="some/model" selected>some/model</option>' in page
 
 
 class TestBatch:
