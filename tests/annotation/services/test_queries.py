@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 from annotation.exceptions import NotPossible
 from annotation.models import NamedQuerySet, Project, Query, Rewriting
 from annotation.rules.splits import size_of
+from annotation.services import queries as services
 from annotation.services.queries import queries_draw
 from annotation.services.query_sets import query_set_create
 from annotation.split_selectors import draft_of, last_draw, source_of
@@ -99,7 +100,8 @@ def test_shares_are_of_the_different_texts(project: Project) -> None:
 
 def test_captions_that_wait_for_a_person_are_left_out_and_counted(project: Project) -> None:
     for state in ("in_review", "proposed"):
-        CaptionFactory(moment__video__corpus=project.corpus, state=state, failed=["name"], text=f"is {state}")
+        values = {"description__source_id": 2000 + len(state), "state": state, "failed": ["name"]}
+        CaptionFactory(moment__video__corpus=project.corpus, text=f"is {state}", **values)
     source = source_of(project.corpus_id)
     assert (source.captions, source.texts, source.waiting, source.unwritten) == (16, 12, 2, 16)
     assert queries_draw(project=project, sizes=SIZES, seed=1)["waiting"] == 2
@@ -116,7 +118,7 @@ def test_nothing_is_drawn_while_descriptions_are_rewritten(project: Project) -> 
 
 def test_the_draft_is_what_is_drawn_and_what_was_seen_is_what_comes(project: Project) -> None:
     seen = draft_of(project.corpus_id, SIZES, 1).counts
-    CaptionFactory(moment__video__corpus=project.corpus, text="came later")
+    CaptionFactory(moment__video__corpus=project.corpus, text="came later", description__source_id=2000)
     with pytest.raises(NotPossible, match="changed since you looked"):
         queries_draw(project=project, sizes=SIZES, seed=1, expected=seen)
     assert not project.queries.exists()
@@ -163,6 +165,16 @@ class TestAgain:
         use(project.queries.first())
         with pytest.raises(NotPossible, match=f"The queries stay: there are .*{words}"):
             queries_draw(project=project, sizes=SIZES, seed=2, again=True)
+
+    def test_the_database_has_the_last_word(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Somebody ranked the queries after it was looked whether anything rests on them."""
+        queries_draw(project=project, sizes=SIZES, seed=1)
+        CandidateFactory(query=project.queries.first())
+        monkeypatch.setattr(services, "uses_of_queries", lambda project: [])
+        before = drawn(project)
+        with pytest.raises(NotPossible, match="somebody has just begun"):
+            queries_draw(project=project, sizes=SIZES, seed=2, again=True)
+        assert drawn(project) == before
 
 
 class TestCommand:
