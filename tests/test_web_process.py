@@ -17,6 +17,8 @@ HEAVY = (
     "statsmodels",
     "scipy",
     "pandas",
+    "nltk",
+    "huggingface_hub",
 )
 PROGRAM = f"""
 import sys
