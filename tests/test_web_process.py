@@ -18,6 +18,8 @@ HEAVY = (
     "scipy",
     "pandas",
     "pyarrow",
+    "nltk",
+    "huggingface_hub",
 )
 PROGRAM = f"""
 import sys

@@ -64,7 +64,9 @@ def offered(default: str) -> list[tuple[str, str]]:
 
 
 def sentence_setup() -> sentences.Setup:
-    return sentences.Setup(device=settings.SENTENCE_DEVICE, pooling=settings.SENTENCE_POOLING)
+    return sentences.Setup(
+        device=settings.SENTENCE_DEVICE, threads=settings.SENTENCE_THREADS, pooling=settings.SENTENCE_POOLING
+    )
 
 
 def wordnet() -> WordNet:

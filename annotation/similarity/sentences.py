@@ -40,6 +40,7 @@ class Setup:
     """How models are run."""
 
     device: str = "auto"  # a GPU where there is one; or torch's name of a device
+    threads: int = 1  # more spin against the other processes of a small machine
     pooling: str = ""  # of models that do not say it themselves: mean, cls, pooler
 
 
@@ -63,7 +64,7 @@ def encode(
     if not texts:
         return np.zeros((0, 0), dtype=np.float32)
     found = find(model, pooling=setup.pooling)
-    loaded, batch = _load(model, found.folder, found.pooling, setup.device)
+    loaded, batch = _load(model, found.folder, found.pooling, setup.device, setup.threads)
     order = sorted(
         range(len(texts)), key=lambda place: -len(texts[place])
     )  # texts of a length share a batch: no padding
@@ -177,12 +178,12 @@ def _file_digest(file: Path, changed: int, size: int) -> str:
 
 
 @lru_cache(maxsize=2)
-def _load(model: str, folder: Path, pooling: str, device: str) -> tuple[Any, int]:
+def _load(model: str, folder: Path, pooling: str, device: str, threads: int) -> tuple[Any, int]:
     """The model on its device, and how many texts it takes at a time."""
     import torch
     from sentence_transformers import SentenceTransformer
 
-    torch.set_num_threads(1)  # more threads spin against the other processes of a small machine
+    torch.set_num_threads(threads)
     place = _device(device, gpu=torch.cuda.is_available())
     try:
         parts = {"modules": _modules(folder, pooling)} if pooling else {"model_name_or_path": str(folder)}
