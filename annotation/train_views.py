@@ -55,10 +55,11 @@ def start(request: MemberRequest, project: Project) -> HttpResponse:
 
 def _page(request: MemberRequest, project: Project, form: StartForm, status: int = 200) -> HttpResponse:
     rows = Paginator(project.train_sets.order_by("-pk"), PER_PAGE).get_page(request.GET.get("page"))
-    context = {"page": rows, "form": form, "running": any(row.state == TrainSet.State.RUNNING for row in rows)}
-    if request.htmx and request.method == "GET":
-        return render(request, "annotation/train_sets.html#sets", context)
-    context |= {
+    if request.htmx and request.method == "GET":  # a set asks how far it is
+        return render(request, "annotation/train_sets.html#sets", {"page": rows})
+    context = {
+        "page": rows,
+        "form": form,
         "queries": selectors.queries_to_train_on(project.pk).count(),
         "moments": selectors.captions_to_train_on(project.corpus_id).values("moment").distinct().count(),
         "most": MOST_DEPTH,

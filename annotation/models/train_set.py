@@ -75,6 +75,8 @@ class TrainSet(models.Model):
 
     @property
     def progress(self) -> str:
+        if not self.total:
+            return "Waiting for a worker"
         return f"{self.Step(self.step).label}: {self.done:,} of {self.total:,}"
 
     @property

@@ -93,14 +93,14 @@ class Parts:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.made_of = folder, made_of
         self.outdated = 0  # parts thrown away, made of something else
+        self.held = {int(path.name.partition("-")[0]): path for path in folder.glob(f"*{SUFFIX}")}
 
     def read(self, place: int, queries: Sequence[Query]) -> Ranks | None:
         """The ranks of the block at this place; None where they are not there, or are those of other queries."""
         path = self._path(place, queries)
-        for other in self.folder.glob(f"{place:06}-*{SUFFIX}"):
-            if other != path:
-                self.outdated += 1
-                other.unlink()
+        if self.held.get(place, path) != path:
+            self.outdated += 1
+            self.held.pop(place).unlink()
         try:
             return Ranks(*np.load(path, allow_pickle=False))
         except (FileNotFoundError, EOFError, ValueError):  # not there, or damaged since

@@ -85,8 +85,10 @@ class TestWatching:
         assert "Embedding captions: 12,000 of 98,070" in page(client, project)
         address = reverse("annotation:train-sets", args=[project.uuid])
         part = client.get(address, headers={"HX-Request": "true"}).content.decode()
-        assert part.strip().startswith('<section id="sets" hx-get=')
+        assert f'id="set-{row.uuid}" hx-get=' in part
         assert "<form" not in part
+        TrainSet.objects.filter(pk=row.pk).update(state="failed", error="The disk is full.")
+        assert "hx-get" not in page(client, project)
 
     def test_why_it_failed_and_how_it_goes_on(self, client: Client, project: Project, messages: Messages) -> None:
         row = train_set_start(project=project, depth=3, actor=None, wake=False)

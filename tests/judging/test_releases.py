@@ -157,6 +157,18 @@ def test_training_sets(folder: Path) -> None:
     assert [q["relevant_moment"][:1] for q in sets[40]] == [q["relevant_moment"] for q in sets[1]]
 
 
+def test_training_sets_have_the_form_of_all_other_files(folder: Path) -> None:
+    for n in (1, 20, 40):
+        text = (folder / f"train_top{n:02d}.json").read_text()
+        assert text == json.dumps(json.loads(text), ensure_ascii=False, indent=1) + "\n"
+
+
+def test_training_sets_of_a_project_without_moments_are_empty(tmp_path: Path) -> None:
+    release = Release.objects.create(project=QueryFactory(split="train").project, version=1)
+    releases.write_files(release, tmp_path)
+    assert (tmp_path / "train_top20.json").read_text() == "[]\n"
+
+
 def test_the_scorer_reads_it_back(folder: Path) -> None:
     val = records.moments_by_query(records.read_ground_truth(folder / "val.json"))
     assert {query: [m.relevance for m in moments] for query, moments in val.items()} == {"10": [4, 2], "11": [4, 2]}

@@ -13,11 +13,14 @@ from django.db import connection
 from django.utils import timezone
 
 from annotation.models import Caption, Project, Query
-from annotation.services import train_sets
+from annotation.services import train_pool, train_sets
 from annotation.services.train_sets import train_set_start, train_set_write, train_sets_sweep
 from tests.annotation.services.train_sets import (
+    CAPTIONS,
+    QUERIES,
     Killed,
     content,
+    die,
     filled,
     held_elsewhere,
     killed_after,
@@ -83,6 +86,21 @@ class TestInterrupted:
         assert content(row) == undisturbed
         names = default_storage.listdir("train_sets")[1]
         assert len([name for name in names if row.uuid.hex in name]) == 2
+
+    def test_killed_while_embedding_it_embeds_the_rest(
+        self, project: Project, encoder: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(train_pool, "CHUNK", 2)
+        row = train_set_start(project=project, depth=3, actor=None, wake=False)
+        with monkeypatch.context() as patch:
+            patch.setattr(train_pool, "_tell", lambda on_progress, before, *_: die() if before == 4 else None)
+            with pytest.raises(Killed):
+                train_set_write(train_set_id=row.pk)
+        train_set_write(train_set_id=row.pk)
+        asked = [text for texts in encoder for text in texts]
+        assert sorted(asked) == sorted({*CAPTIONS, *QUERIES, "somebody makes music"})
+        row.refresh_from_db()
+        assert row.state == "done"
 
     def test_changed_captions_start_it_over_and_it_says_so(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
