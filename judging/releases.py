@@ -11,7 +11,8 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from annotation.models import Caption, Moment, Project, Query, Video
+from annotation.models import Candidate, Caption, Moment, Project, Query, Video
+from annotation.rules.pooling import BATCH_SIZE
 from annotation.selectors import queries_to_judge
 from annotation.services.candidates import pool_of, vectors_of
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
@@ -38,15 +39,20 @@ def queries_left_out(release: Release) -> tuple[int, int]:
 
 
 def finished_queries(project_id: int) -> QuerySet[Query]:
-    """Judged queries with nothing left to do: closed after the first batch, second batch done, or historic."""
+    """Judged queries with nothing left to do: closed after the first batch, second batch done, or historic.
+
+    A batch pooled from runs makes a query unfinished until it is done, too.
+    """
     closed = BatchReview.objects.filter(batch__query=OuterRef("pk"), decision=BatchReview.Decision.CLOSE)
     extended = BatchReview.objects.filter(batch__query=OuterRef("pk"), decision=BatchReview.Decision.EXTEND)
     second = Batch.objects.filter(query=OuterRef("pk"), number=2)
-    return Query.objects.filter(project=project_id, batches__number=1, batches__state=Batch.State.DONE).filter(
+    beyond = Candidate.objects.filter(query=OuterRef("pk"), source=Candidate.Source.SIMILARITY, rank=BATCH_SIZE + 1)
+    judged = Query.objects.filter(project=project_id, batches__number=1, batches__state=Batch.State.DONE)
+    return judged.filter(~Exists(Batch.objects.filter(query=OuterRef("pk"), state=Batch.State.OPEN))).filter(
         Q(is_placeholder=True)
         | Exists(closed)
         | Exists(second.filter(state=Batch.State.DONE))
-        | (Exists(extended) & ~Exists(second) & ~Q(candidates__rank=21))
+        | (Exists(extended) & ~Exists(second) & ~Exists(beyond))
     )
 
 

@@ -41,6 +41,14 @@ from judging.selectors.lead import (
 )
 from judging.selectors.pay import Account, Statement, corrections_of, pay_rates, pay_statement
 from judging.selectors.people import actor_names, invitations_unused, people_of, staff_of, standing_counts
+from judging.selectors.pools import (
+    ALL_RUNS,
+    Counts,
+    PoolReport,
+    contributions,
+    pool_report,
+    queries_to_pool,
+)
 from judging.selectors.quality import flagged_pairs, flags_of, order_effects, people_have_judged
 from judging.selectors.query_sets import queries_matching, queries_outside_sets, query_sets_with_counts
 from judging.selectors.seats import (
@@ -66,11 +74,14 @@ from judging.selectors.sittings import Asked, Sat, sitting_asking, sitting_by_id
 from judging.selectors.way import tutorial_pairs, way_facts, work_lately
 
 __all__ = [
+    "ALL_RUNS",
     "EXAM_SPLITS",
     "Account",
     "Asked",
     "Card",
+    "Counts",
     "Held",
+    "PoolReport",
     "Readiness",
     "Sat",
     "Statement",
@@ -83,6 +94,7 @@ __all__ = [
     "caption_of",
     "changes_said",
     "clips_matching",
+    "contributions",
     "corrections_of",
     "exam_pairs",
     "exam_rows",
@@ -120,11 +132,13 @@ __all__ = [
     "people_have_judged",
     "people_of",
     "policy_history",
+    "pool_report",
     "preview_visible_to",
     "quality_alerts",
     "quality_report",
     "queries_matching",
     "queries_outside_sets",
+    "queries_to_pool",
     "queries_without_batch",
     "query_sets_with_counts",
     "readiness",
