@@ -68,6 +68,14 @@ def batches_prepare(project_id: int) -> None:
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def candidates_rank(project_id: int) -> None:
+    """Rank candidates and open nothing; a repeat finds them ranked."""
+    from judging.services import projects
+
+    projects.candidates_rank_run(project_id=project_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def pool_open(pooling_id: int) -> None:
     """Open the batches of a confirmed pool; a repeat goes on where it was."""
     from judging.services import pools

@@ -3,19 +3,18 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from uuid import UUID
 
 from django.db import transaction
 
 from annotation.exceptions import NotPossible
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
-from annotation.models import Pooling, Project, User
+from annotation.models import Pooling, PoolSource, Project, User
 from annotation.services.poolings import Returned, Scope, pooling_create, pooling_fail
 from judging.services.pools import pool_plan
 from models_runner.models import Run
 from models_runner.retrieval import records
-from models_runner.retrieval.errors import ScoringError
+from models_runner.retrieval.errors import ScoringError, at
 
 PLAN_TASK = "models_runner.tasks.pool_prepare"
 LATE = timedelta(minutes=1)  # a pool still without a plan by then has lost its message, or its worker is busy
@@ -72,16 +71,17 @@ def _stored(
         if files and source.name in files:
             ranked = records.read_run(files[source.name], corpus=corpus)
         else:
-            ranked = _run_of(pooling.project, source.run_uuid, corpus)
+            ranked = _run_of(pooling.project, source, corpus)
         yield from returned_rows(source.name, ranked, depth=pooling.depth)
 
 
-def _run_of(project: Project, uuid: UUID | None, corpus: records.VideoCorpus) -> list[records.RankedQuery]:
-    run = Run.objects.filter(project=project, uuid=uuid, state=Run.State.SCORED).first() if uuid else None
+def _run_of(project: Project, source: PoolSource, corpus: records.VideoCorpus) -> list[records.RankedQuery]:
+    scored = Run.objects.filter(project=project, state=Run.State.SCORED)
+    run = scored.filter(uuid=source.run_uuid).first() if source.run_uuid else None
     if run is None:
-        raise NotPossible("A run is not there any more.")
-    with run.file.open("rb") as source:
-        return records.parse_run(source.read(), corpus=corpus)
+        raise NotPossible(f"{source.name} is not there any more.")
+    with at(source.name), run.file.open("rb") as file:
+        return records.parse_run(file.read(), corpus=corpus)
 
 
 def corpus_of(project: Project) -> records.VideoCorpus:

@@ -71,7 +71,7 @@ class Migration(migrations.Migration):
                 ('depth', models.PositiveSmallIntegerField(help_text='Ranks of a run that are looked at.')),
                 ('iou_min', models.FloatField(help_text='From which overlap a span stands for a moment.')),
                 ('split', models.CharField(blank=True, choices=[('train', 'Train'), ('val', 'Val'), ('test', 'Test')], help_text='Empty: both judged ones.', max_length=5)),
-                ('state', models.CharField(choices=[('preparing', 'Preparing'), ('ready', 'Ready'), ('opening', 'Opening'), ('done', 'Done'), ('failed', 'Failed')], default='preparing', max_length=9)),
+                ('state', models.CharField(choices=[('preparing', 'Preparing'), ('ready', 'Ready'), ('opening', 'Opening'), ('done', 'Done'), ('failed', 'Failed'), ('discarded', 'Discarded')], default='preparing', max_length=9)),
                 ('error', models.TextField(blank=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('opened_at', models.DateTimeField(null=True)),
@@ -128,7 +128,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='pooling',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('opened_at__isnull', False), ('state__in', ['opening', 'done'])), models.Q(('opened_at__isnull', True), ('state__in', ['preparing', 'ready', 'failed'])), _connector='OR'), name='pooling_opened_has_its_time'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('opened_at__isnull', False), ('state__in', ['opening', 'done'])), models.Q(('opened_at__isnull', True), ('state__in', ['preparing', 'ready', 'failed', 'discarded'])), _connector='OR'), name='pooling_opened_has_its_time'),
         ),
         migrations.AddConstraint(
             model_name='poolsource',

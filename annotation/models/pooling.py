@@ -20,6 +20,7 @@ class Pooling(models.Model):
         OPENING = "opening"
         DONE = "done"
         FAILED = "failed"  # the runs cannot be used; see error
+        DISCARDED = "discarded"  # thrown away before it was opened
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     project = models.ForeignKey(Project, models.PROTECT, related_name="poolings")
@@ -42,7 +43,7 @@ class Pooling(models.Model):
             models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="pooling_failed_says_why"),
             models.CheckConstraint(
                 condition=Q(state__in=["opening", "done"], opened_at__isnull=False)
-                | Q(state__in=["preparing", "ready", "failed"], opened_at__isnull=True),
+                | Q(state__in=["preparing", "ready", "failed", "discarded"], opened_at__isnull=True),
                 name="pooling_opened_has_its_time",
             ),
         ]

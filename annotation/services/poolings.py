@@ -104,7 +104,7 @@ def pooling_plan(*, pooling: Pooling, queries: Mapping[int, int], returned: Iter
         returned: rows of one source after those of another.
 
     Raises:
-        NotPossible: the pooling has its plan, or was thrown away.
+        NotPossible: it has its plan, or was thrown away.
     """
     held = Pooling.objects.select_for_update().filter(pk=pooling.pk, state=State.PREPARING).first()
     if held is None:
@@ -170,17 +170,16 @@ def pooling_fail(*, pooling: Pooling, error: str) -> None:
 
 @transaction.atomic
 def pooling_discard(*, pooling: Pooling) -> None:
-    """Throw a plan away.
+    """Throw a plan away; again, it changes nothing.
 
     Raises:
         NotPossible: it is opened, so that its pairs are being judged.
     """
-    held = Pooling.objects.select_for_update().filter(pk=pooling.pk).first()
-    if held is None:
-        return
+    held = Pooling.objects.select_for_update().get(pk=pooling.pk)
     if held.is_opened:
         raise NotPossible("This pool is opened: its pairs are judged.")
-    held.delete()
+    Pooling.objects.filter(pk=held.pk).update(state=State.DISCARDED)
+    PoolAnswer.objects.filter(source__pooling=held).delete()
 
 
 @transaction.atomic
@@ -190,11 +189,11 @@ def pooling_confirm(*, pooling: Pooling, actor: User | None) -> Pooling:
     Raises:
         NotPossible: there is no plan, or it was thrown away.
     """
-    held = Pooling.objects.select_for_update().filter(pk=pooling.pk).first()
-    if held is None or held.state in (State.PREPARING, State.FAILED):
-        raise NotPossible("There is no plan to open.")
+    held = Pooling.objects.select_for_update().get(pk=pooling.pk)
     if held.is_opened:
         return held
+    if held.state != State.READY:
+        raise NotPossible("There is no plan to open.")
     held.state, held.opened_at = State.OPENING, timezone.now()
     held.save(update_fields=["state", "opened_at"])
     names = [source.name for source in held.sources.all()]

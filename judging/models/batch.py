@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from annotation.models import Candidate, Project, Query
+from annotation.rules.pooling import BATCHES
 
 
 class Batch(models.Model):
@@ -58,6 +59,10 @@ class Batch(models.Model):
 
     def __str__(self) -> str:
         return f"batch {self.number} of query {self.query_id}"
+
+    @property
+    def is_pooled(self) -> bool:
+        return self.number > BATCHES
 
 
 class Pair(models.Model):

@@ -18,6 +18,7 @@ from judging.selectors.annotator import (
     readiness,
     work_done,
 )
+from judging.selectors.caption_edits import Edit, EditCounts, caption_edits, edit_counts, released_edits
 from judging.selectors.exams import EXAM_SPLITS, exam_pairs, exam_rows, exam_unfinished, exams_of, sittings_of
 from judging.selectors.forecast import forecast_measured
 from judging.selectors.gold import gold_batch, gold_in, gold_share
@@ -34,6 +35,7 @@ from judging.selectors.lead import (
     batch_rows,
     job_running,
     overview_counts,
+    queries_unfrozen,
     queries_without_batch,
     relevance_by_rank,
     relevance_counts,
@@ -47,6 +49,7 @@ from judging.selectors.pools import (
     PoolReport,
     contributions,
     pool_report,
+    pooled_progress,
     queries_to_pool,
 )
 from judging.selectors.quality import flagged_pairs, flags_of, order_effects, people_have_judged
@@ -80,6 +83,8 @@ __all__ = [
     "Asked",
     "Card",
     "Counts",
+    "Edit",
+    "EditCounts",
     "Held",
     "PoolReport",
     "Readiness",
@@ -91,11 +96,13 @@ __all__ = [
     "annotators_to_confirm",
     "batch_rows",
     "batch_to_be_taken",
+    "caption_edits",
     "caption_of",
     "changes_said",
     "clips_matching",
     "contributions",
     "corrections_of",
+    "edit_counts",
     "exam_pairs",
     "exam_rows",
     "exam_unfinished",
@@ -133,15 +140,18 @@ __all__ = [
     "people_of",
     "policy_history",
     "pool_report",
+    "pooled_progress",
     "preview_visible_to",
     "quality_alerts",
     "quality_report",
     "queries_matching",
     "queries_outside_sets",
     "queries_to_pool",
+    "queries_unfrozen",
     "queries_without_batch",
     "query_sets_with_counts",
     "readiness",
+    "released_edits",
     "relevance_by_rank",
     "relevance_counts",
     "review_queue",

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 
 from django.db import connection
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
 from annotation.models import Candidate, Pooling, PoolSource, Query
-from annotation.rules.pooling import BATCH_SIZE
+from annotation.rules.pooling import BATCH_SIZE, BATCHES
 from annotation.selectors import queries_to_judge
+from judging.models import Batch, Pair
 
 SIMILARITY, ALL_RUNS = "similarity", "all runs"
 
@@ -70,6 +71,10 @@ class Counts:
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+
+    @property
+    def known(self) -> int:
+        return self.in_similarity + self.in_earlier_pools
 
     @property
     def to_judge(self) -> int:
@@ -184,6 +189,33 @@ def _rows(statement: str, pooling: Pooling) -> list[list[int]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, {"pooling": pooling.pk})
         return [list(row) for row in cursor.fetchall()]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the judging of a pool's candidates is."""
+
+    pairs: int
+    decided: int
+    batches: int
+    done: int
+
+
+def pooled_progress(pooling: Pooling) -> Progress:
+    passed_over = Q(
+        candidate__source=Candidate.Source.SIMILARITY,
+        batch__number__gt=BATCHES,
+        candidate__moment__pool_entries__answer__source__pooling=pooling,
+        candidate__moment__pool_entries__answer__query=F("candidate__query"),
+    )
+    pairs = Pair.objects.filter(Q(candidate__pooling=pooling) | passed_over).distinct()
+    batches = Batch.objects.filter(pk__in=pairs.values("batch"))
+    return Progress(
+        pairs=pairs.count(),
+        decided=pairs.exclude(state__in=[Pair.State.OPEN, Pair.State.ESCALATED]).count(),
+        batches=batches.count(),
+        done=batches.filter(state=Batch.State.DONE).count(),
+    )
 
 
 def contributions(candidate_ids: Iterable[int]) -> dict[int, list[tuple[str, int]]]:

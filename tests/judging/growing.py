@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from annotation.models import Moment, Pooling, PoolSource, Project, Query
+from annotation.models import Moment, Pooling, Project, Query
 from annotation.services.poolings import Returned
 from judging.models import Batch
 from judging.services.batches import batch_create, batch_review
@@ -19,8 +19,6 @@ from tests.factories import (
     lead,
 )
 from tests.judging.play import judge_round
-
-OPEN = Pooling.State.OPENING, Pooling.State.DONE
 
 
 class Growing:
@@ -86,7 +84,3 @@ class Growing:
         """The moments of its pairs by rank, as this class counts them."""
         order = [moment.pk for moment in self.moments]
         return [order.index(pair.candidate.moment_id) for pair in batch.pairs.order_by("candidate__rank")]
-
-
-def source(pooling: Pooling, name: str) -> PoolSource:
-    return pooling.sources.get(name=name)

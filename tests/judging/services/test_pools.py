@@ -4,6 +4,7 @@ import pytest
 
 from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Candidate, Moment, PoolEntry, Pooling
+from annotation.services.poolings import pooling_discard
 from judging import selectors
 from judging.models import Batch, Pair
 from judging.releases import finished_queries
@@ -168,9 +169,17 @@ class TestOpen:
 
     def test_a_plan_that_was_thrown_away(self, made: Growing) -> None:
         pooling = made.plan(made.rows("one", [3]))
-        Pooling.objects.all().delete()
+        for _ in range(2):
+            pooling_discard(pooling=pooling)
+        assert not PoolEntry.objects.exists()
         with pytest.raises(NotPossible, match="no plan"):
             pool_open_request(pooling=pooling, actor=made.lead)
+
+    def test_what_is_opened_is_not_thrown_away(self, made: Growing) -> None:
+        pooling = made.plan(made.rows("one", [3]))
+        made.open(pooling)
+        with pytest.raises(NotPossible, match="pairs are judged"):
+            pooling_discard(pooling=pooling)
 
 
 class TestJudging:
