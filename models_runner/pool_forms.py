@@ -9,7 +9,6 @@ from annotation.models import Project, Query
 from annotation.rules.run_pools import DEPTH, DEPTHS, IOU_MIN
 from annotation.services.poolings import Scope
 from models_runner.models import Run
-from models_runner.pool_services import run_name
 
 ALL, SPLIT, SET = "all", "split:", "set:"
 
@@ -39,7 +38,10 @@ class PoolForm(forms.Form):
         self.sets = {str(row.uuid): row for row in project.query_sets.order_by("name")}
         runs, which = self.fields["runs"], self.fields["which"]
         assert isinstance(runs, forms.ChoiceField) and isinstance(which, forms.ChoiceField)
-        runs.choices = [(uuid, f"{run_name(run)} ({run.n_queries} queries)") for uuid, run in self.stored.items()]
+        runs.choices = [
+            (uuid, f"{run}, release {run.release.version} ({run.n_queries} queries)")
+            for uuid, run in self.stored.items()
+        ]
         splits = [(SPLIT + split, f"split {split}") for split in (Query.Split.VAL.value, Query.Split.TEST.value)]
         sets = [(SET + uuid, f"query set {row.name}") for uuid, row in self.sets.items()]
         which.choices = [(ALL, "all whose judging has begun"), *splits, *sets]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
+from uuid import UUID
 
 from django.db import transaction
 
@@ -28,14 +29,17 @@ def pool_request(*, project: Project, runs: Sequence[Run], scope: Scope, actor: 
     Raises:
         NotPossible: no run is given.
     """
-    sources = {run_name(run): run.uuid for run in runs}
-    pooling = pooling_create(project=project, sources=sources, scope=scope, actor=actor)
+    pooling = pooling_create(project=project, sources=sources_of(runs), scope=scope, actor=actor)
     send_on_commit(PLAN_TASK, pooling.pk)
     return pooling
 
 
-def run_name(run: Run) -> str:
-    return f"{run.system} on {run.split}, release {run.release.version}"
+def sources_of(runs: Iterable[Run]) -> dict[str, list[UUID]]:
+    """The systems that made the runs; those on several splits of a release are one source."""
+    sources: dict[str, list[UUID]] = {}
+    for run in runs:
+        sources.setdefault(f"{run.system}, release {run.release.version}", []).append(run.uuid)
+    return sources
 
 
 def pool_prepare(*, pooling_id: int) -> None:
@@ -71,17 +75,18 @@ def _stored(
         if files and source.name in files:
             ranked = records.read_run(files[source.name], corpus=corpus)
         else:
-            ranked = _run_of(pooling.project, source, corpus)
+            ranked = list(_answers(pooling.project, source, corpus))
         yield from returned_rows(source.name, ranked, depth=pooling.depth)
 
 
-def _run_of(project: Project, source: PoolSource, corpus: records.VideoCorpus) -> list[records.RankedQuery]:
-    scored = Run.objects.filter(project=project, state=Run.State.SCORED)
-    run = scored.filter(uuid=source.run_uuid).first() if source.run_uuid else None
-    if run is None:
-        raise NotPossible(f"{source.name} is not there any more.")
-    with at(source.name), run.file.open("rb") as file:
-        return records.parse_run(file.read(), corpus=corpus)
+def _answers(project: Project, source: PoolSource, corpus: records.VideoCorpus) -> Iterator[records.RankedQuery]:
+    scored = Run.objects.filter(project=project, state=Run.State.SCORED, uuid__in=source.run_uuids)
+    runs = list(scored.order_by("split"))
+    if not runs or len(runs) < len(source.run_uuids):
+        raise NotPossible(f"A run of {source.name} is not there any more.")
+    for run in runs:
+        with at(str(run)), run.file.open("rb") as file:
+            yield from records.parse_run(file.read(), corpus=corpus)
 
 
 def corpus_of(project: Project) -> records.VideoCorpus:
@@ -103,5 +108,5 @@ def returned_rows(source: str, ranked: Iterable[records.RankedQuery], *, depth: 
 def pools_sweep(*, now: datetime) -> None:
     """Send every pool that waits for its plan; its message may have been lost."""
     late = Pooling.objects.filter(state=Pooling.State.PREPARING, created_at__lte=now - LATE)
-    for pk in late.filter(sources__run_uuid__isnull=False).distinct().values_list("pk", flat=True):
+    for pk in late.exclude(sources__run_uuids=[]).distinct().values_list("pk", flat=True):
         send_on_commit(PLAN_TASK, pk)

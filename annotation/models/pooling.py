@@ -2,6 +2,7 @@
 
 from uuid import uuid4
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 
@@ -61,11 +62,11 @@ class Pooling(models.Model):
 
 
 class PoolSource(models.Model):
-    """A run of a pooling, by the name it has in the report."""
+    """A system whose runs are pooled, by the name it has in the report."""
 
     pooling = models.ForeignKey(Pooling, models.CASCADE, related_name="sources")
     name = models.CharField(max_length=200)
-    run_uuid = models.UUIDField(null=True, help_text="Of a stored run; null for one read from a file.")
+    run_uuids = ArrayField(models.UUIDField(), default=list, help_text="Its stored runs; none where it is a file.")
     other_queries = models.PositiveIntegerField(default=0, help_text="Answered, but not among those pooled for.")
 
     class Meta:

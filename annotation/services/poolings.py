@@ -69,12 +69,12 @@ class Scope:
 
 @transaction.atomic
 def pooling_create(
-    *, project: Project, sources: Mapping[str, UUID | None], scope: Scope, actor: User | None = None
+    *, project: Project, sources: Mapping[str, Sequence[UUID]], scope: Scope, actor: User | None = None
 ) -> Pooling:
     """A pooling without a plan yet.
 
     Args:
-        sources: the names of runs, with the UUID of each that is stored.
+        sources: names, with the UUIDs of the stored runs of each; none for a file.
 
     Raises:
         NotPossible: no run is given.
@@ -90,7 +90,7 @@ def pooling_create(
         created_by=actor,
     )
     PoolSource.objects.bulk_create(
-        PoolSource(pooling=pooling, name=name, run_uuid=uuid) for name, uuid in sources.items()
+        PoolSource(pooling=pooling, name=name, run_uuids=uuids) for name, uuids in sources.items()
     )
     return pooling
 

@@ -62,7 +62,7 @@ class TestCommand:
         assert [line.split() for line in lines] == [
             ["source", "spans", "unmatched", "moments", "known", "new", "alone"],
             ["conquer.json", "3", "0", "3", "1", "2", "1"],
-            ["xml", "on", "val,", "release", "1", "2", "0", "2", "0", "2", "1"],
+            ["xml,", "release", "1", "2", "0", "2", "0", "2", "1"],
             ["all", "runs", "5", "0", "4", "1", "3", "2"],
         ]
         assert made.places_of(Batch.objects.get(number=3)) == [7, 3, 4]

@@ -56,7 +56,7 @@ def test_from_the_choice_to_the_batches(browser: Client, made: Growing, messages
     batch = Batch.objects.get(number=3)
     page = browser.get(reverse("judging:batch", args=[batch.uuid])).content.decode()
     assert "pooled from runs" in page
-    assert "returned by conquer on val, release 1 at 1; xml on val, release 1 at 3" in page
+    assert "returned by conquer, release 1 at 1; xml, release 1 at 3" in page
     assert "not opened" not in browser.get(url("pools", made.project)).content.decode()
 
 
@@ -116,7 +116,7 @@ def test_a_run_that_cannot_be_read_says_so(browser: Client, made: Growing, messa
     with messages():
         browser.post(url("pool-create", made.project), form(run))
     page = browser.get(url("pool", Pooling.objects.get())).content.decode()
-    assert "xml on val, release 1: line 1 column 3: not JSON" in page
+    assert "xml on val: line 1 column 3: not JSON" in page
 
 
 def test_a_split_without_a_batch_says_so(browser: Client, made: Growing, messages: Messages) -> None:

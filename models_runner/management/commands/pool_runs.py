@@ -16,7 +16,7 @@ from judging.selectors import PoolReport
 from judging.services.pools import pool_open, pool_open_request
 from models_runner.models import Run
 from models_runner.pool_files import report_write
-from models_runner.pool_services import pool_prepare_from, run_name
+from models_runner.pool_services import pool_prepare_from, sources_of
 from models_runner.retrieval.errors import ScoringError
 from models_runner.retrieval.records import VideoCorpus, read_corpus
 
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         project = self._project(options["project"])
         files, stored = self._sources(project, options["runs"])
         corpus: VideoCorpus | None = read_corpus(options["corpus"]) if options["corpus"] else None
-        sources = {**dict.fromkeys(files), **{name: run.uuid for name, run in stored.items()}}
+        sources: dict[str, list[UUID]] = {**{name: [] for name in files}, **sources_of(stored)}
         pooling = pooling_create(project=project, sources=sources, scope=self._scope(project, options))
         try:
             pool_prepare_from(pooling=pooling, files=files, corpus=corpus)
@@ -84,22 +84,20 @@ class Command(BaseCommand):
                 raise CommandError(f"There is no query set named {name!r}.")
         return Scope(depth=options["depth"], iou_min=options["iou"], split=options["split"], query_set=query_set)
 
-    def _sources(self, project: Project, words: list[str]) -> tuple[dict[str, Path], dict[str, Run]]:
-        """Run files and stored runs by the name of their source."""
+    def _sources(self, project: Project, words: list[str]) -> tuple[dict[str, Path], list[Run]]:
+        """Run files by their name, and stored runs."""
         files: dict[str, Path] = {}
-        stored: dict[str, Run] = {}
+        stored: list[Run] = []
         for word in words:
             path = Path(word)
-            found = {path.name: path} if path.is_file() else {run_name(run): run for run in _stored(project, word)}
-            if not found:
+            runs = [] if path.is_file() else _stored(project, word)
+            if not path.is_file() and not runs:
                 raise CommandError(f"{word} is no file, and no stored run of this project.")
-            for name, source in found.items():
-                if name in files or name in stored:
-                    raise CommandError(f"{name} is given twice.")
-                if isinstance(source, Path):
-                    files[name] = source
-                else:
-                    stored[name] = source
+            if set(runs) & set(stored) or (not runs and path.name in files):
+                raise CommandError(f"{path.name} is given twice.")
+            stored += runs
+            if not runs:
+                files[path.name] = path
         return files, stored
 
     def _tell(self, report: PoolReport) -> None:
