@@ -29,6 +29,13 @@ class PoolTexts:
     moment_ids: NDArray[np.int64]  # [M]
     first_caption: NDArray[np.intp]  # [M] into ``captions``
     captions: list[str]  # [C]
+    caption_ids: list[int]  # [C]
+
+    def wordings(self, place: int) -> dict[str, str]:
+        """What the captions of the moment at this place say, by their id."""
+        start = self.first_caption[place]
+        end = self.first_caption[place + 1] if place + 1 < len(self.first_caption) else len(self.captions)
+        return {str(pk): text for pk, text in zip(self.caption_ids[start:end], self.captions[start:end], strict=True)}
 
 
 @dataclass(frozen=True)
@@ -92,10 +99,11 @@ def pool_texts_of(*, project: Project) -> PoolTexts:
         captions_serving(project.corpus_id)
         .filter(moment__preview_state=Moment.Preview.READY)
         .order_by("moment_id", "id")
-        .values_list("moment_id", "text")
+        .values_list("moment_id", "id", "text")
     )
-    ids, first = np.unique(np.array([moment_id for moment_id, _ in rows], dtype=np.int64), return_index=True)
-    return PoolTexts(ids, first.astype(np.intp), [text for _, text in rows])
+    moments = np.array([moment_id for moment_id, *_ in rows], dtype=np.int64)
+    ids, first = np.unique(moments, return_index=True)
+    return PoolTexts(ids, first.astype(np.intp), [text for *_, text in rows], [caption for _, caption, _ in rows])
 
 
 def pool_of(*, project: Project, model: str, on_progress: Callable[[int], None] | None = None) -> Pool:
@@ -127,12 +135,17 @@ def candidates_rank(*, project_id: int) -> int:
         Project.objects.select_for_update().get(pk=project.pk)  # one ranking at a time
         free = set(_queries_without_candidates(project).values_list("pk", flat=True))
         rows = [
-            Candidate(query=query, moment_id=moment, rank=rank, similarity=value, measure=measure)
+            Candidate(
+                query=query,
+                moment_id=int(pool.moment_ids[moment]),
+                rank=rank,
+                similarity=value,
+                measure=measure,
+                wordings=pool.wordings(moment),
+            )
             for query, (moments, values) in zip(queries, ranked, strict=True)
             if query.pk in free
-            for rank, (moment, value) in enumerate(
-                zip(pool.moment_ids[moments].tolist(), values.tolist(), strict=True), start=1
-            )
+            for rank, (moment, value) in enumerate(zip(moments.tolist(), values.tolist(), strict=True), start=1)
         ]
         Candidate.objects.bulk_create(rows, batch_size=2000)
     logger.info(
@@ -167,6 +180,19 @@ def similarity_choose(*, project: Project, name: str, actor: User | None) -> Non
         )
         held.similarity = name
         held.save(update_fields=["similarity"])
+
+
+@transaction.atomic
+def candidates_clear(*, queries: QuerySet[Query]) -> int:
+    """Forget the candidates of these queries, so that they are ranked anew; the database keeps those of a batch.
+
+    Returns:
+        How many queries lost their candidates.
+    """
+    held = list(queries.select_for_update(of=("self",)).values_list("pk", flat=True))
+    ids = list(queries.filter(pk__in=held).values_list("pk", flat=True))  # a batch may have been opened meanwhile
+    Candidate.objects.filter(query__in=ids).delete()
+    return len(ids)
 
 
 def _queries_without_candidates(project: Project) -> QuerySet[Query]:

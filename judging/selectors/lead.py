@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Exists, OuterRef, QuerySet
 
-from annotation.models import AuditEvent, Job, Project, Query
+from annotation.models import AuditEvent, Candidate, Job, Project, Query
 from annotation.selectors import queries_to_judge
 from judging.models import Assignment, Batch, Flag, Judgment, Pair
 from judging.selectors.quality import flagged_pairs
@@ -114,6 +114,13 @@ def job_failed(project: Project, kind: str) -> Job | None:
     """The last job of this kind where it failed."""
     last = project.jobs.filter(kind=kind).order_by("-id").first()
     return last if last and last.state == Job.State.FAILED else None
+
+
+def queries_unfrozen(project: Project) -> QuerySet[Query]:
+    """Queries whose candidates may still be ranked anew: no batch holds any."""
+    ranked = Candidate.objects.filter(query=OuterRef("pk"))
+    begun = Batch.objects.filter(query=OuterRef("pk"))
+    return queries_to_judge(project.pk).filter(Exists(ranked), ~Exists(begun))
 
 
 def job_running(project: Project) -> Job | None:
