@@ -15,7 +15,9 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from annotation.models import Candidate, Measure, Moment, Pooling, Project, Query, Video
 from annotation.rules.pooling import BATCH_SIZE
 from annotation.selectors import captions_serving, queries_to_judge
+from annotation.services.measures import measure_of
 from annotation.services.train_pool import train_pool_of
+from annotation.similarity import registry
 from annotation.train_sets.files import JsonTrainFile
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
 from judging.selectors import annotator_numbers, contributions, released_edits
@@ -135,7 +137,7 @@ def _moment_row(pair: Pair, captions: dict[int, str]) -> dict[str, object]:
 def _write_train(release: Release, folder: Path) -> None:
     """The pseudo training sets: each training query's top moments by similarity, ranked once for all of them."""
     project = release.project
-    pool = train_pool_of(project=project, model=settings.SENTENCE_MODEL)
+    pool = train_pool_of(project=project, measure=measure_of(registry.sentence_model(settings.SENTENCE_MODEL)))
     last = Pair.objects.filter(batch__project=project).order_by("-pk").values_list("pk", flat=True).first() or 0
     with ExitStack() as stack:
         files = [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0018_pools'),
+        ('annotation', '0017_pools'),
         ('judging', '0016_active_time'),
     ]
 

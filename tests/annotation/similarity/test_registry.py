@@ -140,7 +140,7 @@ class TestVersion:
         assert sentences.find(str(folder.rename(folder.parent / name))).pooling == pooling
 
     def test_vectors_kept_before_versions_were_are_those_of_the_packaged_model(self) -> None:
-        name, version = import_module("annotation.migrations.0016_fill_measures").PACKAGED
+        name, version = import_module("annotation.migrations.0015_fill_measures").PACKAGED
         assert sentences.find(name).version == version
 
 

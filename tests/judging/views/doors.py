@@ -36,6 +36,7 @@ from tests.factories import (
     BatchFactory,
     CaptionFactory,
     JudgmentFactory,
+    MeasureFactory,
     PairFactory,
     PoolingFactory,
     ProjectFactory,
@@ -285,7 +286,9 @@ class World:
 
     @cached_property
     def train_set(self) -> TrainSet:
-        row = TrainSet(project=self.project, depth=2, model="m", state="done", finished_at=timezone.now())
+        row = TrainSet(
+            project=self.project, depth=2, measure=MeasureFactory(), state="done", finished_at=timezone.now()
+        )
         for form in ("json", "parquet"):
             getattr(row, form).save(f"set.{form}", ContentFile(b"x"), save=False)
         row.json_sha256 = row.parquet_sha256 = "0" * 64

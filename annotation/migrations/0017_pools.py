@@ -11,7 +11,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0017_similarities_have_their_measure'),
+        ('annotation', '0016_similarities_have_their_measure'),
     ]
 
     operations = [

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0012_prompts_and_serving_captions'),
+        ('annotation', '0018_caption_changes_are_dated'),
     ]
 
     operations = [
@@ -19,7 +19,6 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
                 ('depth', models.PositiveIntegerField(help_text='Moments of a query; all of them where there are fewer.')),
-                ('model', models.CharField(help_text='The sentence model of the similarities.', max_length=100)),
                 ('state', models.CharField(choices=[('running', 'Running'), ('done', 'Done'), ('failed', 'Failed')], default='running', max_length=7)),
                 ('step', models.CharField(choices=[('embedding', 'Embedding captions'), ('ranking', 'Ranking queries')], default='embedding', max_length=9)),
                 ('done', models.PositiveIntegerField(default=0)),
@@ -38,11 +37,12 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('moved_at', models.DateTimeField(auto_now_add=True, help_text='When its progress was last written.')),
                 ('finished_at', models.DateTimeField(null=True)),
+                ('measure', models.ForeignKey(help_text='Of the similarities; unknown until it is begun.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='train_sets', to='annotation.measure')),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='train_sets', to='annotation.project')),
                 ('started_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                'constraints': [models.UniqueConstraint(condition=models.Q(('state', 'running')), fields=('project', 'depth'), name='train_set_runs_once_per_project_and_depth'), models.CheckConstraint(condition=models.Q(('depth__gte', 1)), name='train_set_depth_from_1'), models.CheckConstraint(condition=models.Q(('state__in', ['running', 'done', 'failed'])), name='train_set_state_is_known'), models.CheckConstraint(condition=models.Q(('step__in', ['embedding', 'ranking'])), name='train_set_step_is_known'), models.CheckConstraint(condition=models.Q(('done__lte', models.F('total'))), name='train_set_done_within_total'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), models.Q(('json', ''), ('json_sha256', ''), ('parquet', ''), ('parquet_sha256', ''), ('finished_at', None), _connector='OR', _negated=True), _connector='OR'), name='train_set_done_has_its_files'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='train_set_failed_says_why')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state', 'running')), fields=('project', 'depth'), name='train_set_runs_once_per_project_and_depth'), models.CheckConstraint(condition=models.Q(('depth__gte', 1)), name='train_set_depth_from_1'), models.CheckConstraint(condition=models.Q(('state__in', ['running', 'done', 'failed'])), name='train_set_state_is_known'), models.CheckConstraint(condition=models.Q(('step__in', ['embedding', 'ranking'])), name='train_set_step_is_known'), models.CheckConstraint(condition=models.Q(('done__lte', models.F('total'))), name='train_set_done_within_total'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), models.Q(('json', ''), ('json_sha256', ''), ('parquet', ''), ('parquet_sha256', ''), ('finished_at', None), ('measure', None), _connector='OR', _negated=True), _connector='OR'), name='train_set_done_has_its_files'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='train_set_failed_says_why')],
             },
         ),
     ]

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0013_train_set'),
+        ('annotation', '0012_prompts_and_serving_captions'),
     ]
 
     operations = [

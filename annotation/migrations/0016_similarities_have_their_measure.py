@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotation", "0016_fill_measures")]
+    dependencies = [("annotation", "0015_fill_measures")]
     operations = [
         migrations.RemoveConstraint("textvector", "text_vector_once_per_model"),
         migrations.AlterField("candidate", "model", models.CharField(max_length=100, default="")),  # on the way back

@@ -18,7 +18,7 @@ DROP FUNCTION measure_is_append_only();
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotation", "0014_text_statistics")]
+    dependencies = [("annotation", "0013_text_statistics")]
     operations = [
         migrations.CreateModel(
             name="Measure",

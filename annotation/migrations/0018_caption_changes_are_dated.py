@@ -18,5 +18,5 @@ DROP FUNCTION caption_change_is_dated();
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotation", "0018_pools")]
+    dependencies = [("annotation", "0017_pools")]
     operations = [migrations.RunSQL(FORWARD, BACKWARD)]

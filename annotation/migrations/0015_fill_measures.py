@@ -44,5 +44,5 @@ UPDATE annotation_caption SET similarity_model =
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotation", "0015_measures")]
+    dependencies = [("annotation", "0014_measures")]
     operations = [migrations.RunSQL(FORWARD, BACKWARD)]
