@@ -25,8 +25,8 @@ POOLINGS = ("mean", "cls", "pooler")
 SIMCSE = {"unsup-simcse": "cls", "sup-simcse": "pooler"}  # as its authors use it; the first part that is in the name
 AS_WRITTEN = "as written"  # the model's own tokeniser reads the text
 ADVICE = (
-    f"Set SENTENCE_MODEL to {DEFAULT!r}, which is packaged, to the folder of a model, or to the name of one on the"
-    " Hugging Face hub."
+    f"A sentence model is {DEFAULT!r}, which is packaged, the folder of one, or its name on the Hugging Face hub;"
+    " SENTENCE_MODEL says which is used where no other is chosen."
 )
 OnProgress = Callable[[int], None]
 

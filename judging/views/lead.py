@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from annotation.models import Project
 from annotation.selectors import measures_of
+from annotation.similarity.base import SimilarityMissing
 from judging import selectors
 from judging.charts import Bar, bars_of
 from judging.forms import ReviewForm, SimilarityForm
@@ -99,7 +100,11 @@ def batches_open(request: MemberRequest, project: Project) -> HttpResponse:
             messages.error(request, form.first_error())
             return redirect("judging:queries", project.uuid)
         similarity = form.cleaned_data["similarity"]
-    projects.batches_request(project=project, actor=request.user, similarity=similarity)
+    try:
+        projects.batches_request(project=project, actor=request.user, similarity=similarity)
+    except SimilarityMissing as error:
+        messages.error(request, str(error))
+        return redirect("judging:queries", project.uuid)
     messages.success(request, "Candidates are being ranked; batches open as soon as that is done.")
     return redirect("judging:queries", project.uuid)
 
