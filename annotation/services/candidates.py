@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from annotation.models import Candidate, Measure, Moment, Project, Query, TextVector, User
 from annotation.rules.pooling import DEPTH, top_moments
-from annotation.selectors import captions_serving, queries_to_judge
+from annotation.selectors import captions_serving, corpus_is_seen, queries_to_judge
 from annotation.services.audit import audit_record
 from annotation.services.measures import measure_of
 from annotation.similarity import registry, sentences
@@ -93,14 +93,10 @@ def _stored(texts: Iterable[str], measure: Measure) -> dict[bytes, NDArray[np.fl
     return known
 
 
-def pool_texts_of(*, project: Project) -> PoolTexts:
-    """The moments of the project's corpus that have a preview and a caption, by id."""
-    rows = list(
-        captions_serving(project.corpus_id)
-        .filter(moment__preview_state=Moment.Preview.READY)
-        .order_by("moment_id", "id")
-        .values_list("moment_id", "id", "text")
-    )
+def pool_texts_of(*, project: Project, preview: str = Moment.Preview.READY) -> PoolTexts:
+    """The moments of the project's corpus that have a caption and a preview in this state, by id."""
+    captions = captions_serving(project.corpus_id).filter(moment__preview_state=preview)
+    rows = list(captions.order_by("moment_id", "id").values_list("moment_id", "id", "text"))
     moments = np.array([moment_id for moment_id, *_ in rows], dtype=np.int64)
     ids, first = np.unique(moments, return_index=True)
     return PoolTexts(ids, first.astype(np.intp), [text for *_, text in rows], [caption for _, caption, _ in rows])
@@ -117,6 +113,9 @@ def pool_of(*, project: Project, model: str, on_progress: Callable[[int], None] 
 def candidates_rank(*, project_id: int) -> int:
     """Rank the pool for every judged query of the project that has no candidates; the rest stay as they are.
 
+    Moments without a preview take part only where the corpus has no video at all: its pools can be studied, and nothing
+    of them can be opened.
+
     Returns:
         How many queries were given candidates.
 
@@ -125,7 +124,8 @@ def candidates_rank(*, project_id: int) -> int:
     """
     project = Project.objects.get(pk=project_id)
     queries = list(_queries_without_candidates(project).order_by("id"))
-    pool = pool_texts_of(project=project)
+    preview = Moment.Preview.READY if corpus_is_seen(project.corpus_id) else Moment.Preview.MISSING
+    pool = pool_texts_of(project=project, preview=preview)
     if not queries or not pool.captions:
         return 0
     similarity = registry.similarity(similarity_of(project), embed=vectors_of)

@@ -1,7 +1,8 @@
 """A new project, ready to be judged as soon as its previews are cut."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
@@ -77,21 +78,40 @@ def batches_request(*, project: Project, actor: User, similarity: str | None = N
         NotPossible: there is nothing to judge, or something else is being prepared.
         SimilarityMissing: what is to rank is not here.
     """
-    if project.corpus.is_placeholder:
-        raise NotPossible("Historic judgments have no moments to judge.")
-    _alone(project, JOB)
-    if similarity is not None:
-        similarity_choose(project=project, name=similarity, actor=actor)
-        project.refresh_from_db()
-    registry.check(similarity_of(project))
+    _check(project, JOB, similarity, actor)
     job_start(project=project, kind=JOB, title="Waiting for a worker", total=2)
     audit_record(project=project, actor=actor, action="batches.open", subject=project.uuid)
     send_on_commit(PREPARE_TASK, project.pk)
 
 
-def _alone(project: Project, kind: str) -> None:
+@transaction.atomic
+def candidates_request(*, project: Project, actor: User, similarity: str | None = None) -> int:
+    """Wake the task that ranks candidates, anew where no batch holds them yet, and opens nothing.
+
+    Returns:
+        Of how many queries candidates were forgotten, to be ranked anew.
+
+    Raises:
+        NotPossible: there is nothing to judge, or something else is being prepared.
+        SimilarityMissing: what is to rank is not here.
+    """
+    _check(project, RANK_JOB, similarity, actor)
+    cleared = candidates_clear(queries=selectors.queries_unfrozen(project))
+    audit_record(project=project, actor=actor, action="candidates.rank", subject=project.uuid, queries=cleared)
+    job_start(project=project, kind=RANK_JOB, title="Ranking candidates", total=1)
+    send_on_commit(RANK_TASK, project.pk)
+    return cleared
+
+
+def _check(project: Project, kind: str, similarity: str | None, actor: User) -> None:
+    if project.corpus.is_placeholder:
+        raise NotPossible("Historic judgments have no moments to judge.")
     if project.jobs.filter(state=Job.State.RUNNING).exclude(kind=kind).exists():
         raise NotPossible("Something is being prepared in this project; wait until that is done.")
+    if similarity is not None:
+        similarity_choose(project=project, name=similarity, actor=actor)
+        project.refresh_from_db()
+    registry.check(similarity_of(project))
 
 
 def batches_prepare(*, project_id: int) -> int:
@@ -103,38 +123,14 @@ def batches_prepare(*, project_id: int) -> int:
 
 def _prepare(project: Project) -> int:
     job = job_start(project=project, kind=JOB, title="Waiting for a worker", total=2)
-    try:
+    with _told(job):
         job_set(job=job, done=0, title="Embedding captions and ranking candidates")
         candidates_rank(project_id=project.pk)
         job_set(job=job, done=1, title="Opening first batches")
         opened = batches_open(project_id=project.pk)
-    except (SimilarityMissing, TopNotOffered) as error:
-        job_fail(job=job, error=str(error))
-        logger.warning("project %s: candidates are not ranked: %s", project.pk, error)
-        return 0
-    except Exception as error:
-        job_fail(job=job, error=f"{type(error).__name__}: {error}")
-        raise
-    job_finish(job=job, title=f"{opened} batches opened")
-    return opened
-
-
-@transaction.atomic
-def candidates_rank_again(*, project: Project, actor: User) -> int:
-    """Rank anew for every query that has candidates and no batch; those of a batch stay as they are.
-
-    Returns:
-        How many queries are ranked anew.
-
-    Raises:
-        NotPossible: something else is being prepared.
-    """
-    _alone(project, RANK_JOB)
-    cleared = candidates_clear(queries=selectors.queries_unfrozen(project))
-    audit_record(project=project, actor=actor, action="candidates.rank", subject=project.uuid, queries=cleared)
-    job_start(project=project, kind=RANK_JOB, title="Ranking candidates again", total=1)
-    send_on_commit(RANK_TASK, project.pk)
-    return cleared
+        job_finish(job=job, title=f"{opened} batches opened")
+        return opened
+    return 0
 
 
 def candidates_rank_run(*, project_id: int) -> None:
@@ -143,13 +139,23 @@ def candidates_rank_run(*, project_id: int) -> None:
     with only_one(JOB, project_id) as alone:
         if not alone:
             return
-        job = job_start(project=project, kind=RANK_JOB, title="Ranking candidates again", total=1)
-        try:
+        job = job_start(project=project, kind=RANK_JOB, title="Ranking candidates", total=1)
+        with _told(job):
             ranked = candidates_rank(project_id=project_id)
-        except Exception as error:
-            job_fail(job=job, error=f"{type(error).__name__}: {error}")
-            raise
-        job_finish(job=job, title=f"Candidates of {ranked} queries ranked again")
+            job_finish(job=job, title=f"Candidates of {ranked} queries ranked")
+
+
+@contextmanager
+def _told(job: Job) -> Iterator[None]:
+    """A failure is written to the job; what is only missing here goes no further."""
+    try:
+        yield
+    except (SimilarityMissing, TopNotOffered) as error:
+        job_fail(job=job, error=str(error))
+        logger.warning("%s: candidates are not ranked: %s", job, error)
+    except Exception as error:
+        job_fail(job=job, error=f"{type(error).__name__}: {error}")
+        raise
 
 
 def preparations_sweep(*, now: datetime) -> None:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judging.views import caption_edits, lead, projects, quality, query_sets
+from judging.views import candidates, caption_edits, lead, projects, quality, query_sets
 
 urlpatterns = [
     path("projects/new/<uuid:corpus_uuid>/", projects.project_new, name="project-new"),
@@ -14,7 +14,8 @@ urlpatterns = [
     path("queries/<uuid:project_uuid>/sets/new/", query_sets.query_set_create, name="query-set-create"),
     path("queries/<uuid:project_uuid>/captions/", caption_edits.caption_edits, name="caption-edits"),
     path("queries/<uuid:project_uuid>/captions.csv", caption_edits.caption_edits_csv, name="caption-edits-csv"),
-    path("queries/<uuid:project_uuid>/rank/", caption_edits.rank_again, name="candidates-rank"),
+    path("queries/<uuid:project_uuid>/rank/", lead.candidates_rank, name="candidates-rank"),
+    path("queries/<uuid:project_uuid>/candidates.csv", candidates.candidates_csv, name="candidates-csv"),
     path("query-sets/<uuid:set_uuid>/", query_sets.query_set, name="query-set"),
     path("query-sets/<uuid:set_uuid>/change/", query_sets.query_set_change, name="query-set-change"),
     path("quality/<uuid:project_uuid>/", quality.flags, name="flags"),

@@ -2,17 +2,15 @@
 
 import csv
 
-from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 
-from annotation.access import STAFF, MemberRequest, post_only, project_page
+from annotation.access import STAFF, MemberRequest, project_page
 from annotation.models import Project
 from annotation.services.import_reports import safe_cell
 from judging import selectors
 from judging.selectors import Edit
-from judging.services.projects import candidates_rank_again
 
 PER_PAGE = 50
 COLUMNS = ["made_of_it", "frozen", "video", "start", "end", "before", "after", "serves", "changed_at", "queries"]
@@ -46,12 +44,3 @@ def _row(edit: Edit) -> list[object]:
     frozen, serves = ("yes" if said else "no" for said in (edit.frozen, edit.serves))
     place = [edit.video, edit.start_s, edit.end_s]
     return [edit.kind, frozen, *place, edit.before, edit.after, serves, changed, " ".join(map(str, edit.queries))]
-
-
-@project_page(STAFF)
-@post_only("judging:caption-edits")
-def rank_again(request: MemberRequest, project: Project) -> HttpResponse:
-    """Rank anew for the queries without a batch."""
-    n = candidates_rank_again(project=project, actor=request.user)
-    messages.success(request, f"{n} quer{'y is' if n == 1 else 'ies are'} being ranked again.")
-    return redirect("judging:caption-edits", project.uuid)

@@ -1,5 +1,6 @@
 """Pages of the lead: state, review queue, queries, one batch, releases, audit. Admins may look, leads decide."""
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from annotation.models import Project
-from annotation.selectors import measures_of
+from annotation.selectors import corpus_is_seen, measures_of
 from annotation.similarity.base import SimilarityMissing
 from judging import selectors
 from judging.charts import Bar, bars_of
@@ -84,6 +85,8 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         "job": selectors.job_running(project),
         "stopped": selectors.job_failed(project, projects.JOB),
         "measures": measures_of(project),
+        "unfrozen": selectors.queries_unfrozen(project).count(),
+        "is_seen": corpus_is_seen(project.corpus_id),
         "form": SimilarityForm(chosen=project.similarity),
     }
     return render(request, "judging/queries.html", context)
@@ -93,6 +96,17 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
 @post_only("judging:queries")
 def batches_open(request: MemberRequest, project: Project) -> HttpResponse:
     """Rank candidates and open the first batch of every judged query that has none."""
+    return _rank(request, project, projects.batches_request, "Candidates are being ranked; then batches open.")
+
+
+@project_page(STAFF)
+@post_only("judging:queries")
+def candidates_rank(request: MemberRequest, project: Project) -> HttpResponse:
+    """Rank candidates, anew for queries without a batch, and open nothing."""
+    return _rank(request, project, projects.candidates_request, "Candidates are being ranked.")
+
+
+def _rank(request: MemberRequest, project: Project, asked: Callable[..., object], said: str) -> HttpResponse:
     similarity = None
     if "similarity" in request.POST:
         form = SimilarityForm(request.POST, chosen=project.similarity)
@@ -101,11 +115,11 @@ def batches_open(request: MemberRequest, project: Project) -> HttpResponse:
             return redirect("judging:queries", project.uuid)
         similarity = form.cleaned_data["similarity"]
     try:
-        projects.batches_request(project=project, actor=request.user, similarity=similarity)
+        asked(project=project, actor=request.user, similarity=similarity)
     except SimilarityMissing as error:
         messages.error(request, str(error))
-        return redirect("judging:queries", project.uuid)
-    messages.success(request, "Candidates are being ranked; batches open as soon as that is done.")
+    else:
+        messages.success(request, said)
     return redirect("judging:queries", project.uuid)
 
 

@@ -102,6 +102,18 @@ class TestRank:
         assert candidates_rank(project_id=project.pk) == 2
         assert set(Candidate.objects.values_list("query", flat=True)) == {val.pk, test.pk}
 
+    def test_a_corpus_without_videos_is_ranked_for_study(self, project: Project, encoder: object) -> None:
+        unseen = [moment(project, text, uncut=True).pk for text in ("a", "b")]
+        moment(project, "c", preview_state="failed", preview_error="gone")
+        query = QueryFactory(project=project, text="b")
+        assert candidates_rank(project_id=project.pk) == 1
+        assert list(query.candidates.order_by("rank").values_list("moment", flat=True)) == unseen[::-1]
+
+    def test_moments_yet_to_be_cut_wait_where_there_are_videos(self, project: Project, encoder: object) -> None:
+        Video.objects.filter(pk=moment(project, "a", uncut=True).video_id).update(file="a.mp4")
+        QueryFactory(project=project)
+        assert candidates_rank(project_id=project.pk) == 0
+
     def test_again_changes_nothing(self, project: Project, encoder: object) -> None:
         moment(project, "a")
         QueryFactory(project=project)

@@ -7,7 +7,7 @@ from annotation.services.candidates import candidates_rank
 from annotation.services.captions import caption_accept, caption_edit, caption_undo
 from judging import selectors
 from judging.services.batches import batches_open
-from judging.services.projects import candidates_rank_again
+from judging.services.projects import candidates_request
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, DescriptionFactory, MomentFactory, ProjectFactory, QueryFactory, lead
 
@@ -78,7 +78,7 @@ class TestCandidates:
         assert selectors.edit_counts(project) == selectors.EditCounts(frozen=0, stale=1, queries=0)
         assert [told.frozen for told in selectors.caption_edits(project)] == [False]
         with messages():
-            assert candidates_rank_again(project=project, actor=person) == 1
+            assert candidates_request(project=project, actor=person) == 1
         assert selectors.caption_edits(project) == []
         held = query.candidates.get()
         assert (held.similarity, held.wordings) == (1.0, {str(made.pk): query.text})
@@ -94,7 +94,7 @@ class TestCandidates:
         before = rows()
         edit(project, person, made, "A man waves")
         with messages():
-            assert candidates_rank_again(project=project, actor=person) == 0
+            assert candidates_request(project=project, actor=person) == 0
         assert rows() == before
 
     def test_a_caption_back_in_review_serves_no_more(self, project: Project, person: User) -> None:

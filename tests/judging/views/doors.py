@@ -95,6 +95,7 @@ QUERIES: list[Door] = [
     ("judging:caption-edits", "project", STAFF, "get"),
     ("judging:caption-edits-csv", "project", STAFF, "get"),
     ("judging:candidates-rank", "project", STAFF, "post"),
+    ("judging:candidates-csv", "project", STAFF, "get"),
 ]
 POOLS: list[Door] = [
     ("pools:pools", "project", STAFF, "get"),

@@ -70,7 +70,7 @@ def test_before_freezing_one_press_ranks_again(browser: Client, project: Project
     assert "1 caption was edited since they were ranked" in page(browser, "caption-edits", project)
     with messages():
         answer = browser.post(reverse("judging:candidates-rank", args=[project.uuid]), follow=True)
-    assert "1 query is being ranked again" in answer.content.decode()
+    assert "Candidates are being ranked." in answer.content.decode()
     assert list(Candidate.objects.get().wordings.values()) == ["A man waves"]
     assert Job.objects.get(kind="ranking").state == "done"
     assert "No caption they were ranked by was edited since" in page(browser, "caption-edits", project)

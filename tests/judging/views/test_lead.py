@@ -159,7 +159,7 @@ class TestQueries:
     ) -> None:
         for _ in range(12):
             done(project, pairs=1)
-        with django_assert_max_num_queries(12):
+        with django_assert_max_num_queries(16):
             browser.get(url("queries", project))
 
     def test_rank_and_open(self, browser: Client, project: Project, messages: Messages, encoder: object) -> None:
@@ -183,6 +183,23 @@ class TestQueries:
         assert query.candidates.get().similarity == 0.5
         page = browser.get(url("queries", project)).content.decode()
         assert "Candidates ranked by <b>bow</b> (version 1; texts clean; 326 stop words" in page
+
+    def test_a_corpus_without_videos_is_ranked_and_nothing_opens(
+        self, browser: Client, project: Project, messages: Messages, encoder: object
+    ) -> None:
+        QueryFactory(project=project, text="a dog", number=7, split="val")
+        moment = MomentFactory(video__corpus=project.corpus, video__name="alpha", start_s=1, end_s=2, uncut=True)
+        CaptionFactory(moment=moment, text="=A dog barks.")
+        page = browser.get(url("queries", project)).content.decode()
+        assert "The corpus has no videos" in page
+        assert "Rank candidates and open batches" not in page
+        with messages():
+            browser.post(url("candidates-rank", project), {"similarity": "bow"})
+        assert not Batch.objects.exists()
+        answer = browser.get(url("candidates-csv", project))
+        header, row = b"".join(answer.streaming_content).decode().splitlines()
+        assert header == "query_id,split,query,rank,similarity,source,video_name,start,end,captions,measure"
+        assert row == "7,val,a dog,1,0.5,similarity,alpha,1.0,2.0,'=A dog barks.,bow"
 
     def test_a_similarity_that_is_not_offered_or_not_here(
         self, browser: Client, project: Project, tmp_path: Path, settings: Any
