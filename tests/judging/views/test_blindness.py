@@ -205,8 +205,8 @@ def test_what_round_2_is_shown_is_what_round_1_is(client: Client, batch: Batch) 
 
 def test_a_pooled_batch_is_shown_as_any_other(client: Client, batch: Batch) -> None:
     """Moments that runs returned cannot be told from those that similarity found."""
-    other = BatchFactory(query__project=batch.project, number=3, pairs=0)
     pooling = PoolingFactory(project=batch.project)
+    other = BatchFactory(query__project=batch.project, number=3, pooling=pooling, pairs=0)
     for rank in range(41, 45):
         pooled = {"rank": rank, "source": "pooled", "pooling": pooling, "similarity": None}
         PairFactory(batch=other, **{f"candidate__{name}": value for name, value in pooled.items()})
