@@ -87,7 +87,7 @@ def _planned(pooling: Pooling) -> QuerySet[Query]:
 def _query_open(pooling: Pooling, query_id: int) -> int:
     query = Query.objects.select_for_update().get(pk=query_id)  # as every opening of its batches
     candidates_pool(pooling=pooling, query=query)
-    return len(batches_pool(query=query, candidates=_waiting(pooling, query)))
+    return len(batches_pool(query=query, pooling=pooling, candidates=_waiting(pooling, query)))
 
 
 def _waiting(pooling: Pooling, query: Query) -> list[Candidate]:

@@ -93,6 +93,7 @@ QUERIES: list[Door] = [
     ("judging:query-set-change", "set", LEAD, "post"),
     ("judging:order", "project", STAFF, "get"),
     ("judging:caption-edits", "project", STAFF, "get"),
+    ("judging:caption-edits-said", "project", STAFF, "get"),
     ("judging:caption-edits-csv", "project", STAFF, "get"),
     ("judging:candidates-rank", "project", STAFF, "post"),
     ("judging:candidates-csv", "project", STAFF, "get"),
