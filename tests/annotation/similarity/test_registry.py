@@ -114,8 +114,10 @@ class TestVersion:
         assert before.startswith("sha256:")
         (folder / "model.safetensors").write_bytes(b"others!")
         assert sentences.find(str(folder)).version != before
-        (folder / "model-2.safetensors").write_bytes(b"more")
-        assert sentences.find(str(folder)).version != before
+        (folder / "pytorch_model.bin").write_bytes(b"more")
+        more = sentences.find(str(folder)).version
+        (folder / "pytorch_model.bin").write_bytes(b"less.")
+        assert len({before, more, sentences.find(str(folder)).version}) == 3
 
     def test_a_revision_of_the_hub_is_a_version(self, tmp_path: Path) -> None:
         revision = tmp_path / "snapshots" / "a1b2c3"
