@@ -41,7 +41,7 @@ def similarity_runs_make(*, release_id: int) -> list[Run]:
     with TemporaryDirectory(prefix="momentjudge-runs-") as place:
         folder = Path(place)
         with release.archive.open("rb") as source, ZipFile(source) as archive:
-            archive.extractall(folder)
+            archive.extractall(folder, JUDGED_SPLITS.values())  # not its training sets, which are large
         truths = {split: _truth(folder / name) for split, name in JUDGED_SPLITS.items()}
         return [_run_make(release, split, judged, folder) for split, judged in truths.items() if judged]
 

@@ -92,7 +92,7 @@ class Ranker:
         starts = np.searchsorted(keys >> (FAR_BITS + MOMENT_BITS), np.arange(len(queries)))
         best = keys[starts[:, None] + np.arange(self.keep)]
         far = best >> MOMENT_BITS & (2**FAR_BITS - 1)
-        return (best & (2**MOMENT_BITS - 1)).astype(np.intp), 1.0 - far / SCALE
+        return (best & (2**MOMENT_BITS - 1)).astype(np.intp), (SCALE - far) / SCALE
 
     def _exact(
         self, queries: NDArray[np.float32], row: NDArray[np.int64], caption: NDArray[np.int64]
