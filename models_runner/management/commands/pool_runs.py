@@ -32,7 +32,7 @@ class Command(BaseCommand):
             "runs",
             nargs="+",
             metavar="run",
-            help="a run file; or a stored run by its UUID or its system",
+            help="a run file; or a stored run by UUID or by its system's name",
         )
         parser.add_argument("--depth", type=int, default=DEPTH, help=f"ranks of each run ({DEPTH})")
         parser.add_argument("--iou", type=float, default=IOU_MIN, help=f"from which a span is a moment ({IOU_MIN})")
