@@ -41,7 +41,7 @@ from judging.selectors.lead import (
 )
 from judging.selectors.pay import Account, Statement, corrections_of, pay_rates, pay_statement
 from judging.selectors.people import actor_names, invitations_unused, people_of, staff_of, standing_counts
-from judging.selectors.quality import flagged_pairs, flags_of, order_effects, people_have_judged
+from judging.selectors.quality import flagged_pairs, flags_of, people_have_judged
 from judging.selectors.query_sets import queries_matching, queries_outside_sets, query_sets_with_counts
 from judging.selectors.seats import (
     batch_to_be_taken,
@@ -112,7 +112,6 @@ __all__ = [
     "moments_of",
     "newest_judgment",
     "open_assignment",
-    "order_effects",
     "overview_counts",
     "pairs_asked_now",
     "pay_rates",

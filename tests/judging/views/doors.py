@@ -76,7 +76,6 @@ QUERIES: list[Door] = [
     ("judging:query-set-create", "project", LEAD, "post"),
     ("judging:query-set", "set", STAFF, "get"),
     ("judging:query-set-change", "set", LEAD, "post"),
-    ("judging:order", "project", STAFF, "get"),
 ]
 REVIEW: list[Door] = [
     ("judging:review-queue", "project", STAFF, "get"),
@@ -117,6 +116,13 @@ QUALITY: list[Door] = [
     ("judging:alerts", "project", STAFF, "get"),
     ("judging:alert", "alert", STAFF, "get"),
     ("judging:alert-see", "alert", LEAD, "post"),
+]
+DRAWN: list[Door] = [
+    ("judging:figures", "project", STAFF, "get"),
+    ("judging:figure", "grades", STAFF, "get"),
+    ("judging:figure", "partners", LEAD, "get"),
+    ("judging:figure-svg", "partners", LEAD, "get"),
+    ("judging:figure-csv", "partners", LEAD, "get"),
 ]
 EXAMS: list[Door] = [
     ("judging:exams", "project", STAFF, "get"),
@@ -173,7 +179,7 @@ PAY: list[Door] = [
     ("judging:hours", "project", ANNOTATOR, "get"),
     ("judging:hours-csv", "project", ANNOTATOR, "get"),
 ]
-DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *SETTINGS, *PAY]
+DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *DRAWN, *SETTINGS, *PAY]
 HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
     ("judging:pair", "pair", ANNOTATOR, "get"),
     ("judging:judgment-create", "pair", ANNOTATOR, "post"),
@@ -267,6 +273,8 @@ class World:
         name, what, *_ = door
         if what == "member":
             return reverse(name, args=[uuid4() if unknown else self.project.uuid, self.member.number])
+        if door in DRAWN[1:]:
+            return reverse(name, args=[uuid4() if unknown else self.project.uuid, what])
         row = self.done if name == "judging:batch-review" else getattr(self, what)
         return reverse(name, args=[uuid4() if unknown else row.uuid])
 

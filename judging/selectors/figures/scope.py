@@ -1,0 +1,47 @@
+"""Which pairs a figure is over."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+# materialized, so that a small project beside a large one is not planned as if it were large
+CHOSEN = """
+WITH chosen AS MATERIALIZED (
+    SELECT pair.id, pair.state, pair.relevance, pair.candidate_id
+    FROM judging_pair pair
+    JOIN judging_batch batch ON batch.id = pair.batch_id AND batch.project_id = %(project)s
+        AND (%(pilot)s OR NOT batch.is_pilot)
+    JOIN annotation_query query ON query.id = batch.query_id
+        AND (%(split)s = '' OR query.split = %(split)s)
+        AND (%(query_set)s::bigint IS NULL OR query.query_set_id = %(query_set)s::bigint)
+    WHERE %(simulated)s OR NOT EXISTS (
+        SELECT 1 FROM judging_judgment given WHERE given.pair_id = pair.id AND given.source = 'simulated'))
+"""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Pairs of a project: of one split and one query set or of all, with those of pilots and of programs or without."""
+
+    project_id: int
+    split: str = ""
+    query_set_id: int | None = None
+    simulated: bool = True
+    pilot: bool = False
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "project": self.project_id,
+            "split": self.split,
+            "query_set": self.query_set_id,
+            "simulated": self.simulated,
+            "pilot": self.pilot,
+        }
+
+    def rows(self, statement: str, **more: Any) -> list[Any]:
+        """What a statement over ``chosen`` finds."""
+        with connection.cursor() as cursor:
+            cursor.execute(CHOSEN + statement, self.parameters | more)
+            return list(cursor.fetchall())
