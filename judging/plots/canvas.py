@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 from judging.plots.axes import Axis
 
-LETTER, WIDE_LETTER = 7.0, 9.0
+LETTER, WIDE_LETTER, BOLD_LETTER = 7.0, 9.0, 11.0
 GAP = 26  # between the charts of a file
 XMLNS = "http://www.w3.org/2000/svg"
 Key = tuple[str, str]  # of a legend: class of its mark, words
@@ -46,7 +46,7 @@ class Canvas:
 class Plot(Canvas):
     """Bands side by side above a horizontal axis, values upwards, perhaps a second axis at the right."""
 
-    WIDTH, BOTTOM = 560, 44
+    WIDTH, BOTTOM = 560, 46
     WIDEST_BAR = 80
 
     def __init__(
@@ -62,7 +62,7 @@ class Plot(Canvas):
     ) -> None:
         places = _legend_places(axis.name, keys := list(legend), self.WIDTH)
         self.axis, self.bands = axis, bands
-        self.top = 13 + max([y for _, y in places], default=13.0)
+        self.top = 17 + max([y for _, y in places], default=13.0)
         self.foot = self.top + height
         super().__init__(label, self.WIDTH, self.foot + self.BOTTOM)
         self.left = _room(axis)
@@ -118,8 +118,8 @@ class Plot(Canvas):
         fewer = -(-fewer // every) * every  # of those shown at all
         for place in range(0, len(self.bands), every):
             css = "tick minor" if place % fewer else "tick"
-            self.words(self.x(place), self.foot + 17, self.bands[place], css)
-        self.words((self.left + self.end) / 2, self.foot + 37, x_name, "name")
+            self.words(self.x(place), self.foot + 18, self.bands[place], css)
+        self.words((self.left + self.end) / 2, self.foot + 39, x_name, "name")
 
     def _legend(self, keys: Sequence[Key], places: Sequence[tuple[float, float]]) -> None:
         for (css, words), (x, y) in zip(keys, places, strict=True):
@@ -169,7 +169,7 @@ def _room(axis: Axis) -> float:
 
 def _legend_places(name: str, keys: Sequence[Key], width: float) -> list[tuple[float, float]]:
     """Left end and foot of each entry: beside the name of the axis, and in a new row where the width is used up."""
-    places, x, y = [], WIDE_LETTER * len(name) + 24, 13.0
+    places, x, y = [], BOLD_LETTER * len(name) + 20, 13.0
     for css, words in keys:
         wide = (18 if css else 0) + WIDE_LETTER * len(words) + 14
         if x + wide > width:

@@ -110,6 +110,7 @@ def test_pages_of_lead_and_admin_are_clean(browse: Browse) -> None:
     details = [reverse("judging:batch", args=[batch.uuid]) for batch in shown]
     report = quality_report(project)
     assert report is not None
+    details += [reverse("judging:figure", args=[project.uuid, name]) for name in ("grades", "cases")]
     details += [reverse("annotation:corpora"), reverse("annotation:import-new")]
     details += [reverse("judging:agreement-of", args=[project.uuid, next(iter(report.data["annotators"]))])]
     for user in (factories.lead(project), factories.admin(project)):

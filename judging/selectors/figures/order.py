@@ -3,17 +3,18 @@
 from typing import NamedTuple
 
 from judging.rules.order_effects import Effect, Moments, effect
-from judging.selectors.figures.scope import Scope
+from judging.selectors.figures.scope import PAIRS, Scope
 
 LATEST = 100_000  # judgments looked at, so that the page stays quick in a large project
 
-EFFECTS = """
-, latest AS MATERIALIZED (
+# pairs are looked at one by one: the latest judgments are found without counting the others
+EFFECTS = f"""
+WITH latest AS MATERIALIZED (
     SELECT given.pair_id, given.annotator_id, given.grade, given.position, given.previous_grade
-    FROM judging_judgment given JOIN chosen ON chosen.id = given.pair_id
-    JOIN judging_assignment held ON held.id = given.assignment_id
+    FROM judging_judgment given JOIN judging_assignment held ON held.id = given.assignment_id
     WHERE held.project_id = %(project)s AND held.state <> 'open'
         AND (%(annotator)s::bigint IS NULL OR given.annotator_id = %(annotator)s::bigint)
+        AND (false OR EXISTS ({PAIRS} AND pair.id = given.pair_id))
     ORDER BY given.id DESC LIMIT %(latest)s),
 compared AS (
     SELECT latest.*, latest.grade - (
@@ -23,7 +24,7 @@ compared AS (
     FROM latest)
 SELECT grouping(position), position, previous_grade, count(*), avg(grade)::float,
     count(deviation), coalesce(sum(deviation), 0)::float, coalesce(sum(deviation * deviation), 0)::float
-FROM compared GROUP BY GROUPING SETS ((position), (previous_grade)) ORDER BY 1, 2, 3 NULLS FIRST"""
+FROM compared GROUP BY GROUPING SETS ((position), (previous_grade)) ORDER BY 1, 2, 3 NULLS FIRST"""  # noqa: S608
 
 
 class OrderEffects(NamedTuple):
@@ -40,7 +41,7 @@ class OrderEffects(NamedTuple):
 def order_effects(scope: Scope, *, annotator_id: int | None = None) -> OrderEffects:
     """Effects of everybody, or of one annotator."""
     found = OrderEffects([], [])
-    for is_previous, position, previous, n, mean, *deviations in scope.rows(
+    for is_previous, position, previous, n, mean, *deviations in scope.found(
         EFFECTS, annotator=annotator_id, latest=LATEST
     ):
         place = found.by_previous if is_previous else found.by_position

@@ -5,19 +5,19 @@ from typing import Any
 
 from django.db import connection
 
+PAIRS = """
+SELECT pair.id, pair.state, pair.relevance, pair.candidate_id
+FROM judging_pair pair
+JOIN judging_batch batch ON batch.id = pair.batch_id AND batch.project_id = %(project)s
+    AND (%(pilot)s OR NOT batch.is_pilot)
+JOIN annotation_query query ON query.id = batch.query_id
+    AND (%(split)s = '' OR query.split = %(split)s)
+    AND (%(query_set)s::bigint IS NULL OR query.query_set_id = %(query_set)s::bigint)
+WHERE (%(simulated)s OR NOT EXISTS (
+    SELECT 1 FROM judging_judgment program WHERE program.pair_id = pair.id AND program.source = 'simulated'))"""
+
 # materialized, so that a small project beside a large one is not planned as if it were large
-CHOSEN = """
-WITH chosen AS MATERIALIZED (
-    SELECT pair.id, pair.state, pair.relevance, pair.candidate_id
-    FROM judging_pair pair
-    JOIN judging_batch batch ON batch.id = pair.batch_id AND batch.project_id = %(project)s
-        AND (%(pilot)s OR NOT batch.is_pilot)
-    JOIN annotation_query query ON query.id = batch.query_id
-        AND (%(split)s = '' OR query.split = %(split)s)
-        AND (%(query_set)s::bigint IS NULL OR query.query_set_id = %(query_set)s::bigint)
-    WHERE %(simulated)s OR NOT EXISTS (
-        SELECT 1 FROM judging_judgment given WHERE given.pair_id = pair.id AND given.source = 'simulated'))
-"""
+CHOSEN = "WITH chosen AS MATERIALIZED (" + PAIRS + ")"
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,10 @@ class Scope:
 
     def rows(self, statement: str, **more: Any) -> list[Any]:
         """What a statement over ``chosen`` finds."""
+        return self.found(CHOSEN + statement, **more)
+
+    def found(self, statement: str, **more: Any) -> list[Any]:
+        """What a statement finds that makes something else of ``PAIRS``."""
         with connection.cursor() as cursor:
-            cursor.execute(CHOSEN + statement, self.parameters | more)
+            cursor.execute(statement, self.parameters | more)
             return list(cursor.fetchall())

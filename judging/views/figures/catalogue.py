@@ -80,8 +80,8 @@ FIGURES = [
         "Order",
         "Grades by position",
         "Pairs are shown in a shuffled order, so where a pair stands says nothing about it. What is drawn is the mean "
-        "difference from what others gave the same pair, with its 95 % interval: a slope by position is fatigue or "
-        "drift, one by the grade given just before is anchoring.",
+        "difference from what others gave the same pair, with its 95\N{NO-BREAK SPACE}% interval: a slope by position "
+        "is fatigue or drift, one by the grade given just before is anchoring.",
         agreement.order,
         empty="It fills as annotators finish batches; imported judgments have no position.",
     ),

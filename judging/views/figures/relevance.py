@@ -25,7 +25,7 @@ def similarity(asked: Asked) -> Sheet:
     bands = range(min(groups), max(groups) + 1) if groups else range(0)
     columns = [sheet.Column("from", "From", ".2f"), sheet.Column("below", "Below", ".2f"), *SPREAD]
     rows = [[step / STEPS, (step + 1) / STEPS, *_spread_row(found)] for step, found in groups.items()]
-    filled = {f"{step / STEPS:.2f}": groups.get(step) for step in bands}
+    filled = {f"{step / STEPS:.2f}".replace("-", "−"): groups.get(step) for step in bands}
     return _spread_sheet(filled, "similarity, from", columns, rows)
 
 
