@@ -11,11 +11,12 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from annotation.models import Moment, Project, Query, Video
+from annotation.models import Candidate, Moment, Pooling, Project, Query, Video
+from annotation.rules.pooling import BATCH_SIZE
 from annotation.selectors import captions_serving, queries_to_judge
 from annotation.services.candidates import pool_of, vectors_of
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
-from judging.selectors import annotator_numbers
+from judging.selectors import annotator_numbers, contributions, released_edits
 
 MANIFEST = "manifest.json"
 JUDGED_SPLITS = {Query.Split.VAL: "val.json", Query.Split.TEST: "test.json"}
@@ -38,15 +39,20 @@ def queries_left_out(release: Release) -> tuple[int, int]:
 
 
 def finished_queries(project_id: int) -> QuerySet[Query]:
-    """Judged queries with nothing left to do: closed after the first batch, second batch done, or historic."""
+    """Judged queries with nothing left to do: closed after the first batch, second batch done, or historic.
+
+    A batch pooled from runs makes a query unfinished until it is done, too.
+    """
     closed = BatchReview.objects.filter(batch__query=OuterRef("pk"), decision=BatchReview.Decision.CLOSE)
     extended = BatchReview.objects.filter(batch__query=OuterRef("pk"), decision=BatchReview.Decision.EXTEND)
     second = Batch.objects.filter(query=OuterRef("pk"), number=2)
-    return Query.objects.filter(project=project_id, batches__number=1, batches__state=Batch.State.DONE).filter(
+    beyond = Candidate.objects.filter(query=OuterRef("pk"), source=Candidate.Source.SIMILARITY, rank=BATCH_SIZE + 1)
+    judged = Query.objects.filter(project=project_id, batches__number=1, batches__state=Batch.State.DONE)
+    return judged.filter(~Exists(Batch.objects.filter(query=OuterRef("pk"), state=Batch.State.OPEN))).filter(
         Q(is_placeholder=True)
         | Exists(closed)
         | Exists(second.filter(state=Batch.State.DONE))
-        | (Exists(extended) & ~Exists(second) & ~Q(candidates__rank=21))
+        | (Exists(extended) & ~Exists(second) & ~Exists(beyond))
     )
 
 
@@ -119,7 +125,7 @@ def _moment_row(pair: Pair, captions: dict[int, str]) -> dict[str, object]:
         "video_name": moment.video.name,
         "timestamp": [moment.start_s, moment.end_s],
         "duration": moment.video.duration_s,
-        "caption": captions.get(moment.pk, ""),
+        "caption": captions.get(moment.pk),
         "similarity": pair.candidate.similarity,
     }
 
@@ -190,10 +196,13 @@ PAIR_COLUMNS = [
     "state",
     "relevance",
     "reason",
+    "source",
+    "returned_by",
 ]
 
 
 def _pair_rows(finished: Iterable[Query], pairs: dict[int, list[Pair]]) -> Iterator[list[object]]:
+    returned = contributions(pair.candidate_id for held in pairs.values() for pair in held)
     for query in finished:
         for pair in pairs.get(query.pk, []):
             moment, candidate = pair.candidate.moment, pair.candidate
@@ -210,6 +219,8 @@ def _pair_rows(finished: Iterable[Query], pairs: dict[int, list[Pair]]) -> Itera
                 pair.state,
                 pair.relevance,
                 pair.reason,
+                candidate.source,
+                "; ".join(f"{name}: {rank}" for name, rank in returned.get(candidate.pk, [])),
             ]
 
 
@@ -242,12 +253,14 @@ def manifest_facts(release: Release) -> dict[str, object]:
     judgments = Judgment.objects.filter(pair__batch__query__in=finished).exclude(
         assignment__state=Assignment.State.OPEN
     )
+    captions_edited, query_captions_edited = released_edits(project, finished)
     return {
         "project": project.name,
         "release": release.version,
         "created_at": release.created_at.isoformat(),
         "sentence_model": settings.SENTENCE_MODEL,
         "includes_pilot": release.includes_pilot,
+        "pools": list(_pools(finished)),
         "counts": {
             "queries": finished.count(),
             "queries_unfinished": unfinished,
@@ -258,8 +271,23 @@ def manifest_facts(release: Release) -> dict[str, object]:
             "simulated_judgments": judgments.filter(source=Judgment.Source.SIMULATED).count(),
             "annotators": judgments.order_by().values("annotator").distinct().count(),
             "videos": Video.objects.filter(corpus=project.corpus_id, corpus__is_placeholder=False).count(),
+            "captions_edited": captions_edited,
+            "query_captions_edited": query_captions_edited,
         },
     }
+
+
+def _pools(finished: QuerySet[Query]) -> Iterator[dict[str, object]]:
+    """The pools whose candidates are in the release: what was pooled, and how many pairs came of it."""
+    poolings = Pooling.objects.filter(candidates__query__in=finished).distinct().order_by("opened_at", "pk")
+    for pooling in poolings.prefetch_related("sources"):
+        yield {
+            "opened_at": pooling.opened_at.isoformat() if pooling.opened_at else None,
+            "sources": [source.name for source in pooling.sources.all()],
+            "depth": pooling.depth,
+            "iou_min": pooling.iou_min,
+            "pairs": Pair.objects.filter(candidate__pooling=pooling, batch__query__in=finished).count(),
+        }
 
 
 def _write_json(path: Path, value: object) -> None:

@@ -26,6 +26,13 @@ class Pool:
     moment_ids: NDArray[np.int64]  # [M]
     first_caption: NDArray[np.intp]  # [M] into ``vectors``
     vectors: NDArray[np.float32]  # [C, D]
+    captions: Sequence[tuple[int, str]] = ()  # [C] id and text
+
+    def wordings(self, moment_id: int) -> dict[str, str]:
+        """What the captions of the moment say, by their id."""
+        place = int(np.searchsorted(self.moment_ids, moment_id))
+        ends = [*self.first_caption[place : place + 2], len(self.captions)]
+        return {str(caption): text for caption, text in self.captions[ends[0] : ends[1]]}
 
     def rank(
         self, queries: NDArray[np.float32], *, depth: int
@@ -72,13 +79,14 @@ def pool_of(*, project: Project, model: str, on_progress: Callable[[int], None] 
         captions_serving(project.corpus_id)
         .filter(moment__preview_state=Moment.Preview.READY)
         .order_by("moment_id", "id")
-        .values_list("moment_id", "text")
+        .values_list("moment_id", "id", "text")
     )
     if not rows:
         return Pool(np.zeros(0, np.int64), np.zeros(0, np.intp), np.zeros((0, 0), np.float32))
-    vectors = vectors_of([text for _, text in rows], model=model, on_progress=on_progress)
-    ids, first = np.unique(np.array([moment_id for moment_id, _ in rows], dtype=np.int64), return_index=True)
-    return Pool(ids, first.astype(np.intp), vectors)
+    captions = [(caption_id, text) for _, caption_id, text in rows]
+    vectors = vectors_of([text for _, text in captions], model=model, on_progress=on_progress)
+    ids, first = np.unique(np.array([moment_id for moment_id, *_ in rows], dtype=np.int64), return_index=True)
+    return Pool(ids, first.astype(np.intp), vectors, captions)
 
 
 def candidates_rank(*, project_id: int) -> int:
@@ -101,7 +109,14 @@ def candidates_rank(*, project_id: int) -> int:
         Project.objects.select_for_update().get(pk=project.pk)  # one ranking at a time
         free = set(_queries_without_candidates(project).values_list("pk", flat=True))
         rows = [
-            Candidate(query=query, moment_id=int(moment), rank=rank, similarity=float(similarity), model=model)
+            Candidate(
+                query=query,
+                moment_id=int(moment),
+                rank=rank,
+                similarity=float(similarity),
+                model=model,
+                wordings=pool.wordings(int(moment)),
+            )
             for query, (moments, similarities) in zip(queries, ranked, strict=True)
             if query.pk in free
             for rank, (moment, similarity) in enumerate(zip(moments, similarities, strict=True), start=1)
@@ -109,6 +124,19 @@ def candidates_rank(*, project_id: int) -> int:
         Candidate.objects.bulk_create(rows, batch_size=2000)
     logger.info("project %s: %s queries ranked over %s moments", project.pk, len(free), len(pool.moment_ids))
     return len(free)
+
+
+@transaction.atomic
+def candidates_clear(*, queries: QuerySet[Query]) -> int:
+    """Forget the candidates of these queries, so that they are ranked anew; the database keeps those of a batch.
+
+    Returns:
+        How many queries lost their candidates.
+    """
+    held = list(queries.select_for_update(of=("self",)).values_list("pk", flat=True))
+    ids = list(queries.filter(pk__in=held).values_list("pk", flat=True))  # a batch may have been opened meanwhile
+    Candidate.objects.filter(query__in=ids).delete()
+    return len(ids)
 
 
 def _queries_without_candidates(project: Project) -> QuerySet[Query]:

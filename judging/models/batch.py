@@ -7,10 +7,11 @@ from django.db import models
 from django.db.models import Q
 
 from annotation.models import Candidate, Project, Query
+from annotation.rules.pooling import BATCHES
 
 
 class Batch(models.Model):
-    """Ranks 1 to 20 (number 1) or 21 to 40 (number 2) of a query's candidates."""
+    """Ranks 1 to 20 (number 1) or 21 to 40 (number 2) by similarity; from number 3 on, moments pooled from runs."""
 
     class State(models.TextChoices):
         OPEN = "open"
@@ -36,7 +37,7 @@ class Batch(models.Model):
         verbose_name_plural = "batches"
         constraints = [
             models.UniqueConstraint(fields=["query", "number"], name="batch_number_once_per_query"),
-            models.CheckConstraint(condition=Q(number__in=[1, 2]), name="batch_number_is_1_or_2"),
+            models.CheckConstraint(condition=Q(number__gte=1), name="batch_number_from_1"),
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="batch_round_is_1_or_2"),
             models.CheckConstraint(condition=Q(free_seats__range=(0, 2)), name="batch_has_two_seats_a_round"),
             models.CheckConstraint(
@@ -58,6 +59,10 @@ class Batch(models.Model):
 
     def __str__(self) -> str:
         return f"batch {self.number} of query {self.query_id}"
+
+    @property
+    def is_pooled(self) -> bool:
+        return self.number > BATCHES
 
 
 class Pair(models.Model):

@@ -18,6 +18,7 @@ from judging.selectors.annotator import (
     readiness,
     work_done,
 )
+from judging.selectors.caption_edits import Edit, EditCounts, caption_edits, edit_counts, released_edits
 from judging.selectors.exams import EXAM_SPLITS, exam_pairs, exam_rows, exam_unfinished, exams_of, sittings_of
 from judging.selectors.forecast import forecast_measured
 from judging.selectors.gold import gold_batch, gold_in, gold_share
@@ -34,6 +35,7 @@ from judging.selectors.lead import (
     batch_rows,
     job_running,
     overview_counts,
+    queries_unfrozen,
     queries_without_batch,
     relevance_by_rank,
     relevance_counts,
@@ -41,6 +43,15 @@ from judging.selectors.lead import (
 )
 from judging.selectors.pay import Account, Statement, corrections_of, pay_rates, pay_statement
 from judging.selectors.people import actor_names, invitations_unused, people_of, staff_of, standing_counts
+from judging.selectors.pools import (
+    ALL_RUNS,
+    Counts,
+    PoolReport,
+    contributions,
+    pool_report,
+    pooled_progress,
+    queries_to_pool,
+)
 from judging.selectors.quality import flagged_pairs, flags_of, people_have_judged
 from judging.selectors.query_sets import queries_matching, queries_outside_sets, query_sets_with_counts
 from judging.selectors.seats import (
@@ -66,11 +77,16 @@ from judging.selectors.sittings import Asked, Sat, sitting_asking, sitting_by_id
 from judging.selectors.way import tutorial_pairs, way_facts, work_lately
 
 __all__ = [
+    "ALL_RUNS",
     "EXAM_SPLITS",
     "Account",
     "Asked",
     "Card",
+    "Counts",
+    "Edit",
+    "EditCounts",
     "Held",
+    "PoolReport",
     "Readiness",
     "Sat",
     "Statement",
@@ -80,10 +96,13 @@ __all__ = [
     "annotators_to_confirm",
     "batch_rows",
     "batch_to_be_taken",
+    "caption_edits",
     "caption_of",
     "changes_said",
     "clips_matching",
+    "contributions",
     "corrections_of",
+    "edit_counts",
     "exam_pairs",
     "exam_rows",
     "exam_unfinished",
@@ -119,14 +138,19 @@ __all__ = [
     "people_have_judged",
     "people_of",
     "policy_history",
+    "pool_report",
+    "pooled_progress",
     "preview_visible_to",
     "quality_alerts",
     "quality_report",
     "queries_matching",
     "queries_outside_sets",
+    "queries_to_pool",
+    "queries_unfrozen",
     "queries_without_batch",
     "query_sets_with_counts",
     "readiness",
+    "released_edits",
     "relevance_by_rank",
     "relevance_counts",
     "review_queue",

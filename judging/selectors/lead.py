@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Exists, OuterRef, QuerySet
 
-from annotation.models import AuditEvent, Job, Project, Query
+from annotation.models import AuditEvent, Candidate, Job, Project, Query
 from annotation.selectors import queries_to_judge
 from judging.models import Assignment, Batch, Flag, Judgment, Pair
 from judging.selectors.quality import flagged_pairs
@@ -108,6 +108,13 @@ def _said_of(batch: Batch, numbers: dict[int, int]) -> dict[int, list[tuple[int 
 def queries_without_batch(project: Project) -> QuerySet[Query]:
     """Queries to be judged whose first batch is not open yet."""
     return queries_to_judge(project.pk).filter(batches__isnull=True)
+
+
+def queries_unfrozen(project: Project) -> QuerySet[Query]:
+    """Queries whose candidates may still be ranked anew: no batch holds any."""
+    ranked = Candidate.objects.filter(query=OuterRef("pk"))
+    begun = Batch.objects.filter(query=OuterRef("pk"))
+    return queries_to_judge(project.pk).filter(Exists(ranked), ~Exists(begun))
 
 
 def job_running(project: Project) -> Job | None:

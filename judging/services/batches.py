@@ -1,15 +1,17 @@
 """Batches: opening them, deciding their pairs, and the lead's word on a second one."""
 
 import logging
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotation.messages import send_on_commit
 from annotation.models import Candidate, Moment, NamedQuerySet, Query, User
-from annotation.rules.pooling import BATCH_SIZE
+from annotation.rules.pooling import BATCH_SIZE, BATCHES
+from annotation.rules.run_pools import in_batches
 from annotation.services.audit import audit_record
 from judging import selectors
 from judging.exceptions import NotReviewable
@@ -26,7 +28,7 @@ EXTEND_TASK = "judging.tasks.batch_extend"
 
 @transaction.atomic
 def batch_create(*, query: Query, number: int) -> Batch | None:
-    """Open ranks 1 to 20 (number 1) or 21 to 40 (number 2) of the query for judging.
+    """Open ranks 1 to 20 (number 1) or 21 to 40 (number 2) by similarity for judging.
 
     Repeating it returns the batch that is there; None when no candidate has such a rank.
     """
@@ -35,11 +37,22 @@ def batch_create(*, query: Query, number: int) -> Batch | None:
     if held:
         return held
     ranks = ((number - 1) * BATCH_SIZE + 1, number * BATCH_SIZE)
-    candidates = list(
-        query.candidates.filter(rank__range=ranks, moment__preview_state=Moment.Preview.READY).order_by("rank")
-    )
-    if not candidates:
-        return None
+    ranked = query.candidates.filter(source=Candidate.Source.SIMILARITY, rank__range=ranks)
+    candidates = list(ranked.filter(moment__preview_state=Moment.Preview.READY).order_by("rank"))
+    return _batch_open(query, number, candidates) if candidates else None
+
+
+def batches_pool(*, query: Query, candidates: Sequence[Candidate]) -> list[Batch]:
+    """Open batches of twenty of these, numbered behind the last; the caller holds the query's row."""
+    last = Batch.objects.filter(query=query).aggregate(last=Max("number"))["last"] or 0
+    first = max(last, BATCHES) + 1
+    return [
+        _batch_open(query, number, twenty)
+        for number, twenty in enumerate(in_batches(candidates, BATCH_SIZE), start=first)
+    ]
+
+
+def _batch_open(query: Query, number: int, candidates: Sequence[Candidate]) -> Batch:
     query_set = NamedQuerySet.objects.select_for_update().filter(queries=query).first()
     batch = Batch.objects.create(
         project_id=query.project_id,
@@ -175,7 +188,9 @@ def batches_sweep() -> None:
     for batch_id in [*complete.values_list("pk", flat=True), *in_part.values_list("pk", flat=True)]:
         batch_advance(batch_id=batch_id)
     second = Batch.objects.filter(query=OuterRef("batch__query"), number=2)
-    beyond = Candidate.objects.filter(query=OuterRef("batch__query"), rank__gt=BATCH_SIZE)
+    beyond = Candidate.objects.filter(
+        query=OuterRef("batch__query"), source=Candidate.Source.SIMILARITY, rank__gt=BATCH_SIZE
+    )
     asked = BatchReview.objects.filter(~Exists(second), Exists(beyond), decision=BatchReview.Decision.EXTEND)
     for batch_id in asked.values_list("batch", flat=True):
         batch_extend(batch_id=batch_id)

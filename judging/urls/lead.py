@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judging.views import lead, quality, query_sets
+from judging.views import caption_edits, lead, quality, query_sets
 
 urlpatterns = [
     path("overview/<uuid:project_uuid>/", lead.overview, name="overview"),
@@ -11,6 +11,9 @@ urlpatterns = [
     path("queries/<uuid:project_uuid>/open/", lead.batches_open, name="batches-open"),
     path("queries/<uuid:project_uuid>/sets/", query_sets.query_sets, name="query-sets"),
     path("queries/<uuid:project_uuid>/sets/new/", query_sets.query_set_create, name="query-set-create"),
+    path("queries/<uuid:project_uuid>/captions/", caption_edits.caption_edits, name="caption-edits"),
+    path("queries/<uuid:project_uuid>/captions.csv", caption_edits.caption_edits_csv, name="caption-edits-csv"),
+    path("queries/<uuid:project_uuid>/rank/", caption_edits.rank_again, name="candidates-rank"),
     path("query-sets/<uuid:set_uuid>/", query_sets.query_set, name="query-set"),
     path("query-sets/<uuid:set_uuid>/change/", query_sets.query_set_change, name="query-set-change"),
     path("quality/<uuid:project_uuid>/", quality.flags, name="flags"),

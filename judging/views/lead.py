@@ -78,6 +78,7 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         "words": words,
         "state": state,
         "without_batch": selectors.queries_without_batch(project).count(),
+        "edits": selectors.edit_counts(project),
         "job": selectors.job_running(project),
     }
     return render(request, "judging/queries.html", context)
@@ -99,9 +100,10 @@ def batch(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
     membership = grant(request, held.project, STAFF)
     rows = selectors.batch_rows(held)
     relevance = [row["pair"].relevance for row in rows]
+    returned = selectors.contributions(row["pair"].candidate_id for row in rows)
     context = {
         "batch": held,
-        "rows": rows,
+        "rows": [{**row, "returned": returned.get(row["pair"].candidate_id, [])} for row in rows],
         "bars": bars(rows),
         "review": getattr(held, "review", None),
         "waiting": selectors.review_queue(held.project).filter(pk=held.pk).exists(),

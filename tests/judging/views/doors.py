@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import NamedQuerySet, Project, User
+from annotation.models import NamedQuerySet, Pooling, Project, User
 from judging.models import (
     Assignment,
     Batch,
@@ -35,6 +35,7 @@ from tests.factories import (
     BatchFactory,
     JudgmentFactory,
     PairFactory,
+    PoolingFactory,
     ProjectFactory,
     QualityAlertFactory,
     QueryFactory,
@@ -76,6 +77,18 @@ QUERIES: list[Door] = [
     ("judging:query-set-create", "project", LEAD, "post"),
     ("judging:query-set", "set", STAFF, "get"),
     ("judging:query-set-change", "set", LEAD, "post"),
+    ("judging:caption-edits", "project", STAFF, "get"),
+    ("judging:caption-edits-csv", "project", STAFF, "get"),
+    ("judging:candidates-rank", "project", STAFF, "post"),
+]
+POOLS: list[Door] = [
+    ("pools:pools", "project", STAFF, "get"),
+    ("pools:pool-create", "project", STAFF, "post"),
+    ("pools:pool", "pooling", STAFF, "get"),
+    ("pools:pool-open", "pooling", STAFF, "post"),
+    ("pools:pool-discard", "pooling", STAFF, "post"),
+    ("pools:pool-csv", "pooling", STAFF, "get"),
+    ("pools:pool-overlap-csv", "pooling", STAFF, "get"),
 ]
 REVIEW: list[Door] = [
     ("judging:review-queue", "project", STAFF, "get"),
@@ -179,7 +192,7 @@ PAY: list[Door] = [
     ("judging:hours", "project", ANNOTATOR, "get"),
     ("judging:hours-csv", "project", ANNOTATOR, "get"),
 ]
-DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *DRAWN, *SETTINGS, *PAY]
+DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *POOLS, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *DRAWN, *SETTINGS, *PAY]
 HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
     ("judging:pair", "pair", ANNOTATOR, "get"),
     ("judging:judgment-create", "pair", ANNOTATOR, "post"),
@@ -262,6 +275,10 @@ class World:
         return self.project.guidelines.get()
 
     @cached_property
+    def pooling(self) -> Pooling:
+        return PoolingFactory(project=self.project)  # type: ignore[no-any-return]
+
+    @cached_property
     def drawn(self) -> KnownPair:
         return drawn_pair(self.project, truth=2, tutorial_position=1)
 
@@ -306,7 +323,8 @@ class World:
         }
         money = {"annotator": self.member.number, "rate": "15.00", "currency": "SGD", "from_day": "2026-03-01"}
         hours = {"day": "2026-03-01", "minutes": "5"}
-        return {**given, **money, **hours} | (self.settings_form if door in SETTINGS else {})
+        pool = {"runs": [self.run.uuid], "iou_min": 0.7, "which": "all"}
+        return {**given, **money, **hours, **pool} | (self.settings_form if door in SETTINGS else {})
 
     @cached_property
     def settings_form(self) -> dict[str, object]:

@@ -1,0 +1,106 @@
+"""Pooling from runs: planning what would be added to whom, and opening it as batches."""
+
+import logging
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from annotation.exceptions import NotPossible
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Candidate, Moment, Pooling, Query, User
+from annotation.services.jobs import job_finish, job_set, job_start
+from annotation.services.poolings import (
+    Returned,
+    candidates_pool,
+    pooling_confirm,
+    pooling_finish,
+    pooling_plan,
+)
+from judging import selectors
+from judging.models import BatchReview
+from judging.services.batches import batches_pool
+
+logger = logging.getLogger(__name__)
+JOB, TITLE = "pool", "Opening pooled batches"
+OPEN_TASK = "judging.tasks.pool_open"
+LATE = timedelta(minutes=1)  # a pool that is still being opened by then has lost its message, or its worker is busy
+TELL_EVERY = 20  # queries
+
+
+def pool_plan(*, pooling: Pooling, returned: Iterable[Returned]) -> None:
+    """Plan the pool over the queries whose judging has begun: their candidates by similarity are settled.
+
+    Raises:
+        NotPossible: no such query is asked for, or the pool is planned already.
+    """
+    queries = selectors.queries_to_pool(pooling)
+    if not queries:
+        raise NotPossible("None of these queries has a batch yet. Pools are for queries whose judging has begun.")
+    pooling_plan(pooling=pooling, queries=queries, returned=returned)
+
+
+@transaction.atomic
+def pool_open_request(*, pooling: Pooling, actor: User | None, wake: bool = True) -> Pooling:
+    """Confirm the plan; a task opens its batches unless the caller does.
+
+    Raises:
+        NotPossible: there is no plan.
+    """
+    held = pooling_confirm(pooling=pooling, actor=actor)
+    if wake and held.state == Pooling.State.OPENING:
+        job_start(project=held.project, kind=JOB, title=TITLE, total=_planned(held).count())
+        send_on_commit(OPEN_TASK, held.pk)
+    return held
+
+
+def pool_open(*, pooling_id: int) -> int:
+    """Add the planned candidates and open their batches, query by query; a repeat goes on where it was.
+
+    Returns:
+        How many batches were opened now.
+    """
+    pooling = Pooling.objects.select_related("project").get(pk=pooling_id)
+    with only_one(JOB, pooling_id) as alone:
+        if not alone or pooling.state != Pooling.State.OPENING:
+            return 0
+        ids = list(_planned(pooling).order_by("number").values_list("pk", flat=True))
+        job = job_start(project=pooling.project, kind=JOB, title=TITLE, total=len(ids))
+        opened = 0
+        for done, query_id in enumerate(ids):
+            if done % TELL_EVERY == 0:
+                job_set(job=job, done=done, title=f"{TITLE}: {done} of {len(ids)} queries")
+            opened += _query_open(pooling, query_id)
+        pooling_finish(pooling=pooling)
+        job_finish(job=job, title=f"{opened} pooled batches opened")
+    logger.info("pool %s: %s batches opened", pooling.pk, opened)
+    return opened
+
+
+def _planned(pooling: Pooling) -> QuerySet[Query]:
+    return Query.objects.filter(pool_answers__source__pooling=pooling).distinct()
+
+
+@transaction.atomic
+def _query_open(pooling: Pooling, query_id: int) -> int:
+    query = Query.objects.select_for_update().get(pk=query_id)  # as every opening of its batches
+    candidates_pool(pooling=pooling, query=query)
+    return len(batches_pool(query=query, candidates=_waiting(pooling, query)))
+
+
+def _waiting(pooling: Pooling, query: Query) -> list[Candidate]:
+    """Pooled candidates in no batch; and those by similarity that closing the query left out and a run returned."""
+    wanted = Q(source=Candidate.Source.POOLED)
+    if BatchReview.objects.filter(batch__query=query, decision=BatchReview.Decision.CLOSE).exists():
+        wanted |= Q(moment__pool_entries__answer__source__pooling=pooling, moment__pool_entries__answer__query=query)
+    free = query.candidates.filter(wanted, pair=None, moment__preview_state=Moment.Preview.READY)
+    return list(free.distinct().order_by("rank"))
+
+
+def pools_sweep(*, now: datetime) -> None:
+    """Send every pool that is still being opened; one at work holds its lock and goes on."""
+    late = Pooling.objects.filter(state=Pooling.State.OPENING, opened_at__lte=now - LATE)
+    for pk in late.values_list("pk", flat=True):
+        send_on_commit(OPEN_TASK, pk)
