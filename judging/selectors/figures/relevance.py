@@ -13,7 +13,7 @@ WHERE chosen.state = 'settled' AND candidate.similarity IS NOT NULL GROUP BY 1, 
 BY_RANK = """
 SELECT candidate.rank, chosen.relevance, count(*)
 FROM chosen JOIN annotation_candidate candidate ON candidate.id = chosen.candidate_id
-WHERE chosen.state = 'settled' GROUP BY 1, 2"""
+WHERE chosen.state = 'settled' AND candidate.source = 'similarity' GROUP BY 1, 2"""
 
 COUNTED = "SELECT 0, relevance, count(*) FROM chosen WHERE state = 'settled' GROUP BY 2"
 

@@ -9,7 +9,7 @@ PAIRS = """
 SELECT pair.id, pair.state, pair.relevance, pair.candidate_id
 FROM judging_pair pair
 JOIN judging_batch batch ON batch.id = pair.batch_id AND batch.project_id = %(project)s
-    AND (%(pilot)s OR NOT batch.is_pilot)
+    AND (%(pilot)s OR NOT batch.is_pilot) AND (%(pooled)s OR batch.number <= 2)
 JOIN annotation_query query ON query.id = batch.query_id
     AND (%(split)s = '' OR query.split = %(split)s)
     AND (%(query_set)s::bigint IS NULL OR query.query_set_id = %(query_set)s::bigint)
@@ -22,13 +22,17 @@ CHOSEN = "WITH chosen AS MATERIALIZED (" + PAIRS + ")"
 
 @dataclass(frozen=True)
 class Scope:
-    """Pairs of a project: of one split and one query set or of all, with those of pilots and of programs or without."""
+    """Pairs of a project: of one split and one query set or of all.
+
+    Those of pilots, of programs, and of batches that came behind the candidates by similarity are with them or not.
+    """
 
     project_id: int
     split: str = ""
     query_set_id: int | None = None
     simulated: bool = True
     pilot: bool = False
+    pooled: bool = False
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -38,6 +42,7 @@ class Scope:
             "query_set": self.query_set_id,
             "simulated": self.simulated,
             "pilot": self.pilot,
+            "pooled": self.pooled,
         }
 
     def rows(self, statement: str, **more: Any) -> list[Any]:

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.http import QueryDict
 
 from annotation.models import NamedQuerySet, Project, Query
+from annotation.rules.pooling import BATCHES
 from judging import selectors
 from judging.rules.agreement import Weights
 from judging.selectors.figures import Scope
@@ -53,6 +54,14 @@ class Asked:
     def has_pilots(self) -> bool:
         return self.project.batches.filter(is_pilot=True).exists()
 
+    @property
+    def pooled(self) -> bool:
+        return "pooled" in self.given
+
+    @cached_property
+    def has_pooled(self) -> bool:
+        return self.project.batches.filter(number__gt=BATCHES).exists()
+
     @cached_property
     def has_imported(self) -> bool:
         return self.project.queries.filter(is_placeholder=True).exists()
@@ -85,6 +94,7 @@ class Asked:
             query_set_id=self.query_set.pk if self.query_set else None,
             simulated=self.simulated,
             pilot=self.pilot,
+            pooled=self.pooled,
         )
 
     @property
@@ -95,6 +105,7 @@ class Asked:
             f"query set {self.query_set}" if self.query_set else "",
             "without simulated annotators" if self.has_simulated and not self.simulated else "",
             "with pilots" if self.pilot else "",
+            "with pools" if self.pooled else "",
         ]
         return ", ".join([str(self.project), *filter(None, parts)])
 

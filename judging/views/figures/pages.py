@@ -1,5 +1,7 @@
 """The doors of the figures: a page, an SVG and a CSV each, under the same filters."""
 
+from collections.abc import Callable
+
 from csp.constants import NONE, UNSAFE_INLINE
 from csp.decorators import csp_replace
 from django.http import Http404, HttpRequest, HttpResponse
@@ -11,7 +13,13 @@ from judging.rules.agreement import Weights
 from judging.views.figures.asked import Asked
 from judging.views.figures.catalogue import BY_NAME, FIGURES, Figure
 
-OWN_SHEET = {"default-src": [NONE], "script-src": [NONE], "style-src": [UNSAFE_INLINE]}  # a file brings its colours
+OWN_SHEET = {"default-src": [NONE], "script-src": [NONE], "style-src": [UNSAFE_INLINE]}
+
+
+def drawing(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A view that answers with an SVG, which brings its colours and nothing else."""
+    answering: Callable[..., HttpResponse] = csp_replace(OWN_SHEET)(view)
+    return answering
 
 
 @project_page(STAFF)
@@ -39,19 +47,19 @@ def figure(request: MemberRequest, project: Project, name: str) -> HttpResponse:
     return render(request, "judging/figures/figure.html", context)
 
 
-@csp_replace(OWN_SHEET)  # type: ignore[untyped-decorator]
+@drawing
 @project_page(STAFF)
 def figure_svg(request: MemberRequest, project: Project, name: str) -> HttpResponse:
     shown = _figure(request, project, name)
     asked = Asked(project, request.GET)
     drawn = shown.draw(asked).svg(f"{shown.title}: {asked.in_words}", empty=f"Nothing yet. {shown.empty}")
-    return _file(drawn, "image/svg+xml", f"{name}.svg")
+    return file_answer(drawn, "image/svg+xml", f"{name}.svg")
 
 
 @project_page(STAFF)
 def figure_csv(request: MemberRequest, project: Project, name: str) -> HttpResponse:
     drawn = _figure(request, project, name).draw(Asked(project, request.GET)).csv()
-    return _file(drawn, "text/csv; charset=utf-8", f"{name}.csv")
+    return file_answer(drawn, "text/csv; charset=utf-8", f"{name}.csv")
 
 
 def figures_for(membership: Membership) -> list[Figure]:
@@ -67,7 +75,7 @@ def _figure(request: HttpRequest, project: Project, name: str) -> Figure:
     return found
 
 
-def _file(content: str | bytes, content_type: str, name: str) -> HttpResponse:
+def file_answer(content: str | bytes, content_type: str, name: str) -> HttpResponse:
     disposition = f'attachment; filename="momentjudge-{name}"'
     return HttpResponse(content, content_type=content_type, headers={"Content-Disposition": disposition})
 
