@@ -13,7 +13,7 @@ from annotation.rules.run_pools import DEPTHS
 from annotation.services.candidates import pool_of, vectors_of
 from annotation.services.poolings import Answered, answers_store, watchable_moments
 
-SIMILAR, RANDOM = "by similarity", "at random"  # names of the two sources
+SIMILAR, RANDOM = "similarity", "random draw"  # names of the two sources
 EXACTLY = 1.0  # moments themselves are returned, no spans that would have to fit
 State = Pooling.State
 

@@ -78,7 +78,7 @@ class Beyond:
     rank: int
     relevant: int
     highly: int
-    estimate: Estimate | None  # of relevant moments, those found included; None before any other is settled
+    estimate: Estimate | None  # of relevant moments, those found included; None before all others are judged
 
     def per_query(self, queries: int) -> float | None:
         return self.estimate.value / queries if self.estimate and queries else None
@@ -114,7 +114,7 @@ def coverage_of(judged: Iterable[Judged], *, top: int, drawn_from: Mapping[int, 
     by_query = {query: [_found(band, held) for band in bands] for query, held in rows.items()}
     total = [_found(band, [row for held in rows.values() for row in held]) for band in bands]
     others = total[-1]
-    rest = estimated(others.relevant, others.settled, of=sum(drawn_from.values()))
+    rest = None if others.open else estimated(others.relevant, others.settled, of=sum(drawn_from.values()))
     ranks = [band.last for band in bands if band.last is not None]
     beyond = [_beyond(rank, total, rest) for rank in ranks]
     return Coverage(total, by_query, beyond, {one.rank: _within(one, total) for one in beyond})

@@ -23,7 +23,10 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 LONG = "A person in a long dark coat hurries down the stairs of an old house while somebody else is calling from above"
 UNBROKEN = "Supercalifragilisticexpialidocious" * 3
 STAFF_PAGES = [
-    *(f"judging:{name}" for name in ("overview", "review-queue", "queries", "query-sets", "flags", "figures")),
+    *(
+        f"judging:{name}"
+        for name in ("overview", "review-queue", "queries", "query-sets", "flags", "figures", "coverage")
+    ),
     *(f"judging:{name}" for name in ("releases", "guideline", "audit", "agreement", "alerts", "exams")),
     *(f"judging:{name}" for name in ("guideline-versions", "training", "gate-questions", "policy")),
     "annotation:corpus",

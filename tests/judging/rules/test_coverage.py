@@ -46,6 +46,14 @@ def test_by_hand() -> None:
     assert found.beyond[0].per_query(2) == 13.5
 
 
+def test_no_estimate_before_all_others_are_judged() -> None:
+    """What is judged first is no random part of a draw."""
+    drawn = [settled(1, None, 0), settled(1, None, 1)]
+    assert coverage_of(drawn, top=20, drawn_from={1: 30}).beyond[0].estimate is not None
+    drawn.append(Judged(1, None, None, is_open=True))
+    assert coverage_of(drawn, top=20, drawn_from={1: 30}).beyond[0].estimate is None
+
+
 def test_nothing_settled_says_nothing() -> None:
     found = coverage_of([Judged(1, 1, None, is_open=True)], top=20, drawn_from={1: 30})
     assert (found.beyond[0].estimate, found.within[20], found.beyond[0].per_query(1)) == (None, None, None)

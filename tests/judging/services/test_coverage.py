@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Candidate, Moment, PoolEntry, Pooling
-from annotation.services.coverage import Draw
+from annotation.services.coverage import RANDOM, SIMILAR, Draw
 from annotation.services.poolings import pooling_discard
 from judging import selectors
 from judging.models import Batch, Pair
@@ -39,7 +39,7 @@ def returned(study: Pooling, source: str) -> list[int]:
 class TestPlan:
     def test_the_frozen_then_the_most_similar_then_others(self, made: Covering) -> None:
         study = made.planned(top=4, others=3)
-        best, others = returned(study, "by similarity"), returned(study, "at random")
+        best, others = returned(study, SIMILAR), returned(study, RANDOM)
         assert best[:2] == [moment.pk for moment in made.moments[:2]]
         assert (len(best), len(others), len({*best, *others})) == (4, 3, 7)
         assert selectors.moments_drawn_from(study) == {made.query.pk: MOMENTS - 4}
@@ -47,12 +47,12 @@ class TestPlan:
 
     def test_the_same_seed_plans_the_same(self, made: Covering) -> None:
         one, same, other = (made.planned(others=4, seed=seed) for seed in (7, 7, 8))
-        assert returned(one, "at random") == returned(same, "at random") != returned(other, "at random")
-        assert returned(one, "by similarity") == returned(other, "by similarity")
+        assert returned(one, RANDOM) == returned(same, RANDOM) != returned(other, RANDOM)
+        assert returned(one, SIMILAR) == returned(other, SIMILAR)
 
     def test_a_small_pool_is_judged_whole(self, made: Covering) -> None:
         study = made.planned(top=60, others=60)
-        assert (len(returned(study, "by similarity")), returned(study, "at random")) == (MOMENTS, [])
+        assert (len(returned(study, SIMILAR)), returned(study, RANDOM)) == (MOMENTS, [])
         assert selectors.moments_drawn_from(study) == {made.query.pk: 0}
 
     def test_only_queries_judged_to_their_end(self, made: Covering) -> None:
@@ -101,7 +101,7 @@ class TestOpen:
         (batch,) = made.open(study)
         assert (batch.number, batch.pairs.count(), batch.is_pooled) == (3, 5, True)
         held = {pair.candidate.moment_id for pair in pairs_of(batch)}
-        assert held == {*returned(study, "by similarity")[2:], *returned(study, "at random")}
+        assert held == {*returned(study, SIMILAR)[2:], *returned(study, RANDOM)}
         assert {pair.candidate.pooling for pair in pairs_of(batch)} == {study}
         assert made.query not in finished_queries(made.project.pk)
         event = AuditEvent.objects.get(action="coverage.open")
@@ -147,7 +147,7 @@ class TestReport:
         near, others = found.total
         assert (near.settled, near.open, near.relevant) == (2, 2, 2)
         assert (others.settled, others.open) == (0, 4)
-        best = set(returned(study, "by similarity"))
+        best = set(returned(study, SIMILAR))
         grades = [2 if pair.candidate.moment_id in best else 0 for pair in pairs_of(batch)]
         judge_round(batch, grades, grades)
         near, others = selectors.coverage_found(study).total
