@@ -84,6 +84,14 @@ def pool_open(pooling_id: int) -> None:
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def coverage_prepare(pooling_id: int) -> None:
+    """Plan a coverage study; a repeat finds the plan."""
+    from judging.services import coverage
+
+    coverage.coverage_prepare(pooling_id=pooling_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def training_draw(project_id: int, queries: int, seed: int) -> None:
     """Draw pairs for training; a repeat finds them drawn."""
     from judging.services import training
@@ -126,12 +134,13 @@ def invitation_mail(invitation_id: int) -> None:
 @shared_task
 def work_sweep() -> None:
     """Send again work whose message was lost."""
-    from judging.services import exams, invitations, pools, projects, quality, releases, training
+    from judging.services import coverage, exams, invitations, pools, projects, quality, releases, training
 
     invitations.invitations_sweep(now=timezone.now())
     releases.releases_sweep(now=timezone.now())
     projects.preparations_sweep(now=timezone.now())
     pools.pools_sweep(now=timezone.now())
+    coverage.coverage_sweep(now=timezone.now())
     quality.quality_sweep(now=timezone.now())
     training.trainings_sweep(now=timezone.now())
     exams.exams_sweep(now=timezone.now())

@@ -32,7 +32,7 @@ def pools(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _pools(request: MemberRequest, project: Project, form: PoolForm, *, status: int = 200) -> HttpResponse:
-    held = project.poolings.exclude(state=Pooling.State.DISCARDED)
+    held = project.poolings.filter(seed=None).exclude(state=Pooling.State.DISCARDED)
     held = held.select_related("query_set").prefetch_related("sources")
     context = {
         "form": form,
@@ -120,5 +120,6 @@ def _csv(target: StringIO, name: str) -> HttpResponse:
 
 
 def _granted(request: HttpRequest, pooling_uuid: UUID) -> tuple[Pooling, Membership]:
-    pooling = get_object_or_404(Pooling.objects.select_related("project", "query_set"), uuid=pooling_uuid)
+    pools = Pooling.objects.filter(seed=None).select_related("project", "query_set")  # coverage studies have a page
+    pooling = get_object_or_404(pools, uuid=pooling_uuid)
     return pooling, grant(request, pooling.project, STAFF)

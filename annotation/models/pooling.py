@@ -13,7 +13,10 @@ from annotation.models.user import User
 
 
 class Pooling(models.Model):
-    """One union of the top ``depth`` of some runs: planned, then opened for judging by somebody's word."""
+    """One union of the top ``depth`` of some runs: planned, then opened for judging by somebody's word.
+
+    A coverage study is one of two sources, neither of them a run: the ranking by similarity, and a random draw.
+    """
 
     class State(models.TextChoices):
         PREPARING = "preparing"  # the runs are being read
@@ -29,6 +32,8 @@ class Pooling(models.Model):
     iou_min = models.FloatField(help_text="From which overlap a span stands for a moment.")
     split = models.CharField(max_length=5, choices=Query.Split, blank=True, help_text="Empty: both judged ones.")
     query_set = models.ForeignKey(NamedQuerySet, models.PROTECT, null=True, related_name="+", help_text="Null: all.")
+    seed = models.PositiveBigIntegerField(null=True, help_text="Of a coverage study's draw; null for runs.")
+    others = models.PositiveSmallIntegerField(null=True, help_text="Moments a coverage study draws for each query.")
     state = models.CharField(max_length=9, choices=State, default=State.PREPARING)
     error = models.TextField(blank=True)
     created_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
@@ -43,6 +48,10 @@ class Pooling(models.Model):
             models.CheckConstraint(condition=Q(split__in=["", "val", "test"]), name="pooling_split_is_judged"),
             models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="pooling_failed_says_why"),
             models.CheckConstraint(
+                condition=Q(seed__isnull=True, others__isnull=True) | Q(seed__isnull=False, others__isnull=False),
+                name="pooling_draws_with_a_seed",
+            ),
+            models.CheckConstraint(
                 condition=Q(state__in=["opening", "done"], opened_at__isnull=False)
                 | Q(state__in=["preparing", "ready", "failed", "discarded"], opened_at__isnull=True),
                 name="pooling_opened_has_its_time",
@@ -51,6 +60,10 @@ class Pooling(models.Model):
 
     def __str__(self) -> str:
         return f"top {self.depth} of {', '.join(source.name for source in self.sources.all())}"
+
+    @property
+    def is_coverage(self) -> bool:
+        return self.seed is not None
 
     @property
     def is_at_work(self) -> bool:
@@ -88,6 +101,7 @@ class PoolAnswer(models.Model):
     spans = models.PositiveIntegerField()
     unmatched = models.PositiveIntegerField(help_text="Overlap no moment of the corpus enough.")
     without_preview = models.PositiveIntegerField(help_text="Fit a moment that nobody can watch.")
+    drawn_from = models.PositiveIntegerField(null=True, help_text="How many moments a random draw could have drawn.")
 
     class Meta:
         constraints = [

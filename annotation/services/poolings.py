@@ -4,7 +4,7 @@ Runs belong to an app above this one; what they returned comes down as plain row
 """
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -117,14 +117,47 @@ def pooling_plan(*, pooling: Pooling, queries: Mapping[int, int], returned: Iter
     pooling.refresh_from_db()
 
 
+@dataclass(frozen=True)
+class Answered:
+    """What a source returned for a query: moments, None for what fits none, with their ranks."""
+
+    found: Sequence[tuple[int | None, int]]
+    drawn_from: int | None = None  # of a random draw
+
+
+def watchable_moments(project: Project) -> set[int]:
+    ready = Moment.objects.filter(video__corpus=project.corpus_id, preview_state=Moment.Preview.READY)
+    return set(ready.values_list("pk", flat=True))
+
+
+def answers_store(*, source: PoolSource, answers: Mapping[int, Answered], watchable: Collection[int]) -> None:
+    """Keep what a source returned, by query; of moments those that can be watched."""
+    rows, entries = [], []
+    for query, answer in answers.items():
+        fitting = [(moment, rank) for moment, rank in answer.found if moment is not None]
+        good = [(moment, rank) for moment, rank in fitting if moment in watchable]
+        row = PoolAnswer(
+            source=source,
+            query_id=query,
+            spans=len(answer.found),
+            unmatched=len(answer.found) - len(fitting),
+            without_preview=len(fitting) - len(good),
+            drawn_from=answer.drawn_from,
+        )
+        rows.append(row)
+        entries += [PoolEntry(answer=row, moment_id=moment, rank=rank) for moment, rank in best_ranks(good).items()]
+    PoolAnswer.objects.bulk_create(rows, batch_size=CHUNK)
+    PoolEntry.objects.bulk_create(entries, batch_size=CHUNK)
+
+
 class _Reader:
     """Turns spans into moments of the corpus."""
 
     def __init__(self, pooling: Pooling, queries: Mapping[int, int]) -> None:
         self.depth, self.iou_min, self.queries = pooling.depth, pooling.iou_min, queries
         self.places: dict[str, list[Place]] = {}
+        self.watchable = watchable_moments(pooling.project)
         moments = Moment.objects.filter(video__corpus=pooling.project.corpus_id)
-        self.watchable = set(moments.filter(preview_state=Moment.Preview.READY).values_list("pk", flat=True))
         for video, pk, start_s, end_s in moments.values_list("video__name", "pk", "start_s", "end_s"):
             self.places.setdefault(video, []).append(Place(pk, start_s, end_s))
 
@@ -139,27 +172,9 @@ class _Reader:
                 places = self.places.get(row.video, ())
                 moment = moment_of(row.start_s, row.end_s, places, iou_min=self.iou_min)
                 moments.setdefault(query, []).append((moment, row.rank))
-        self._store(source, moments)
+        answers = {query: Answered(found) for query, found in moments.items()}
+        answers_store(source=source, answers=answers, watchable=self.watchable)
         PoolSource.objects.filter(pk=source.pk).update(other_queries=len(others))
-
-    def _store(self, source: PoolSource, moments: Mapping[int, Sequence[tuple[int | None, int]]]) -> None:
-        answers, entries = [], []
-        for query, found in moments.items():
-            fitting = [(moment, rank) for moment, rank in found if moment is not None]
-            good = [(moment, rank) for moment, rank in fitting if moment in self.watchable]
-            answer = PoolAnswer(
-                source=source,
-                query_id=query,
-                spans=len(found),
-                unmatched=len(found) - len(fitting),
-                without_preview=len(fitting) - len(good),
-            )
-            answers.append(answer)
-            entries += [
-                PoolEntry(answer=answer, moment_id=moment, rank=rank) for moment, rank in best_ranks(good).items()
-            ]
-        PoolAnswer.objects.bulk_create(answers, batch_size=CHUNK)
-        PoolEntry.objects.bulk_create(entries, batch_size=CHUNK)
 
 
 @transaction.atomic
@@ -196,11 +211,23 @@ def pooling_confirm(*, pooling: Pooling, actor: User | None) -> Pooling:
         raise NotPossible("There is no plan to open.")
     held.state, held.opened_at = State.OPENING, timezone.now()
     held.save(update_fields=["state", "opened_at"])
-    names = [source.name for source in held.sources.all()]
-    said = {"sources": names, "depth": held.depth, "iou_min": held.iou_min, "split": held.split}
-    query_set = held.query_set.name if held.query_set else ""
-    audit_record(project=held.project, actor=actor, action="pool.open", subject=held.uuid, query_set=query_set, **said)
+    said = _coverage_words(held) if held.is_coverage else _pool_words(held)
+    action = "coverage.open" if held.is_coverage else "pool.open"
+    audit_record(project=held.project, actor=actor, action=action, subject=held.uuid, **said)
     return held
+
+
+def _pool_words(pooling: Pooling) -> dict[str, object]:
+    names = [source.name for source in pooling.sources.all()]
+    query_set = pooling.query_set.name if pooling.query_set else ""
+    scope = {"split": pooling.split, "query_set": query_set}
+    return {"sources": names, "depth": pooling.depth, "iou_min": pooling.iou_min, **scope}
+
+
+def _coverage_words(pooling: Pooling) -> dict[str, object]:
+    queries = Query.objects.filter(pool_answers__source__pooling=pooling).distinct().order_by("number")
+    numbers = list(queries.values_list("number", flat=True))
+    return {"top": pooling.depth, "others": pooling.others, "seed": pooling.seed, "queries": numbers}
 
 
 def pooling_finish(*, pooling: Pooling) -> None:

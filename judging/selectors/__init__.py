@@ -19,6 +19,7 @@ from judging.selectors.annotator import (
     work_done,
 )
 from judging.selectors.caption_edits import Edit, EditCounts, caption_edits, edit_counts, released_edits
+from judging.selectors.coverage import coverage_found, coverage_studies, moments_drawn_from, queries_studied
 from judging.selectors.exams import EXAM_SPLITS, exam_pairs, exam_rows, exam_unfinished, exams_of, sittings_of
 from judging.selectors.forecast import forecast_measured
 from judging.selectors.gold import gold_batch, gold_in, gold_share
@@ -53,7 +54,7 @@ from judging.selectors.pools import (
     pooled_progress,
     queries_to_pool,
 )
-from judging.selectors.quality import flagged_pairs, flags_of, order_effects, people_have_judged
+from judging.selectors.quality import flagged_pairs, flags_of, people_have_judged
 from judging.selectors.query_sets import queries_matching, queries_outside_sets, query_sets_with_counts
 from judging.selectors.seats import (
     batch_to_be_taken,
@@ -103,6 +104,8 @@ __all__ = [
     "clips_matching",
     "contributions",
     "corrections_of",
+    "coverage_found",
+    "coverage_studies",
     "edit_counts",
     "exam_pairs",
     "exam_rows",
@@ -130,10 +133,10 @@ __all__ = [
     "job_running",
     "known_pairs_in_stock",
     "known_pairs_unseen",
+    "moments_drawn_from",
     "moments_of",
     "newest_judgment",
     "open_assignment",
-    "order_effects",
     "overview_counts",
     "pairs_asked_now",
     "pay_rates",
@@ -148,6 +151,7 @@ __all__ = [
     "quality_report",
     "queries_matching",
     "queries_outside_sets",
+    "queries_studied",
     "queries_to_pool",
     "queries_unfrozen",
     "queries_without_batch",

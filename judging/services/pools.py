@@ -11,6 +11,7 @@ from annotation.exceptions import NotPossible
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Candidate, Job, Moment, Pooling, Query, User
+from annotation.rules.coverage import mixed
 from annotation.services.jobs import job_fail, job_finish, job_set, job_start
 from annotation.services.poolings import (
     Returned,
@@ -102,7 +103,10 @@ def _planned(pooling: Pooling) -> QuerySet[Query]:
 def _query_open(pooling: Pooling, query_id: int) -> int:
     query = Query.objects.select_for_update().get(pk=query_id)  # as every opening of its batches
     candidates_pool(pooling=pooling, query=query)
-    return len(batches_pool(query=query, pooling=pooling, candidates=_waiting(pooling, query)))
+    waiting = _waiting(pooling, query)
+    if pooling.seed is not None:
+        waiting = mixed(waiting, seed=pooling.seed, query=query.number)
+    return len(batches_pool(query=query, pooling=pooling, candidates=waiting))
 
 
 def _waiting(pooling: Pooling, query: Query) -> list[Candidate]:

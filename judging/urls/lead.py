@@ -20,7 +20,6 @@ urlpatterns = [
     path("query-sets/<uuid:set_uuid>/", query_sets.query_set, name="query-set"),
     path("query-sets/<uuid:set_uuid>/change/", query_sets.query_set_change, name="query-set-change"),
     path("quality/<uuid:project_uuid>/", quality.flags, name="flags"),
-    path("quality/<uuid:project_uuid>/order/", quality.order, name="order"),
     path("pairs/<uuid:pair_uuid>/batch/", quality.pair_batch, name="pair-batch"),
     path("pairs/<uuid:pair_uuid>/withdraw/", quality.pair_withdraw, name="pair-withdraw"),
     path("pairs/<uuid:pair_uuid>/restore/", quality.pair_restore, name="pair-restore"),

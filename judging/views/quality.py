@@ -1,4 +1,4 @@
-"""What annotators could not judge, and whether order tells on their grades."""
+"""What annotators could not judge."""
 
 from typing import Any
 from uuid import UUID
@@ -12,7 +12,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from annotation.models import Project
 from judging import selectors
-from judging.charts import EffectChart
 from judging.forms import WithdrawForm
 from judging.models import Pair
 from judging.services import pairs
@@ -28,24 +27,6 @@ def flags(request: MemberRequest, project: Project) -> HttpResponse:
     rows = [(pair, selectors.flags_of(pair, numbers)) for pair in page]
     context = {"page": page, "rows": rows, "may_decide": request.membership.role in LEAD}
     return render(request, "judging/flags.html", context)
-
-
-@project_page(STAFF)
-def order(request: MemberRequest, project: Project) -> HttpResponse:
-    """Mean grade by position and by previous grade: fatigue and anchoring."""
-    numbers = selectors.annotator_numbers(project)
-    chosen = next((user for user, number in numbers.items() if str(number) == request.GET.get("annotator")), None)
-    simulated = "simulated" in request.GET or not selectors.people_have_judged(project)
-    found = selectors.order_effects(project_id=project.pk, simulated=simulated, annotator_id=chosen)
-    context = {
-        **found,
-        "chosen": numbers.get(chosen) if chosen else None,
-        "numbers": sorted(numbers.values()),
-        "simulated": simulated,
-        "position_chart": EffectChart(found["by_position"]),
-        "previous_chart": EffectChart(found["by_previous"]),
-    }
-    return render(request, "judging/order.html", context)
 
 
 @login_required

@@ -25,7 +25,10 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 LONG = "A person in a long dark coat hurries down the stairs of an old house while somebody else is calling from above"
 UNBROKEN = "Supercalifragilisticexpialidocious" * 3
 STAFF_PAGES = [
-    *(f"judging:{name}" for name in ("overview", "review-queue", "queries", "query-sets", "flags", "order")),
+    *(
+        f"judging:{name}"
+        for name in ("overview", "review-queue", "queries", "query-sets", "flags", "figures", "coverage")
+    ),
     *(f"judging:{name}" for name in ("releases", "guideline", "audit", "agreement", "alerts", "exams")),
     *(f"judging:{name}" for name in ("guideline-versions", "training", "gate-questions", "policy")),
     "annotation:corpus",
@@ -129,6 +132,7 @@ def test_pages_of_lead_and_admin_are_clean(browse: Browse) -> None:
     details = [reverse("judging:batch", args=[batch.uuid]) for batch in shown]
     report = quality_report(project)
     assert report is not None
+    details += [reverse("judging:figure", args=[project.uuid, name]) for name in ("grades", "cases")]
     details += [reverse("annotation:corpora"), reverse("annotation:import-new")]
     details += [reverse("judging:agreement-of", args=[project.uuid, next(iter(report.data["annotators"]))])]
     pool = reverse("pools:pool", args=[planned_pool(project).uuid])

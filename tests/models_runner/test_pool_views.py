@@ -55,7 +55,7 @@ def test_from_the_choice_to_the_batches(browser: Client, made: Growing, messages
     assert "Open it?" not in page
     batch = Batch.objects.get(number=3)
     page = browser.get(reverse("judging:batch", args=[batch.uuid])).content.decode()
-    assert "pooled from runs" in page
+    assert '<span class="state">pooled</span>' in page
     assert "returned by conquer, release 1 at 1; xml, release 1 at 3" in page
     assert "not opened" not in browser.get(url("pools", made.project)).content.decode()
 

@@ -64,6 +64,7 @@ REFUSED: Refused = {
     "pooling_depth_from_1_to_1000": change(PoolingFactory, depth=1001),
     "pooling_iou_above_0_to_1": change(PoolingFactory, iou_min=0),
     "pooling_split_is_judged": change(PoolingFactory, split="train"),
+    "pooling_draws_with_a_seed": change(PoolingFactory, seed=1),
     "pooling_failed_says_why": failed_without_a_word,
     "pooling_opened_has_its_time": change(PoolingFactory, opened_at=NOW),
     "pool_source_name_once_per_pooling": again(source, pooling=PoolingFactory),

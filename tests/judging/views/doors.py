@@ -20,6 +20,7 @@ from annotation.services.statistics import statistics_compute
 from judging.models import (
     Assignment,
     Batch,
+    BatchReview,
     GateQuestion,
     Guideline,
     KnownPair,
@@ -91,7 +92,6 @@ QUERIES: list[Door] = [
     ("judging:query-set-create", "project", LEAD, "post"),
     ("judging:query-set", "set", STAFF, "get"),
     ("judging:query-set-change", "set", LEAD, "post"),
-    ("judging:order", "project", STAFF, "get"),
     ("judging:caption-edits", "project", STAFF, "get"),
     ("judging:caption-edits-said", "project", STAFF, "get"),
     ("judging:caption-edits-csv", "project", STAFF, "get"),
@@ -146,6 +146,22 @@ QUALITY: list[Door] = [
     ("judging:alerts", "project", STAFF, "get"),
     ("judging:alert", "alert", STAFF, "get"),
     ("judging:alert-see", "alert", LEAD, "post"),
+]
+COVERAGE: list[Door] = [
+    ("judging:coverage", "project", STAFF, "get"),
+    ("judging:coverage-create", "project", STAFF, "post"),
+    ("judging:coverage-study", "study", STAFF, "get"),
+    ("judging:coverage-open", "study", STAFF, "post"),
+    ("judging:coverage-discard", "study", STAFF, "post"),
+    ("judging:coverage-svg", "study", STAFF, "get"),
+    ("judging:coverage-csv", "study", STAFF, "get"),
+]
+DRAWN: list[Door] = [
+    ("judging:figures", "project", STAFF, "get"),
+    ("judging:figure", "grades", STAFF, "get"),
+    ("judging:figure", "partners", LEAD, "get"),
+    ("judging:figure-svg", "partners", LEAD, "get"),
+    ("judging:figure-csv", "partners", LEAD, "get"),
 ]
 EXAMS: list[Door] = [
     ("judging:exams", "project", STAFF, "get"),
@@ -202,7 +218,8 @@ PAY: list[Door] = [
     ("judging:hours", "project", ANNOTATOR, "get"),
     ("judging:hours-csv", "project", ANNOTATOR, "get"),
 ]
-DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *POOLS, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *SETTINGS, *PAY]
+DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *POOLS, *COVERAGE, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *DRAWN]
+DOORS += [*SETTINGS, *PAY]
 HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
     ("judging:pair", "pair", ANNOTATOR, "get"),
     ("judging:judgment-create", "pair", ANNOTATOR, "post"),
@@ -316,10 +333,23 @@ class World:
     def question(self) -> GateQuestion:
         return gate_question(self.project)
 
+    @cached_property
+    def study(self) -> Pooling:
+        return PoolingFactory(project=self.project, seed=1, others=2)  # type: ignore[no-any-return]
+
+    @cached_property
+    def study_form(self) -> dict[str, object]:
+        """Of a query that is closed."""
+        batch = BatchFactory(query__project=self.project, state="done")
+        BatchReview.objects.create(batch=batch, decision="close", suggestion="close")
+        return {"numbers": batch.query.number, "n": 1, "which": "all", "top": 2, "others": 1, "seed": 1}
+
     def url(self, door: Door, *, unknown: bool = False) -> str:
         name, what, *_ = door
         if what == "member":
             return reverse(name, args=[uuid4() if unknown else self.project.uuid, self.member.number])
+        if door in DRAWN[1:]:
+            return reverse(name, args=[uuid4() if unknown else self.project.uuid, what])
         row = self.done if name == "judging:batch-review" else getattr(self, what)
         return reverse(name, args=[uuid4() if unknown else row.uuid])
 
@@ -332,6 +362,8 @@ class World:
 
     def form(self, door: Door | None = None) -> dict[str, object]:
         """What any of the doors takes."""
+        if door in COVERAGE:
+            return self.study_form
         if door and door[0] == "judging:known-grade":
             last = self.sitting.grades.latest("attempt").uuid
             return {"key": sitting_key(sitting=self.sitting.uuid, pair=self.known.uuid, last=last), "grade": 3}
