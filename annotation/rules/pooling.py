@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,7 @@ def top_moments(
 
     pool = (ranker or Ranker).of(captions, first_caption, depth)
     blocks = [queries[start : start + ROWS] for start in range(0, len(queries), ROWS)]
-    threads = threads or len(os.sched_getaffinity(0))
+    threads = threads or (ranker or Ranker).threads or len(os.sched_getaffinity(0))
     with threadpool_limits(1), ThreadPoolExecutor(threads) as workers:
         for start in range(0, len(blocks), threads):  # a few blocks at a time: nothing piles up behind a slow reader
             for moments, similarities in workers.map(pool.ranked, blocks[start : start + threads]):
@@ -74,6 +74,7 @@ class Ranker:
     first: NDArray[np.intp]  # [M]
     moment_of: NDArray[np.int64]  # [C]
     keep: int
+    threads: ClassVar[int | None] = None  # blocks ranked at the same time; None for one a core
 
     @classmethod
     def of(cls, captions: NDArray[np.float32], first: NDArray[np.intp], depth: int) -> Self:

@@ -4,6 +4,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from django.conf import settings
@@ -20,6 +21,8 @@ from annotation.similarity import registry, sentences
 from annotation.similarity.gpu import ranker_here
 
 logger = logging.getLogger(__name__)
+CHUNK = 2048  # texts embedded and stored at once; longest first, so that a chunk holds texts of a length
+OnProgress = Callable[[int, int], None]  # done, total
 
 
 @dataclass(frozen=True)
@@ -60,27 +63,32 @@ def text_key(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def vectors_of(
-    texts: Sequence[str], *, model: str, on_progress: Callable[[int], None] | None = None
-) -> NDArray[np.float32]:
+def vectors_of(texts: Sequence[str], *, model: str, on_progress: OnProgress | None = None) -> NDArray[np.float32]:
     """Unit vectors [N, D] of ``texts`` [N]; each distinct text is embedded once, ever, per version of the model.
+
+    What is embedded is stored chunk by chunk: killed work goes on there.
 
     Raises:
         SentenceModelMissing: there is no such model here.
     """
     measure = measure_of(registry.sentence_model(model))
     known = _stored(texts, measure)
-    missing = sorted({text for text in texts if text_key(text) not in known})
-    if missing:
-        fresh = sentences.encode(missing, model=model, setup=registry.sentence_setup(), on_progress=on_progress)
+    missing = sorted({text for text in texts if text_key(text) not in known}, key=lambda text: (-len(text), text))
+    for start in range(0, len(missing), CHUNK):
+        some = missing[start : start + CHUNK]
+        say = partial(_tell, on_progress, start, len(missing)) if on_progress else None
+        fresh = sentences.encode(some, model=model, setup=registry.sentence_setup(), on_progress=say)
         rows = [
             TextVector(measure=measure, text_sha256=text_key(text), vector=vector.astype("<f4").tobytes())
-            for text, vector in zip(missing, fresh, strict=True)
+            for text, vector in zip(some, fresh, strict=True)
         ]
-        TextVector.objects.bulk_create(rows, ignore_conflicts=True, batch_size=2000)
-        known |= {text_key(text): vector for text, vector in zip(missing, fresh, strict=True)}
-        known |= _stored(missing, measure)  # another process may have been faster: what is stored counts
+        TextVector.objects.bulk_create(rows, ignore_conflicts=True, batch_size=CHUNK)
+    known |= _stored(missing, measure)  # another process may have been faster: what is stored counts
     return np.stack([known[text_key(text)] for text in texts])
+
+
+def _tell(on_progress: OnProgress, before: int, total: int, done: int) -> None:
+    on_progress(before + done, total)
 
 
 def _stored(texts: Iterable[str], measure: Measure) -> dict[bytes, NDArray[np.float32]]:
@@ -102,7 +110,7 @@ def pool_texts_of(*, project: Project, preview: str = Moment.Preview.READY) -> P
     return PoolTexts(ids, first.astype(np.intp), [text for *_, text in rows], [caption for _, caption, _ in rows])
 
 
-def pool_of(*, project: Project, model: str, on_progress: Callable[[int], None] | None = None) -> Pool:
+def pool_of(*, project: Project, model: str, on_progress: OnProgress | None = None) -> Pool:
     """The pool of the project with the vectors of a sentence model."""
     pool = pool_texts_of(project=project)
     if not pool.captions:
@@ -110,7 +118,7 @@ def pool_of(*, project: Project, model: str, on_progress: Callable[[int], None] 
     return Pool(pool.moment_ids, pool.first_caption, vectors_of(pool.captions, model=model, on_progress=on_progress))
 
 
-def candidates_rank(*, project_id: int) -> int:
+def candidates_rank(*, project_id: int, on_progress: OnProgress | None = None) -> int:
     """Rank the pool for every judged query of the project that has no candidates; the rest stay as they are.
 
     Moments without a preview take part only where the corpus has no video at all: its pools can be studied, and nothing
@@ -128,7 +136,7 @@ def candidates_rank(*, project_id: int) -> int:
     pool = pool_texts_of(project=project, preview=preview)
     if not queries or not pool.captions:
         return 0
-    similarity = registry.similarity(similarity_of(project), embed=vectors_of)
+    similarity = registry.similarity(similarity_of(project), embed=partial(vectors_of, on_progress=on_progress))
     measure = measure_of(similarity)
     ranked = list(similarity.top([query.text for query in queries], pool.captions, pool.first_caption, depth=DEPTH))
     with transaction.atomic():

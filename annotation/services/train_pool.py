@@ -70,8 +70,7 @@ def train_pool_of(*, project: Project, measure: Measure, on_progress: OnProgress
     moments, first, digest = TrainMoments(), [], sha256()
     vectors, count, last = np.zeros((0, 0), np.float32), 0, None
     while chunk := list(islice(rows, CHUNK)):
-        say = partial(_tell, on_progress, count, total)
-        found = vectors_of([text for _, text, *_ in chunk], model=measure.name, on_progress=say)
+        found = vectors_of([text for _, text, *_ in chunk], model=measure.name)
         vectors.resize((count + len(chunk), found.shape[1]), refcheck=False)  # in place: there is one copy
         vectors[count:] = found
         for place, (moment, text, name, duration_s, start_s, end_s) in enumerate(chunk, start=count):
@@ -81,10 +80,6 @@ def train_pool_of(*, project: Project, measure: Measure, on_progress: OnProgress
                 last = moment
             digest.update(repr((moment, text, name, duration_s, start_s, end_s)).encode())
         count += len(chunk)
-        _tell(on_progress, count, total, 0)
+        if on_progress:
+            on_progress(count, max(total, count))
     return TrainPool(measure, moments, np.array(first, np.intp), vectors, digest.digest())
-
-
-def _tell(on_progress: OnProgress | None, before: int, total: int, done: int) -> None:
-    if on_progress:
-        on_progress(before + done, max(total, before + done))

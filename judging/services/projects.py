@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import IntegrityError, transaction
 
@@ -125,7 +126,7 @@ def _prepare(project: Project) -> int:
     job = job_start(project=project, kind=JOB, title="Waiting for a worker", total=2)
     with _told(job):
         job_set(job=job, done=0, title="Embedding captions and ranking candidates")
-        candidates_rank(project_id=project.pk)
+        candidates_rank(project_id=project.pk, on_progress=partial(_embedding, job))
         job_set(job=job, done=1, title="Opening first batches")
         opened = batches_open(project_id=project.pk)
         job_finish(job=job, title=f"{opened} batches opened")
@@ -141,8 +142,12 @@ def candidates_rank_run(*, project_id: int) -> None:
             return
         job = job_start(project=project, kind=RANK_JOB, title="Ranking candidates", total=1)
         with _told(job):
-            ranked = candidates_rank(project_id=project_id)
+            ranked = candidates_rank(project_id=project_id, on_progress=partial(_embedding, job))
             job_finish(job=job, title=f"Candidates of {ranked} queries ranked")
+
+
+def _embedding(job: Job, done: int, total: int) -> None:
+    job_set(job=job, done=0, title=f"Embedding texts: {done:,} of {total:,}")
 
 
 @contextmanager
