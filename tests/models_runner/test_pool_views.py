@@ -7,10 +7,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Pooling
+from annotation.models import Job, Pooling
 from judging.models import Batch
+from models_runner.pool_services import pools_sweep
 from tests.conftest import Messages
-from tests.factories import admin
+from tests.factories import MINUTES, admin
 from tests.judging.growing import Growing
 from tests.models_runner.test_pool_runs import stored
 
@@ -123,6 +124,28 @@ def test_a_split_without_a_batch_says_so(browser: Client, made: Growing, message
     with messages():
         browser.post(url("pool-create", made.project), form(stored(made, [3]), which="split:test"))
     assert "has a batch yet" in browser.get(url("pool", Pooling.objects.get())).content.decode()
+
+
+def test_an_opening_that_came_to_a_stop_can_go_on(browser: Client, made: Growing, messages: Messages) -> None:
+    pooling = made.plan(made.rows("one", [3]))
+    browser.post(url("pool-open", pooling))  # its message is lost
+    Job.objects.update(state="failed", error="OSError: the disk is full")
+    page = browser.get(url("pool", pooling)).content.decode()
+    assert "the disk is full" in page
+    with messages():
+        browser.post(url("pool-open", pooling))
+    assert "0 of 1" in browser.get(url("pool", pooling)).content.decode()
+
+
+def test_a_plan_whose_message_was_lost_is_made_by_the_sweep(browser: Client, made: Growing, messages: Messages) -> None:
+    browser.post(url("pool-create", made.project), form(stored(made, [3])))
+    pooling = Pooling.objects.get()
+    assert "Reading the runs" in browser.get(url("pool", pooling)).content.decode()
+    for later, state in ((0, "preparing"), (2, "ready")):
+        with messages():
+            pools_sweep(now=pooling.created_at + later * MINUTES)
+        pooling.refresh_from_db()
+        assert pooling.state == state
 
 
 def test_reports_as_csv(browser: Client, made: Growing) -> None:
