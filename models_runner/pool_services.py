@@ -52,6 +52,9 @@ def pool_prepare(*, pooling_id: int) -> None:
             pool_plan(pooling=pooling, returned=_stored(pooling))
         except (NotPossible, ScoringError, OSError) as error:
             pooling_fail(pooling=pooling, error=str(error))
+        except Exception as error:
+            pooling_fail(pooling=pooling, error=f"{type(error).__name__}: {error}")
+            raise
 
 
 def pool_prepare_from(

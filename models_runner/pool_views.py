@@ -12,12 +12,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.access import STAFF, MemberRequest, grant, post_only, project_page
 from annotation.exceptions import NotPossible
-from annotation.models import Job, Membership, Pooling, Project
+from annotation.models import Membership, Pooling, Project
 from annotation.services.poolings import pooling_discard
 from judging import selectors
 from judging.releases import finished_queries
 from judging.selectors import PoolReport
-from judging.services.pools import JOB, pool_open_request
+from judging.services.pools import pool_job, pool_open_request
 from models_runner.pool_files import overlaps_write, report_write
 from models_runner.pool_forms import PoolForm
 from models_runner.pool_services import pool_request
@@ -59,7 +59,7 @@ def pool(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
     pooling, _ = _granted(request, pooling_uuid)
     context: dict[str, object] = {"pooling": pooling, "sources": pooling.sources.all()}
     if pooling.is_at_work:
-        context["job"] = pooling.project.jobs.filter(kind=JOB, state=Job.State.RUNNING).first()
+        context["job"] = pooling.project.jobs.filter(kind=pool_job(pooling)).order_by("-pk").first()
     elif pooling.state in (Pooling.State.READY, Pooling.State.DONE):
         report = selectors.pool_report(pooling)
         context |= {"report": report, "judgments": 2 * report.union.to_judge, **_of_state(pooling, report)}

@@ -6,8 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from annotation.models import Candidate, Project, Query
-from annotation.rules.pooling import BATCHES
+from annotation.models import Candidate, Pooling, Project, Query
 
 
 class Batch(models.Model):
@@ -21,6 +20,9 @@ class Batch(models.Model):
     project = models.ForeignKey(Project, models.PROTECT, related_name="batches")
     query = models.ForeignKey(Query, models.PROTECT, related_name="batches")
     number = models.PositiveSmallIntegerField()
+    pooling = models.ForeignKey(
+        Pooling, models.PROTECT, null=True, related_name="batches", help_text="That opened it; null by similarity."
+    )
     round = models.PositiveSmallIntegerField(default=1)
     state = models.CharField(max_length=4, choices=State, default=State.OPEN)
     priority = models.SmallIntegerField(default=0, help_text="Of the query's set; higher goes first.")
@@ -37,7 +39,10 @@ class Batch(models.Model):
         verbose_name_plural = "batches"
         constraints = [
             models.UniqueConstraint(fields=["query", "number"], name="batch_number_once_per_query"),
-            models.CheckConstraint(condition=Q(number__gte=1), name="batch_number_from_1"),
+            models.CheckConstraint(
+                condition=Q(number__in=[1, 2], pooling__isnull=True) | Q(number__gte=3, pooling__isnull=False),
+                name="batch_pooled_from_number_3",
+            ),
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="batch_round_is_1_or_2"),
             models.CheckConstraint(condition=Q(free_seats__range=(0, 2)), name="batch_has_two_seats_a_round"),
             models.CheckConstraint(
@@ -62,7 +67,7 @@ class Batch(models.Model):
 
     @property
     def is_pooled(self) -> bool:
-        return self.number > BATCHES
+        return self.pooling_id is not None
 
 
 class Pair(models.Model):

@@ -3,55 +3,53 @@
 Everything is told from rows, so that it reads alike before a pool is opened and long after.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from operator import add, attrgetter
 
 from django.db import connection
-from django.db.models import F, Q
+from django.db.models import F
 from django.db.models.functions import Coalesce
 
 from annotation.models import Candidate, Pooling, PoolSource, Query
-from annotation.rules.pooling import BATCH_SIZE, BATCHES
+from annotation.rules.pooling import BATCH_SIZE
 from annotation.selectors import queries_to_judge
 from judging.models import Batch, Pair
 
 SIMILARITY, ALL_RUNS = "similarity", "all runs"
 
-ENTRIES = """
-WITH entry AS MATERIALIZED (
+KINDS = """count(entry.moment_id), count(*) FILTER (WHERE kind IN ('similarity', 'passed_over')),
+    count(*) FILTER (WHERE kind = 'passed_over'), count(*) FILTER (WHERE kind = 'earlier'),
+    count(*) FILTER (WHERE kind = 'new'), count(*) FILTER (WHERE kind = 'new' AND sources = 1)"""
+REPORT = f"""
+WITH answer AS (
+    SELECT answer.* FROM annotation_poolanswer answer
+    JOIN annotation_poolsource source ON source.id = answer.source_id AND source.pooling_id = %(pooling)s),
+entry AS MATERIALIZED (
     SELECT answer.id AS answer_id, answer.source_id, answer.query_id, entry.moment_id,
         CASE WHEN candidate.id IS NULL OR candidate.pooling_id = %(pooling)s THEN 'new'
             WHEN candidate.source = 'pooled' THEN 'earlier'
             WHEN batch.number > 2 OR batch.id IS NULL AND review.decision = 'close' THEN 'passed_over'
             ELSE 'similarity' END AS kind,
-        count(*) OVER (PARTITION BY answer.query_id, entry.moment_id) AS sources
-    FROM annotation_poolentry entry
-    JOIN annotation_poolanswer answer ON answer.id = entry.answer_id
-    JOIN annotation_poolsource source ON source.id = answer.source_id AND source.pooling_id = %(pooling)s
+        count(*) OVER of_all AS sources, row_number() OVER of_all AS place
+    FROM answer
+    JOIN annotation_poolentry entry ON entry.answer_id = answer.id
     LEFT JOIN annotation_candidate candidate
         ON candidate.query_id = answer.query_id AND candidate.moment_id = entry.moment_id
-    LEFT JOIN judging_pair pair ON pair.candidate_id = candidate.id
+    LEFT JOIN judging_pair pair ON pair.candidate_id = candidate.id AND candidate.source = 'similarity'
     LEFT JOIN judging_batch batch ON batch.id = pair.batch_id
     LEFT JOIN judging_batch first ON first.query_id = answer.query_id AND first.number = 1
-    LEFT JOIN judging_batchreview review ON review.batch_id = first.id)"""
-KINDS = """count(*) FILTER (WHERE kind IN ('similarity', 'passed_over')), count(*) FILTER (WHERE kind = 'passed_over'),
-    count(*) FILTER (WHERE kind = 'earlier'), count(*) FILTER (WHERE kind = 'new'),
-    count(*) FILTER (WHERE kind = 'new' AND sources = 1)"""
-BY_SOURCE = f"""{ENTRIES}
-SELECT answer.query_id, answer.source_id, answer.spans, answer.unmatched, answer.without_preview,
-    count(entry.moment_id), {KINDS}
-FROM annotation_poolanswer answer
-JOIN annotation_poolsource source ON source.id = answer.source_id AND source.pooling_id = %(pooling)s
-LEFT JOIN entry ON entry.answer_id = answer.id
-GROUP BY answer.id"""  # noqa: S608
-IN_ALL = f"""{ENTRIES}
-SELECT query_id, count(*), {KINDS}
-FROM (SELECT DISTINCT query_id, moment_id, kind, sources FROM entry) AS entry GROUP BY query_id"""  # noqa: S608
-IN_BOTH = f"""{ENTRIES}
-SELECT one.source_id, other.source_id, count(*)
+    LEFT JOIN judging_batchreview review ON review.batch_id = first.id
+    WINDOW of_all AS (PARTITION BY answer.query_id, entry.moment_id))
+SELECT 'source', answer.query_id, answer.source_id, answer.spans, answer.unmatched, answer.without_preview, {KINDS}
+FROM answer LEFT JOIN entry ON entry.answer_id = answer.id
+GROUP BY answer.id, answer.query_id, answer.source_id, answer.spans, answer.unmatched, answer.without_preview
+UNION ALL
+SELECT 'all', query_id, 0, 0, 0, 0, {KINDS} FROM entry WHERE place = 1 GROUP BY query_id
+UNION ALL
+SELECT 'both', one.source_id, other.source_id, count(*), 0, 0, 0, 0, 0, 0, 0, 0
 FROM entry one JOIN entry other ON other.query_id = one.query_id AND other.moment_id = one.moment_id
-GROUP BY 1, 2"""  # noqa: S608
+WHERE one.sources > 1 AND other.sources > 1 AND one.source_id <> other.source_id GROUP BY 2, 3"""  # noqa: S608
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class Counts:
     new_alone: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
-        return Counts(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+        return Counts(*map(add, _counted(self), _counted(other)))
 
     @property
     def known(self) -> int:
@@ -84,6 +82,9 @@ class Counts:
     def batches(self) -> int:
         """Of one query."""
         return -(-self.to_judge // BATCH_SIZE)
+
+
+_counted = attrgetter(*(each.name for each in fields(Counts)))
 
 
 @dataclass(frozen=True)
@@ -108,19 +109,14 @@ class Overlap:
 class PoolReport:
     """A pooling in total, by query, and source against source."""
 
-    sources: list[PoolSource]
+    totals: list[tuple[PoolSource, Counts]]
+    union: Counts
     queries: list[QueryReport]
     overlaps: list[Overlap]
 
     @property
-    def totals(self) -> list[tuple[PoolSource, Counts]]:
-        by_source = zip(*(row.by_source for row in self.queries), strict=True)
-        totals = [sum(counts, Counts()) for counts in by_source] or [Counts()] * len(self.sources)
-        return list(zip(self.sources, totals, strict=True))
-
-    @property
-    def union(self) -> Counts:
-        return sum((row.union for row in self.queries), Counts())
+    def sources(self) -> list[PoolSource]:
+        return [source for source, _ in self.totals]
 
     @property
     def growing(self) -> list[QueryReport]:
@@ -147,48 +143,48 @@ def pool_report(pooling: Pooling) -> PoolReport:
     """The report as the rows say now; before the pool is opened, what would come of it."""
     sources = list(pooling.sources.all())
     by_source: dict[int, dict[int, Counts]] = {}
-    for query, source, *counts in _rows(BY_SOURCE, pooling):
-        by_source.setdefault(query, {})[source] = Counts(1, *counts)
-    in_all = {query: counts for query, *counts in _rows(IN_ALL, pooling)}
+    in_all: dict[int, list[int]] = {}
+    both: dict[tuple[int, int], int] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(REPORT, {"pooling": pooling.pk})
+        for part, one, other, *counts in cursor.fetchall():
+            if part == "source":
+                by_source.setdefault(one, {})[other] = Counts(1, *counts)
+            elif part == "all":
+                in_all[one] = counts[3:]
+            else:
+                both[one, other] = counts[0]
     queries = Query.objects.filter(pk__in=by_source).order_by("number")
-    rows = [_query_report(query, sources, by_source[query.pk], in_all.get(query.pk, [0] * 6)) for query in queries]
-    return PoolReport(sources, rows, _overlaps(pooling, sources, rows))
+    rows = [_query_report(query, sources, by_source[query.pk], in_all.get(query.pk, [])) for query in queries]
+    totals = [(source, _sum(row.by_source[place] for row in rows)) for place, source in enumerate(sources)]
+    return PoolReport(totals, _sum(row.union for row in rows), rows, _overlaps(totals, rows, both))
 
 
 def _query_report(
     query: Query, sources: Iterable[PoolSource], found: Mapping[int, Counts], in_all: list[int]
 ) -> QueryReport:
     counts = [found.get(source.pk, Counts()) for source in sources]
-    told = sum(counts, Counts())
+    told = _sum(counts)
     union = Counts(1, told.spans, told.unmatched, told.without_preview, *in_all)
     return QueryReport(query, counts, union)
 
 
-def _overlaps(pooling: Pooling, sources: list[PoolSource], rows: list[QueryReport]) -> list[Overlap]:
+def _overlaps(
+    totals: list[tuple[PoolSource, Counts]], rows: list[QueryReport], both: Mapping[tuple[int, int], int]
+) -> list[Overlap]:
     """Similarity first, then the runs."""
-    both = {(one, other): n for one, other, n in _rows(IN_BOTH, pooling)}
-    ranked = Candidate.objects.filter(
-        query__in=[row.query.pk for row in rows], source=Candidate.Source.SIMILARITY
-    ).count()
-    known = Counter({source.pk: 0 for source in sources})
-    for row in rows:
-        known.update({source.pk: n.in_similarity for source, n in zip(sources, row.by_source, strict=True)})
-    first = Overlap(SIMILARITY, ranked, [ranked, *(known[source.pk] for source in sources)])
-    others = [
-        Overlap(
-            source.name,
-            both.get((source.pk, source.pk), 0),
-            [known[source.pk], *(both.get((source.pk, other.pk), 0) for other in sources)],
-        )
-        for source in sources
-    ]
-    return [first, *others]
+    queries = [row.query.pk for row in rows]
+    ranked = Candidate.objects.filter(query__in=queries, source=Candidate.Source.SIMILARITY).count()
+    shared = {**both, **{(source.pk, source.pk): counts.moments for source, counts in totals}}
+    overlaps = [Overlap(SIMILARITY, ranked, [ranked, *(counts.in_similarity for _, counts in totals)])]
+    for source, counts in totals:
+        with_others = [shared.get((source.pk, other.pk), 0) for other, _ in totals]
+        overlaps.append(Overlap(source.name, counts.moments, [counts.in_similarity, *with_others]))
+    return overlaps
 
 
-def _rows(statement: str, pooling: Pooling) -> list[list[int]]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, {"pooling": pooling.pk})
-        return [list(row) for row in cursor.fetchall()]
+def _sum(counts: Iterable[Counts]) -> Counts:
+    return sum(counts, Counts())
 
 
 @dataclass(frozen=True)
@@ -202,14 +198,8 @@ class Progress:
 
 
 def pooled_progress(pooling: Pooling) -> Progress:
-    passed_over = Q(
-        candidate__source=Candidate.Source.SIMILARITY,
-        batch__number__gt=BATCHES,
-        candidate__moment__pool_entries__answer__source__pooling=pooling,
-        candidate__moment__pool_entries__answer__query=F("candidate__query"),
-    )
-    pairs = Pair.objects.filter(Q(candidate__pooling=pooling) | passed_over).distinct()
-    batches = Batch.objects.filter(pk__in=pairs.values("batch"))
+    batches = Batch.objects.filter(pooling=pooling)
+    pairs = Pair.objects.filter(batch__in=batches)
     return Progress(
         pairs=pairs.count(),
         decided=pairs.exclude(state__in=[Pair.State.OPEN, Pair.State.ESCALATED]).count(),

@@ -9,7 +9,7 @@ from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotation.messages import send_on_commit
-from annotation.models import Candidate, Moment, NamedQuerySet, Query, User
+from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query, User
 from annotation.rules.pooling import BATCH_SIZE, BATCHES
 from annotation.rules.run_pools import in_batches
 from annotation.services.audit import audit_record
@@ -42,22 +42,23 @@ def batch_create(*, query: Query, number: int) -> Batch | None:
     return _batch_open(query, number, candidates) if candidates else None
 
 
-def batches_pool(*, query: Query, candidates: Sequence[Candidate]) -> list[Batch]:
+def batches_pool(*, query: Query, pooling: Pooling, candidates: Sequence[Candidate]) -> list[Batch]:
     """Open batches of twenty of these, numbered behind the last; the caller holds the query's row."""
     last = Batch.objects.filter(query=query).aggregate(last=Max("number"))["last"] or 0
     first = max(last, BATCHES) + 1
     return [
-        _batch_open(query, number, twenty)
+        _batch_open(query, number, twenty, pooling)
         for number, twenty in enumerate(in_batches(candidates, BATCH_SIZE), start=first)
     ]
 
 
-def _batch_open(query: Query, number: int, candidates: Sequence[Candidate]) -> Batch:
+def _batch_open(query: Query, number: int, candidates: Sequence[Candidate], pooling: Pooling | None = None) -> Batch:
     query_set = NamedQuerySet.objects.select_for_update().filter(queries=query).first()
     batch = Batch.objects.create(
         project_id=query.project_id,
         query=query,
         number=number,
+        pooling=pooling,
         priority=query_set.priority if query_set else 0,
         is_paused=query_set.is_paused if query_set else False,
         is_pilot=_is_pilot(query, query_set),

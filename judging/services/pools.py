@@ -10,9 +10,9 @@ from django.db.models import Q, QuerySet
 from annotation.exceptions import NotPossible
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
-from annotation.models import Candidate, Moment, Pooling, Query, User
+from annotation.models import Candidate, Job, Moment, Pooling, Query, User
 from annotation.rules.coverage import mixed
-from annotation.services.jobs import job_finish, job_set, job_start
+from annotation.services.jobs import job_fail, job_finish, job_set, job_start
 from annotation.services.poolings import (
     Returned,
     candidates_pool,
@@ -25,9 +25,9 @@ from judging.models import BatchReview
 from judging.services.batches import batches_pool
 
 logger = logging.getLogger(__name__)
-JOB, TITLE = "pool", "Opening pooled batches"
+TITLE = "Opening pooled batches"
 OPEN_TASK = "judging.tasks.pool_open"
-LATE = timedelta(minutes=1)  # a pool that is still being opened by then has lost its message, or its worker is busy
+LATE = timedelta(minutes=1)  # an opening that has not moved by then has lost its message, or its worker is busy
 TELL_EVERY = 20  # queries
 
 
@@ -45,14 +45,14 @@ def pool_plan(*, pooling: Pooling, returned: Iterable[Returned]) -> None:
 
 @transaction.atomic
 def pool_open_request(*, pooling: Pooling, actor: User | None, wake: bool = True) -> Pooling:
-    """Confirm the plan; a task opens its batches unless the caller does.
+    """Confirm the plan; a task opens its batches unless the caller does. Again, it wakes what came to a stop.
 
     Raises:
         NotPossible: there is no plan.
     """
     held = pooling_confirm(pooling=pooling, actor=actor)
     if wake and held.state == Pooling.State.OPENING:
-        job_start(project=held.project, kind=JOB, title=TITLE, total=_planned(held).count())
+        _job(held, total=_planned(held).count())
         send_on_commit(OPEN_TASK, held.pk)
     return held
 
@@ -63,21 +63,36 @@ def pool_open(*, pooling_id: int) -> int:
     Returns:
         How many batches were opened now.
     """
-    pooling = Pooling.objects.select_related("project").get(pk=pooling_id)
-    with only_one(JOB, pooling_id) as alone:
-        if not alone or pooling.state != Pooling.State.OPENING:
-            return 0
-        ids = list(_planned(pooling).order_by("number").values_list("pk", flat=True))
-        job = job_start(project=pooling.project, kind=JOB, title=TITLE, total=len(ids))
-        opened = 0
+    with only_one("pool-open", pooling_id) as alone:
+        pooling = Pooling.objects.select_related("project").get(pk=pooling_id)
+        return _open(pooling) if alone and pooling.state == Pooling.State.OPENING else 0
+
+
+def _open(pooling: Pooling) -> int:
+    ids = list(_planned(pooling).order_by("number").values_list("pk", flat=True))
+    job, opened = _job(pooling, total=len(ids)), 0
+    try:
         for done, query_id in enumerate(ids):
             if done % TELL_EVERY == 0:
                 job_set(job=job, done=done, title=f"{TITLE}: {done} of {len(ids)} queries")
             opened += _query_open(pooling, query_id)
+    except Exception as error:
+        job_fail(job=job, error=f"{type(error).__name__}: {error}")
+        raise
+    with transaction.atomic():
         pooling_finish(pooling=pooling)
         job_finish(job=job, title=f"{opened} pooled batches opened")
     logger.info("pool %s: %s batches opened", pooling.pk, opened)
     return opened
+
+
+def pool_job(pooling: Pooling) -> str:
+    """The kind of its job: pools may be opened beside each other."""
+    return f"pool {pooling.pk}"
+
+
+def _job(pooling: Pooling, *, total: int) -> Job:
+    return job_start(project=pooling.project, kind=pool_job(pooling), title=TITLE, total=total)
 
 
 def _planned(pooling: Pooling) -> QuerySet[Query]:
@@ -91,7 +106,7 @@ def _query_open(pooling: Pooling, query_id: int) -> int:
     waiting = _waiting(pooling, query)
     if pooling.seed is not None:
         waiting = mixed(waiting, seed=pooling.seed, query=query.number)
-    return len(batches_pool(query=query, candidates=waiting))
+    return len(batches_pool(query=query, pooling=pooling, candidates=waiting))
 
 
 def _waiting(pooling: Pooling, query: Query) -> list[Candidate]:
@@ -104,7 +119,8 @@ def _waiting(pooling: Pooling, query: Query) -> list[Candidate]:
 
 
 def pools_sweep(*, now: datetime) -> None:
-    """Send every pool that is still being opened; one at work holds its lock and goes on."""
-    late = Pooling.objects.filter(state=Pooling.State.OPENING, opened_at__lte=now - LATE)
-    for pk in late.values_list("pk", flat=True):
-        send_on_commit(OPEN_TASK, pk)
+    """Send every pool whose opening has not moved for a while; one at work holds its lock and goes on."""
+    stale = Job.objects.filter(state=Job.State.RUNNING, updated_at__lte=now - LATE)
+    for pooling in Pooling.objects.filter(state=Pooling.State.OPENING):
+        if stale.filter(project=pooling.project_id, kind=pool_job(pooling)).exists():
+            send_on_commit(OPEN_TASK, pooling.pk)

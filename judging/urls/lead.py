@@ -12,6 +12,7 @@ urlpatterns = [
     path("queries/<uuid:project_uuid>/sets/", query_sets.query_sets, name="query-sets"),
     path("queries/<uuid:project_uuid>/sets/new/", query_sets.query_set_create, name="query-set-create"),
     path("queries/<uuid:project_uuid>/captions/", caption_edits.caption_edits, name="caption-edits"),
+    path("queries/<uuid:project_uuid>/captions/said/", caption_edits.edits_said, name="caption-edits-said"),
     path("queries/<uuid:project_uuid>/captions.csv", caption_edits.caption_edits_csv, name="caption-edits-csv"),
     path("queries/<uuid:project_uuid>/rank/", caption_edits.rank_again, name="candidates-rank"),
     path("query-sets/<uuid:set_uuid>/", query_sets.query_set, name="query-set"),

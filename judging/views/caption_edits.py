@@ -32,6 +32,12 @@ def caption_edits(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 @project_page(STAFF)
+def edits_said(request: MemberRequest, project: Project) -> HttpResponse:
+    """A line for the page of queries, which need not wait until everything is compared."""
+    return render(request, "judging/_edits_said.html", {"edits": selectors.edit_counts(project)})
+
+
+@project_page(STAFF)
 def caption_edits_csv(request: MemberRequest, project: Project) -> HttpResponse:
     headers = {"Content-Disposition": 'attachment; filename="caption-edits.csv"'}
     response = HttpResponse(content_type="text/csv; charset=utf-8", headers=headers)

@@ -78,7 +78,6 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         "words": words,
         "state": state,
         "without_batch": selectors.queries_without_batch(project).count(),
-        "edits": selectors.edit_counts(project),
         "job": selectors.job_running(project),
     }
     return render(request, "judging/queries.html", context)

@@ -3,11 +3,12 @@
 import pytest
 
 from annotation.exceptions import NotPossible
-from annotation.models import AuditEvent, Candidate, Moment, PoolEntry, Pooling
+from annotation.models import AuditEvent, Candidate, Job, Moment, PoolEntry, Pooling
 from annotation.services.poolings import pooling_discard
 from judging import selectors
 from judging.models import Batch, Pair
 from judging.releases import finished_queries
+from judging.services import pools
 from judging.services.batches import batch_create, batch_extend, batch_review, batches_sweep
 from judging.services.pools import pool_open, pool_open_request, pools_sweep
 from tests.conftest import Messages
@@ -125,15 +126,31 @@ class TestOpen:
         second.pairs.all().delete()
         second.delete()
         Pooling.objects.update(state="opening")
-        opened_at = Pooling.objects.get().opened_at
-        assert opened_at is not None
+        Job.objects.update(state="running")
         with messages():
-            pools_sweep(now=opened_at + 2 * MINUTES)
+            pools_sweep(now=Job.objects.get().updated_at + 2 * MINUTES)
         assert list(Batch.objects.filter(number=3).values_list("query__number", "pairs__candidate__rank")) == [
             (10, 3),
             (20, 3),
         ]
+        assert (Pooling.objects.get().state, Job.objects.get().state) == ("done", "done")
+
+    def test_what_went_wrong_is_said_and_another_word_goes_on(
+        self, made: Growing, messages: Messages, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pooling = made.plan(made.rows("one", [3]))
+        with monkeypatch.context() as patch:
+            patch.setattr(pools, "candidates_pool", lambda **_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                made.open(pooling)
+        assert (Pooling.objects.get().state, Job.objects.get().state) == ("opening", "failed")
+        with messages():
+            pools_sweep(now=Job.objects.get().updated_at + 2 * MINUTES)
+        assert not Candidate.objects.filter(source="pooled").exists()
+        with messages():
+            pool_open_request(pooling=pooling, actor=made.lead)
         assert Pooling.objects.get().state == "done"
+        assert Candidate.objects.filter(source="pooled").count() == 1
 
     def test_a_second_pool_goes_behind_the_first(self, made: Growing) -> None:
         made.open(made.plan(made.rows("one", [3, 4])))

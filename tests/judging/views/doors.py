@@ -79,6 +79,7 @@ QUERIES: list[Door] = [
     ("judging:query-set", "set", STAFF, "get"),
     ("judging:query-set-change", "set", LEAD, "post"),
     ("judging:caption-edits", "project", STAFF, "get"),
+    ("judging:caption-edits-said", "project", STAFF, "get"),
     ("judging:caption-edits-csv", "project", STAFF, "get"),
     ("judging:candidates-rank", "project", STAFF, "post"),
 ]

@@ -39,10 +39,11 @@ def page(browser: Client, name: str, project: Project) -> str:
 
 def test_after_freezing(browser: Client, project: Project) -> None:
     batches_open(project_id=project.pk)
-    assert "edited after" not in page(browser, "queries", project)
+    assert reverse("judging:caption-edits-said", args=[project.uuid]) in page(browser, "queries", project)
+    assert page(browser, "caption-edits-said", project).strip() == ""
     assert "No edited caption" in page(browser, "caption-edits", project)
     Caption.objects.update(text="=A man waves")
-    assert "1 caption was edited after its candidates were frozen" in page(browser, "queries", project)
+    assert "1 caption was edited after its candidates were frozen" in page(browser, "caption-edits-said", project)
     told = page(browser, "caption-edits", project)
     assert "Ross waves" in told
     assert "=A man waves" in told
@@ -66,7 +67,7 @@ def test_after_freezing(browser: Client, project: Project) -> None:
 
 def test_before_freezing_one_press_ranks_again(browser: Client, project: Project, messages: Messages) -> None:
     Caption.objects.update(text="A man waves")
-    assert "edited since candidates were ranked" in page(browser, "queries", project)
+    assert "edited since candidates were ranked" in page(browser, "caption-edits-said", project)
     assert "1 caption was edited since they were ranked" in page(browser, "caption-edits", project)
     with messages():
         answer = browser.post(reverse("judging:candidates-rank", args=[project.uuid]), follow=True)
