@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.access import STAFF, MemberRequest, grant, post_only, project_page
 from annotation.exceptions import NotPossible
-from annotation.models import Job, Membership, Pooling, Project
+from annotation.models import Membership, Pooling, Project
 from annotation.services.poolings import pooling_discard
 from judging import selectors
 from judging.coverage_forms import LARGEST_SEED, CoverageForm
@@ -54,7 +54,7 @@ def study(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
     held, _ = _granted(request, study_uuid)
     context: dict[str, object] = {"study": held, "queries": selectors.queries_studied(held)}
     if held.is_at_work:
-        context["job"] = held.project.jobs.filter(kind=pool_job(held), state=Job.State.RUNNING).first()
+        context["job"] = held.project.jobs.filter(kind=pool_job(held)).order_by("-pk").first()
     elif held.state == Pooling.State.READY:
         context["report"] = report = selectors.pool_report(held)
         context["judgments"] = 2 * report.union.to_judge

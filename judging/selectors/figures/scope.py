@@ -9,7 +9,7 @@ PAIRS = """
 SELECT pair.id, pair.state, pair.relevance, pair.candidate_id
 FROM judging_pair pair
 JOIN judging_batch batch ON batch.id = pair.batch_id AND batch.project_id = %(project)s
-    AND (%(pilot)s OR NOT batch.is_pilot) AND (%(pooled)s OR batch.number <= 2)
+    AND (%(pilot)s OR NOT batch.is_pilot) AND (%(pooled)s OR batch.pooling_id IS NULL)
 JOIN annotation_query query ON query.id = batch.query_id
     AND (%(split)s = '' OR query.split = %(split)s)
     AND (%(query_set)s::bigint IS NULL OR query.query_set_id = %(query_set)s::bigint)

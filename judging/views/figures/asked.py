@@ -7,7 +7,6 @@ from uuid import UUID
 from django.http import QueryDict
 
 from annotation.models import NamedQuerySet, Project, Query
-from annotation.rules.pooling import BATCHES
 from judging import selectors
 from judging.rules.agreement import Weights
 from judging.selectors.figures import Scope
@@ -60,7 +59,7 @@ class Asked:
 
     @cached_property
     def has_pooled(self) -> bool:
-        return self.project.batches.filter(number__gt=BATCHES).exists()
+        return self.project.batches.filter(pooling__isnull=False).exists()
 
     @cached_property
     def has_imported(self) -> bool:

@@ -8,6 +8,7 @@ from django.test import Client
 
 from annotation.models import NamedQuerySet, Pooling
 from judging.models import Batch
+from judging.services.pools import pool_open_request
 from tests.conftest import Messages
 from tests.factories import admin
 from tests.judging.covering import Covering
@@ -97,6 +98,15 @@ def test_thrown_away_or_not_any_more(browser: Client, made: Covering) -> None:
     made.open(study)
     answer = browser.post(url("coverage-discard", study), follow=True).content.decode()
     assert "its pairs are judged" in answer
+
+
+def test_an_opening_that_came_to_a_stop(browser: Client, made: Covering) -> None:
+    study = made.planned()
+    pool_open_request(pooling=study, actor=made.lead)
+    made.project.jobs.update(state="failed", error="The disk is full.")
+    page = browser.get(url("coverage-study", study)).content.decode()
+    assert "The disk is full." in page
+    assert "Go on" in page
 
 
 def test_nothing_finished_and_a_study_that_failed(client: Client, browser: Client, made: Covering) -> None:
