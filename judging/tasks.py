@@ -21,6 +21,22 @@ def batch_extend(batch_id: int) -> None:
     batches.batch_extend(batch_id=batch_id)
 
 
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def batches_extend(project_id: int) -> None:
+    """Open the second batches that were asked for together; a repeat finds them open."""
+    from judging.services import batches
+
+    batches.batches_extend(project_id=project_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def reviews_decide(project_id: int) -> None:
+    """Decide by the rule what waits, where the policy says so; a repeat finds nothing waiting."""
+    from judging.services import reviews
+
+    reviews.reviews_decide(project_id=project_id)
+
+
 @shared_task
 def assignments_sweep() -> None:
     from judging.services import assignments
@@ -30,9 +46,10 @@ def assignments_sweep() -> None:
 
 @shared_task
 def batches_sweep() -> None:
-    from judging.services import batches
+    from judging.services import batches, reviews
 
     batches.batches_sweep()
+    reviews.reviews_sweep()
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)

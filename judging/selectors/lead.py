@@ -10,17 +10,7 @@ from annotation.models import AuditEvent, Job, Project, Query
 from annotation.selectors import queries_to_judge
 from judging.models import Assignment, Batch, Flag, Judgment, Pair
 from judging.selectors.quality import flagged_pairs
-
-
-def relevance_by_rank(batch: Batch) -> list[int | None]:
-    return list(batch.pairs.order_by("candidate__rank").values_list("relevance", flat=True))
-
-
-def review_queue(project: Project) -> QuerySet[Batch]:
-    """First batches that wait for the lead, oldest first."""
-    return Batch.objects.filter(
-        project=project, number=1, state=Batch.State.DONE, review__isnull=True, query__is_placeholder=False
-    ).order_by("done_at")
+from judging.selectors.reviews import review_queue
 
 
 def overview_counts(project: Project) -> dict[str, Any]:
