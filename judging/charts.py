@@ -9,23 +9,35 @@ from judging.rules.order_effects import Effect
 
 STEP, HEIGHT = 20, 80  # width of one rank; height of relevance 4 and of similarity 1
 BAR = 14
+LEAST = 2  # relevance 0 is seen, too
+
+
+def grid() -> list[tuple[int, int]]:
+    """Where each relevance lies: its height from the top."""
+    return [(HEIGHT - HEIGHT * relevance // 4, relevance) for relevance in range(5)]
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One candidate: its bar of relevance and its point of similarity."""
+    """One candidate: its bar of relevance and its point of similarity, if it has one."""
 
     pair: Pair
+    left: int
     x: int
     y: float
     height: float
     point_x: float
-    point_y: float
+    point_y: float | None
     in_tail: bool
+    is_ticked: bool  # its rank is written below
 
     @property
     def point(self) -> str:
-        return f"{self.point_x:g},{self.point_y:.1f}"
+        return "" if self.point_y is None else f"{self.point_x:g},{self.point_y:.1f}"
+
+    @property
+    def is_out(self) -> bool:
+        return self.pair.state in (Pair.State.DROPPED, Pair.State.WITHDRAWN)
 
 
 def bars_of(pairs: Sequence[Pair]) -> list[Bar]:
@@ -35,10 +47,20 @@ def bars_of(pairs: Sequence[Pair]) -> list[Bar]:
 
 
 def _bar(pair: Pair, place: int, *, in_tail: bool) -> Bar:
-    height = HEIGHT * (pair.relevance or 0) / 4
-    similarity = max(0.0, pair.candidate.similarity or 0.0)
-    x = place * STEP + (STEP - BAR) // 2
-    return Bar(pair, x, HEIGHT - height, height, place * STEP + STEP / 2, HEIGHT * (1 - similarity), in_tail)
+    height = max(LEAST, HEIGHT * (pair.relevance or 0) / 4)
+    similarity = pair.candidate.similarity
+    left, rank = place * STEP, pair.candidate.rank
+    return Bar(
+        pair,
+        left,
+        left + (STEP - BAR) // 2,
+        HEIGHT - height,
+        height,
+        left + STEP / 2,
+        None if similarity is None else HEIGHT * (1 - max(0.0, similarity)),
+        in_tail,
+        is_ticked=place == 0 or rank % 5 == 0,
+    )
 
 
 @dataclass(frozen=True)

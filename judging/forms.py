@@ -91,8 +91,27 @@ class QuerySetChangeForm(SubmitForm):
 
 
 class ReviewForm(forms.Form):
+    """A decision; ``after`` is the last case on the page, behind which the next one is looked for."""
+
     decision = forms.ChoiceField(choices=[("extend", "extend"), ("close", "close")])
     reason = forms.CharField(required=False, max_length=1000)
+    after = forms.UUIDField(required=False)
+
+
+class AcceptForm(SubmitForm):
+    """Which suggestions to accept together."""
+
+    which = forms.ChoiceField(
+        choices=[("all", "all suggestions"), ("extend", "those to extend"), ("close", "those to close")],
+        required=False,
+        error_messages={"invalid_choice": "Choose which suggestions."},
+    )
+    distance = forms.FloatField(
+        min_value=0,
+        max_value=4,
+        required=False,
+        error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), "The distance is a number from 0 to 4."),
+    )
 
 
 NEW_PASSWORD = forms.PasswordInput({"autocomplete": "new-password"})

@@ -36,6 +36,8 @@ from judging.selectors.lead import (
     overview_counts,
     queries_without_batch,
     relevance_counts,
+    rows_of,
+    why_withdrawn,
 )
 from judging.selectors.pay import Account, Statement, corrections_of, pay_rates, pay_statement
 from judging.selectors.people import actor_names, invitations_unused, people_of, staff_of, standing_counts
@@ -43,6 +45,8 @@ from judging.selectors.quality import flagged_pairs, flags_of, order_effects, pe
 from judging.selectors.query_sets import queries_matching, queries_outside_sets, query_sets_with_counts
 from judging.selectors.reviews import (
     Outlook,
+    Preview,
+    accept_preview,
     deciders_of,
     is_untouched,
     last_reviews,
@@ -82,9 +86,11 @@ __all__ = [
     "Card",
     "Held",
     "Outlook",
+    "Preview",
     "Readiness",
     "Sat",
     "Statement",
+    "accept_preview",
     "actor_names",
     "alerts_of",
     "annotator_numbers",
@@ -148,6 +154,7 @@ __all__ = [
     "review_in_words",
     "review_may_be_undone",
     "review_queue",
+    "rows_of",
     "seats_held",
     "second_batch_sizes",
     "sitting_asking",
@@ -162,6 +169,7 @@ __all__ = [
     "tutorial_pairs",
     "tutorial_shown",
     "way_facts",
+    "why_withdrawn",
     "work_done",
     "work_ended_since",
     "work_lately",

@@ -2,11 +2,13 @@
 
 from django.urls import path
 
-from judging.views import lead, quality, query_sets
+from judging.views import lead, quality, query_sets, reviews
 
 urlpatterns = [
     path("overview/<uuid:project_uuid>/", lead.overview, name="overview"),
-    path("review/<uuid:project_uuid>/", lead.review_queue, name="review-queue"),
+    path("review/<uuid:project_uuid>/", reviews.review_queue, name="review-queue"),
+    path("review/<uuid:project_uuid>/accept/", reviews.reviews_preview, name="reviews-preview"),
+    path("review/<uuid:project_uuid>/accept/all/", reviews.reviews_accept, name="reviews-accept"),
     path("queries/<uuid:project_uuid>/", lead.queries, name="queries"),
     path("queries/<uuid:project_uuid>/open/", lead.batches_open, name="batches-open"),
     path("queries/<uuid:project_uuid>/sets/", query_sets.query_sets, name="query-sets"),
@@ -19,7 +21,8 @@ urlpatterns = [
     path("pairs/<uuid:pair_uuid>/withdraw/", quality.pair_withdraw, name="pair-withdraw"),
     path("pairs/<uuid:pair_uuid>/restore/", quality.pair_restore, name="pair-restore"),
     path("batches/<uuid:batch_uuid>/", lead.batch, name="batch"),
-    path("batches/<uuid:batch_uuid>/review/", lead.batch_review, name="batch-review"),
+    path("batches/<uuid:batch_uuid>/review/", reviews.batch_review, name="batch-review"),
+    path("batches/<uuid:batch_uuid>/review/undo/", reviews.review_undo, name="review-undo"),
     path("releases/<uuid:project_uuid>/", lead.releases, name="releases"),
     path("releases/<uuid:project_uuid>/new/", lead.release_create, name="release-create"),
     path("releases/<uuid:release_uuid>/download/", lead.release_download, name="release-download"),

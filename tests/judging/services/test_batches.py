@@ -279,7 +279,7 @@ class TestReview:
             batch_review(batch=batch, extend=second, lead=lead(batch.project))
         assert refusal.value.status == 409
         way = "extended" if first else "closed"
-        assert str(refusal.value) == f"{person.username} {way} this query 0\xa0minutes ago."
+        assert str(refusal.value) == f"{person.username} {way} this query a moment ago."
         assert BatchReview.objects.get().decision == ("extend" if first else "close")
 
     def test_the_same_lead_does_not_change_their_mind_unsaid(self) -> None:

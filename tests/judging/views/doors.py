@@ -19,6 +19,7 @@ from annotation.models import NamedQuerySet, Project, User
 from judging.models import (
     Assignment,
     Batch,
+    BatchReview,
     GateQuestion,
     Guideline,
     KnownPair,
@@ -86,6 +87,9 @@ REVIEW: list[Door] = [
     ("judging:pair-restore", "withdrawn", LEAD, "post"),
     ("judging:batch", "batch", STAFF, "get"),
     ("judging:batch-review", "batch", LEAD, "post"),
+    ("judging:review-undo", "closed", LEAD, "post"),
+    ("judging:reviews-preview", "project", LEAD, "get"),
+    ("judging:reviews-accept", "project", LEAD, "post"),
 ]
 RELEASES: list[Door] = [
     ("judging:releases", "project", STAFF, "get"),
@@ -225,6 +229,8 @@ class World:
         for pair in self.batch.pairs.all():
             JudgmentFactory(assignment=self.assignment, pair=pair)
         done = BatchFactory(query__project=self.project, state="done")
+        self.closed = BatchFactory(query__project=self.project, state="done")
+        BatchReview.objects.create(batch=self.closed, decision="close", suggestion="close")
         self.pair = self.batch.pairs.first()
         self.set = NamedQuerySet.objects.create(project=self.project, name="a set")
         self.withdrawn = PairFactory(batch=self.batch, candidate__rank=9, state="withdrawn", reason="withdrawn_by_lead")

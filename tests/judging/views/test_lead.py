@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import AuditEvent, Job, Project
-from judging.models import Batch, BatchReview, Release
+from judging.models import Batch, Release
 from tests.conftest import Messages
 from tests.factories import (
     AssignmentFactory,
@@ -18,7 +18,6 @@ from tests.factories import (
     CaptionFactory,
     ProjectFactory,
     QueryFactory,
-    admin,
     lead,
 )
 from tests.judging.play import grade, judge, judge_round
@@ -72,59 +71,6 @@ class TestOverview:
 
     def test_empty(self, browser: Client, project: Project) -> None:
         assert browser.get(url("overview", project)).status_code == 200
-
-
-class TestReviewQueue:
-    def test_cases_with_suggestion(self, browser: Client, project: Project) -> None:
-        high, low = done(project, 4), done(project, 1)
-        page = browser.get(url("review-queue", project)).content.decode()
-        assert page.index(high.query.text) < page.index(low.query.text)
-        assert re.findall(r"Suggestion: <b>(\w+)</b>", page) == ["extend", "close"]
-        assert page.count('class="bar relevance-4"') == page.count('class="bar relevance-1"') == 2
-
-    def test_nothing_waits(self, browser: Client, project: Project) -> None:
-        assert "Nothing waits for you" in browser.get(url("review-queue", project)).content.decode()
-
-    def test_admins_look_but_do_not_decide(self, client: Client, project: Project) -> None:
-        batch = done(project)
-        client.force_login(admin(project))
-        for page in (url("review-queue", project), url("batch", batch)):
-            assert url("batch-review", batch) not in client.get(page).content.decode()
-
-    def test_leads_decide(self, browser: Client, project: Project) -> None:
-        batch = done(project)
-        for page in (url("review-queue", project), url("batch", batch)):
-            assert url("batch-review", batch) in browser.get(page).content.decode()
-
-
-class TestDecision:
-    @pytest.mark.parametrize("decision", ["extend", "close"])
-    def test_decide(self, browser: Client, project: Project, decision: str, messages: Messages) -> None:
-        batch = done(project, pairs=20)
-        CandidateFactory(query=batch.query, rank=21)
-        with messages():
-            answer = browser.post(url("batch-review", batch), {"decision": decision, "reason": "why not"})
-        assert answer.headers["Location"] == url("review-queue", project)
-        review = BatchReview.objects.get(batch=batch)
-        assert (review.decision, review.reason) == (decision, "why not")
-        assert batch.query.batches.count() == (2 if decision == "extend" else 1)
-
-    @pytest.mark.parametrize("data", [{}, {"decision": "perhaps"}, {"decision": "close", "reason": "x" * 1001}])
-    def test_bad_form(self, browser: Client, project: Project, data: dict[str, str]) -> None:
-        batch = done(project)
-        assert browser.post(url("batch-review", batch), data).headers["Location"] == url("batch", batch)
-        assert not BatchReview.objects.exists()
-
-    def test_decided_otherwise_in_the_meantime(self, browser: Client, project: Project) -> None:
-        batch = done(project)
-        browser.post(url("batch-review", batch), {"decision": "close"})
-        answer = browser.post(url("batch-review", batch), {"decision": "extend"})
-        assert answer.status_code == 409
-        assert "decided otherwise" in answer.content.decode()
-
-    def test_not_finished(self, browser: Client, project: Project) -> None:
-        batch = BatchFactory(query__project=project)
-        assert browser.post(url("batch-review", batch), {"decision": "close"}).status_code == 409
 
 
 class TestQueries:
