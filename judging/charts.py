@@ -1,7 +1,9 @@
-"""Geometry of the bars of relevance with the line of similarity (paper, Figure 6), in the SVG's own units."""
+"""Geometry of charts in the SVG's own units: relevance with similarity (paper, Figure 6), judgments per day."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from judging.models import Pair
 from judging.rules.extension import TAIL
@@ -61,6 +63,47 @@ def _bar(pair: Pair, place: int, *, in_tail: bool) -> Bar:
         in_tail,
         is_ticked=place == 0 or rank % 5 == 0,
     )
+
+
+@dataclass(frozen=True)
+class DayBar:
+    """One day: its bar in the SVG's own units, and whether the day is written below."""
+
+    day: date
+    judgments: int
+    x: int
+    y: float
+    height: float
+    is_ticked: bool
+
+
+class DayChart:
+    """Judgments per day, with the pace as a line."""
+
+    STEP, BAR, HEIGHT = 20, 14, 90
+
+    def __init__(self, days: Sequence[tuple[date, int]], per_day: float) -> None:
+        self.days, self.per_day = days, per_day
+        self.most = max([1, math.ceil(per_day), *(n for _, n in days)])
+
+    @property
+    def width(self) -> int:
+        return self.STEP * len(self.days)
+
+    @property
+    def bars(self) -> list[DayBar]:
+        inset = (self.STEP - self.BAR) // 2
+        return [
+            DayBar(day, n, place * self.STEP + inset, self._y(n), self.HEIGHT - self._y(n), day.weekday() == 0)
+            for place, (day, n) in enumerate(self.days)
+        ]
+
+    @property
+    def pace_y(self) -> float:
+        return self._y(self.per_day)
+
+    def _y(self, judgments: float) -> float:
+        return self.HEIGHT * (1 - judgments / self.most)
 
 
 @dataclass(frozen=True)

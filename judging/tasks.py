@@ -127,7 +127,7 @@ def invitation_mail(invitation_id: int) -> None:
 @shared_task
 def work_sweep() -> None:
     """Send again work whose message was lost."""
-    from judging.services import exams, invitations, projects, quality, releases, training
+    from judging.services import exams, invitations, projects, quality, releases, tallies, training
 
     invitations.invitations_sweep(now=timezone.now())
     releases.releases_sweep(now=timezone.now())
@@ -135,6 +135,7 @@ def work_sweep() -> None:
     quality.quality_sweep(now=timezone.now())
     training.trainings_sweep(now=timezone.now())
     exams.exams_sweep(now=timezone.now())
+    tallies.tallies_fold()
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)

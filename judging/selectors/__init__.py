@@ -19,6 +19,7 @@ from judging.selectors.annotator import (
     work_done,
 )
 from judging.selectors.exams import EXAM_SPLITS, exam_pairs, exam_rows, exam_unfinished, exams_of, sittings_of
+from judging.selectors.flags import flags_waiting
 from judging.selectors.forecast import forecast_measured
 from judging.selectors.gold import gold_batch, gold_in, gold_share
 from judging.selectors.guidelines import (
@@ -33,12 +34,11 @@ from judging.selectors.lead import (
     annotator_numbers,
     batch_rows,
     job_running,
-    overview_counts,
     queries_without_batch,
-    relevance_counts,
     rows_of,
     why_withdrawn,
 )
+from judging.selectors.overview import Overview, overview, overview_counts, tallies
 from judging.selectors.pay import Account, Statement, corrections_of, pay_rates, pay_statement
 from judging.selectors.people import actor_names, invitations_unused, people_of, staff_of, standing_counts
 from judging.selectors.quality import flagged_pairs, flags_of, order_effects, people_have_judged
@@ -86,6 +86,7 @@ __all__ = [
     "Card",
     "Held",
     "Outlook",
+    "Overview",
     "Preview",
     "Readiness",
     "Sat",
@@ -110,6 +111,7 @@ __all__ = [
     "final_grades",
     "flagged_pairs",
     "flags_of",
+    "flags_waiting",
     "forecast_measured",
     "gate_clips",
     "gate_figures",
@@ -134,6 +136,7 @@ __all__ = [
     "open_assignment",
     "order_effects",
     "outlooks",
+    "overview",
     "overview_counts",
     "pairs_asked_now",
     "pay_rates",
@@ -150,7 +153,6 @@ __all__ = [
     "query_sets_with_counts",
     "queue_behind",
     "readiness",
-    "relevance_counts",
     "review_in_words",
     "review_may_be_undone",
     "review_queue",
@@ -163,6 +165,7 @@ __all__ = [
     "sittings_of",
     "staff_of",
     "standing_counts",
+    "tallies",
     "training_pairs",
     "training_queries",
     "tutorial_levels",

@@ -4,42 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 
 from annotation.models import AuditEvent, Job, Project, Query
 from annotation.selectors import queries_to_judge
 from judging.models import Assignment, Batch, Flag, Judgment, Pair
-from judging.selectors.quality import flagged_pairs
-from judging.selectors.reviews import review_queue
-
-
-def overview_counts(project: Project) -> dict[str, Any]:
-    """Numbers of the lead's first page."""
-    batches = Batch.objects.filter(project=project)
-    pairs = Pair.objects.filter(batch__project=project)
-    judgments = Judgment.objects.filter(pair__batch__project=project)
-    return {
-        "batches": _counted(batches, Batch.State.values),
-        "pairs": _counted(pairs, Pair.State.values),
-        "judgments": judgments.count(),
-        "simulated": judgments.filter(source=Judgment.Source.SIMULATED).count(),
-        "at_work": Assignment.objects.filter(project=project, state=Assignment.State.OPEN).count(),
-        "waiting": review_queue(project).count(),
-        "flagged": flagged_pairs(project).filter(state__in=[Pair.State.OPEN, Pair.State.ESCALATED]).count(),
-        "second_rounds": batches.filter(state=Batch.State.OPEN, round=2).count(),
-    }
-
-
-def _counted(rows: QuerySet[Any], states: Sequence[str]) -> dict[str, int]:
-    found = dict(rows.order_by().values_list("state").annotate(n=Count("pk")))
-    return {state: found.get(state, 0) for state in states}
-
-
-def relevance_counts(project: Project) -> list[tuple[int, int]]:
-    """How many settled pairs have each relevance 0 to 4."""
-    settled = Pair.objects.filter(batch__project=project, state=Pair.State.SETTLED)
-    found = dict(settled.order_by().values_list("relevance").annotate(n=Count("pk")))
-    return [(relevance, found.get(relevance, 0)) for relevance in range(5)]
 
 
 def annotator_numbers(project: Project) -> dict[int, int]:

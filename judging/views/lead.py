@@ -8,13 +8,16 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from annotation.models import Project
 from judging import selectors
+from judging.charts import DayChart
 from judging.models import Batch, BatchReview, Pair, Release
 from judging.services import projects
 from judging.services import releases as release_services
+from judging.services.policies import policy_in_force
 from judging.views.reviews import cases_of, shared
 
 PER_PAGE = 50
@@ -23,14 +26,12 @@ OUTSIDE = "somebody without a role here"
 
 @project_page(STAFF)
 def overview(request: MemberRequest, project: Project) -> HttpResponse:
-    """State of the project; asks again by itself every few seconds."""
-    relevance = selectors.relevance_counts(project)
-    context = {
-        "counts": selectors.overview_counts(project),
-        "relevance": relevance,
-        "most": max((n for _, n in relevance), default=0) or 1,
-        "jobs": project.jobs.order_by("-id")[:5],
-    }
+    """How far the project is; the page asks again by itself, and is told nothing while nothing has changed."""
+    policy = policy_in_force(project.pk)
+    found = selectors.overview(project, policy, now=timezone.now())
+    if request.htmx and request.GET.get("seen") == found.digest:
+        return HttpResponse(status=204)
+    context = {"found": found, "chart": DayChart(found.days, found.finish.per_day), "policy": policy}
     part = "#state" if request.htmx else ""
     return render(request, f"judging/overview.html{part}", context)
 

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import AuditEvent, Job, Project
+from annotation.models import AuditEvent, Project
 from judging.models import Batch, Release
 from tests.conftest import Messages
 from tests.factories import (
@@ -44,33 +44,6 @@ def done(project: Project, value: int = 2, pairs: int = 2) -> Batch:
     batch: Batch = BatchFactory(query__project=project, pairs=pairs)
     judge_round(batch, [value] * pairs, [value] * pairs)
     return batch
-
-
-class TestOverview:
-    def test_counts(self, browser: Client, project: Project) -> None:
-        done(project)
-        begun = BatchFactory(query__project=project)
-        judge_round(begun, [0, 4], [4, 4])
-        AssignmentFactory(batch=begun)
-        done(ProjectFactory())
-        page = browser.get(url("overview", project)).content.decode()
-        facts = re.findall(r"<dd>(?:<a [^>]*>)?(\d+)", page)
-        assert facts == ["1", "1", "1", "1", "8", "0", "0", "1"]
-
-    def test_htmx_gets_the_fragment(self, browser: Client, project: Project) -> None:
-        body = browser.get(url("overview", project), headers={"HX-Request": "true"}).content.decode().strip()
-        assert body.startswith('<section id="state"')
-
-    def test_jobs_that_run_or_failed(self, browser: Client, project: Project) -> None:
-        for state in Job.State.values:
-            Job.objects.create(project=project, kind=state, title=f"Work {state}", state=state, total=4, error="why")
-        page = browser.get(url("overview", project)).content.decode()
-        assert "Work running" in page
-        assert "Work failed" in page
-        assert "Work done" not in page
-
-    def test_empty(self, browser: Client, project: Project) -> None:
-        assert browser.get(url("overview", project)).status_code == 200
 
 
 class TestQueries:
