@@ -1,4 +1,5 @@
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -70,6 +71,44 @@ class UnflagForm(SubmitForm):
 
 class WithdrawForm(SubmitForm):
     reason = forms.CharField(max_length=1000, error_messages={"required": "Say why: the reason is kept with the pair."})
+
+
+class WordForm(SubmitForm):
+    """A lead's answer to a flag."""
+
+    words = forms.CharField(
+        max_length=1000,
+        error_messages={
+            "required": "Say why: your word is kept with the flag.",
+            "max_length": "At most 1000 characters are kept with a flag.",
+        },
+    )
+
+
+class BoundsForm(SubmitForm):
+    """Where a moment starts and ends, in seconds of its video."""
+
+    start_s = forms.FloatField(
+        error_messages={"required": "Say where the moment starts.", "invalid": "Its start is a number of seconds."}
+    )
+    end_s = forms.FloatField(
+        error_messages={"required": "Say where the moment ends.", "invalid": "Its end is a number of seconds."}
+    )
+
+
+class SieveForm(forms.Form):
+    """Which pairs of a list to show."""
+
+    q = forms.CharField(required=False, max_length=200)
+    split = forms.ChoiceField(choices=[("", "any split"), ("val", "val"), ("test", "test")], required=False)
+    status = forms.ChoiceField(
+        choices=[("waiting", "waiting"), ("answered", "answered"), ("all", "all")], required=False
+    )
+    annotator = forms.IntegerField(required=False, min_value=0, max_value=2**31 - 1)
+
+    def __init__(self, *args: Any, reasons: Sequence[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["reason"] = forms.ChoiceField(choices=[("", "any reason"), *reasons], required=False)
 
 
 class QuerySetForm(SubmitForm):

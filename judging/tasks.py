@@ -37,6 +37,14 @@ def reviews_decide(project_id: int) -> None:
     reviews.reviews_decide(project_id=project_id)
 
 
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def recut_work(recut_id: int) -> None:
+    """Cut a preview anew; a repeat finds it done."""
+    from judging.services import recuts
+
+    recuts.recut_work(recut_id=recut_id)
+
+
 @shared_task
 def assignments_sweep() -> None:
     from judging.services import assignments
@@ -127,7 +135,7 @@ def invitation_mail(invitation_id: int) -> None:
 @shared_task
 def work_sweep() -> None:
     """Send again work whose message was lost."""
-    from judging.services import exams, invitations, projects, quality, releases, tallies, training
+    from judging.services import exams, invitations, projects, quality, recuts, releases, tallies, training
 
     invitations.invitations_sweep(now=timezone.now())
     releases.releases_sweep(now=timezone.now())
@@ -135,6 +143,7 @@ def work_sweep() -> None:
     quality.quality_sweep(now=timezone.now())
     training.trainings_sweep(now=timezone.now())
     exams.exams_sweep(now=timezone.now())
+    recuts.recuts_sweep(now=timezone.now())
     tallies.tallies_fold()
 
 

@@ -78,6 +78,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='batch',
+            index=models.Index(condition=models.Q(('begun', True), ('state', 'open')), fields=['project'], name='batch_under_way'),
+        ),
+        migrations.AddIndex(
+            model_name='batch',
             index=models.Index(condition=models.Q(('awaits_review', True)), fields=['project', 'done_at', 'id'], name='batch_that_awaits_review'),
         ),
         migrations.AddIndex(

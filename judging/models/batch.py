@@ -60,6 +60,7 @@ class Batch(models.Model):
                 name="batch_to_be_taken",
             ),
             models.Index(fields=["id"], condition=Q(state="open", free_seats=0), name="batch_no_seat_free"),
+            models.Index(fields=["project"], condition=Q(state="open", begun=True), name="batch_under_way"),
             models.Index(
                 fields=["project", "number", "done_at"], condition=Q(state="done"), name="batch_done_by_project"
             ),

@@ -16,7 +16,7 @@ class Left:
 
     open_pairs: int
     escalated_pairs: int
-    given: int  # grades that the rounds under way have of these pairs
+    given: int  # grades that the rounds under way have got
     queries: int  # whose first batch is not open yet
     undecided: int  # first batches that are open or wait for a lead
     pairs: float  # of a batch

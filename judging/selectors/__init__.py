@@ -19,7 +19,17 @@ from judging.selectors.annotator import (
     work_done,
 )
 from judging.selectors.exams import EXAM_SPLITS, exam_pairs, exam_rows, exam_unfinished, exams_of, sittings_of
-from judging.selectors.flags import flags_waiting
+from judging.selectors.flags import (
+    DROPPED,
+    FLAGGED,
+    WITHDRAWN,
+    Listed,
+    Sieve,
+    flags_waiting,
+    listed,
+    pairs_listed,
+    why_bounds_stay,
+)
 from judging.selectors.forecast import forecast_measured
 from judging.selectors.gold import gold_batch, gold_in, gold_share
 from judging.selectors.guidelines import (
@@ -41,7 +51,7 @@ from judging.selectors.lead import (
 from judging.selectors.overview import Overview, overview, overview_counts, tallies
 from judging.selectors.pay import Account, Statement, corrections_of, pay_rates, pay_statement
 from judging.selectors.people import actor_names, invitations_unused, people_of, staff_of, standing_counts
-from judging.selectors.quality import flagged_pairs, flags_of, order_effects, people_have_judged
+from judging.selectors.quality import order_effects, people_have_judged
 from judging.selectors.query_sets import queries_matching, queries_outside_sets, query_sets_with_counts
 from judging.selectors.reviews import (
     Outlook,
@@ -80,16 +90,21 @@ from judging.selectors.sittings import Asked, Sat, sitting_asking, sitting_by_id
 from judging.selectors.way import tutorial_pairs, way_facts, work_lately
 
 __all__ = [
+    "DROPPED",
     "EXAM_SPLITS",
+    "FLAGGED",
+    "WITHDRAWN",
     "Account",
     "Asked",
     "Card",
     "Held",
+    "Listed",
     "Outlook",
     "Overview",
     "Preview",
     "Readiness",
     "Sat",
+    "Sieve",
     "Statement",
     "accept_preview",
     "actor_names",
@@ -109,8 +124,6 @@ __all__ = [
     "exams_of",
     "final_columns",
     "final_grades",
-    "flagged_pairs",
-    "flags_of",
     "flags_waiting",
     "forecast_measured",
     "gate_clips",
@@ -131,6 +144,7 @@ __all__ = [
     "known_pairs_in_stock",
     "known_pairs_unseen",
     "last_reviews",
+    "listed",
     "moments_of",
     "newest_judgment",
     "open_assignment",
@@ -139,6 +153,7 @@ __all__ = [
     "overview",
     "overview_counts",
     "pairs_asked_now",
+    "pairs_listed",
     "pay_rates",
     "pay_statement",
     "people_have_judged",
@@ -172,6 +187,7 @@ __all__ = [
     "tutorial_pairs",
     "tutorial_shown",
     "way_facts",
+    "why_bounds_stay",
     "why_withdrawn",
     "work_done",
     "work_ended_since",

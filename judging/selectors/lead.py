@@ -30,7 +30,8 @@ def rows_of(batches: Sequence[Batch]) -> dict[int, list[dict[str, Any]]]:
     pairs = Pair.objects.filter(batch__in=rows).select_related("candidate__moment__video")
     held = list(pairs.order_by("candidate__rank"))
     numbers = annotator_numbers(batches[0].project)
-    grades, said = _grades_of(rows, numbers), _said_of(rows, numbers)
+    given = Judgment.objects.filter(pair__batch__in=rows)
+    grades, said = final_grades(given, numbers), _said_of(rows, numbers)
     why = why_withdrawn([pair.uuid for pair in held if pair.state == Pair.State.WITHDRAWN])
     for pair in held:
         rows[pair.batch_id].append(
@@ -44,10 +45,10 @@ def rows_of(batches: Sequence[Batch]) -> dict[int, list[dict[str, Any]]]:
     return rows
 
 
-def _grades_of(batch_ids: Iterable[int], numbers: dict[int, int]) -> dict[int, list[tuple[int | None, int, int]]]:
-    """Final grades by pair: annotator number, grade, round."""
+def final_grades(given: QuerySet[Judgment], numbers: dict[int, int]) -> dict[int, list[tuple[int | None, int, int]]]:
+    """Those that may change no more by pair: annotator number, grade, round."""
     grades: dict[int, list[tuple[int | None, int, int]]] = {}
-    final = Judgment.objects.filter(pair__batch__in=batch_ids).exclude(assignment__state=Assignment.State.OPEN)
+    final = given.exclude(assignment__state=Assignment.State.OPEN)
     for pair, annotator, grade, number in final.order_by("round", "seat").values_list(
         "pair", "annotator", "grade", "round"
     ):

@@ -1,12 +1,11 @@
-"""What tells the lead about the work itself: flags, and whether order tells on grades."""
+"""What tells the lead about the work itself: whether order tells on grades."""
 
 from typing import Any
 
 from django.db import connection
-from django.db.models import Case, Max, QuerySet, When
 
 from annotation.models import Project
-from judging.models import Flag, Judgment, Pair
+from judging.models import Judgment
 from judging.rules.order_effects import Effect, Moments, effect
 
 LATEST = 100_000  # judgments looked at, so that the page stays quick in a large project
@@ -43,22 +42,6 @@ def order_effects(*, project_id: int, simulated: bool, annotator_id: int | None 
         place = by_previous if is_previous else by_position
         place.append(effect(previous if is_previous else position, n=n, mean=mean, deviations=Moments(*deviations)))
     return {"by_position": by_position, "by_previous": by_previous, "judgments": sum(e.n for e in by_position)}
-
-
-def flagged_pairs(project: Project) -> QuerySet[Pair]:
-    """Pairs with a flag that stands: undecided ones first, the newest flag first."""
-    return (
-        Pair.objects.filter(batch__project=project, flags__withdrawn_at__isnull=True, flags__isnull=False)
-        .annotate(newest=Max("flags__id"))
-        .select_related("batch__query", "candidate__moment")
-        .order_by(Case(When(state__in=["open", "escalated"], then=0), default=1), "-newest")
-    )
-
-
-def flags_of(pair: Pair, numbers: dict[int, int]) -> list[tuple[int | None, Flag]]:
-    """The pair's standing flags with the numbers of who raised them."""
-    standing = pair.flags.filter(withdrawn_at__isnull=True).order_by("id")
-    return [(numbers.get(flag.annotator_id), flag) for flag in standing]
 
 
 def people_have_judged(project: Project) -> bool:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judging.views import lead, quality, query_sets, reviews
+from judging.views import lead, pairs, quality, query_sets, reviews
 
 urlpatterns = [
     path("overview/<uuid:project_uuid>/", lead.overview, name="overview"),
@@ -15,11 +15,19 @@ urlpatterns = [
     path("queries/<uuid:project_uuid>/sets/new/", query_sets.query_set_create, name="query-set-create"),
     path("query-sets/<uuid:set_uuid>/", query_sets.query_set, name="query-set"),
     path("query-sets/<uuid:set_uuid>/change/", query_sets.query_set_change, name="query-set-change"),
-    path("quality/<uuid:project_uuid>/", quality.flags, name="flags"),
+    path("quality/<uuid:project_uuid>/", pairs.flagged, name="flags"),
+    path("quality/<uuid:project_uuid>/flagged.csv", pairs.flagged_csv, name="flags-csv"),
+    path("quality/<uuid:project_uuid>/dropped/", pairs.dropped, name="dropped"),
+    path("quality/<uuid:project_uuid>/dropped.csv", pairs.dropped_csv, name="dropped-csv"),
+    path("quality/<uuid:project_uuid>/withdrawn/", pairs.withdrawn, name="withdrawn"),
+    path("quality/<uuid:project_uuid>/withdrawn.csv", pairs.withdrawn_csv, name="withdrawn-csv"),
     path("quality/<uuid:project_uuid>/order/", quality.order, name="order"),
-    path("pairs/<uuid:pair_uuid>/batch/", quality.pair_batch, name="pair-batch"),
-    path("pairs/<uuid:pair_uuid>/withdraw/", quality.pair_withdraw, name="pair-withdraw"),
-    path("pairs/<uuid:pair_uuid>/restore/", quality.pair_restore, name="pair-restore"),
+    path("pairs/<uuid:pair_uuid>/batch/", pairs.pair_batch, name="pair-batch"),
+    path("pairs/<uuid:pair_uuid>/withdraw/", pairs.pair_withdraw, name="pair-withdraw"),
+    path("pairs/<uuid:pair_uuid>/restore/", pairs.pair_restore, name="pair-restore"),
+    path("pairs/<uuid:pair_uuid>/dismiss/", pairs.flag_dismiss, name="flag-dismiss"),
+    path("pairs/<uuid:pair_uuid>/recut/", pairs.pair_recut, name="pair-recut"),
+    path("pairs/<uuid:pair_uuid>/bounds/", pairs.pair_bounds, name="pair-bounds"),
     path("batches/<uuid:batch_uuid>/", lead.batch, name="batch"),
     path("batches/<uuid:batch_uuid>/review/", reviews.batch_review, name="batch-review"),
     path("batches/<uuid:batch_uuid>/review/undo/", reviews.review_undo, name="review-undo"),

@@ -23,6 +23,7 @@ from judging.models import (
     GateQuestion,
     Guideline,
     KnownPair,
+    Pair,
     QualityAlert,
     QualityReport,
     Release,
@@ -34,6 +35,7 @@ from models_runner.models import Run
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,
+    FlagFactory,
     JudgmentFactory,
     PairFactory,
     ProjectFactory,
@@ -82,6 +84,14 @@ QUERIES: list[Door] = [
 REVIEW: list[Door] = [
     ("judging:review-queue", "project", STAFF, "get"),
     ("judging:flags", "project", STAFF, "get"),
+    ("judging:flags-csv", "project", STAFF, "get"),
+    ("judging:dropped", "project", STAFF, "get"),
+    ("judging:dropped-csv", "project", STAFF, "get"),
+    ("judging:withdrawn", "project", STAFF, "get"),
+    ("judging:withdrawn-csv", "project", STAFF, "get"),
+    ("judging:flag-dismiss", "flagged", LEAD, "post"),
+    ("judging:pair-recut", "flagged", LEAD, "post"),
+    ("judging:pair-bounds", "flagged", LEAD, "post"),
     ("judging:pair-batch", "pair", STAFF, "get"),
     ("judging:pair-withdraw", "pair", LEAD, "post"),
     ("judging:pair-restore", "withdrawn", LEAD, "post"),
@@ -258,6 +268,16 @@ class World:
         self.known = KnownPair.objects.get(exam=self.exam)
 
     @cached_property
+    def flagged(self) -> Pair:
+        """Nobody has judged it, and its video is there."""
+        batch = BatchFactory(query__project=self.project, pairs=1)
+        held = AssignmentFactory(batch=batch)
+        pair: Pair = FlagFactory(assignment=held).pair
+        Assignment.objects.filter(pk=held.pk).update(state="finished", ended_at=timezone.now())
+        pair.candidate.moment.video.file.save("clip.mp4", ContentFile(b"a video"))
+        return pair
+
+    @cached_property
     def guideline(self) -> Guideline:
         return self.project.guidelines.get()
 
@@ -301,6 +321,9 @@ class World:
             "role": "annotator",
             "days": 14,
             "action": "suspend",
+            "words": "It plays.",
+            "start_s": 2.5,
+            "end_s": 7,
         }
         money = {"annotator": self.member.number, "rate": "15.00", "currency": "SGD", "from_day": "2026-03-01"}
         hours = {"day": "2026-03-01", "minutes": "5"}
