@@ -5,6 +5,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.template.defaultfilters import truncatechars
 
 from annotation import caption_selectors as selectors
 from annotation.access import STAFF, MemberRequest, post_only, project_page
@@ -80,18 +81,27 @@ def decide(request: MemberRequest, project: Project) -> HttpResponse:
         return _said(request, project, caption, str(error), status=409)
     if not request.htmx:
         return redirect(PAGE, project.uuid)
-    fresh = selectors.caption_shown(caption.pk)
-    return render(request, "annotation/_caption.html", {"caption": fresh, "project": project})
+    context = {
+        "caption": selectors.caption_shown(caption.pk),
+        "project": project,
+        "waiting": selectors.captions_in_review(project.corpus_id).count(),
+    }
+    return render(request, "annotation/_caption.html", context)
 
 
 def _act(request: MemberRequest, project: Project, caption: Caption, form: DecideForm) -> None:
     act, text = form.cleaned_data["act"], form.cleaned_data["text"]
     if act == "redo":
         services.caption_redo(project=project, caption=caption, actor=request.user)
-    elif act == "edit":
+    elif act == "edit" or (act == "accept" and _is_other(text, caption.text)):
         services.caption_edit(project=project, caption=caption, text=text, actor=request.user)
     else:
         services.caption_accept(project=project, caption=caption, actor=request.user)
+
+
+def _is_other(text: str, shown: str) -> bool:
+    """Whether the box holds other words than the caption: who accepts means what they see."""
+    return bool(text.split()) and text.split() not in (shown.split(), truncatechars(shown, services.LONGEST).split())
 
 
 def _said(

@@ -67,7 +67,13 @@ def _import_form(request: HttpRequest) -> HttpResponse:
 def import_page(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
     """One file: how far it is, what was found in it, and the question whether to import it."""
     row = _own(request, import_uuid)
-    context = {"row": row, "form": FORMATS.get(row.format), "remarks": selectors.import_remarks(row)}
+    context = {
+        "row": row,
+        "form": FORMATS.get(row.format),
+        "remarks": selectors.import_remarks(row),
+        "corpus": selectors.corpora_within_reach(cast(User, request.user)).filter(name=row.corpus_name).first(),
+        "projects": selectors.projects_run_by(cast(User, request.user)).filter(corpus__name=row.corpus_name),
+    }
     return render(request, "annotation/import.html", context)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 
+from annotation.exceptions import MomentJudgeError
 from annotation.rewriting.checks import Found
 from annotation.rewriting.lexicon import Member, lexicon_for
 from annotation.rewriting.mentions import Reader
@@ -14,8 +15,11 @@ PERSON = {"PER", "PERSON", "B-PER", "I-PER"}
 LEXICON = "lexicon"
 
 
-class NameModelMissing(RuntimeError):
+class NameModelMissing(MomentJudgeError):
     """The model of this name cannot be loaded here."""
+
+    status = 409
+    code = "name_model_missing"
 
 
 class NameFinder(Protocol):

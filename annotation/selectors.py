@@ -5,13 +5,15 @@ import io
 from dataclasses import dataclass
 from itertools import islice
 
-from django.db.models import Count, Model, Q, QuerySet
+from django.db.models import Count, Exists, Model, OuterRef, Q, QuerySet
 
 from annotation.models import (
+    Candidate,
     Caption,
     Corpus,
     CorpusImport,
     Description,
+    Measure,
     Membership,
     Moment,
     Project,
@@ -34,6 +36,12 @@ def queries_to_judge(project_id: int) -> QuerySet[Query]:
     )
 
 
+def measures_of(project: Project) -> QuerySet[Measure]:
+    """How the similarities of the project's candidates were computed."""
+    theirs = Candidate.objects.filter(measure=OuterRef("pk"), query__project=project)
+    return Measure.objects.filter(Exists(theirs)).order_by("pk")
+
+
 @dataclass(frozen=True)
 class CorpusSummary:
     """A corpus and how much of everything it holds."""
@@ -46,13 +54,22 @@ class CorpusSummary:
     subtitles: int
 
 
-def corpora_of(user: User) -> list[CorpusSummary]:
-    """The corpora of the projects that ``user`` leads or administers, and those of their imports, by name."""
+def projects_run_by(user: User) -> QuerySet[Project]:
+    """The projects that ``user`` leads or administers, by name."""
     staff = Q(user=user, role__in=[Membership.Role.LEAD, Membership.Role.ADMIN])
-    projects = list(Project.objects.filter(pk__in=Membership.objects.filter(staff).values("project")).order_by("name"))
+    return Project.objects.filter(pk__in=Membership.objects.filter(staff).values("project")).order_by("name")
+
+
+def corpora_within_reach(user: User) -> QuerySet[Corpus]:
+    """The corpora of the projects that ``user`` leads or administers, and those of their imports, by name."""
     imported = CorpusImport.objects.filter(owner=user, state=CorpusImport.State.DONE).values("corpus_name")
-    mine = Q(pk__in=[project.corpus_id for project in projects]) | Q(name__in=imported, projects__isnull=True)
-    corpora = list(Corpus.objects.filter(mine).distinct().order_by("name"))
+    mine = Q(pk__in=projects_run_by(user).order_by().values("corpus")) | Q(name__in=imported, projects__isnull=True)
+    return Corpus.objects.filter(mine).distinct().order_by("name")
+
+
+def corpora_of(user: User) -> list[CorpusSummary]:
+    """The corpora within reach of ``user`` with what they hold, and the user's projects over them."""
+    projects, corpora = list(projects_run_by(user)), list(corpora_within_reach(user))
     counts = [
         _counts(Video, "corpus", corpora),
         _counts(Moment, "video__corpus", corpora),
@@ -87,3 +104,22 @@ def captions_serving(corpus_id: int) -> QuerySet[Caption]:
     """Captions that may become queries and candidates: accepted by the checks or a person, or edited by one."""
     serving = [Caption.State.ACCEPTED, Caption.State.EDITED]
     return Caption.objects.filter(description__corpus=corpus_id, state__in=serving)
+
+
+def corpus_is_seen(corpus_id: int) -> bool:
+    """Whether the corpus has a video to look at, or a preview."""
+    ready = Moment.objects.filter(video__corpus=corpus_id, preview_state=Moment.Preview.READY)
+    return Video.objects.filter(corpus=corpus_id).exclude(file="").exists() or ready.exists()
+
+
+def captions_to_train_on(corpus_id: int) -> QuerySet[Caption]:
+    """Captions whose moments training queries are ranked over: all that serve.
+
+    A preview is not needed, since nobody watches; a moment that could not be cut is none that the video has.
+    """
+    return captions_serving(corpus_id).exclude(moment__preview_state=Moment.Preview.FAILED)
+
+
+def queries_to_train_on(project_id: int) -> QuerySet[Query]:
+    """Training queries in the order of published files; a text may be that of several."""
+    return Query.objects.filter(project=project_id, split=Query.Split.TRAIN, is_placeholder=False).order_by("number")

@@ -56,3 +56,33 @@ def rewritings_sweep() -> None:
     from annotation.services.rewriting import rewritings_sweep as sweep
 
     sweep()
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def train_set_write(train_set_id: int) -> None:
+    """Write what is left of a training set; a repeat, or a second worker, finds the work taken or done."""
+    from annotation.services.train_sets import train_set_write as write
+
+    write(train_set_id=train_set_id)
+
+
+@shared_task
+def train_sets_sweep() -> None:
+    from annotation.services.train_sets import train_sets_sweep as sweep
+
+    sweep(now=timezone.now())
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def statistics_compute(project_id: int) -> None:
+    """Compute what the texts come to; a repeat computes the same."""
+    from annotation.services.statistics import statistics_compute as compute
+
+    compute(project_id=project_id)
+
+
+@shared_task
+def statistics_sweep() -> None:
+    from annotation.services.statistics import statistics_sweep as sweep
+
+    sweep(now=timezone.now())

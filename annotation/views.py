@@ -6,6 +6,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 
 from annotation.access import STAFF, MemberRequest, project_page
+from annotation.corpus_steps import next_step
 from annotation.models import Moment, Project
 
 PER_PAGE = 50
@@ -30,8 +31,10 @@ def corpus(request: MemberRequest, project: Project) -> HttpResponse:
         .order_by()
     )
     page = Paginator(videos, PER_PAGE).get_page(request.GET.get("page"))
-    return render(
-        request,
-        "annotation/corpus.html",
-        {"page": page, "failures": failures.order_by("video__name", "start_s")[:PER_PAGE], "counts": counts},
-    )
+    context = {
+        "page": page,
+        "failures": failures.order_by("video__name", "start_s")[:PER_PAGE],
+        "counts": counts,
+        "step": next_step(project),
+    }
+    return render(request, "annotation/corpus.html", context)

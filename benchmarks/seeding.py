@@ -15,7 +15,7 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from PIL import Image, ImageDraw
 
-from annotation.models import Candidate, Corpus, Membership, Moment, Project, Query, User, Video
+from annotation.models import Candidate, Corpus, Measure, Membership, Moment, Project, Query, User, Video
 from annotation.rules.pooling import BATCH_SIZE
 from benchmarks.annotator import PASSWORD
 from benchmarks.plan import BLOCK, PlannedPair
@@ -129,6 +129,7 @@ def _queries(project: Project, moments: list[Moment], ranks: Mapping[int, Iterab
         ),
         batch_size=CHUNK,
     )
+    measure = benchmark_measure()
     return Candidate.objects.bulk_create(
         (
             Candidate(
@@ -136,13 +137,18 @@ def _queries(project: Project, moments: list[Moment], ranks: Mapping[int, Iterab
                 moment=moments[(place * 7 + rank) % MOMENTS],
                 rank=rank,
                 similarity=1 - rank / 100,
-                model="benchmark",
+                measure=measure,
             )
             for place, query in enumerate(queries)
             for rank in ranks[query.number]
         ),
         batch_size=CHUNK,
     )
+
+
+def benchmark_measure() -> Measure:
+    measure, _ = Measure.objects.get_or_create(name="benchmark", model="benchmark", version="1", normalisation="none")
+    return measure
 
 
 def _annotators(project: Project, names: Mapping[int, str]) -> dict[int, User]:

@@ -2,7 +2,11 @@
 
 from drf_spectacular.openapi import AutoSchema
 
-FOR = {"judging.api.annotator": "For annotators", "judging.api.lead": "For leads and admins"}
+FOR = {
+    "judging.api.annotator": "For annotators",
+    "judging.api.lead": "For leads and admins",
+    "judging.api.train_sets": "For leads and admins",
+}
 
 
 class Description(AutoSchema):

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from annotation.access import STAFF
 from annotation.models import Membership, User
 from config.navigation import pages_of
 
@@ -20,7 +21,8 @@ def home(request: HttpRequest) -> HttpResponse:
     if len(memberships) == 1:
         return redirect(first_page(memberships[0]))
     cards = [(membership, first_page(membership)) for membership in memberships]
-    return render(request, "home.html", {"cards": cards})
+    runs_one = any(membership.role in STAFF for membership in memberships)
+    return render(request, "home.html", {"cards": cards, "runs_one": runs_one})
 
 
 def first_page(membership: Membership) -> str:

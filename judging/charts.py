@@ -7,7 +7,6 @@ from datetime import date
 
 from judging.models import Pair
 from judging.rules.extension import TAIL
-from judging.rules.order_effects import Effect
 
 STEP, HEIGHT = 20, 80  # width of one rank; height of relevance 4 and of similarity 1
 BAR = 14
@@ -104,43 +103,3 @@ class DayChart:
 
     def _y(self, judgments: float) -> float:
         return self.HEIGHT * (1 - judgments / self.most)
-
-
-@dataclass(frozen=True)
-class Whisker:
-    """One group of an effect chart: the point of its deviation and its 95 % interval, in the SVG's own units."""
-
-    effect: Effect
-    label: str
-    x: float
-    y: float
-    top: float
-    bottom: float
-
-
-class EffectChart:
-    """Deviations by group around a line of zero (see rules.order_effects); the scale fits the widest interval."""
-
-    WIDTH, HEIGHT, LEAST = 400, 120, 0.5  # LEAST: a chart of noise must not look like mountains
-
-    def __init__(self, effects: Sequence[Effect]) -> None:
-        self.effects = [effect for effect in effects if effect.deviation is not None]
-        reaches = [abs(effect.deviation or 0) + (effect.half_width or 0) for effect in self.effects]
-        self.scale = max([self.LEAST, *reaches])
-
-    @property
-    def zero(self) -> float:
-        return self.HEIGHT / 2
-
-    @property
-    def whiskers(self) -> list[Whisker]:
-        step = self.WIDTH / max(1, len(self.effects))
-        return [self._whisker(effect, (place + 0.5) * step) for place, effect in enumerate(self.effects)]
-
-    def _whisker(self, effect: Effect, x: float) -> Whisker:
-        deviation, half = effect.deviation or 0.0, effect.half_width or 0.0
-        label = "first" if effect.group is None else str(effect.group)
-        return Whisker(effect, label, x, self._y(deviation), self._y(deviation + half), self._y(deviation - half))
-
-    def _y(self, deviation: float) -> float:
-        return self.zero * (1 - deviation / self.scale)

@@ -88,7 +88,7 @@ class NothingBeyond(NotReviewable):
 
 
 class ReviewStands(JudgingError):
-    """The second batch has been begun, so its decision is not taken back."""
+    """What followed from a decision has been begun, so it is not taken back."""
 
     code = "review_stands"
 

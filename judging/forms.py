@@ -3,11 +3,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.validators import UnicodeUsernameValidator
 
 from annotation.models import Membership, NamedQuerySet, User
 from annotation.services.identities import NewAccount
+from annotation.similarity.registry import offered
 from judging.models import Flag
 from judging.rules.consensus import GRADES
 from judging.services.standings import ACTIONS, REASON_IS_KEPT
@@ -21,6 +23,24 @@ class SubmitForm(forms.Form):
 
     def first_error(self) -> str:
         return str(next(iter(self.errors.values()))[0])
+
+
+class SimilarityForm(SubmitForm):
+    """What ranks candidates; empty for the sentence model of the settings."""
+
+    similarity = forms.ChoiceField(
+        required=False, error_messages={"invalid_choice": "Choose one of the similarities that are offered."}
+    )
+
+    def __init__(self, *args: Any, chosen: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        (_, default), *others = offered(settings.SENTENCE_MODEL)
+        named = {name for name, _ in others}
+        mine = [(chosen, chosen)] if chosen and chosen not in named else []
+        field = self.fields["similarity"]
+        assert isinstance(field, forms.ChoiceField)
+        field.initial = chosen
+        field.choices = [("", default), *others, *mine]
 
 
 class GivenForm(SubmitForm):

@@ -6,16 +6,21 @@ The forms are those of TVR-Ranking (July 2024); docs/data-formats.md lists every
 import csv
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from annotation.models import Moment, Project, Query, Video
+from annotation.models import Candidate, Measure, Moment, Pooling, Project, Query, Video
+from annotation.rules.pooling import BATCH_SIZE
 from annotation.selectors import captions_serving, queries_to_judge
-from annotation.services.candidates import pool_of, vectors_of
+from annotation.services.measures import measure_of
+from annotation.services.train_pool import train_pool_of
+from annotation.similarity import registry
+from annotation.train_sets.files import JsonTrainFile
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
-from judging.selectors import annotator_numbers
+from judging.selectors import annotator_numbers, contributions, released_edits
 
 MANIFEST = "manifest.json"
 JUDGED_SPLITS = {Query.Split.VAL: "val.json", Query.Split.TEST: "test.json"}
@@ -38,15 +43,20 @@ def queries_left_out(release: Release) -> tuple[int, int]:
 
 
 def finished_queries(project_id: int) -> QuerySet[Query]:
-    """Judged queries with nothing left to do: closed after the first batch, second batch done, or historic."""
+    """Judged queries with nothing left to do: closed after the first batch, second batch done, or historic.
+
+    A batch pooled from runs makes a query unfinished until it is done, too.
+    """
     closed = BatchReview.objects.filter(batch__query=OuterRef("pk"), decision=BatchReview.Decision.CLOSE)
     extended = BatchReview.objects.filter(batch__query=OuterRef("pk"), decision=BatchReview.Decision.EXTEND)
     second = Batch.objects.filter(query=OuterRef("pk"), number=2)
-    return Query.objects.filter(project=project_id, batches__number=1, batches__state=Batch.State.DONE).filter(
+    beyond = Candidate.objects.filter(query=OuterRef("pk"), source=Candidate.Source.SIMILARITY, rank=BATCH_SIZE + 1)
+    judged = Query.objects.filter(project=project_id, batches__number=1, batches__state=Batch.State.DONE)
+    return judged.filter(~Exists(Batch.objects.filter(query=OuterRef("pk"), state=Batch.State.OPEN))).filter(
         Q(is_placeholder=True)
         | Exists(closed)
         | Exists(second.filter(state=Batch.State.DONE))
-        | (Exists(extended) & ~Exists(second) & ~Q(candidates__rank=21))
+        | (Exists(extended) & ~Exists(second) & ~Exists(beyond))
     )
 
 
@@ -64,7 +74,7 @@ def write_files(release: Release, folder: Path) -> None:
     captions = _captions(project.corpus_id)
     for split, name in JUDGED_SPLITS.items():
         _write_json(folder / name, _judged(finished, split, pairs, captions))
-    _write_train(release, folder, captions)
+    _write_train(release, folder)
     videos = project.corpus.videos.filter(corpus__is_placeholder=False).order_by("name")
     _write_json(folder / "video_corpus.json", {video.name: [video.duration_s, video.index] for video in videos})
     _write_csv(folder / "raw_annotation.csv", ["pair_id", "worker", "relevance"], _raw(project, finished))
@@ -119,49 +129,24 @@ def _moment_row(pair: Pair, captions: dict[int, str]) -> dict[str, object]:
         "video_name": moment.video.name,
         "timestamp": [moment.start_s, moment.end_s],
         "duration": moment.video.duration_s,
-        "caption": captions.get(moment.pk, ""),
+        "caption": captions.get(moment.pk),
         "similarity": pair.candidate.similarity,
     }
 
 
-def _write_train(release: Release, folder: Path, captions: dict[int, str]) -> None:
-    """The pseudo training sets: each training query's top moments by similarity."""
-    ranked = list(_train_rows(release, captions))
-    for depth in TRAIN_DEPTHS:
-        rows = [{**query, "relevant_moment": moments[:depth]} for query, moments in ranked]
-        _write_json(folder / f"train_top{depth:02d}.json", rows)
-
-
-def _train_rows(
-    release: Release, captions: dict[int, str]
-) -> Iterator[tuple[dict[str, object], list[dict[str, object]]]]:
-    project, model = release.project, settings.SENTENCE_MODEL
-    queries = list(project.queries.filter(split=Query.Split.TRAIN, is_placeholder=False).order_by("number"))
-    pool = pool_of(project=project, model=model)
-    if not queries or not len(pool.moment_ids):
-        return
-    rows = project.corpus.videos.filter(moments__isnull=False).values_list(
-        "moments__id", "name", "duration_s", "moments__start_s", "moments__end_s"
-    )
-    places = {row[0]: row[1:] for row in rows}
-    vectors = vectors_of([query.text for query in queries], model=model)
+def _write_train(release: Release, folder: Path) -> None:
+    """The pseudo training sets: each training query's top moments by similarity, ranked once for all of them."""
+    project = release.project
+    pool = train_pool_of(project=project, measure=measure_of(registry.sentence_model(settings.SENTENCE_MODEL)))
     last = Pair.objects.filter(batch__project=project).order_by("-pk").values_list("pk", flat=True).first() or 0
-    for query, (moments, similarities) in zip(queries, pool.rank(vectors, depth=max(TRAIN_DEPTHS)), strict=True):
-        found: list[dict[str, object]] = []
-        for moment, similarity in zip(moments, similarities, strict=True):
-            last += 1
-            name, duration_s, start_s, end_s = places[int(moment)]
-            found.append(
-                {
-                    "pair_id": last,
-                    "video_name": name,
-                    "timestamp": [start_s, end_s],
-                    "duration": duration_s,
-                    "caption": captions.get(int(moment), ""),
-                    "similarity": float(similarity),
-                }
-            )
-        yield {"query_id": query.number, "query": query.text}, found
+    with ExitStack() as stack:
+        files = [
+            stack.enter_context(JsonTrainFile(folder / name, pool.moments, depth=depth, first=last + 1))
+            for depth, name in ((depth, f"train_top{depth:02d}.json") for depth in TRAIN_DEPTHS)
+        ]
+        for block in pool.ranked(project, depth=max(TRAIN_DEPTHS)):
+            for file in files:
+                file.add(block)
 
 
 def _raw(project: Project, finished: Iterable[Query]) -> Iterator[list[int]]:
@@ -190,10 +175,13 @@ PAIR_COLUMNS = [
     "state",
     "relevance",
     "reason",
+    "source",
+    "returned_by",
 ]
 
 
 def _pair_rows(finished: Iterable[Query], pairs: dict[int, list[Pair]]) -> Iterator[list[object]]:
+    returned = contributions(pair.candidate_id for held in pairs.values() for pair in held)
     for query in finished:
         for pair in pairs.get(query.pk, []):
             moment, candidate = pair.candidate.moment, pair.candidate
@@ -210,6 +198,8 @@ def _pair_rows(finished: Iterable[Query], pairs: dict[int, list[Pair]]) -> Itera
                 pair.state,
                 pair.relevance,
                 pair.reason,
+                candidate.source,
+                "; ".join(f"{name}: {rank}" for name, rank in returned.get(candidate.pk, [])),
             ]
 
 
@@ -242,12 +232,15 @@ def manifest_facts(release: Release) -> dict[str, object]:
     judgments = Judgment.objects.filter(pair__batch__query__in=finished).exclude(
         assignment__state=Assignment.State.OPEN
     )
+    captions_edited, query_captions_edited = released_edits(project, finished)
     return {
         "project": project.name,
         "release": release.version,
         "created_at": release.created_at.isoformat(),
         "sentence_model": settings.SENTENCE_MODEL,
+        "similarities": _measures(finished),
         "includes_pilot": release.includes_pilot,
+        "pools": list(_pools(finished)),
         "counts": {
             "queries": finished.count(),
             "queries_unfinished": unfinished,
@@ -258,8 +251,30 @@ def manifest_facts(release: Release) -> dict[str, object]:
             "simulated_judgments": judgments.filter(source=Judgment.Source.SIMULATED).count(),
             "annotators": judgments.order_by().values("annotator").distinct().count(),
             "videos": Video.objects.filter(corpus=project.corpus_id, corpus__is_placeholder=False).count(),
+            "captions_edited": captions_edited,
+            "query_captions_edited": query_captions_edited,
         },
     }
+
+
+def _measures(queries: QuerySet[Query]) -> list[dict[str, object]]:
+    """How the similarities of the candidates of these queries were computed."""
+    used = Candidate.objects.filter(query__in=queries.values("pk"), measure__isnull=False).order_by()
+    rows = Measure.objects.filter(pk__in=used.values("measure").distinct()).order_by("pk")
+    return [dict(row) for row in rows.values("name", "model", "version", "normalisation")]
+
+
+def _pools(finished: QuerySet[Query]) -> Iterator[dict[str, object]]:
+    """The pools whose candidates are in the release: what was pooled, and how many pairs came of it."""
+    poolings = Pooling.objects.filter(candidates__query__in=finished).distinct().order_by("opened_at", "pk")
+    for pooling in poolings.prefetch_related("sources"):
+        yield {
+            "opened_at": pooling.opened_at.isoformat() if pooling.opened_at else None,
+            "sources": [source.name for source in pooling.sources.all()],
+            "depth": pooling.depth,
+            "iou_min": pooling.iou_min,
+            "pairs": Pair.objects.filter(candidate__pooling=pooling, batch__query__in=finished).count(),
+        }
 
 
 def _write_json(path: Path, value: object) -> None:

@@ -93,6 +93,30 @@ def batches_prepare(project_id: int) -> None:
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def candidates_rank(project_id: int) -> None:
+    """Rank candidates and open nothing; a repeat finds them ranked."""
+    from judging.services import projects
+
+    projects.candidates_rank_run(project_id=project_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def pool_open(pooling_id: int) -> None:
+    """Open the batches of a confirmed pool; a repeat goes on where it was."""
+    from judging.services import pools
+
+    pools.pool_open(pooling_id=pooling_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def coverage_prepare(pooling_id: int) -> None:
+    """Plan a coverage study; a repeat finds the plan."""
+    from judging.services import coverage
+
+    coverage.coverage_prepare(pooling_id=pooling_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def training_draw(project_id: int, queries: int, seed: int) -> None:
     """Draw pairs for training; a repeat finds them drawn."""
     from judging.services import training
@@ -135,11 +159,24 @@ def invitation_mail(invitation_id: int) -> None:
 @shared_task
 def work_sweep() -> None:
     """Send again work whose message was lost."""
-    from judging.services import exams, invitations, projects, quality, recuts, releases, tallies, training
+    from judging.services import (
+        coverage,
+        exams,
+        invitations,
+        pools,
+        projects,
+        quality,
+        recuts,
+        releases,
+        tallies,
+        training,
+    )
 
     invitations.invitations_sweep(now=timezone.now())
     releases.releases_sweep(now=timezone.now())
     projects.preparations_sweep(now=timezone.now())
+    pools.pools_sweep(now=timezone.now())
+    coverage.coverage_sweep(now=timezone.now())
     quality.quality_sweep(now=timezone.now())
     training.trainings_sweep(now=timezone.now())
     exams.exams_sweep(now=timezone.now())

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import factory
-from django.db import connection
+from django.db import connection, transaction
 from factory.django import DjangoModelFactory, FileField
 
 from annotation.models import (
@@ -14,9 +14,12 @@ from annotation.models import (
     Caption,
     Corpus,
     Description,
+    Measure,
     Membership,
     Moment,
     NamedQuerySet,
+    Pooling,
+    PoolSource,
     Project,
     Query,
     User,
@@ -185,6 +188,16 @@ class QueryFactory(DjangoModelFactory):
     split = Query.Split.VAL
 
 
+class MeasureFactory(DjangoModelFactory):
+    class Meta:
+        model = Measure
+        django_get_or_create = ("name", "model", "version", "normalisation")
+
+    name = model = "hashed"
+    version = "1"
+    normalisation = "as written"
+
+
 class CandidateFactory(DjangoModelFactory):
     class Meta:
         model = Candidate
@@ -193,7 +206,38 @@ class CandidateFactory(DjangoModelFactory):
     moment = factory.SubFactory(MomentFactory, video__corpus=factory.SelfAttribute("...query.project.corpus"))
     rank = 1
     similarity = factory.LazyAttribute(lambda row: round(0.987654 - row.rank / 100, 6))
-    model = "hashed"
+    measure = factory.SubFactory(MeasureFactory)
+
+    @classmethod
+    def _create(cls, model_class: type[Candidate], *args: Any, **kwargs: Any) -> Candidate:
+        """A test may make the batch first; the database wants the candidates first."""
+        if not kwargs["query"].batches.exists():
+            return super()._create(model_class, *args, **kwargs)  # type: ignore[no-any-return]
+        with transaction.atomic(), triggers_asleep():
+            return super()._create(model_class, *args, **kwargs)  # type: ignore[no-any-return]
+
+
+class PoolingFactory(DjangoModelFactory):
+    """A plan of one run that nobody has opened yet, without entries."""
+
+    class Meta:
+        model = Pooling
+        skip_postgeneration_save = True
+
+    project = factory.SubFactory(ProjectFactory)
+    depth = 20
+    iou_min = 0.7
+    state = Pooling.State.READY
+    opened_at = factory.Maybe(factory.LazyAttribute(lambda row: row.state in ("opening", "done")), NOW, None)
+    sources = factory.RelatedFactory("tests.factories.PoolSourceFactory", "pooling")
+
+
+class PoolSourceFactory(DjangoModelFactory):
+    class Meta:
+        model = PoolSource
+
+    pooling = factory.SubFactory(PoolingFactory, sources=None)
+    name = "first run"
 
 
 class BatchFactory(DjangoModelFactory):

@@ -17,6 +17,9 @@ HEAVY = (
     "statsmodels",
     "scipy",
     "pandas",
+    "pyarrow",
+    "nltk",
+    "huggingface_hub",
 )
 PROGRAM = f"""
 import sys

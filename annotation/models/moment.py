@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from annotation.models.corpus import Corpus, Video
+from annotation.models.measure import Measure
 from annotation.models.user import User
 
 
@@ -128,7 +129,7 @@ class Caption(models.Model):
     tokens_out = models.PositiveIntegerField(default=0)
     cost_usd = models.DecimalField(max_digits=12, decimal_places=6, default=0)
     similarity = models.FloatField(null=True, help_text="To the description.")
-    similarity_model = models.CharField(max_length=100, blank=True)
+    similarity_measure = models.ForeignKey(Measure, models.PROTECT, null=True, related_name="+")
     name_found = models.CharField(max_length=200, blank=True)
     name_score = models.FloatField(null=True)
     name_model = models.CharField(max_length=100, blank=True)
@@ -141,6 +142,7 @@ class Caption(models.Model):
     detail = models.CharField(max_length=300, blank=True)
     reviewed_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
     reviewed_at = models.DateTimeField(null=True)
+    text_changed_at = models.DateTimeField(null=True, editable=False, help_text="The database's word.")
 
     class Meta:
         constraints = [
@@ -154,6 +156,10 @@ class Caption(models.Model):
             models.CheckConstraint(
                 condition=Q(failed=[]) | Q(state__in=["proposed", "in_review"]) | Q(reviewed_by__isnull=False),
                 name="caption_that_failed_serves_by_a_person",
+            ),
+            models.CheckConstraint(
+                condition=Q(similarity__isnull=True) | Q(similarity_measure__isnull=False),
+                name="caption_similarity_has_its_measure",
             ),
             models.CheckConstraint(
                 condition=~Q(state="edited") | Q(reviewed_by__isnull=False), name="caption_edited_by_a_person"
@@ -171,21 +177,27 @@ class Caption(models.Model):
         return [str(self.Check(check).label) for check in self.failed]
 
     @property
-    def earlier_wordings(self) -> list[str]:
-        """Texts that failed before, other than the one it has now; newest first."""
+    def passes_now(self) -> bool:
+        """Whether only earlier wordings failed."""
+        return all(failure.attempt != self.attempt for failure in self.failures.all())
+
+    @property
+    def earlier_wordings(self) -> list[tuple[str, float | None]]:
+        """Texts that failed before, other than the one it has now, with their similarity; newest first."""
         failures = sorted(self.failures.all(), key=lambda failure: -failure.attempt)
-        return list(dict.fromkeys(row.text for row in failures if row.text and row.text != self.text))
+        told = {row.text: row.similarity for row in failures if row.text and row.text != self.text}
+        return list(told.items())
 
 
 class TextVector(models.Model):
     """The unit vector of one text under one sentence model; identical texts share it."""
 
-    model = models.CharField(max_length=100)
+    measure = models.ForeignKey(Measure, models.PROTECT, related_name="vectors")
     text_sha256 = models.BinaryField(max_length=32)
     vector = models.BinaryField(help_text="float32, little endian")
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["model", "text_sha256"], name="text_vector_once_per_model")]
+        constraints = [models.UniqueConstraint(fields=["measure", "text_sha256"], name="text_vector_once_per_measure")]
 
     def __str__(self) -> str:
-        return f"{self.model} {bytes(self.text_sha256).hex()[:12]}"
+        return f"{self.measure_id} {bytes(self.text_sha256).hex()[:12]}"

@@ -17,6 +17,9 @@ class Project(models.Model):
     demo_videos = models.PositiveSmallIntegerField(null=True, help_text="Videos of the rendered demo; null otherwise.")
     demo_seed = models.PositiveIntegerField(null=True)
     registration_is_open = models.BooleanField(default=False, help_text="Anybody may join as an annotator.")
+    similarity = models.CharField(
+        max_length=200, blank=True, help_text="What ranks its candidates; empty: the model that SENTENCE_MODEL names."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -5,6 +5,7 @@ from uuid import uuid4
 from django.db import models
 from django.db.models import Q
 
+from annotation.models.measure import Measure
 from annotation.models.moment import Caption, Moment
 from annotation.models.project import Project
 
@@ -80,13 +81,27 @@ class Query(models.Model):
 
 
 class Candidate(models.Model):
-    """A moment of the pool with its place for a query; frozen when the query's first batch opens."""
+    """A moment of the pool with its place for a query; frozen when the query's first batch opens.
+
+    Those pooled from runs come later, behind the last rank.
+    """
+
+    class Source(models.TextChoices):
+        SIMILARITY = "similarity"
+        POOLED = "pooled"
 
     query = models.ForeignKey(Query, models.PROTECT, related_name="candidates")
     moment = models.ForeignKey(Moment, models.PROTECT, related_name="candidates")
     rank = models.PositiveSmallIntegerField()
-    similarity = models.FloatField(null=True, help_text="Cosine, rounded to 1e-6; null for historic judgments.")
-    model = models.CharField(max_length=100)
+    similarity = models.FloatField(null=True, help_text="Rounded to 1e-6; null for historic judgments.")
+    measure = models.ForeignKey(Measure, models.PROTECT, null=True, related_name="candidates")
+    source = models.CharField(max_length=10, choices=Source, default=Source.SIMILARITY)
+    pooling = models.ForeignKey(
+        "annotation.Pooling", models.PROTECT, null=True, related_name="candidates", help_text="That brought it."
+    )
+    wordings = models.JSONField(
+        default=dict, help_text="What the moment's captions said when it was ranked: text by the caption's id."
+    )
 
     class Meta:
         constraints = [
@@ -96,6 +111,15 @@ class Candidate(models.Model):
             models.CheckConstraint(
                 condition=Q(similarity__isnull=True) | Q(similarity__gte=-1, similarity__lte=1),
                 name="candidate_similarity_is_a_cosine",
+            ),
+            models.CheckConstraint(
+                condition=Q(similarity__isnull=True) | Q(measure__isnull=False),
+                name="candidate_similarity_has_its_measure",
+            ),
+            models.CheckConstraint(
+                condition=Q(source="similarity", pooling__isnull=True)
+                | Q(source="pooled", pooling__isnull=False, similarity__isnull=True),
+                name="candidate_pooled_by_a_pooling",
             ),
         ]
 

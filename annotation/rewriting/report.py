@@ -12,10 +12,16 @@ def replacement_words(pairs: Iterable[tuple[str, str]]) -> Counter[str]:
     """Words of captions that their descriptions do not hold, over pairs of (description, caption); no articles."""
     found: Counter[str] = Counter()
     for description, caption in pairs:
-        before = Counter(word.lower() for word in WORD.findall(description))
-        after = Counter(word.lower() for word in WORD.findall(caption))
-        found.update({word: n for word, n in (after - before).items() if word not in LEFT_OUT})
+        found.update(replacements(description, caption))
     return found
+
+
+def replacements(description: str, caption: str) -> dict[str, int]:
+    if description == caption:
+        return {}
+    before = Counter(word.lower() for word in WORD.findall(description))
+    after = Counter(word.lower() for word in WORD.findall(caption))
+    return {word: n for word, n in (after - before).items() if word not in LEFT_OUT}
 
 
 def table(counts: Counter[str], *, captions: int, top: int = 20) -> str:

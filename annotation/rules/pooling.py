@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,7 @@ def top_moments(
     *,
     depth: int = DEPTH,
     threads: int | None = None,
+    ranker: "type[Ranker] | None" = None,
 ) -> Iterator[Ranked]:
     """For each query the ``depth`` moments most similar to it, best first; ties keep the order of moments.
 
@@ -45,6 +47,7 @@ def top_moments(
         captions: [C, D] unit vectors, all captions of the first moment first, then of the next.
         first_caption: [M] index of each moment's first caption, ascending from 0.
         threads: blocks of queries ranked at the same time; None for one a core.
+        ranker: who does it; None for this machine's processor.
 
     Yields:
         Per query: indexes of moments [K] and their similarities [K], K = min(depth, M).
@@ -54,7 +57,7 @@ def top_moments(
     """
     from threadpoolctl import threadpool_limits
 
-    pool = _Pool.of(captions, first_caption, depth)
+    pool = (ranker or Ranker).of(captions, first_caption, depth)
     blocks = [queries[start : start + ROWS] for start in range(0, len(queries), ROWS)]
     threads = threads or len(os.sched_getaffinity(0))
     with threadpool_limits(1), ThreadPoolExecutor(threads) as workers:
@@ -64,14 +67,16 @@ def top_moments(
 
 
 @dataclass(frozen=True)
-class _Pool:
+class Ranker:
+    """Ranks blocks of queries; a machine with a faster product overrides ``survivors``."""
+
     captions: NDArray[np.float32]  # [C, D]
     first: NDArray[np.intp]  # [M]
     moment_of: NDArray[np.int64]  # [C]
     keep: int
 
     @classmethod
-    def of(cls, captions: NDArray[np.float32], first: NDArray[np.intp], depth: int) -> "_Pool":
+    def of(cls, captions: NDArray[np.float32], first: NDArray[np.intp], depth: int) -> Self:
         if len(first) == 0:
             raise ValueError("there is no moment to rank")
         widths = np.diff(np.append(first, len(captions)))
@@ -81,13 +86,13 @@ class _Pool:
 
     def ranked(self, queries: NDArray[np.float32]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Moments [B, K] and similarities [B, K] for a block of queries [B, D]."""
-        row, caption, cosine = self._survivors(queries)
+        row, caption, cosine = self.survivors(queries)
         row, caption = self._contenders(row, caption, cosine)
         keys = _by_row_and_distance(row, self.moment_of[caption], _distance(self._exact(queries, row, caption)))
         starts = np.searchsorted(keys >> (FAR_BITS + MOMENT_BITS), np.arange(len(queries)))
         best = keys[starts[:, None] + np.arange(self.keep)]
         far = best >> MOMENT_BITS & (2**FAR_BITS - 1)
-        return (best & (2**MOMENT_BITS - 1)).astype(np.intp), 1.0 - far / SCALE
+        return (best & (2**MOMENT_BITS - 1)).astype(np.intp), (SCALE - far) / SCALE
 
     def _exact(
         self, queries: NDArray[np.float32], row: NDArray[np.int64], caption: NDArray[np.int64]
@@ -101,7 +106,7 @@ class _Pool:
             cosine[some] = ours.sum(axis=1)
         return cosine
 
-    def _survivors(
+    def survivors(
         self, queries: NDArray[np.float32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
         """Row, caption and cosine of all that may be among the best ``keep`` moments of a query."""

@@ -11,12 +11,31 @@ from django.db import transaction
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
-from annotation.models import Candidate, Moment, Project, Query, TextVector
+from annotation.models import Candidate, Measure, Moment, Project, Query, TextVector, User
 from annotation.rules.pooling import DEPTH, top_moments
-from annotation.selectors import captions_serving, queries_to_judge
-from annotation.similarity import sentences
+from annotation.selectors import captions_serving, corpus_is_seen, queries_to_judge
+from annotation.services.audit import audit_record
+from annotation.services.measures import measure_of
+from annotation.similarity import registry, sentences
+from annotation.similarity.gpu import ranker_here
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class PoolTexts:
+    """All moments that may be judged, with their captions."""
+
+    moment_ids: NDArray[np.int64]  # [M]
+    first_caption: NDArray[np.intp]  # [M] into ``captions``
+    captions: list[str]  # [C]
+    caption_ids: list[int]  # [C]
+
+    def wordings(self, place: int) -> dict[str, str]:
+        """What the captions of the moment at this place say, by their id."""
+        start = self.first_caption[place]
+        end = self.first_caption[place + 1] if place + 1 < len(self.first_caption) else len(self.captions)
+        return {str(pk): text for pk, text in zip(self.caption_ids[start:end], self.captions[start:end], strict=True)}
 
 
 @dataclass(frozen=True)
@@ -31,7 +50,9 @@ class Pool:
         self, queries: NDArray[np.float32], *, depth: int
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
         """Per query [D] of ``queries`` [Q, D]: ids and similarities of its top moments, best first."""
-        for order, similarity in top_moments(queries, self.vectors, self.first_caption, depth=depth):
+        for order, similarity in top_moments(
+            queries, self.vectors, self.first_caption, depth=depth, ranker=ranker_here()
+        ):
             yield self.moment_ids[order], similarity
 
 
@@ -42,73 +63,136 @@ def text_key(text: str) -> bytes:
 def vectors_of(
     texts: Sequence[str], *, model: str, on_progress: Callable[[int], None] | None = None
 ) -> NDArray[np.float32]:
-    """Unit vectors [N, D] of ``texts`` [N]; each distinct text is embedded once, ever, per model."""
-    known = _stored(texts, model)
+    """Unit vectors [N, D] of ``texts`` [N]; each distinct text is embedded once, ever, per version of the model.
+
+    Raises:
+        SentenceModelMissing: there is no such model here.
+    """
+    measure = measure_of(registry.sentence_model(model))
+    known = _stored(texts, measure)
     missing = sorted({text for text in texts if text_key(text) not in known})
     if missing:
-        fresh = sentences.encode(missing, model=model, on_progress=on_progress)
+        fresh = sentences.encode(missing, model=model, setup=registry.sentence_setup(), on_progress=on_progress)
         rows = [
-            TextVector(model=model, text_sha256=text_key(text), vector=vector.astype("<f4").tobytes())
+            TextVector(measure=measure, text_sha256=text_key(text), vector=vector.astype("<f4").tobytes())
             for text, vector in zip(missing, fresh, strict=True)
         ]
         TextVector.objects.bulk_create(rows, ignore_conflicts=True, batch_size=2000)
         known |= {text_key(text): vector for text, vector in zip(missing, fresh, strict=True)}
+        known |= _stored(missing, measure)  # another process may have been faster: what is stored counts
     return np.stack([known[text_key(text)] for text in texts])
 
 
-def _stored(texts: Iterable[str], model: str) -> dict[bytes, NDArray[np.float32]]:
+def _stored(texts: Iterable[str], measure: Measure) -> dict[bytes, NDArray[np.float32]]:
     keys = list({text_key(text) for text in texts})
     known: dict[bytes, NDArray[np.float32]] = {}
     for start in range(0, len(keys), 5000):
-        rows = TextVector.objects.filter(model=model, text_sha256__in=keys[start : start + 5000])
+        rows = TextVector.objects.filter(measure=measure, text_sha256__in=keys[start : start + 5000])
         for key, vector in rows.values_list("text_sha256", "vector"):
             known[bytes(key)] = np.frombuffer(vector, dtype="<f4")
     return known
 
 
+def pool_texts_of(*, project: Project, preview: str = Moment.Preview.READY) -> PoolTexts:
+    """The moments of the project's corpus that have a caption and a preview in this state, by id."""
+    captions = captions_serving(project.corpus_id).filter(moment__preview_state=preview)
+    rows = list(captions.order_by("moment_id", "id").values_list("moment_id", "id", "text"))
+    moments = np.array([moment_id for moment_id, *_ in rows], dtype=np.int64)
+    ids, first = np.unique(moments, return_index=True)
+    return PoolTexts(ids, first.astype(np.intp), [text for *_, text in rows], [caption for _, caption, _ in rows])
+
+
 def pool_of(*, project: Project, model: str, on_progress: Callable[[int], None] | None = None) -> Pool:
-    """The moments of the project's corpus that have a preview and a caption, by id."""
-    rows = list(
-        captions_serving(project.corpus_id)
-        .filter(moment__preview_state=Moment.Preview.READY)
-        .order_by("moment_id", "id")
-        .values_list("moment_id", "text")
-    )
-    if not rows:
-        return Pool(np.zeros(0, np.int64), np.zeros(0, np.intp), np.zeros((0, 0), np.float32))
-    vectors = vectors_of([text for _, text in rows], model=model, on_progress=on_progress)
-    ids, first = np.unique(np.array([moment_id for moment_id, _ in rows], dtype=np.int64), return_index=True)
-    return Pool(ids, first.astype(np.intp), vectors)
+    """The pool of the project with the vectors of a sentence model."""
+    pool = pool_texts_of(project=project)
+    if not pool.captions:
+        return Pool(pool.moment_ids, pool.first_caption, np.zeros((0, 0), np.float32))
+    return Pool(pool.moment_ids, pool.first_caption, vectors_of(pool.captions, model=model, on_progress=on_progress))
 
 
 def candidates_rank(*, project_id: int) -> int:
     """Rank the pool for every judged query of the project that has no candidates; the rest stay as they are.
 
+    Moments without a preview take part only where the corpus has no video at all: its pools can be studied, and nothing
+    of them can be opened.
+
     Returns:
         How many queries were given candidates.
+
+    Raises:
+        SimilarityMissing: the project's similarity is not here; no other takes its place.
     """
     project = Project.objects.get(pk=project_id)
-    model = settings.SENTENCE_MODEL
     queries = list(_queries_without_candidates(project).order_by("id"))
-    if not queries:
+    preview = Moment.Preview.READY if corpus_is_seen(project.corpus_id) else Moment.Preview.MISSING
+    pool = pool_texts_of(project=project, preview=preview)
+    if not queries or not pool.captions:
         return 0
-    pool = pool_of(project=project, model=model)
-    if not len(pool.moment_ids):
-        return 0
-    vectors = vectors_of([query.text for query in queries], model=model)
-    ranked = list(pool.rank(vectors, depth=DEPTH))
+    similarity = registry.similarity(similarity_of(project), embed=vectors_of)
+    measure = measure_of(similarity)
+    ranked = list(similarity.top([query.text for query in queries], pool.captions, pool.first_caption, depth=DEPTH))
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)  # one ranking at a time
         free = set(_queries_without_candidates(project).values_list("pk", flat=True))
         rows = [
-            Candidate(query=query, moment_id=int(moment), rank=rank, similarity=float(similarity), model=model)
-            for query, (moments, similarities) in zip(queries, ranked, strict=True)
+            Candidate(
+                query=query,
+                moment_id=int(pool.moment_ids[moment]),
+                rank=rank,
+                similarity=value,
+                measure=measure,
+                wordings=pool.wordings(moment),
+            )
+            for query, (moments, values) in zip(queries, ranked, strict=True)
             if query.pk in free
-            for rank, (moment, similarity) in enumerate(zip(moments, similarities, strict=True), start=1)
+            for rank, (moment, value) in enumerate(zip(moments.tolist(), values.tolist(), strict=True), start=1)
         ]
         Candidate.objects.bulk_create(rows, batch_size=2000)
-    logger.info("project %s: %s queries ranked over %s moments", project.pk, len(free), len(pool.moment_ids))
+    logger.info(
+        "project %s: %s queries ranked by %s over %s moments", project.pk, len(free), measure, len(pool.moment_ids)
+    )
     return len(free)
+
+
+def similarity_of(project: Project) -> str:
+    """The name of the similarity that ranks the project's candidates."""
+    return project.similarity or settings.SENTENCE_MODEL
+
+
+@transaction.atomic
+def similarity_choose(*, project: Project, name: str, actor: User | None) -> None:
+    """Let the similarity of this name rank the candidates of queries that have none yet; empty for the default.
+
+    Raises:
+        SimilarityMissing: it is not here.
+        TopNotOffered: it does not rank.
+    """
+    registry.check(name or settings.SENTENCE_MODEL)
+    held = Project.objects.select_for_update().get(pk=project.pk)
+    if held.similarity != name:
+        audit_record(
+            project=project,
+            actor=actor,
+            action="similarity.choose",
+            subject=project.uuid,
+            before=held.similarity,
+            now=name,
+        )
+        held.similarity = name
+        held.save(update_fields=["similarity"])
+
+
+@transaction.atomic
+def candidates_clear(*, queries: QuerySet[Query]) -> int:
+    """Forget the candidates of these queries, so that they are ranked anew; the database keeps those of a batch.
+
+    Returns:
+        How many queries lost their candidates.
+    """
+    held = list(queries.select_for_update(of=("self",)).values_list("pk", flat=True))
+    ids = list(queries.filter(pk__in=held).values_list("pk", flat=True))  # a batch may have been opened meanwhile
+    Candidate.objects.filter(query__in=ids).delete()
+    return len(ids)
 
 
 def _queries_without_candidates(project: Project) -> QuerySet[Query]:

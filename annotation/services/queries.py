@@ -1,74 +1,104 @@
-"""Making queries from captions, and dividing them into splits."""
+"""Making queries from captions, dividing them into splits, and dividing them anew while nothing rests on them."""
 
-import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
-from django.db import transaction
-from django.db.models import QuerySet
+from django.db import IntegrityError, connection, transaction
 
 from annotation.exceptions import NotPossible
-from annotation.models import Caption, Description, Project, Query, User
-from annotation.selectors import captions_serving
+from annotation.models import Project, Query, User
+from annotation.rules.splits import JUDGED, NoSplit, Size
 from annotation.services.audit import audit_record
 from annotation.services.query_sets import query_set_create
+from annotation.split_selectors import Draft, draft_of, uses_of_queries
 
 CHUNK = 2000
 
 
 @transaction.atomic
-def queries_draw(*, project: Project, sizes: Mapping[str, int], seed: int, actor: User | None = None) -> dict[str, int]:
+def queries_draw(
+    *,
+    project: Project,
+    sizes: Mapping[str, Size],
+    seed: int,
+    actor: User | None = None,
+    again: bool = False,
+    expected: Mapping[str, int] | None = None,
+) -> dict[str, int]:
     """Make the project's queries from its corpus' video-only captions.
 
     Validation and test queries are drawn at random and share no text; the rest train, without the texts drawn.
 
     Args:
-        sizes: how many queries each judged split (val, test) gets.
+        sizes: how many queries each judged split (val, test) gets, or which share of the texts.
+        again: throw away the queries there are, and the query sets they leave empty.
+        expected: what somebody was shown before they said yes.
 
     Returns:
-        Queries per split, and ``removed``: captions left out because their text was drawn.
+        Queries per split; ``removed``: captions left out because their text was drawn; ``waiting``: captions left out
+        because no person has decided about them yet.
 
     Raises:
-        NotPossible: the project has queries, or the corpus has fewer texts than asked for.
+        NotPossible: the project has queries (or, ``again``, something rests on them), the sizes do not fit the
+            corpus, its descriptions are being rewritten, or the outcome is not the one expected.
     """
     Project.objects.select_for_update().get(pk=project.pk)
-    if project.queries.exists():
+    drawn_before = project.queries.exists()
+    if drawn_before and not again:
         raise NotPossible(f"The project {project.name!r} has queries already.")
-    captions = captions_serving(project.corpus_id).filter(description__kind=Description.Kind.VIDEO)
-    captions = captions.select_related("description")
-    split_of = _draw(list(captions.order_by("description__source_id").values_list("pk", "text")), sizes, seed)
-    if len(split_of) < sum(sizes.values()):
-        raise NotPossible(f"The corpus has {len(split_of)} different video-only captions, fewer than asked for.")
-    drawn = set(captions.filter(pk__in=split_of).values_list("text", flat=True))
-    rows = [_query(project, caption, split) for caption, split in _placed(captions, split_of, drawn)]
-    Query.objects.bulk_create(rows, batch_size=CHUNK)
-    counts = {split: sum(row.split == split for row in rows) for split in Query.Split.values}
-    for split in sizes:
-        drawn_here = project.queries.filter(split=split)
-        if drawn_here.exists():
-            query_set_create(project=project, name=split, queries=drawn_here, actor=actor)
-    counts["removed"] = captions.count() - len(rows)
-    audit_record(project=project, actor=actor, action="queries.draw", subject=project.uuid, seed=seed, **counts)
-    return counts
+    if drawn_before:
+        _throw_away(project)
+    draft = _draft(project, sizes, seed)
+    if expected is not None and draft.counts != dict(expected):
+        raise NotPossible("The captions have changed since you looked. Look at the numbers again.")
+    for rows in _chunks(draft, project):
+        Query.objects.bulk_create(rows)
+    for split in JUDGED:
+        if draft.counts[split]:
+            query_set_create(project=project, name=split, queries=project.queries.filter(split=split), actor=actor)
+    if drawn_before:
+        project.query_sets.filter(queries=None).delete()
+    asked = {f"asked_{split}": str(size) for split, size in sizes.items()}
+    audit_record(
+        project=project,
+        actor=actor,
+        action="queries.redraw" if drawn_before else "queries.draw",
+        subject=project.uuid,
+        seed=seed,
+        **asked,
+        **draft.counts,
+    )
+    return draft.counts
 
 
-def _draw(captions: list[tuple[int, str]], sizes: Mapping[str, int], seed: int) -> dict[int, str]:
-    """Caption to split for the judged splits; no text is drawn twice."""
-    random.Random(seed).shuffle(captions)
-    places = [split for split, size in sizes.items() for _ in range(size)]
-    first: dict[str, int] = {}
-    for pk, text in captions:
-        first.setdefault(text, pk)
-    return dict(zip(first.values(), places, strict=False))
+def _draft(project: Project, sizes: Mapping[str, Size], seed: int) -> Draft:
+    if project.corpus.rewritings.filter(finished_at=None).exists():
+        raise NotPossible("The descriptions are being rewritten; draw queries when that is done.")
+    try:
+        return draft_of(project.corpus_id, sizes, seed)
+    except NoSplit as error:
+        raise NotPossible(str(error)) from error
 
 
-def _placed(captions: QuerySet[Caption], split_of: Mapping[int, str], drawn: set[str]) -> Iterator[tuple[Caption, str]]:
-    for caption in captions.order_by("description__source_id"):
-        if caption.pk in split_of:
-            yield caption, split_of[caption.pk]
-        elif caption.text not in drawn:
-            yield caption, Query.Split.TRAIN
+def _chunks(draft: Draft, project: Project) -> Iterator[list[Query]]:
+    rows = (
+        Query(project=project, number=number, text=text, split=split, caption_id=caption)
+        for number, caption, text, split in draft.rows()
+    )
+    while chunk := list(islice(rows, CHUNK)):
+        yield chunk
 
 
-def _query(project: Project, caption: Caption, split: str) -> Query:
-    number = caption.description.source_id
-    return Query(project=project, number=number, text=caption.text, split=split, caption=caption)
+def _throw_away(project: Project) -> None:
+    if uses := uses_of_queries(project):
+        raise NotPossible(f"The queries stay: there are {_listed(uses)} of them already.")
+    try:
+        with connection.cursor() as cursor:  # one statement: the ORM would look for uses query by query once more
+            cursor.execute("DELETE FROM annotation_query WHERE project_id = %s", [project.pk])
+        connection.check_constraints()  # whoever began to use one meanwhile keeps it
+    except IntegrityError as error:
+        raise NotPossible("The queries stay: somebody has just begun to use them.") from error
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

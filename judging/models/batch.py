@@ -9,11 +9,11 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from annotation.models import Candidate, Project, Query
+from annotation.models import Candidate, Pooling, Project, Query
 
 
 class Batch(models.Model):
-    """Ranks 1 to 20 (number 1) or 21 to 40 (number 2) of a query's candidates."""
+    """Ranks 1 to 20 (number 1) or 21 to 40 (number 2) by similarity; from number 3 on, moments pooled from runs."""
 
     class State(models.TextChoices):
         OPEN = "open"
@@ -23,6 +23,9 @@ class Batch(models.Model):
     project = models.ForeignKey(Project, models.PROTECT, related_name="batches")
     query = models.ForeignKey(Query, models.PROTECT, related_name="batches")
     number = models.PositiveSmallIntegerField()
+    pooling = models.ForeignKey(
+        Pooling, models.PROTECT, null=True, related_name="batches", help_text="That opened it; null by similarity."
+    )
     round = models.PositiveSmallIntegerField(default=1)
     state = models.CharField(max_length=4, choices=State, default=State.OPEN)
     priority = models.SmallIntegerField(default=0, help_text="Of the query's set; higher goes first.")
@@ -42,7 +45,10 @@ class Batch(models.Model):
         verbose_name_plural = "batches"
         constraints = [
             models.UniqueConstraint(fields=["query", "number"], name="batch_number_once_per_query"),
-            models.CheckConstraint(condition=Q(number__in=[1, 2]), name="batch_number_is_1_or_2"),
+            models.CheckConstraint(
+                condition=Q(number__in=[1, 2], pooling__isnull=True) | Q(number__gte=3, pooling__isnull=False),
+                name="batch_pooled_from_number_3",
+            ),
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="batch_round_is_1_or_2"),
             models.CheckConstraint(condition=Q(free_seats__range=(0, 2)), name="batch_has_two_seats_a_round"),
             models.CheckConstraint(
@@ -71,6 +77,10 @@ class Batch(models.Model):
 
     def __str__(self) -> str:
         return f"batch {self.number} of query {self.query_id}"
+
+    @property
+    def is_pooled(self) -> bool:
+        return self.pooling_id is not None
 
 
 class Pair(models.Model):

@@ -18,6 +18,8 @@ from judging.selectors.annotator import (
     readiness,
     work_done,
 )
+from judging.selectors.caption_edits import Edit, EditCounts, caption_edits, edit_counts, released_edits
+from judging.selectors.coverage import coverage_found, coverage_studies, moments_drawn_from, queries_studied
 from judging.selectors.exams import EXAM_SPLITS, exam_pairs, exam_rows, exam_unfinished, exams_of, sittings_of
 from judging.selectors.flags import (
     DROPPED,
@@ -43,7 +45,9 @@ from judging.selectors.known_pairs import known_pairs_in_stock, known_pairs_unse
 from judging.selectors.lead import (
     annotator_numbers,
     batch_rows,
+    job_failed,
     job_running,
+    queries_unfrozen,
     queries_without_batch,
     rows_of,
     why_withdrawn,
@@ -51,7 +55,16 @@ from judging.selectors.lead import (
 from judging.selectors.overview import Overview, overview, overview_counts, tallies
 from judging.selectors.pay import Account, Statement, corrections_of, pay_rates, pay_statement
 from judging.selectors.people import actor_names, invitations_unused, people_of, staff_of, standing_counts
-from judging.selectors.quality import order_effects, people_have_judged
+from judging.selectors.pools import (
+    ALL_RUNS,
+    Counts,
+    PoolReport,
+    contributions,
+    pool_report,
+    pooled_progress,
+    queries_to_pool,
+)
+from judging.selectors.quality import people_have_judged
 from judging.selectors.query_sets import queries_matching, queries_outside_sets, query_sets_with_counts
 from judging.selectors.reviews import (
     Outlook,
@@ -90,6 +103,7 @@ from judging.selectors.sittings import Asked, Sat, sitting_asking, sitting_by_id
 from judging.selectors.way import tutorial_pairs, way_facts, work_lately
 
 __all__ = [
+    "ALL_RUNS",
     "DROPPED",
     "EXAM_SPLITS",
     "FLAGGED",
@@ -97,10 +111,14 @@ __all__ = [
     "Account",
     "Asked",
     "Card",
+    "Counts",
+    "Edit",
+    "EditCounts",
     "Held",
     "Listed",
     "Outlook",
     "Overview",
+    "PoolReport",
     "Preview",
     "Readiness",
     "Sat",
@@ -113,11 +131,16 @@ __all__ = [
     "annotators_to_confirm",
     "batch_rows",
     "batch_to_be_taken",
+    "caption_edits",
     "caption_of",
     "changes_said",
     "clips_matching",
+    "contributions",
     "corrections_of",
+    "coverage_found",
+    "coverage_studies",
     "deciders_of",
+    "edit_counts",
     "exam_pairs",
     "exam_rows",
     "exam_unfinished",
@@ -140,15 +163,16 @@ __all__ = [
     "held_open",
     "invitations_unused",
     "is_untouched",
+    "job_failed",
     "job_running",
     "known_pairs_in_stock",
     "known_pairs_unseen",
     "last_reviews",
     "listed",
+    "moments_drawn_from",
     "moments_of",
     "newest_judgment",
     "open_assignment",
-    "order_effects",
     "outlooks",
     "overview",
     "overview_counts",
@@ -159,15 +183,21 @@ __all__ = [
     "people_have_judged",
     "people_of",
     "policy_history",
+    "pool_report",
+    "pooled_progress",
     "preview_visible_to",
     "quality_alerts",
     "quality_report",
     "queries_matching",
     "queries_outside_sets",
+    "queries_studied",
+    "queries_to_pool",
+    "queries_unfrozen",
     "queries_without_batch",
     "query_sets_with_counts",
     "queue_behind",
     "readiness",
+    "released_edits",
     "review_in_words",
     "review_may_be_undone",
     "review_queue",

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
-from annotation.models import AuditEvent, Job, Project, Query
+from annotation.models import AuditEvent, Candidate, Job, Project, Query
 from annotation.selectors import queries_to_judge
 from judging.models import Assignment, Batch, Flag, Judgment, Pair
 
@@ -83,6 +83,19 @@ def _said_of(batch_ids: Iterable[int], numbers: dict[int, int]) -> dict[int, lis
 def queries_without_batch(project: Project) -> QuerySet[Query]:
     """Queries to be judged whose first batch is not open yet."""
     return queries_to_judge(project.pk).filter(batches__isnull=True)
+
+
+def job_failed(project: Project, kind: str) -> Job | None:
+    """The last job of this kind where it failed."""
+    last = project.jobs.filter(kind=kind).order_by("-id").first()
+    return last if last and last.state == Job.State.FAILED else None
+
+
+def queries_unfrozen(project: Project) -> QuerySet[Query]:
+    """Queries whose candidates may still be ranked anew: no batch holds any."""
+    ranked = Candidate.objects.filter(query=OuterRef("pk"))
+    begun = Batch.objects.filter(query=OuterRef("pk"))
+    return queries_to_judge(project.pk).filter(Exists(ranked), ~Exists(begun))
 
 
 def job_running(project: Project) -> Job | None:

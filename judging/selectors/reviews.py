@@ -67,6 +67,7 @@ def second_batch_sizes(batch_ids: Iterable[int]) -> dict[int, int]:
     sizes = dict.fromkeys(batch_ids, 0)
     beyond = Candidate.objects.filter(
         query__batches__in=sizes,
+        source=Candidate.Source.SIMILARITY,
         rank__range=(BATCH_SIZE + 1, 2 * BATCH_SIZE),
         moment__preview_state=Moment.Preview.READY,
     )
@@ -168,16 +169,23 @@ def last_reviews(project: Project, lead: User, count: int) -> list[BatchReview]:
     begun = Batch.objects.filter(query=OuterRef("batch__query"), number=2).exclude(
         begun=False, round=1, state=Batch.State.OPEN
     )
-    mine = BatchReview.objects.filter(~Exists(begun), batch__project=project, decided_by=lead).order_by("-id")
-    return list(mine.select_related("batch__query", "batch__project")[:count])
+    left_out = _pooled_in_spite().filter(batch__query=OuterRef("batch__query"))
+    mine = BatchReview.objects.filter(~Exists(begun), ~Exists(left_out), batch__project=project, decided_by=lead)
+    return list(mine.order_by("-id").select_related("batch__query", "batch__project")[:count])
 
 
 def review_may_be_undone(review: BatchReview) -> bool:
-    """Until somebody has sat at the second batch, or a lead has touched its pairs."""
+    """Until somebody has sat at the second batch, or a lead has touched its pairs; or, of a closed query, until a pool
+    has taken what the second batch would hold."""
     if review.decision == BatchReview.Decision.CLOSE:
-        return True
+        return not _pooled_in_spite().filter(batch__query=review.batch.query_id).exists()
     second = Batch.objects.filter(query=review.batch.query_id, number=2).first()
     return second is None or is_untouched(second)
+
+
+def _pooled_in_spite() -> QuerySet[Pair]:
+    """Candidates by similarity that closing their query left out, and that a run returned to a pool."""
+    return Pair.objects.filter(batch__pooling__isnull=False, candidate__source=Candidate.Source.SIMILARITY)
 
 
 def is_untouched(batch: Batch) -> bool:

@@ -1,17 +1,19 @@
 """Batches: opening them, deciding their pairs, and the lead's word on a second one."""
 
 import logging
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotation.messages import send_on_commit
-from annotation.models import Candidate, Moment, NamedQuerySet, Query, User
-from annotation.rules.pooling import BATCH_SIZE
+from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query, User
+from annotation.rules.pooling import BATCH_SIZE, BATCHES
+from annotation.rules.run_pools import in_batches
 from annotation.services.audit import audit_record
 from judging import selectors
 from judging.exceptions import AlreadyReviewed, NothingBeyond, NotReviewable
@@ -30,7 +32,7 @@ WORD = {True: BatchReview.Decision.EXTEND, False: BatchReview.Decision.CLOSE}
 
 @transaction.atomic
 def batch_create(*, query: Query, number: int) -> Batch | None:
-    """Open ranks 1 to 20 (number 1) or 21 to 40 (number 2) of the query for judging.
+    """Open ranks 1 to 20 (number 1) or 21 to 40 (number 2) by similarity for judging.
 
     Repeating it returns the batch that is there; None when no candidate has such a rank.
     """
@@ -39,16 +41,28 @@ def batch_create(*, query: Query, number: int) -> Batch | None:
     if held:
         return held
     ranks = ((number - 1) * BATCH_SIZE + 1, number * BATCH_SIZE)
-    candidates = list(
-        query.candidates.filter(rank__range=ranks, moment__preview_state=Moment.Preview.READY).order_by("rank")
-    )
-    if not candidates:
-        return None
+    ranked = query.candidates.filter(source=Candidate.Source.SIMILARITY, rank__range=ranks)
+    candidates = list(ranked.filter(moment__preview_state=Moment.Preview.READY).order_by("rank"))
+    return _batch_open(query, number, candidates) if candidates else None
+
+
+def batches_pool(*, query: Query, pooling: Pooling, candidates: Sequence[Candidate]) -> list[Batch]:
+    """Open batches of twenty of these, numbered behind the last; the caller holds the query's row."""
+    last = Batch.objects.filter(query=query).aggregate(last=Max("number"))["last"] or 0
+    first = max(last, BATCHES) + 1
+    return [
+        _batch_open(query, number, twenty, pooling)
+        for number, twenty in enumerate(in_batches(candidates, BATCH_SIZE), start=first)
+    ]
+
+
+def _batch_open(query: Query, number: int, candidates: Sequence[Candidate], pooling: Pooling | None = None) -> Batch:
     query_set = NamedQuerySet.objects.select_for_update().filter(queries=query).first()
     batch = Batch.objects.create(
         project_id=query.project_id,
         query=query,
         number=number,
+        pooling=pooling,
         priority=query_set.priority if query_set else 0,
         is_paused=query_set.is_paused if query_set else False,
         is_pilot=_is_pilot(query, query_set),
@@ -183,15 +197,17 @@ def batch_extend(*, batch_id: int) -> Batch | None:
 
     The decision stays as it is until the batch is there: who takes it back waits, and takes the batch with it.
     """
-    asked = BatchReview.objects.select_for_update(of=("self",)).select_related("batch__query")
-    review = asked.filter(batch=batch_id, decision=BatchReview.Decision.EXTEND).first()
-    return batch_create(query=review.batch.query, number=2) if review else None
+    query = Query.objects.select_for_update(of=("self",)).get(batches=batch_id)  # as who takes the decision back
+    asked = BatchReview.objects.filter(batch=batch_id, decision=BatchReview.Decision.EXTEND)
+    return batch_create(query=query, number=2) if asked.exists() else None
 
 
 def batches_extend(*, project_id: int | None = None) -> None:
     """Open every second batch that was asked for and is not there."""
     second = Batch.objects.filter(query=OuterRef("batch__query"), number=2)
-    beyond = Candidate.objects.filter(query=OuterRef("batch__query"), rank__gt=BATCH_SIZE)
+    beyond = Candidate.objects.filter(
+        query=OuterRef("batch__query"), source=Candidate.Source.SIMILARITY, rank__gt=BATCH_SIZE
+    )
     asked = BatchReview.objects.filter(~Exists(second), Exists(beyond), decision=BatchReview.Decision.EXTEND)
     if project_id is not None:
         asked = asked.filter(batch__project=project_id)

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -88,13 +88,15 @@ def _folder(folder: Path | None) -> Iterator[Path]:
 
 
 def _manifest_write(release: Release, folder: Path) -> dict[str, object]:
-    files = {
-        path.name: {"bytes": path.stat().st_size, "sha256": sha256(path.read_bytes()).hexdigest()}
-        for path in sorted(folder.iterdir())
-    }
+    files = {path.name: {"bytes": path.stat().st_size, "sha256": _sha256(path)} for path in sorted(folder.iterdir())}
     manifest: dict[str, object] = {**releases.manifest_facts(release), "files": files}
     (folder / releases.MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
     return manifest
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as source:
+        return file_digest(source, "sha256").hexdigest()
 
 
 @transaction.atomic

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from annotation.messages import send_on_commit
-from annotation.models import Project, User
+from annotation.models import Project, Query, User
 from annotation.services.audit import audit_record, audit_record_all
 from judging import selectors
 from judging.exceptions import NotPossibleNow, ReviewStands
@@ -45,14 +45,18 @@ def review_undo(*, batch: Batch, lead: User) -> ReviewUndone:
 
     Raises:
         NotPossibleNow: there is no decision.
-        ReviewStands: somebody has begun the second batch, or a lead has touched its pairs.
+        ReviewStands: somebody has begun the second batch, or a lead has touched its pairs; or a pool has taken what
+            closing the query left out.
     """
+    Query.objects.select_for_update().get(pk=batch.query_id)  # as every opening of its batches
     held = Batch.objects.select_for_update(of=("self",)).select_related("project", "query").get(pk=batch.pk)
     review = BatchReview.objects.select_for_update().filter(batch=held).first()
     if review is None:
         raise NotPossibleNow("There is no decision to take back.")
     if review.decision == BatchReview.Decision.EXTEND:
         _second_remove(held)
+    elif not selectors.review_may_be_undone(review):
+        raise ReviewStands("A pool has taken moments of the second batch, so this decision stands.")
     was = {name: getattr(review, name) for name in ("decision", "suggestion", "reason", "decided_by", "decided_at")}
     undone = ReviewUndone.objects.create(batch=held, undone_by=lead, **was)
     review.delete()

@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from judging.views import lead, pairs, quality, query_sets, reviews
+from judging.views import candidates, caption_edits, lead, pairs, projects, query_sets, reviews
 
 urlpatterns = [
+    path("projects/new/<uuid:corpus_uuid>/", projects.project_new, name="project-new"),
     path("overview/<uuid:project_uuid>/", lead.overview, name="overview"),
     path("review/<uuid:project_uuid>/", reviews.review_queue, name="review-queue"),
     path("review/<uuid:project_uuid>/accept/", reviews.reviews_preview, name="reviews-preview"),
@@ -13,6 +14,11 @@ urlpatterns = [
     path("queries/<uuid:project_uuid>/open/", lead.batches_open, name="batches-open"),
     path("queries/<uuid:project_uuid>/sets/", query_sets.query_sets, name="query-sets"),
     path("queries/<uuid:project_uuid>/sets/new/", query_sets.query_set_create, name="query-set-create"),
+    path("queries/<uuid:project_uuid>/captions/", caption_edits.caption_edits, name="caption-edits"),
+    path("queries/<uuid:project_uuid>/captions/said/", caption_edits.edits_said, name="caption-edits-said"),
+    path("queries/<uuid:project_uuid>/captions.csv", caption_edits.caption_edits_csv, name="caption-edits-csv"),
+    path("queries/<uuid:project_uuid>/rank/", lead.candidates_rank, name="candidates-rank"),
+    path("queries/<uuid:project_uuid>/candidates.csv", candidates.candidates_csv, name="candidates-csv"),
     path("query-sets/<uuid:set_uuid>/", query_sets.query_set, name="query-set"),
     path("query-sets/<uuid:set_uuid>/change/", query_sets.query_set_change, name="query-set-change"),
     path("quality/<uuid:project_uuid>/", pairs.flagged, name="flags"),
@@ -21,7 +27,6 @@ urlpatterns = [
     path("quality/<uuid:project_uuid>/dropped.csv", pairs.dropped_csv, name="dropped-csv"),
     path("quality/<uuid:project_uuid>/withdrawn/", pairs.withdrawn, name="withdrawn"),
     path("quality/<uuid:project_uuid>/withdrawn.csv", pairs.withdrawn_csv, name="withdrawn-csv"),
-    path("quality/<uuid:project_uuid>/order/", quality.order, name="order"),
     path("pairs/<uuid:pair_uuid>/batch/", pairs.pair_batch, name="pair-batch"),
     path("pairs/<uuid:pair_uuid>/withdraw/", pairs.pair_withdraw, name="pair-withdraw"),
     path("pairs/<uuid:pair_uuid>/restore/", pairs.pair_restore, name="pair-restore"),

@@ -1,5 +1,6 @@
 """Pages of the lead: state, queries, one batch, releases, audit. Admins may look, leads decide."""
 
+from collections.abc import Callable
 from uuid import UUID
 
 from django.contrib import messages
@@ -12,8 +13,11 @@ from django.utils import timezone
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from annotation.models import Project
+from annotation.selectors import corpus_is_seen, measures_of
+from annotation.similarity.base import SimilarityMissing
 from judging import selectors
 from judging.charts import DayChart
+from judging.forms import SimilarityForm
 from judging.models import Batch, BatchReview, Pair, Release
 from judging.services import projects
 from judging.services import releases as release_services
@@ -57,6 +61,11 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         "state": state,
         "without_batch": selectors.queries_without_batch(project).count(),
         "job": selectors.job_running(project),
+        "stopped": selectors.job_failed(project, projects.JOB),
+        "measures": measures_of(project),
+        "unfrozen": selectors.queries_unfrozen(project).count(),
+        "is_seen": corpus_is_seen(project.corpus_id),
+        "form": SimilarityForm(chosen=project.similarity),
     }
     return render(request, "judging/queries.html", context)
 
@@ -65,8 +74,30 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
 @post_only("judging:queries")
 def batches_open(request: MemberRequest, project: Project) -> HttpResponse:
     """Rank candidates and open the first batch of every judged query that has none."""
-    projects.batches_request(project=project, actor=request.user)
-    messages.success(request, "Candidates are being ranked; batches open as soon as that is done.")
+    return _rank(request, project, projects.batches_request, "Candidates are being ranked; then batches open.")
+
+
+@project_page(STAFF)
+@post_only("judging:queries")
+def candidates_rank(request: MemberRequest, project: Project) -> HttpResponse:
+    """Rank candidates, anew for queries without a batch, and open nothing."""
+    return _rank(request, project, projects.candidates_request, "Candidates are being ranked.")
+
+
+def _rank(request: MemberRequest, project: Project, asked: Callable[..., object], said: str) -> HttpResponse:
+    similarity = None
+    if "similarity" in request.POST:
+        form = SimilarityForm(request.POST, chosen=project.similarity)
+        if not form.is_valid():
+            messages.error(request, form.first_error())
+            return redirect("judging:queries", project.uuid)
+        similarity = form.cleaned_data["similarity"]
+    try:
+        asked(project=project, actor=request.user, similarity=similarity)
+    except SimilarityMissing as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, said)
     return redirect("judging:queries", project.uuid)
 
 
@@ -77,11 +108,12 @@ def batch(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
     membership = grant(request, held.project, STAFF)
     [case] = cases_of(held.project, [held])
     review = BatchReview.objects.filter(batch=held).select_related("batch").first()
+    returned = selectors.contributions(row["pair"].candidate_id for row in case.rows)
     context = {
         **shared(request),
         "batch": held,
         "case": case,
-        "rows": case.rows,
+        "rows": [{**row, "returned": returned.get(row["pair"].candidate_id, [])} for row in case.rows],
         "bars": case.bars,
         "review": review,
         "undoable": review is not None and selectors.review_may_be_undone(review),

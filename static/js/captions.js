@@ -1,10 +1,12 @@
 // Keys of the page of captions in review: j, k move; a, e, r, u act on the caption in focus.
 (() => {
   const all = () => [...document.querySelectorAll("[data-caption]")];
+  const more = () => document.querySelector("[data-more] a");
   const current = () => document.activeElement.closest?.("[data-caption]") ?? null;
 
   function move(step) {
     const captions = all();
+    if (!captions.length) return more()?.click();
     const at = captions.indexOf(current());
     const next = at < 0 ? captions[0] : captions[Math.min(captions.length - 1, Math.max(0, at + step))];
     next?.focus();
@@ -42,6 +44,9 @@
     if (!swapped?.matches?.("article.caption")) return;
     let next = swapped;
     while (next && !next.matches("[data-caption]")) next = next.nextElementSibling;
-    (next ?? all()[0])?.focus();
+    next ??= all()[0];
+    const left = document.querySelector("[data-more]");
+    if (left) left.hidden = Boolean(next); // the pages have moved up: those that follow are on this one now
+    (next ?? more())?.focus();
   });
 })();

@@ -75,6 +75,20 @@ class TestPage:
         page = client.post(url(project, "caption-undo"), follow=True).content.decode()
         assert "taken back" in page and "A man and Joey wave." in page
 
+    def test_whoever_accepts_means_the_words_in_the_box(self, client: Client, project: Project) -> None:
+        changed, same = waiting(project), waiting(project)
+        assert "Edited" in decide(client, project, changed, "accept", text="Two men wave.")[1]
+        part = decide(client, project, same, "accept", text=f" {same.text}\n")[1]
+        assert "Accepted" in part and '<span id="waiting" hx-swap-oob="true">0</span>' in part
+        assert set(Caption.objects.values_list("text", flat=True)) == {"Two men wave.", same.text}
+
+    def test_what_failed_is_told_apart_from_what_passes_now(self, client: Client, project: Project) -> None:
+        caption = waiting(project)
+        assert "this wording passes" not in client.get(url(project)).content.decode()
+        decide(client, project, caption, "redo")
+        page = client.get(url(project)).content.decode()
+        assert "this wording passes" in page and "Failed before" in page
+
     def test_empty_edit_is_said_beside_the_caption(self, client: Client, project: Project) -> None:
         status, part = decide(client, project, waiting(project), "edit", text=" ")
         assert (status, "between 1 and 2000 characters" in part) == (409, True)

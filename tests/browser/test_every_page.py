@@ -5,11 +5,13 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response, ViewportSize, expect
 
-from annotation.models import Job, Moment, Project
+from annotation.models import Job, Moment, Pooling, Project
+from annotation.services.poolings import Returned
 from judging.models import Batch, Pair, QualityAlert, Release
 from judging.selectors import quality_report
 from judging.services.batches import batch_review
 from judging.services.policies import policy_publish
+from judging.services.pools import pool_plan
 from judging.services.quality import quality_compute
 from judging.services.releases import release_create
 from tests import factories
@@ -23,11 +25,17 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 LONG = "A person in a long dark coat hurries down the stairs of an old house while somebody else is calling from above"
 UNBROKEN = "Supercalifragilisticexpialidocious" * 3
 STAFF_PAGES = [
-    *(f"judging:{name}" for name in ("overview", "review-queue", "queries", "query-sets", "flags", "order")),
+    *(
+        f"judging:{name}"
+        for name in ("overview", "review-queue", "queries", "query-sets", "flags", "figures", "coverage")
+    ),
     *(f"judging:{name}" for name in ("releases", "guideline", "audit", "agreement", "alerts", "exams")),
     *(f"judging:{name}" for name in ("guideline-versions", "training", "gate-questions", "policy")),
     "annotation:corpus",
+    "annotation:train-sets",
+    "judging:caption-edits",
     "models_runner:runs",
+    "pools:pools",
 ]
 ANNOTATOR_PAGES = [f"judging:{name}" for name in ("desk", "pair-next", "last-look", "own-grades", "guideline")]
 
@@ -100,7 +108,21 @@ def busy_project() -> Project:
     policy_publish(project=project, actor=None, alert_from=1, alert_run=2)
     quality_compute(project_id=project.pk)
     assert QualityAlert.objects.filter(kind="run").exists()
+    factories.QueryFactory(project=project, text=LONG, split="train", caption=factories.CaptionFactory(text=UNBROKEN))
     return project
+
+
+def planned_pool(project: Project) -> Pooling:
+    """Two runs, one of them with a long name, return a moment that is no candidate of the first query."""
+    pooling: Pooling = factories.PoolingFactory(project=project, state="preparing")
+    factories.PoolSourceFactory(pooling=pooling, name=UNBROKEN)
+    new = factories.MomentFactory(video__corpus=project.corpus)
+    query = project.queries.order_by("number").values_list("number", flat=True)[0]
+    names = [source.name for source in pooling.sources.all()]
+    pool_plan(
+        pooling=pooling, returned=[Returned(query, new.video.name, new.start_s, new.end_s, name, 1) for name in names]
+    )
+    return pooling
 
 
 @pytest.mark.usefixtures("encoder")
@@ -110,8 +132,11 @@ def test_pages_of_lead_and_admin_are_clean(browse: Browse) -> None:
     details = [reverse("judging:batch", args=[batch.uuid]) for batch in shown]
     report = quality_report(project)
     assert report is not None
+    details += [reverse("judging:figure", args=[project.uuid, name]) for name in ("grades", "cases")]
     details += [reverse("annotation:corpora"), reverse("annotation:import-new")]
     details += [reverse("judging:agreement-of", args=[project.uuid, next(iter(report.data["annotators"]))])]
+    pool = reverse("pools:pool", args=[planned_pool(project).uuid])
+    assert visit(browse(factories.lead(project)), pool) == []
     for user in (factories.lead(project), factories.admin(project)):
         assert visit(browse(user), *paths(STAFF_PAGES, project), *details) == []
 

@@ -33,10 +33,12 @@ from tests.judging.constraints import (
     pay,
     people,
     policies,
+    pools,
     quality,
     queries,
     runs,
     settings,
+    train_sets,
 )
 from tests.judging.constraints.judgments import flag, pair_of_batch
 from tests.judging.constraints.writes import More, Refused
@@ -47,8 +49,10 @@ AREAS = (
     corpora,
     captions,
     imports,
+    train_sets,
     people,
     queries,
+    pools,
     policies,
     assignments,
     judgments,

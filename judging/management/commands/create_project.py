@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.exceptions import MomentJudgeError
+from annotation.management.draws import add_draw_arguments, sizes_unless
 from annotation.models import Corpus
 from annotation.services.members import leads_named
 from judging.services.projects import project_create
@@ -17,9 +18,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")
         parser.add_argument("--corpus", required=True, help="name of the imported corpus")
-        parser.add_argument("--val", type=int, default=500, help="validation queries to draw")
-        parser.add_argument("--test", type=int, default=2781, help="test queries to draw")
-        parser.add_argument("--seed", type=int, default=1, help="seed of the draw")
+        add_draw_arguments(parser)
+        parser.add_argument("--no-queries", action="store_true", help="draw them later, by page or with draw_queries")
         parser.add_argument("--lead", action="append", default=[], metavar="USERNAME", help="who leads the project")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         if corpus is None:
             known = ", ".join(repr(name) for name in Corpus.objects.values_list("name", flat=True)) or "none"
             raise CommandError(f"There is no corpus named {options['corpus']!r}; there are: {known}.")
-        sizes = {"val": options["val"], "test": options["test"]}
+        sizes = sizes_unless(options)
         try:
             leads = leads_named(options["lead"])
             _, counts = project_create(

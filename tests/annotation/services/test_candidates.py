@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from django.conf import settings
 
-from annotation.models import Candidate, Caption, Description, Moment, Project, TextVector, Video
+from annotation.models import Candidate, Caption, Description, Measure, Moment, Project, TextVector, Video
 from annotation.services.candidates import candidates_rank, pool_of, vectors_of
 from tests.conftest import hashed
 from tests.factories import CandidateFactory, CaptionFactory, MomentFactory, ProjectFactory, QueryFactory, VideoFactory
@@ -69,11 +69,14 @@ class TestRank:
         near = moment(project, "utterly different words", "a dog barks")
         query = QueryFactory(project=project, text="a dog barks")
         assert candidates_rank(project_id=project.pk) == 1
-        rows = list(query.candidates.order_by("rank").values_list("moment", "rank", "similarity", "model"))
+        rows = list(query.candidates.order_by("rank").values_list("moment", "rank", "similarity"))
         cosine = float(hashed(["a dog barks"])[0] @ hashed(["nothing alike at all"])[0])
-        assert rows[0] == (near.pk, 1, 1.0, MODEL)
+        assert rows[0] == (near.pk, 1, 1.0)
         assert rows[1][:2] == (far.pk, 2)
         assert rows[1][2] == pytest.approx(cosine, abs=2e-6)
+        measure = Measure.objects.get()
+        assert (measure.name, measure.model, measure.version) == (MODEL, MODEL, "hashed")
+        assert set(query.candidates.values_list("measure", flat=True)) == {measure.pk}
 
     def test_ties_by_moment(self, project: Project, encoder: object) -> None:
         same = [moment(project, "the same words").pk for _ in range(3)]
@@ -98,6 +101,18 @@ class TestRank:
         QueryFactory()
         assert candidates_rank(project_id=project.pk) == 2
         assert set(Candidate.objects.values_list("query", flat=True)) == {val.pk, test.pk}
+
+    def test_a_corpus_without_videos_is_ranked_for_study(self, project: Project, encoder: object) -> None:
+        unseen = [moment(project, text, uncut=True).pk for text in ("a", "b")]
+        moment(project, "c", preview_state="failed", preview_error="gone")
+        query = QueryFactory(project=project, text="b")
+        assert candidates_rank(project_id=project.pk) == 1
+        assert list(query.candidates.order_by("rank").values_list("moment", flat=True)) == unseen[::-1]
+
+    def test_moments_yet_to_be_cut_wait_where_there_are_videos(self, project: Project, encoder: object) -> None:
+        Video.objects.filter(pk=moment(project, "a", uncut=True).video_id).update(file="a.mp4")
+        QueryFactory(project=project)
+        assert candidates_rank(project_id=project.pk) == 0
 
     def test_again_changes_nothing(self, project: Project, encoder: object) -> None:
         moment(project, "a")

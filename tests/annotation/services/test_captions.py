@@ -77,7 +77,7 @@ def test_redo_takes_more_general_words_and_waits_on(project: Project, person: Us
     caption.refresh_from_db()
     assert (caption.text, caption.state, caption.attempt) == ("Two people wave.", "in_review", 2)
     assert CaptionReview.objects.get().decision == "redone"
-    assert caption.earlier_wordings == ["A man and Joey wave."]
+    assert [text for text, _ in caption.earlier_wordings] == ["A man and Joey wave."]
     caption_redo(project=project, caption=caption, actor=person)  # the rules know two wordings
     caption.refresh_from_db()
     assert (caption.text, caption.attempt) == ("Two men wave.", 3)

@@ -1,14 +1,33 @@
 """Drawing queries from captions."""
 
+import json
+from collections.abc import Callable
+from io import StringIO
+
 import pytest
+from django.core.management import CommandError, call_command
 
 from annotation.exceptions import NotPossible
-from annotation.models import Project
+from annotation.models import NamedQuerySet, Project, Query, Rewriting
+from annotation.rules.splits import size_of
+from annotation.services import queries as services
 from annotation.services.queries import queries_draw
-from tests.factories import CaptionFactory, MomentFactory, ProjectFactory, VideoFactory
+from annotation.services.query_sets import query_set_create
+from annotation.split_selectors import draft_of, last_draw, source_of
+from tests.factories import (
+    BatchFactory,
+    CandidateFactory,
+    CaptionFactory,
+    KnownPairFactory,
+    MomentFactory,
+    ProjectFactory,
+    VideoFactory,
+    lead,
+)
 
 pytestmark = pytest.mark.django_db
 SIZES = {"val": 3, "test": 4}
+Use = Callable[[Query], object]
 
 
 @pytest.fixture
@@ -37,7 +56,7 @@ def test_sizes_and_texts(project: Project) -> None:
     train = [text for _, text, split in rows if split == "train"]
     assert len(set(judged)) == len(judged) == 7
     assert not set(judged) & set(train)
-    assert counts == {"val": 3, "test": 4, "train": len(train), "removed": 16 - len(rows)}
+    assert counts == {"val": 3, "test": 4, "train": len(train), "removed": 16 - len(rows), "waiting": 0}
     assert set(judged + train) == {f"text {n}" for n in range(12)}
 
 
@@ -71,3 +90,122 @@ def test_written_down(project: Project) -> None:
     queries_draw(project=project, sizes=SIZES, seed=5)
     event = project.audit_events.get(action="queries.draw")
     assert (event.data["seed"], event.data["val"], event.data["test"]) == (5, 3, 4)
+    assert (event.data["asked_val"], event.data["asked_test"]) == ("3", "4")
+
+
+def test_shares_are_of_the_different_texts(project: Project) -> None:
+    counts = queries_draw(project=project, sizes={"val": size_of("10%"), "test": size_of("50%")}, seed=1)
+    assert (counts["val"], counts["test"]) == (1, 6)  # of 12
+
+
+def test_captions_that_wait_for_a_person_are_left_out_and_counted(project: Project) -> None:
+    for state in ("in_review", "proposed"):
+        values = {"description__source_id": 2000 + len(state), "state": state, "failed": ["name"]}
+        CaptionFactory(moment__video__corpus=project.corpus, text=f"is {state}", **values)
+    source = source_of(project.corpus_id)
+    assert (source.captions, source.texts, source.waiting, source.unwritten) == (16, 12, 2, 16)
+    assert queries_draw(project=project, sizes=SIZES, seed=1)["waiting"] == 2
+    assert not project.queries.filter(text__startswith="is ").exists()
+
+
+def test_nothing_is_drawn_while_descriptions_are_rewritten(project: Project) -> None:
+    rewriting = Rewriting.objects.create(corpus=project.corpus, provider="rules", model="1")
+    with pytest.raises(NotPossible, match="being rewritten"):
+        queries_draw(project=project, sizes=SIZES, seed=1)
+    rewriting.delete()
+    queries_draw(project=project, sizes=SIZES, seed=1)
+
+
+def test_the_draft_is_what_is_drawn_and_what_was_seen_is_what_comes(project: Project) -> None:
+    seen = draft_of(project.corpus_id, SIZES, 1).counts
+    CaptionFactory(moment__video__corpus=project.corpus, text="came later", description__source_id=2000)
+    with pytest.raises(NotPossible, match="changed since you looked"):
+        queries_draw(project=project, sizes=SIZES, seed=1, expected=seen)
+    assert not project.queries.exists()
+    seen = draft_of(project.corpus_id, SIZES, 1).counts
+    assert queries_draw(project=project, sizes=SIZES, seed=1, expected=seen) == seen
+
+
+class TestAgain:
+    def test_old_queries_go_with_the_sets_they_leave_empty(self, project: Project) -> None:
+        person = lead(project)
+        queries_draw(project=project, sizes=SIZES, seed=1)
+        NamedQuerySet.objects.filter(project=project, name="val").update(is_paused=True)
+        query_set_create(project=project, name="first", queries=project.queries.filter(split="test"), actor=None)
+        before = drawn(project)
+        queries_draw(project=project, sizes={"val": 2, "test": 0}, seed=2, actor=person, again=True)
+        assert drawn(project) != before
+        assert dict(project.query_sets.values_list("name", "is_paused")) == {"val": True}
+        event = last_draw(project)
+        assert event is not None
+        assert (event.action, event.actor, event.data["seed"]) == ("queries.redraw", person, 2)
+
+    def test_only_when_it_is_said(self, project: Project) -> None:
+        queries_draw(project=project, sizes=SIZES, seed=1)
+        with pytest.raises(NotPossible, match="has queries already"):
+            queries_draw(project=project, sizes=SIZES, seed=2)
+
+    def test_nothing_changes_where_it_cannot_be(self, project: Project) -> None:
+        queries_draw(project=project, sizes=SIZES, seed=1)
+        before = drawn(project)
+        with pytest.raises(NotPossible, match="13 are asked for"):
+            queries_draw(project=project, sizes={"val": 13}, seed=1, again=True)
+        assert drawn(project) == before
+
+    @pytest.mark.parametrize(
+        ("use", "words"),
+        [
+            (lambda query: CandidateFactory(query=query), "candidates of them"),
+            (lambda query: BatchFactory(query=query, pairs=0), "batches of them"),
+            (lambda query: KnownPairFactory(query=query, project=query.project), "known pairs of them"),
+        ],
+    )
+    def test_queries_that_something_rests_on_stay(self, project: Project, use: Use, words: str) -> None:
+        queries_draw(project=project, sizes=SIZES, seed=1)
+        use(project.queries.first())
+        with pytest.raises(NotPossible, match=f"The queries stay: there are .*{words}"):
+            queries_draw(project=project, sizes=SIZES, seed=2, again=True)
+
+    def test_the_database_has_the_last_word(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Somebody ranked the queries after it was looked whether anything rests on them."""
+        queries_draw(project=project, sizes=SIZES, seed=1)
+        CandidateFactory(query=project.queries.first())
+        monkeypatch.setattr(services, "uses_of_queries", lambda project: [])
+        before = drawn(project)
+        with pytest.raises(NotPossible, match="somebody has just begun"):
+            queries_draw(project=project, sizes=SIZES, seed=2, again=True)
+        assert drawn(project) == before
+
+
+class TestCommand:
+    def draw(self, project: Project, *words: str) -> dict[str, int]:
+        out = StringIO()
+        call_command("draw_queries", project.name, *words, stdout=out, stderr=StringIO())
+        return json.loads(out.getvalue().splitlines()[-1])  # type: ignore[no-any-return]
+
+    def test_a_dry_run_draws_nothing(self, project: Project) -> None:
+        words = ["--val", "3", "--test", "25%", "--seed", "4"]
+        said = self.draw(project, *words, "--dry-run")
+        assert not project.queries.exists()
+        assert self.draw(project, *words) == said
+        assert project.queries.filter(split="test").count() == said["test"] == 3
+
+    def test_again(self, project: Project) -> None:
+        self.draw(project, "--val", "1", "--test", "0")
+        with pytest.raises(CommandError, match="already"):
+            self.draw(project, "--val", "2", "--test", "0")
+        assert self.draw(project, "--val", "2", "--test", "0", "--again")["val"] == 2
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            (["--val", "-3"], "is no size"),
+            (["--val", "60%", "--test", "50%"], "110 %"),
+            (["--val", "1", "--test", "1", "--seed", "-1"], "seed"),
+        ],
+    )
+    def test_refusals(self, project: Project, words: list[str], said: str) -> None:
+        with pytest.raises(CommandError, match=said):
+            self.draw(project, *words)
+        with pytest.raises(CommandError, match="no project named 'x'"):
+            call_command("draw_queries", "x")

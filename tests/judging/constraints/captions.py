@@ -40,6 +40,7 @@ REFUSED: Refused = {
     "caption_in_review_failed_a_check": change(CaptionFactory, state="in_review"),
     "caption_that_failed_serves_by_a_person": change(CaptionFactory, failed=["name"]),
     "caption_edited_by_a_person": change(CaptionFactory, state="edited"),
+    "caption_similarity_has_its_measure": change(CaptionFactory, similarity=0.5),
     "cast_member_once_per_corpus_and_show": again(
         CastMember.objects.create, corpus=CorpusFactory, name="Ann", gender="F"
     ),
@@ -58,4 +59,4 @@ MORE: More = {
     "prompts stay": ("append-only", lambda: prompt().delete),
     "a query comes from a caption that serves": ("accepted or edited", lambda: query_of_a_caption_in_review),
 }
-TRIGGERS: set[str] = {"prompt_is_append_only", "query_caption_serves"}
+TRIGGERS: set[str] = {"prompt_is_append_only", "query_caption_serves", "caption_change_is_dated"}

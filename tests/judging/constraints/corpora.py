@@ -1,9 +1,11 @@
 """Videos, their moments and words; projects, their jobs and their audit."""
 
-from annotation.models import AuditEvent, Job, Subtitle, TextVector
+from annotation.models import AuditEvent, Job, Measure, Subtitle, TextStatistics, TextVector
 from tests.factories import (
+    NOW,
     CorpusFactory,
     DescriptionFactory,
+    MeasureFactory,
     MomentFactory,
     ProjectFactory,
     VideoFactory,
@@ -20,6 +22,9 @@ def job(**values: object) -> Job:
 
 
 REFUSED: Refused = {
+    "text_statistics_computed_say_something": lambda: (
+        lambda: TextStatistics.objects.create(project=ProjectFactory(), computed_at=NOW)
+    ),
     "video_name_once_per_corpus": again(VideoFactory, corpus=CorpusFactory, name="a"),
     "video_index_once_per_corpus": again(VideoFactory, corpus=CorpusFactory, index=3),
     "video_lasts": change(VideoFactory, duration_s=0),
@@ -37,16 +42,23 @@ REFUSED: Refused = {
         source_id=4,
     ),
     "description_says_something": change(DescriptionFactory, text=""),
-    "text_vector_once_per_model": again(TextVector.objects.create, model="m", text_sha256=b"1" * 32, vector=b""),
+    "text_vector_once_per_measure": again(
+        TextVector.objects.create, measure=MeasureFactory, text_sha256=b"1" * 32, vector=b""
+    ),
+    "measure_once": again(Measure.objects.create, name="bow", model="words", version="1", normalisation="clean"),
+    "measure_has_a_name": lambda: lambda: Measure.objects.create(name="", model="x", version="1", normalisation="x"),
     "project_demo_has_videos_and_seed": change(ProjectFactory, demo_videos=3),
     "job_runs_once_per_project_and_kind": again(job, project=ProjectFactory),
     "job_done_within_total": change(job, done=1),
 }
 MORE: More = {
     "a moment does not start before its video": ("moment_starts_before_it_ends", change(MomentFactory, start_s=-1)),
+    "measures do not change": ("append-only", change(MeasureFactory, version="2")),
+    "measures stay": ("append-only", lambda: MeasureFactory().delete),
     "audit events do not change": ("append-only", change(audit_event, action="nothing")),
     "audit events stay": ("append-only", lambda: audit_event().delete),
 }
 TRIGGERS: set[str] = {
     "audit_event_is_append_only",
+    "measure_is_append_only",
 }

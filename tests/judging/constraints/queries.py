@@ -31,6 +31,7 @@ REFUSED: Refused = {
     ),
     "candidate_rank_once_per_query": again(CandidateFactory, query=QueryFactory, rank=2),
     "candidate_rank_from_1": change(CandidateFactory, rank=0),
+    "candidate_similarity_has_its_measure": change(CandidateFactory, measure=None),
     "candidate_similarity_is_a_cosine": change(CandidateFactory, similarity=1.01),
     "query_set_name_once_per_project": again(query_set, project=ProjectFactory),
     "query_set_priority_is_known": change(query_set, priority=2),

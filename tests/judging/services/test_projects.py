@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from annotation.exceptions import NotPossible
 from annotation.models import Corpus, Job, Project
+from annotation.similarity.base import SimilarityMissing
 from judging.guideline import BODY, LEVELS
 from judging.models import Release
 from judging.services import projects
@@ -73,6 +74,14 @@ class TestCreate:
         with pytest.raises(CommandError, match="'nobody'"):
             call_command("create_project", "other", "--corpus", corpus.name, "--lead", "nobody")
 
+    def test_queries_may_come_later(self, corpus: Corpus) -> None:
+        assert not create(corpus, sizes=None).queries.exists()
+        out = StringIO()
+        call_command("create_project", "later", "--corpus", corpus.name, "--no-queries", stdout=out)
+        assert json.loads(out.getvalue()) == {}
+        with pytest.raises(CommandError, match="leave out --val"):
+            call_command("create_project", "x", "--corpus", corpus.name, "--no-queries", "--val", "5%")
+
 
 class TestVersions:
     def test_the_newest_is_in_force_and_the_rest_stays(self) -> None:
@@ -130,6 +139,19 @@ class TestPrepare:
         with messages():
             projects.preparations_sweep(now=timezone.now() + timedelta(minutes=10))
         assert project.batches.count() == 3
+
+
+def test_a_model_that_is_missing_is_said_before_and_during(corpus: Corpus) -> None:
+    project = create(corpus)
+    Project.objects.filter(pk=project.pk).update(similarity="/no/model")
+    project.refresh_from_db()
+    with pytest.raises(SimilarityMissing, match="There is no folder '/no/model'"):
+        projects.batches_request(project=project, actor=lead(project))
+    assert not Job.objects.exists()
+    assert projects.batches_prepare(project_id=project.pk) == 0
+    job = Job.objects.get()
+    assert job.state == "failed"
+    assert job.error.startswith("There is no folder '/no/model' for the sentence model. A sentence model is")
 
 
 @pytest.mark.usefixtures("encoder")

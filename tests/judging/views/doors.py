@@ -15,7 +15,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import NamedQuerySet, Project, User
+from annotation.models import NamedQuerySet, Pooling, Project, TrainSet, User
+from annotation.services.statistics import statistics_compute
 from judging.models import (
     Assignment,
     Batch,
@@ -35,9 +36,12 @@ from models_runner.models import Run
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,
+    CaptionFactory,
     FlagFactory,
     JudgmentFactory,
+    MeasureFactory,
     PairFactory,
+    PoolingFactory,
     ProjectFactory,
     QualityAlertFactory,
     QueryFactory,
@@ -58,6 +62,17 @@ CORPUS: list[Door] = [
     ("annotation:captions-rewrite", "project", STAFF, "post"),
     ("annotation:caption-decide", "project", STAFF, "post"),
     ("annotation:caption-undo", "project", STAFF, "post"),
+    ("annotation:train-sets", "project", STAFF, "get"),
+    ("annotation:train-set-start", "project", STAFF, "post"),
+    ("annotation:train-set-discard", "train_set", STAFF, "get"),
+    ("annotation:train-set-json", "train_set", STAFF, "get"),
+    ("annotation:train-set-parquet", "train_set", STAFF, "get"),
+    ("annotation:splits", "project", STAFF, "get"),
+    ("annotation:queries-draw", "project", STAFF, "post"),
+    ("annotation:statistics", "project", STAFF, "get"),
+    ("annotation:statistics-compute", "project", STAFF, "post"),
+    ("annotation:statistics-csv", "project", STAFF, "get"),
+    ("annotation:histograms-csv", "project", STAFF, "get"),
 ]
 DESK: list[Door] = [
     ("judging:desk", "project", ANNOTATOR, "get"),
@@ -79,7 +94,20 @@ QUERIES: list[Door] = [
     ("judging:query-set-create", "project", LEAD, "post"),
     ("judging:query-set", "set", STAFF, "get"),
     ("judging:query-set-change", "set", LEAD, "post"),
-    ("judging:order", "project", STAFF, "get"),
+    ("judging:caption-edits", "project", STAFF, "get"),
+    ("judging:caption-edits-said", "project", STAFF, "get"),
+    ("judging:caption-edits-csv", "project", STAFF, "get"),
+    ("judging:candidates-rank", "project", STAFF, "post"),
+    ("judging:candidates-csv", "project", STAFF, "get"),
+]
+POOLS: list[Door] = [
+    ("pools:pools", "project", STAFF, "get"),
+    ("pools:pool-create", "project", STAFF, "post"),
+    ("pools:pool", "pooling", STAFF, "get"),
+    ("pools:pool-open", "pooling", STAFF, "post"),
+    ("pools:pool-discard", "pooling", STAFF, "post"),
+    ("pools:pool-csv", "pooling", STAFF, "get"),
+    ("pools:pool-overlap-csv", "pooling", STAFF, "get"),
 ]
 REVIEW: list[Door] = [
     ("judging:review-queue", "project", STAFF, "get"),
@@ -131,6 +159,22 @@ QUALITY: list[Door] = [
     ("judging:alerts", "project", STAFF, "get"),
     ("judging:alert", "alert", STAFF, "get"),
     ("judging:alert-see", "alert", LEAD, "post"),
+]
+COVERAGE: list[Door] = [
+    ("judging:coverage", "project", STAFF, "get"),
+    ("judging:coverage-create", "project", STAFF, "post"),
+    ("judging:coverage-study", "study", STAFF, "get"),
+    ("judging:coverage-open", "study", STAFF, "post"),
+    ("judging:coverage-discard", "study", STAFF, "post"),
+    ("judging:coverage-svg", "study", STAFF, "get"),
+    ("judging:coverage-csv", "study", STAFF, "get"),
+]
+DRAWN: list[Door] = [
+    ("judging:figures", "project", STAFF, "get"),
+    ("judging:figure", "grades", STAFF, "get"),
+    ("judging:figure", "partners", LEAD, "get"),
+    ("judging:figure-svg", "partners", LEAD, "get"),
+    ("judging:figure-csv", "partners", LEAD, "get"),
 ]
 EXAMS: list[Door] = [
     ("judging:exams", "project", STAFF, "get"),
@@ -187,7 +231,8 @@ PAY: list[Door] = [
     ("judging:hours", "project", ANNOTATOR, "get"),
     ("judging:hours-csv", "project", ANNOTATOR, "get"),
 ]
-DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *SETTINGS, *PAY]
+DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *POOLS, *COVERAGE, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *DRAWN]
+DOORS += [*SETTINGS, *PAY]
 HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
     ("judging:pair", "pair", ANNOTATOR, "get"),
     ("judging:judgment-create", "pair", ANNOTATOR, "post"),
@@ -205,6 +250,7 @@ OPEN |= {"tokens", "token-revoke", "api-schema", "api-docs"}
 OPEN |= {
     f"annotation:{name}" for name in ("corpora", "import-new")
 }  # of no project: tests/annotation/test_import_views
+OPEN |= {"judging:project-new"}  # of no project: tests/judging/views/test_project_new
 OPEN |= {f"annotation:import{name}" for name in ("", "-confirm", "-discard", "-report")}
 
 
@@ -262,6 +308,7 @@ class World:
         self.alert: QualityAlert = QualityAlertFactory(project=self.project, annotator=self.assignment.annotator)
         figures = {"project": {}, "annotators": {str(self.member.number): FIGURES}}
         QualityReport.objects.create(project=self.project, data=figures, computed_at=timezone.now())
+        statistics_compute(project_id=self.project.pk)
         self.done = done
         self.sitting = in_feedback(self.assignment.annotator, self.project)
         self.exam = self.sitting.exam
@@ -282,6 +329,28 @@ class World:
         return self.project.guidelines.get()
 
     @cached_property
+    def train_set(self) -> TrainSet:
+        row = TrainSet(
+            project=self.project, depth=2, measure=MeasureFactory(), state="done", finished_at=timezone.now()
+        )
+        for form in ("json", "parquet"):
+            getattr(row, form).save(f"set.{form}", ContentFile(b"x"), save=False)
+        row.json_sha256 = row.parquet_sha256 = "0" * 64
+        row.save()
+        return row
+
+    @cached_property
+    def train_form(self) -> dict[str, object]:
+        """There is a training query, and a moment to rank."""
+        QueryFactory(project=self.project, split="train")
+        CaptionFactory(moment__video__corpus=self.project.corpus)
+        return {"depth": 1}
+
+    @cached_property
+    def pooling(self) -> Pooling:
+        return PoolingFactory(project=self.project)  # type: ignore[no-any-return]
+
+    @cached_property
     def drawn(self) -> KnownPair:
         return drawn_pair(self.project, truth=2, tutorial_position=1)
 
@@ -289,10 +358,23 @@ class World:
     def question(self) -> GateQuestion:
         return gate_question(self.project)
 
+    @cached_property
+    def study(self) -> Pooling:
+        return PoolingFactory(project=self.project, seed=1, others=2)  # type: ignore[no-any-return]
+
+    @cached_property
+    def study_form(self) -> dict[str, object]:
+        """Of a query that is closed."""
+        batch = BatchFactory(query__project=self.project, state="done")
+        BatchReview.objects.create(batch=batch, decision="close", suggestion="close")
+        return {"numbers": batch.query.number, "n": 1, "which": "all", "top": 2, "others": 1, "seed": 1}
+
     def url(self, door: Door, *, unknown: bool = False) -> str:
         name, what, *_ = door
         if what == "member":
             return reverse(name, args=[uuid4() if unknown else self.project.uuid, self.member.number])
+        if door in DRAWN[1:]:
+            return reverse(name, args=[uuid4() if unknown else self.project.uuid, what])
         row = self.done if name == "judging:batch-review" else getattr(self, what)
         return reverse(name, args=[uuid4() if unknown else row.uuid])
 
@@ -305,9 +387,13 @@ class World:
 
     def form(self, door: Door | None = None) -> dict[str, object]:
         """What any of the doors takes."""
+        if door in COVERAGE:
+            return self.study_form
         if door and door[0] == "judging:known-grade":
             last = self.sitting.grades.latest("attempt").uuid
             return {"key": sitting_key(sitting=self.sitting.uuid, pair=self.known.uuid, last=last), "grade": 3}
+        if door and door[0] == "annotation:train-set-start":
+            return self.train_form
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, given=1)
         given = {
             "key": key,
@@ -327,7 +413,8 @@ class World:
         }
         money = {"annotator": self.member.number, "rate": "15.00", "currency": "SGD", "from_day": "2026-03-01"}
         hours = {"day": "2026-03-01", "minutes": "5"}
-        return {**given, **money, **hours} | (self.settings_form if door in SETTINGS else {})
+        pool = {"runs": [self.run.uuid], "iou_min": 0.7, "which": "all"}
+        return {**given, **money, **hours, **pool} | (self.settings_form if door in SETTINGS else {})
 
     @cached_property
     def settings_form(self) -> dict[str, object]:

@@ -1,8 +1,11 @@
 """Every page of every app: who gets in, and what the others are told."""
 
+from copy import deepcopy
+
 import pytest
 from django.test import Client
 from django.urls import get_resolver, reverse
+from pytest_django import DjangoDbBlocker
 
 from annotation.models import Membership, User
 from judging.models import Release
@@ -13,9 +16,15 @@ from tests.judging.views.doors import DOORS, HELD, OPEN, Door, World
 pytestmark = pytest.mark.django_db
 
 
+@pytest.fixture(scope="module")
+def made_once(kept_for_module: None, django_db_blocker: DjangoDbBlocker) -> World:
+    with django_db_blocker.unblock():
+        return World()
+
+
 @pytest.fixture
-def world() -> World:
-    return World()
+def world(db: None, made_once: World) -> World:
+    return deepcopy(made_once)
 
 
 def names(doors: list[Door]) -> list[str]:

@@ -2,13 +2,15 @@
 
 import re
 from io import BytesIO
+from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import AuditEvent, Project
+from annotation.models import AuditEvent, Job, Project
 from judging.models import Batch, Release
 from tests.conftest import Messages
 from tests.factories import (
@@ -16,6 +18,7 @@ from tests.factories import (
     BatchFactory,
     CandidateFactory,
     CaptionFactory,
+    MomentFactory,
     ProjectFactory,
     QueryFactory,
     lead,
@@ -75,7 +78,7 @@ class TestQueries:
     ) -> None:
         for _ in range(12):
             done(project, pairs=1)
-        with django_assert_max_num_queries(12):
+        with django_assert_max_num_queries(16):
             browser.get(url("queries", project))
 
     def test_rank_and_open(self, browser: Client, project: Project, messages: Messages, encoder: object) -> None:
@@ -88,6 +91,54 @@ class TestQueries:
         assert query.batches.count() == 1
         assert "no batch yet" not in browser.get(url("queries", project)).content.decode()
         assert AuditEvent.objects.filter(project=project, action="batches.open").exists()
+
+    def test_the_similarity_is_chosen_and_shown(
+        self, browser: Client, project: Project, messages: Messages, encoder: object
+    ) -> None:
+        query = QueryFactory(project=project, text="a dog")
+        CaptionFactory(moment=MomentFactory(video__corpus=project.corpus), text="A dog barks.")
+        with messages():
+            browser.post(url("batches-open", project), {"similarity": "bow"})
+        assert query.candidates.get().similarity == 0.5
+        page = browser.get(url("queries", project)).content.decode()
+        assert "Candidates ranked by <b>bow</b> (version 1; texts clean; 326 stop words" in page
+
+    def test_a_corpus_without_videos_is_ranked_and_nothing_opens(
+        self, browser: Client, project: Project, messages: Messages, encoder: object
+    ) -> None:
+        QueryFactory(project=project, text="a dog", number=7, split="val")
+        moment = MomentFactory(video__corpus=project.corpus, video__name="alpha", start_s=1, end_s=2, uncut=True)
+        CaptionFactory(moment=moment, text="=A dog barks.")
+        page = browser.get(url("queries", project)).content.decode()
+        assert "The corpus has no videos" in page
+        assert "Rank candidates and open batches" not in page
+        with messages():
+            browser.post(url("candidates-rank", project), {"similarity": "bow"})
+        assert not Batch.objects.exists()
+        answer = browser.get(url("candidates-csv", project))
+        header, row = b"".join(answer.streaming_content).decode().splitlines()
+        assert header == "query_id,split,query,rank,similarity,source,video_name,start,end,captions,measure"
+        assert row == "7,val,a dog,1,0.5,similarity,alpha,1.0,2.0,'=A dog barks.,bow"
+
+    def test_a_similarity_that_is_not_offered_or_not_here(
+        self, browser: Client, project: Project, tmp_path: Path, settings: Any
+    ) -> None:
+        settings.MOMENTJUDGE_VAR = tmp_path
+        QueryFactory(project=project)
+        for name, said in (("/etc", "Choose one of the similarities"), ("pos", "install_wordnet")):
+            answer = browser.post(url("batches-open", project), {"similarity": name}, follow=True)
+            assert said in answer.content.decode()
+        assert not project.jobs.exists()
+        project.refresh_from_db()
+        assert project.similarity == ""
+
+    def test_a_ranking_that_stopped_says_why(self, browser: Client, project: Project) -> None:
+        QueryFactory(project=project)
+        Job.objects.create(project=project, kind="batches", state="failed", error="The sentence model is not here.")
+        Project.objects.filter(pk=project.pk).update(similarity="some/model")
+        page = browser.get(url("queries", project)).content.decode()
+        assert "The last ranking stopped. The sentence model is not here." in page
+        assert '<option value="some/model" selected>some/model</option>' in page
 
 
 class TestBatch:

@@ -1,0 +1,39 @@
+"""manage.py draw_queries PROJECT: queries of a project that has none, or new ones while nothing rests on the old."""
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.exceptions import MomentJudgeError
+from annotation.management.draws import add_draw_arguments, sizes_asked
+from annotation.models import Project
+from annotation.rules.splits import NoSplit
+from annotation.services.queries import queries_draw
+from annotation.split_selectors import draft_of
+
+
+class Command(BaseCommand):
+    help = "Draw a project's queries and divide them into splits; the last line of output is JSON with the counts."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project")
+        add_draw_arguments(parser)
+        parser.add_argument("--again", action="store_true", help="throw away queries that nothing rests on yet")
+        parser.add_argument("--dry-run", action="store_true", help="say what would come out, and draw nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = Project.objects.select_related("corpus").filter(name=options["project"]).first()
+        if project is None:
+            raise CommandError(f"There is no project named {options['project']!r}.")
+        sizes, seed = sizes_asked(options), options["seed"]
+        try:
+            if options["dry_run"]:
+                counts = draft_of(project.corpus_id, sizes, seed).counts
+            else:
+                counts = queries_draw(project=project, sizes=sizes, seed=seed, again=options["again"])
+        except (MomentJudgeError, NoSplit) as error:
+            raise CommandError(str(error)) from error
+        if counts["waiting"]:
+            self.stderr.write(f"{counts['waiting']:,} captions wait for review and are left out.")
+        self.stdout.write(json.dumps(counts))

@@ -1,0 +1,52 @@
+"""manage.py install_wordnet: WordNet, where the similarities that need it find it."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.similarity.debian import PACKAGES, fetch, unpack
+from annotation.similarity.registry import nltk_data, wordnet
+from annotation.similarity.wordnet import WordNetMissing, install, lacking
+
+
+class Command(BaseCommand):
+    help = "Copy WordNet's files into the data folder, for the similarities pos, synset and meteor."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        source = parser.add_mutually_exclusive_group()
+        source.add_argument(
+            "--from", dest="folder", type=Path, default=settings.WORDNET, help="folder that holds them (%(default)s)"
+        )
+        source.add_argument(
+            "--deb", dest="packages", type=Path, nargs="+", metavar="FILE", help=f"files of {' and '.join(PACKAGES)}"
+        )
+        source.add_argument(
+            "--download",
+            action="store_true",
+            help="fetch these packages by apt-get, without installing them",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with TemporaryDirectory(prefix="momentjudge-wordnet-") as place:
+            try:
+                folder = self._source(options, Path(place))
+                installed = install(folder, nltk_data())
+            except WordNetMissing as error:
+                raise CommandError(str(error)) from error
+        found = wordnet()
+        self.stdout.write(f"WordNet {found.version} is in {installed}.")
+
+    def _source(self, options: dict[str, Any], place: Path) -> Path:
+        packages = fetch(place) if options["download"] else options["packages"]
+        if packages:
+            return unpack(packages, place)
+        folder: Path = options["folder"]
+        if lacking(folder):
+            raise CommandError(
+                f"WordNet is not in {folder}. Either install Debian's packages (apt-get install {' '.join(PACKAGES)}),"
+                " or name its folder (--from), the packages' files (--deb), or let apt-get fetch them (--download)."
+            )
+        return folder

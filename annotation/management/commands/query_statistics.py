@@ -1,0 +1,61 @@
+"""manage.py query_statistics PROJECT: what its texts come to in words, before and after rewriting."""
+
+import csv
+from argparse import FileType
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation import text_report as report
+from annotation.models import Project
+from annotation.services.statistics import statistics_compute
+
+HEAD = f"{'':<24} {'texts':>8} {'words':>13} {'vocabulary':>15} {'with names':>15} {'changed':>8} {'similarity':>10}"
+
+
+class Command(BaseCommand):
+    help = "Compute and print the statistics of a project's descriptions and captions, as its page shows them."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project")
+        file = FileType("w", encoding="utf-8")
+        parser.add_argument(
+            "--csv", type=file, metavar="FILE", help="every figure as a line: group, texts, measure, value"
+        )
+        parser.add_argument("--histograms", type=file, metavar="FILE", help="every bin as a line")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = Project.objects.filter(name=options["project"]).first()
+        if project is None:
+            raise CommandError(f"There is no project named {options['project']!r}.")
+        kept = statistics_compute(project_id=project.pk)
+        if kept is None:
+            raise CommandError("The statistics are being computed by somebody else; try again when they are there.")
+        self.stdout.write("\n".join([HEAD, *(_line(figures) for figures in kept.data["groups"])]))
+        for row in kept.data["candidates"]:
+            name = report.group_name(f"split {row['split']}")
+            self.stdout.write(f"{name}: rank {row['rank']} of {row['queries']:,}, similarity {row['mean']:.4f}")
+        for option, columns, rows in (
+            ("csv", report.COLUMNS, report.measure_rows),
+            ("histograms", report.HISTOGRAM_COLUMNS, report.histogram_rows),
+        ):
+            if options[option]:
+                with options[option] as file:
+                    writer = csv.writer(file, lineterminator="\n")
+                    writer.writerow(columns)
+                    writer.writerows(rows(kept.data))
+
+
+def _line(figures: Mapping[str, Any]) -> str:
+    before, after, mean = figures["descriptions"], figures["captions"], figures["similarity"]["mean"]
+    cells = [
+        f"{report.group_name(figures['group'])[:24]:<24}",
+        f"{before['texts']:>8,}",
+        f"{before['words']['mean'] or 0:>5.2f} > {after['words']['mean'] or 0:>5.2f}",
+        f"{before['vocabulary']:>6,} > {after['vocabulary']:>6,}",
+        f"{before['with_names']:>6,} > {after['with_names']:>6,}",
+        f"{figures['changed']:>8,}",
+        f"{'' if mean is None else f'{mean:.4f}':>10}",
+    ]
+    return " ".join(cells)

@@ -1,0 +1,44 @@
+"""manage.py rank_candidates PROJECT: the candidates of queries that have none yet, by a similarity of one's choice."""
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.exceptions import MomentJudgeError
+from annotation.models import Project
+from annotation.selectors import measures_of
+from annotation.services.candidates import candidates_rank, similarity_choose
+from annotation.similarity.registry import NAMES, similarity
+
+
+class Command(BaseCommand):
+    help = "Rank the pool for every query to judge that has no candidates; the last line of output is JSON."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", help="its name")
+        parser.add_argument(
+            "--similarity",
+            metavar="NAME",
+            help=f"what ranks, from now on: {', '.join(NAMES)}, 'meteor over' one of the others, or a sentence model (a"
+            " folder, or a name of the Hugging Face hub); 'default' for the model that SENTENCE_MODEL names",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = Project.objects.filter(name=options["project"]).first()
+        if project is None:
+            known = ", ".join(repr(name) for name in Project.objects.values_list("name", flat=True)) or "none"
+            raise CommandError(f"There is no project named {options['project']!r}; there are: {known}.")
+        try:
+            self._choose(project, options["similarity"])
+            ranked = candidates_rank(project_id=project.pk)
+        except MomentJudgeError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(json.dumps({"queries": ranked, "by": [str(measure) for measure in measures_of(project)]}))
+
+    def _choose(self, project: Project, name: str | None) -> None:
+        if name == "default":
+            similarity_choose(project=project, name="", actor=None)
+        elif name is not None:
+            similarity(name)  # a model of the hub is fetched before it is chosen
+            similarity_choose(project=project, name=name, actor=None)

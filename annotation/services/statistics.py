@@ -1,0 +1,83 @@
+"""Statistics of a project's texts: asked for, computed by a task, kept as last computed."""
+
+import logging
+from datetime import datetime, timedelta
+from functools import cache
+
+from django.utils import timezone
+
+from annotation import statistics_selectors as selectors
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Project, TextStatistics
+from annotation.rewriting.lexicon import Lexicon, lexicon_for
+from annotation.rewriting.mentions import Reader
+from annotation.rewriting.tokens import tokenise
+from annotation.rules.text_figures import Names, figures
+from annotation.services.rewriting import members_of
+
+logger = logging.getLogger(__name__)
+TASK = "annotation.tasks.statistics_compute"
+LOCK = "text-statistics"
+LATE = timedelta(minutes=2)
+
+
+def statistics_request(*, project: Project, now: datetime | None = None) -> None:
+    """Wake the task that computes the figures; asking twice computes once."""
+    TextStatistics.objects.update_or_create(
+        project=project, defaults={"requested_at": now or timezone.now(), "error": ""}
+    )
+    send_on_commit(TASK, project.pk)
+
+
+def statistics_compute(*, project_id: int) -> TextStatistics | None:
+    """Compute the figures from the rows and keep them; None when somebody else is at it."""
+    project = Project.objects.get(pk=project_id)
+    with only_one(LOCK, project.pk) as alone:
+        if not alone:
+            return None
+        try:
+            return _compute(project)
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+            TextStatistics.objects.filter(project=project).update(requested_at=None, error=said)
+            raise
+
+
+def _compute(project: Project) -> TextStatistics:
+    state = selectors.state_of_texts(project)  # before reading: what changes meanwhile makes the figures old
+    found = figures(selectors.texts_of(project), names=_names(project.corpus_id))
+    order = [name for name in selectors.group_order(project) if name in found]
+    data = {
+        "groups": [{"group": name, **found[name]} for name in order],
+        "candidates": selectors.candidates_by_rank(project),
+    }
+    kept, _ = TextStatistics.objects.update_or_create(
+        project=project,
+        defaults={
+            "data": data,
+            "state_of_texts": state,
+            "computed_at": timezone.now(),
+            "requested_at": None,
+            "error": "",
+        },
+    )
+    logger.info("texts of project %s: %s groups", project.pk, len(order))
+    return kept
+
+
+def _names(corpus_id: int) -> Names:
+    members = members_of(corpus_id)
+
+    @cache
+    def lexicon(video: str) -> Lexicon:
+        return lexicon_for(members, video=video)
+
+    return lambda text, video: bool(Reader(tokenise(text), lexicon(video)).mentions())
+
+
+def statistics_sweep(*, now: datetime) -> None:
+    """Ask again where nothing came: a message was lost, or a worker killed. Who is at work holds the lock."""
+    late = TextStatistics.objects.filter(requested_at__lte=now - LATE)
+    for project_id in late.values_list("project", flat=True):
+        send_on_commit(TASK, project_id)

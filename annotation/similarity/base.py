@@ -1,0 +1,64 @@
+"""What every similarity offers, and how a missing one is told."""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.exceptions import MomentJudgeError
+from annotation.rules.pooling import Ranked
+
+
+class SimilarityMissing(MomentJudgeError):
+    """What the similarity needs is not here; the message says what to install or set. No other takes its place."""
+
+    status = 409
+    code = "similarity_missing"
+
+
+class TopNotOffered(MomentJudgeError):
+    """The similarity scores given pairs and does not rank a pool."""
+
+    status = 409
+    code = "top_not_offered"
+
+
+class Similarity(Protocol):
+    """A measure of likeness; its four words are stored beside every number it gives."""
+
+    @property
+    def name(self) -> str:
+        """What one asks for."""
+
+    @property
+    def model(self) -> str:
+        """What computes it."""
+
+    @property
+    def version(self) -> str: ...
+
+    @property
+    def normalisation(self) -> str:
+        """Of the texts, before they are compared."""
+
+    def pairs(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float64]:
+        """Similarities [N] of ``left`` [N] to ``right`` [N]; where sides differ, left is the caption of the moment."""
+
+    def top(
+        self, queries: Sequence[str], captions: Sequence[str], first_caption: NDArray[np.intp], *, depth: int
+    ) -> Iterator[Ranked]:
+        """For each query its ``depth`` most similar moments, best first; ties keep the order of moments.
+
+        A moment is as similar as the likest of its captions, rounded to 1e-6.
+
+        Args:
+            captions: [C] all captions of the first moment first, then of the next.
+            first_caption: [M] index of each moment's first caption, ascending from 0.
+
+        Yields:
+            Per query: indexes of moments [K] and their similarities [K], K = min(depth, M).
+
+        Raises:
+            TopNotOffered: it scores given pairs alone.
+        """

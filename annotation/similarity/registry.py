@@ -1,0 +1,138 @@
+"""Similarities by name, set up as the settings say."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from django.conf import settings
+from numpy.typing import NDArray
+
+from annotation.similarity import sentences
+from annotation.similarity.base import Similarity, SimilarityMissing
+from annotation.similarity.meteor import Meteor, not_alone
+from annotation.similarity.reranked import Reranked
+from annotation.similarity.senses import Ties, WordNetSenses
+from annotation.similarity.sets import BagOfWords, PartOfSpeech, SetSimilarity, Synsets
+from annotation.similarity.tagger import LexiconTagger
+from annotation.similarity.texts import Normalisation
+from annotation.similarity.wordnet import NOUN, VERB, WordNet, wordnet_in, wordnet_installed
+
+VERSION = "1"  # of our own code of the proxies: raised when their numbers change
+OVER = " over "
+OFFICIAL = "-official"
+PROXIES = ("bow", "pos", "synset", "meteor")
+NAMES = tuple(f"{proxy}{how}" for proxy in PROXIES for how in ("", OFFICIAL))
+
+
+class Embed(Protocol):
+    """Gives unit vectors [N, D] of texts [N], such as one that remembers them."""
+
+    def __call__(self, texts: Sequence[str], *, model: str) -> NDArray[np.float32]: ...
+
+
+def similarity(name: str, *, embed: Embed | None = None) -> Similarity:
+    """The similarity of this name.
+
+    Args:
+        name: ``bow``, ``pos``, ``synset`` or ``meteor``, each also with ``-official``; ``meteor over`` one of the
+            others; or a sentence model, as ``sentences.encode`` takes it.
+        embed: what gives the vectors of a sentence model, where not the model itself.
+
+    Raises:
+        SimilarityMissing: there is no such one, or what it needs is not here. No other takes its place.
+    """
+    judge, finder = _parts(name)
+    if finder:
+        return Reranked(similarity(judge), similarity(finder, embed=embed))
+    if name in NAMES:
+        return _proxy(name)
+    return sentence_model(name, embed=embed)
+
+
+def offered(default: str) -> list[tuple[str, str]]:
+    """Names to choose among, each with words that say what it compares; the sentence model ``default`` comes first."""
+    return [
+        (default, f"{default}: meaning, by a sentence model"),
+        ("bow", "bow: words"),
+        ("pos", "pos: verbs and nouns"),
+        ("synset", "synset: senses of verbs and nouns"),
+        (f"meteor{OVER}{default}", f"meteor{OVER}{default}: words, stems, synonyms and their order"),
+        (f"meteor{OVER}bow", f"meteor{OVER}bow: the same, among those with most words in common"),
+    ]
+
+
+def sentence_setup() -> sentences.Setup:
+    return sentences.Setup(
+        device=settings.SENTENCE_DEVICE, threads=settings.SENTENCE_THREADS, pooling=settings.SENTENCE_POOLING
+    )
+
+
+def wordnet() -> WordNet:
+    """WordNet as `manage.py install_wordnet` left it.
+
+    Raises:
+        WordNetMissing: it is not installed.
+    """
+    return wordnet_in(nltk_data())
+
+
+def nltk_data() -> Path:
+    return Path(settings.MOMENTJUDGE_VAR) / "nltk_data"
+
+
+def sentence_model(name: str, *, embed: Embed | None = None) -> sentences.SentenceSimilarity:
+    """The cosine under the sentence model of this name.
+
+    Raises:
+        SentenceModelMissing: there is no such model here.
+    """
+    setup = sentence_setup()
+    found = sentences.find(name, pooling=setup.pooling)
+    return sentences.SentenceSimilarity(
+        name, found, partial(embed, model=name) if embed else partial(sentences.encode, model=name, setup=setup)
+    )
+
+
+def check(name: str) -> None:
+    """Say whether the similarity of this name is here and ranks a pool, without loading it.
+
+    Raises:
+        SimilarityMissing: it is not here.
+        TopNotOffered: it scores given pairs alone.
+    """
+    judge, finder = _parts(name)
+    if judge in NAMES and judge.startswith("meteor") and not finder:
+        raise not_alone(judge)
+    for part in (judge, finder) if finder else (judge,):
+        if part in NAMES and not part.startswith("bow"):
+            wordnet_installed(nltk_data())
+        elif part not in NAMES:
+            sentences.check(part, pooling=settings.SENTENCE_POOLING)
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """What scores, and what finds the moments that it scores; the second is empty where one does both."""
+    judge, over, finder = name.partition(OVER)
+    if over and (judge not in NAMES or not judge.startswith("meteor")):
+        raise SimilarityMissing(f"{judge!r} does not rank again; meteor does, as in 'meteor over bow'.")
+    if over and (finder.startswith("meteor") or not finder):
+        raise SimilarityMissing("What meteor ranks again must rank all by itself, as in 'meteor over bow'.")
+    return judge, finder
+
+
+def _proxy(name: str) -> Similarity:
+    how = Normalisation.OFFICIAL if name.endswith(OFFICIAL) else Normalisation.CLEAN
+    proxy = name.removesuffix(OFFICIAL)
+    if proxy == "bow":
+        return SetSimilarity(name, "326 stop words of spaCy 3.8", VERSION, str(how), BagOfWords(how))
+    found = wordnet()
+    if proxy == "meteor":
+        return Meteor(found, how, name=name, version=VERSION)
+    tagger = LexiconTagger(found)
+    if proxy == "pos":
+        return SetSimilarity(name, tagger.name, VERSION, str(how), PartOfSpeech(tagger, how))
+    verbs, nouns = (WordNetSenses(found, part, Ties.FIRST) for part in (VERB, NOUN))
+    version = f"{VERSION}, Lesk {Ties.FIRST}"
+    return SetSimilarity(name, tagger.name, version, str(how), Synsets(tagger, verbs, nouns, how))

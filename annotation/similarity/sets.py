@@ -1,0 +1,150 @@
+"""Proxies that compare sets: bag of words, part of speech, synset.
+
+A text becomes a *bag*: one set for each part compared (BoW has one part, the others have verbs and nouns). Two bags are
+as alike as the weighted mean of intersection over union of their parts; of two empty sets that is 0.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.rules.pooling import DECIMALS, Ranked
+from annotation.similarity.senses import Senses
+from annotation.similarity.tags import Tagger
+from annotation.similarity.texts import Normalisation, content_words, words
+
+Bag = tuple[frozenset[Hashable], ...]
+SHARE = 0.25  # of a video's captions, in which what enters its bag occurs
+
+
+class Reader(Protocol):
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """Of the parts; their sum is 1."""
+
+    def read(self, text: str) -> Bag:
+        """The sets of ``text``, one for each weight."""
+
+
+@dataclass(frozen=True)
+class BagOfWords:
+    """The words that are no stop words."""
+
+    how: Normalisation
+    weights: tuple[float, ...] = (1.0,)
+
+    def read(self, text: str) -> Bag:
+        return (content_words(text, self.how),)
+
+
+@dataclass(frozen=True)
+class PartOfSpeech:
+    """Verbs and nouns as they stand; cleaned, in lower case."""
+
+    tagger: Tagger
+    how: Normalisation
+    weights: tuple[float, ...] = (0.5, 0.5)
+
+    def read(self, text: str) -> Bag:
+        tags, case = self.tagger.tag(text), _case(self.how)
+        return frozenset(map(case, tags.verbs)), frozenset(map(case, tags.nouns))
+
+
+@dataclass(frozen=True)
+class Synsets:
+    """Verbs and nouns replaced by what they mean in this sentence: their senses, or their classes."""
+
+    tagger: Tagger
+    verbs: Senses
+    nouns: Senses
+    how: Normalisation
+    weights: tuple[float, ...] = (0.5, 0.5)
+
+    def read(self, text: str) -> Bag:
+        tags, context, case = self.tagger.tag(text), frozenset(words(text, self.how)), _case(self.how)
+        return (
+            frozenset(self.verbs.sense(case(word), context) for word in tags.verbs),
+            frozenset(self.nouns.sense(case(word), context) for word in tags.nouns),
+        )
+
+
+def _case(how: Normalisation) -> Callable[[str], str]:
+    return str if how is Normalisation.OFFICIAL else str.lower
+
+
+def iou(left: frozenset[Hashable], right: frozenset[Hashable]) -> float:
+    """Intersection over union; 0 for two empty sets."""
+    shared = len(left & right)
+    return shared / (len(left) + len(right) - shared) if shared else 0.0
+
+
+def alike(left: Bag, right: Bag, weights: Sequence[float]) -> float:
+    return sum(weight * iou(*parts) for weight, *parts in zip(weights, left, right, strict=True))
+
+
+def common(bags: Sequence[Bag], *, share: float = SHARE) -> Bag:
+    """The bag of a video with several captions: what at least ``share`` of their bags hold."""
+    counts = (Counter(item for held in part for item in held) for part in zip(*bags, strict=True))
+    return tuple(frozenset(item for item, n in count.items() if n >= share * len(bags)) for count in counts)
+
+
+class Postings:
+    """Many bags, by what they hold: comparing one bag with all of them costs little more than what they share."""
+
+    def __init__(self, bags: Sequence[Bag], weights: Sequence[float]) -> None:
+        self.weights = tuple(weights)
+        self.size = np.array([[len(held) for held in bag] for bag in bags]).reshape(len(bags), len(self.weights)).T
+        places: list[defaultdict[Hashable, list[int]]] = [defaultdict(list) for _ in weights]
+        for place, bag in enumerate(bags):
+            for holders, held in zip(places, bag, strict=True):
+                for item in held:
+                    holders[item].append(place)
+        self.holders = [{item: np.array(rows) for item, rows in part.items()} for part in places]
+
+    def scores(self, bag: Bag) -> NDArray[np.float64]:
+        """How alike ``bag`` is to each [N]."""
+        found = np.zeros(self.size.shape[1])
+        for weight, holders, size, held in zip(self.weights, self.holders, self.size, bag, strict=True):
+            shared = np.zeros(len(size), np.int64)
+            for item in held & holders.keys():
+                shared[holders[item]] += 1
+            some = np.flatnonzero(shared)
+            found[some] += weight * (shared[some] / (size[some] + len(held) - shared[some]))
+        return found
+
+
+def best_moments(scores: NDArray[np.float64], first_caption: NDArray[np.intp], depth: int) -> Ranked:
+    """The moments of the highest scores [C] of their captions, rounded; ties keep the order of moments."""
+    best = np.maximum.reduceat(scores, first_caption).round(DECIMALS)
+    last = len(best) - min(depth, len(best))
+    bound = np.partition(best, last)[last]
+    above, at = np.flatnonzero(best > bound), np.flatnonzero(best == bound)
+    moments = np.concatenate([above, at[: len(best) - last - len(above)]])
+    moments = moments[np.lexsort((moments, -best[moments]))]
+    return moments, best[moments]
+
+
+@dataclass(frozen=True)
+class SetSimilarity:
+    """A proxy of sets as a similarity."""
+
+    name: str
+    model: str
+    version: str
+    normalisation: str
+    reader: Reader
+
+    def pairs(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float64]:
+        read, weights = self.reader.read, self.reader.weights
+        return np.array([alike(read(one), read(other), weights) for one, other in zip(left, right, strict=True)])
+
+    def top(
+        self, queries: Sequence[str], captions: Sequence[str], first_caption: NDArray[np.intp], *, depth: int
+    ) -> Iterator[Ranked]:
+        postings = Postings([self.reader.read(text) for text in captions], self.reader.weights)
+        for query in queries:
+            yield best_moments(postings.scores(self.reader.read(query)), first_caption, depth)

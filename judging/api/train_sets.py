@@ -1,0 +1,89 @@
+"""Pseudo training sets, to be found and fetched by programs; they are ordered on their page or in the shell."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import FileResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from annotation.access import STAFF, grant_by
+from annotation.models import TrainSet
+from annotation.train_views import TYPES, train_file
+from judging.api.base import ApiView, Pages, paged
+from judging.api.given import Problem as REFUSED
+
+
+class TrainFileGiven(serializers.Serializer[Any]):
+    """A file, at an address that opens with the same token."""
+
+    url = serializers.URLField()
+    bytes = serializers.IntegerField()
+    sha256 = serializers.CharField()
+
+
+class TrainSetGiven(serializers.ModelSerializer[TrainSet]):
+    """``done`` and ``total`` count what ``step`` is at; the files are null until the set is done."""
+
+    similarity = serializers.CharField(source="measure.name", default=None, allow_null=True)
+    json = serializers.SerializerMethodField()
+    parquet = serializers.SerializerMethodField()
+
+    class Meta:
+        model = TrainSet
+        fields = [
+            *("uuid", "depth", "similarity", "state", "step", "done", "total", "error", "remark"),
+            *("queries", "moments", "rows", "json", "parquet", "created_at", "finished_at"),
+        ]
+
+    @extend_schema_field(TrainFileGiven(allow_null=True))
+    def get_json(self, row: TrainSet) -> dict[str, Any] | None:
+        return self._file(row, "json")
+
+    @extend_schema_field(TrainFileGiven(allow_null=True))
+    def get_parquet(self, row: TrainSet) -> dict[str, Any] | None:
+        return self._file(row, "parquet")
+
+    def _file(self, row: TrainSet, form: str) -> dict[str, Any] | None:
+        if row.state != TrainSet.State.DONE:
+            return None
+        url = reverse(f"api:train-set-{form}", [row.uuid], request=self.context["request"])
+        return {"url": url, "bytes": getattr(row, f"{form}_bytes"), "sha256": getattr(row, f"{form}_sha256")}
+
+
+class TrainSets(ApiView):
+    pagination_class = Pages
+
+    @extend_schema(
+        operation_id="train_sets",
+        parameters=[OpenApiParameter("cursor", str, description="As in ``next`` of the page before.")],
+        responses={200: TrainSetGiven(many=True), 403: REFUSED},
+    )
+    def get(self, request: Request, project_uuid: UUID) -> Response:
+        """Pseudo training sets of the project, newest first, and how far those at work are."""
+        project = grant_by(request, project_uuid, STAFF).project
+        return paged(request, self, project.train_sets.all(), TrainSetGiven)
+
+
+class TrainSetJson(ApiView):
+    @extend_schema(
+        operation_id="train_set_json",
+        responses={(200, TYPES["json"]): OpenApiTypes.BINARY, 403: REFUSED, 404: REFUSED},
+    )
+    def get(self, request: Request, set_uuid: UUID) -> FileResponse:
+        """The set in the published form."""
+        return train_file(request._request, set_uuid, "json")
+
+
+class TrainSetParquet(ApiView):
+    @extend_schema(
+        operation_id="train_set_parquet",
+        responses={(200, TYPES["parquet"]): OpenApiTypes.BINARY, 403: REFUSED, 404: REFUSED},
+    )
+    def get(self, request: Request, set_uuid: UUID) -> FileResponse:
+        """The same rows as Parquet, with ranks."""
+        return train_file(request._request, set_uuid, "parquet")

@@ -1,0 +1,107 @@
+"""A project with training queries, its training sets, and ways to interrupt their writing."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import connections
+
+from annotation.locks import only_one
+from annotation.models import Project, TrainSet
+from annotation.services import train_sets
+from annotation.services.train_sets import train_set_start, train_set_write
+from annotation.train_sets import ranks
+from annotation.train_sets.ranks import Parts
+from tests.factories import CaptionFactory, MomentFactory, QueryFactory
+
+CAPTIONS = ["a man sings", "a woman sings", "two dogs bark", "a man barks"]
+QUERIES = ["a man sings", "dogs", "a woman", "dogs", "rain", "a man sings", "a dog"]
+
+
+def small_blocks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Blocks hold two queries, and progress is always written; says where the parts will lie."""
+    monkeypatch.setattr(settings, "MOMENTJUDGE_VAR", folder)
+    monkeypatch.setattr(ranks, "QUERIES", 2)
+    monkeypatch.setattr(train_sets, "EVERY_S", 0.0)
+    return folder / "train_sets"
+
+
+def filled(project: Project) -> Project:
+    """Four moments, the first with two captions, and seven training queries among others."""
+    for place, text in enumerate(CAPTIONS):
+        moment = MomentFactory(video__corpus=project.corpus, video__name=f"video {place}", uncut=place == 2)
+        CaptionFactory(moment=moment, text=text)
+    CaptionFactory(moment=project.corpus.videos.get(name="video 0").moments.get(), text="somebody makes music")
+    for number, text in enumerate(QUERIES):
+        QueryFactory(project=project, number=70 - number, text=text, split="train")
+    QueryFactory(project=project, split="val")
+    return project
+
+
+def written(project: Project, depth: int = 3) -> TrainSet:
+    row = train_set_start(project=project, depth=depth, actor=None, wake=False)
+    train_set_write(train_set_id=row.pk)
+    row.refresh_from_db()
+    return row
+
+
+def content(row: TrainSet) -> tuple[bytes, bytes]:
+    with row.json.open("rb") as one, row.parquet.open("rb") as other:
+        return one.read(), other.read()
+
+
+class Killed(BaseException):
+    """What a test kills a task with."""
+
+
+def killed_after(monkeypatch: pytest.MonkeyPatch, parts: int, how: Callable[[], None]) -> None:
+    """Whoever writes parts is killed when that many are written."""
+    write, count = Parts.write, [0]
+
+    def counted(self: Parts, *args: object) -> None:
+        if count[0] == parts:
+            how()
+        count[0] += 1
+        write(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Parts, "write", counted)
+
+
+def die() -> None:
+    raise Killed
+
+
+def stopped(project: Project, monkeypatch: pytest.MonkeyPatch, parts: int) -> TrainSet:
+    """A set whose writing was killed when so many of its four parts were written."""
+    row = train_set_start(project=project, depth=3, actor=None, wake=False)
+    with monkeypatch.context() as patch:
+        killed_after(patch, parts, die)
+        with pytest.raises(Killed):
+            train_set_write(train_set_id=row.pk)
+    return row
+
+
+def spy_on_ranking(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Grows by each block that is ranked and not read from its part."""
+    found: list[object] = []
+    write = Parts.write
+
+    def noted(self: Parts, *args: object) -> None:
+        found.append(args)
+        write(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Parts, "write", noted)
+    return found
+
+
+@contextmanager
+def held_elsewhere(key: int) -> Iterator[None]:
+    """The lock of a set is in the hands of another connection."""
+    with ThreadPoolExecutor(1) as other, ExitStack() as stack:
+        assert other.submit(stack.enter_context, only_one(train_sets.LOCK, key)).result()
+        yield
+        other.submit(stack.close).result()
+        other.submit(connections.close_all).result()  # its own: connections are those of the thread

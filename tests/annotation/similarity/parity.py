@@ -1,0 +1,31 @@
+"""Matrices made by the released script of Wray et al., which no copy of the repository holds."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.conf import settings
+from numpy.typing import NDArray
+
+PARITY = Path(settings.MOMENTJUDGE_SHARED) / "parity" / "svr"
+EPIC = Path(settings.MOMENTJUDGE_SHARED) / "data" / "epic_kitchens_100"
+needs_parity = pytest.mark.skipif(not PARITY.is_dir(), reason=f"no shared data at {PARITY}; set MOMENTJUDGE_SHARED")
+
+
+@cache
+def held(name: str) -> Any:
+    """The content of a JSON file."""
+    return json.loads((PARITY / name).read_text(encoding="utf-8"))
+
+
+@cache
+def matrix(file: str, name: str) -> NDArray[np.float64]:
+    with np.load(PARITY / file) as arrays:
+        return np.asarray(arrays[name])
+
+
+def captions60() -> list[str]:
+    return [row["narration"] for row in held("captions60.json")]

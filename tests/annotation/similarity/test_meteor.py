@@ -1,0 +1,88 @@
+"""METEOR, by hand and beside nltk's own; ranking again with it."""
+
+import random
+
+import numpy as np
+import pytest
+
+from annotation.similarity.base import TopNotOffered
+from annotation.similarity.meteor import Edition, Meteor, kernel, meteor
+from annotation.similarity.reranked import Reranked
+from annotation.similarity.sets import BagOfWords, SetSimilarity
+from annotation.similarity.texts import Normalisation
+from annotation.similarity.wordnet import WordNet
+
+CLEAN, OFFICIAL = Normalisation.CLEAN, Normalisation.OFFICIAL
+WORDS = ["person", "opens", "opened", "a", "door", "doors", "begin", "start", "starts", "big", "large", "slowly"]
+
+
+def of(wordnet: WordNet, how: Normalisation = CLEAN) -> Meteor:
+    return Meteor(wordnet, how, name="meteor", version="1")
+
+
+def test_on_paper(wordnet: WordNet) -> None:
+    def score(reference: str, hypothesis: str) -> float:
+        return meteor(reference.split(), hypothesis.split(), wordnet)
+
+    assert score("a b c", "a b c") == pytest.approx(1 - 0.5 / 27)  # one chunk of three
+    assert score("person runs", "xyz") == 0.0
+    assert score("", "person") == score("person", "") == score("", "") == 0.0
+    assert score("x y z w", "x q z") == pytest.approx((1 - 0.5) * (2 / 3 * 0.5) / (0.9 * 2 / 3 + 0.1 * 0.5))  # 2 chunks
+    assert score("doors", "door") == pytest.approx(0.5)  # by its stem
+    assert score("begin", "start") == pytest.approx(0.5)  # by a synonym
+
+
+def test_the_two_editions(wordnet: WordNet) -> None:
+    reference, hypothesis = ["person", "opens", "the", "door"], ["a", "person", "opened", "doors", "slowly"]
+    assert meteor(reference, hypothesis, wordnet) == pytest.approx(0.62331, abs=5e-6)
+    assert meteor(reference, hypothesis, wordnet, Edition.NLTK_3_5) == pytest.approx(0.76982, abs=5e-6)
+
+
+def test_as_nltk_does(wordnet: WordNet) -> None:
+    """Another implementation, on sentences in which every kind of match occurs."""
+    from nltk.translate.meteor_score import single_meteor_score
+
+    rng = random.Random(3)
+    for _ in range(300):
+        reference, hypothesis = (rng.choices(WORDS, k=rng.randint(1, 9)) for _ in range(2))
+        wanted = single_meteor_score(reference, hypothesis, wordnet=wordnet._reader)
+        assert meteor(reference, hypothesis, wordnet) == pytest.approx(wanted, abs=1e-12), (reference, hypothesis)
+
+
+def test_pairs_are_read_as_asked(wordnet: WordNet) -> None:
+    left, right = ["The Door."], ["the door"]
+    assert of(wordnet, CLEAN).pairs(left, right).tolist() == [1 - 0.5 / 8]
+    assert of(wordnet, OFFICIAL).pairs(left, right)[0] == pytest.approx(0.5 * 0.5)  # "door." is not "door"
+    assert of(wordnet).pairs([], []).tolist() == []
+
+
+def test_the_reference_is_on_the_left(wordnet: WordNet) -> None:
+    assert of(wordnet).pairs(["a dog runs fast"], ["dog"])[0] < of(wordnet).pairs(["dog"], ["a dog runs fast"])[0]
+
+
+def test_the_kernel_is_the_same_both_ways_where_captions_are(wordnet: WordNet) -> None:
+    one, two = [["dog", "runs"], ["cat"]], [["cat"], ["cat", "sleeps"], ["bird"]]
+    scores = np.array([[meteor(a, b, wordnet) for b in two] for a in one])
+    assert kernel(one, two, wordnet) == (scores.max(axis=1).mean() + scores.max(axis=0).mean()) / 2
+
+
+def test_it_does_not_rank_alone(wordnet: WordNet) -> None:
+    with pytest.raises(TopNotOffered, match="'meteor over bow'"):
+        of(wordnet).top(["a"], ["a"], np.zeros(1, np.intp), depth=1)
+
+
+def test_it_ranks_the_best_of_another_again(wordnet: WordNet) -> None:
+    bow = SetSimilarity("bow", "words", "1", "clean", BagOfWords(CLEAN))
+    captions = ["door man opens", "man opens door", "a cat", "the dog", "man opens door"]
+    first = np.array([0, 1, 3, 4], np.intp)  # the second moment has two captions
+    ranked = Reranked(of(wordnet), bow, depth=3)
+    ((moments, scores),) = ranked.top(["man opens door"], captions, first, depth=3)
+    assert moments.tolist() == [1, 3, 0]  # ties by moment; the order of words decides what they alone do not
+    assert (
+        scores.tolist()
+        == of(wordnet).pairs([captions[1], captions[4], captions[0]], ["man opens door"] * 3).round(6).tolist()
+    )
+    ((moments, _),) = Reranked(of(wordnet), bow, depth=1).top(["cat"], captions, first, depth=2)
+    assert moments.tolist() == [1, 0]  # never fewer than asked for
+    assert ranked.name == "meteor over bow"
+    assert ranked.version == "1, nltk-3.10; over 1"

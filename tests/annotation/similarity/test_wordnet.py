@@ -1,0 +1,115 @@
+"""Installing WordNet, and what is said where it is missing."""
+
+import shutil
+import subprocess
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.similarity import registry
+from annotation.similarity.debian import FOLDER, unpack
+from annotation.similarity.wordnet import NEEDED, PLACE, VERB, WordNet, WordNetMissing, install, lacking
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A folder with a file of every name that WordNet has."""
+    folder = tmp_path / "source"
+    folder.mkdir()
+    for name in NEEDED:
+        (folder / name).write_text(name)
+    return folder
+
+
+def installed(data: Path) -> set[str]:
+    return {file.name for file in (data / PLACE).iterdir()}
+
+
+def test_files_are_copied_and_the_missing_one_is_added(source: Path, tmp_path: Path) -> None:
+    (source / "index.sense").write_text("senses")
+    (source / "sents.vrb").write_text("not needed")
+    folder = install(source, tmp_path / "data")
+    assert installed(tmp_path / "data") == {*NEEDED, "index.sense", "lexnames"}
+    lines = (folder / "lexnames").read_text().splitlines()
+    assert len(lines) == 45
+    assert lines[18].split() == ["18", "noun.person", "1"]
+    assert not any(file.is_symlink() for file in folder.iterdir())
+    assert [path.name for path in folder.parent.iterdir()] == ["wordnet"]  # nothing is left beside it
+
+
+def test_what_is_installed_stays_and_what_is_half_there_is_replaced(source: Path, tmp_path: Path) -> None:
+    folder = install(source, tmp_path / "data")
+    (folder / "data.noun").write_text("kept")
+    install(source, tmp_path / "data")
+    assert (folder / "data.noun").read_text() == "kept"
+    (folder / "data.verb").unlink()
+    install(source, tmp_path / "data")
+    assert (folder / "data.noun").read_text() == "data.noun"
+    assert lacking(folder) == []
+
+
+def test_a_folder_of_something_else_is_refused(source: Path, tmp_path: Path) -> None:
+    (source / "verb.exc").unlink()
+    with pytest.raises(WordNetMissing, match=r"it lacks verb\.exc"):
+        install(source, tmp_path / "data")
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="no dpkg-deb here")
+def test_packages_of_debian_are_unpacked(source: Path, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    shutil.copytree(source, tree / FOLDER)
+    (tree / "DEBIAN").mkdir()
+    control = "Package: w\nVersion: 1\nArchitecture: all\nMaintainer: x <x@example.org>\nDescription: w\n"
+    (tree / "DEBIAN" / "control").write_text(control)
+    package = tmp_path / "w.deb"
+    subprocess.run(["dpkg-deb", "--build", "-Znone", str(tree), str(package)], check=True, capture_output=True)
+    into = tmp_path / "into"
+    into.mkdir()
+    assert lacking(unpack([package], into)) == []
+    with pytest.raises(WordNetMissing, match="did not work"):
+        unpack([source / "verb.exc"], into)
+
+
+def test_the_command_says_where_it_looked(tmp_path: Path, settings: Any) -> None:
+    settings.MOMENTJUDGE_VAR = tmp_path / "var"
+    with pytest.raises(CommandError, match=r"WordNet is not in .*/nowhere\. Either install Debian's packages"):
+        call_command("install_wordnet", folder=tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", ["pos", "synset", "meteor over bow", "synset-official"])
+def test_without_wordnet_its_similarities_name_the_command(name: str, tmp_path: Path, settings: Any) -> None:
+    settings.MOMENTJUDGE_VAR = tmp_path
+    for ask in (registry.similarity, registry.check):
+        with pytest.raises(WordNetMissing, match=r"run `manage\.py install_wordnet`"):
+            ask(name)
+
+
+@pytest.mark.slow
+def test_the_command_installs_what_can_be_read(wordnet: WordNet, tmp_path: Path, settings: Any) -> None:
+    source = registry.nltk_data() / PLACE
+    settings.MOMENTJUDGE_VAR = tmp_path
+    said = StringIO()
+    call_command("install_wordnet", folder=source, stdout=said)
+    assert said.getvalue() == f"WordNet 3.0 is in {tmp_path / 'nltk_data' / PLACE}.\n"
+
+
+def test_what_is_asked_of_wordnet(wordnet: WordNet) -> None:
+    assert wordnet.version == "3.0"
+    assert [wordnet.lemma(word, "v") for word in ("opened", "ran", "Opened", "blorb")] == [
+        "open",
+        "run",
+        "Opened",
+        "blorb",
+    ]
+    assert wordnet.lemma("glasses", "n") == "glass"
+    assert [sense.name for sense in wordnet.senses("Dog", "n")][:2] == ["dog.n.01", "frump.n.01"]
+    assert wordnet.senses("blorb", "n") == ()
+    assert {"begin", "start", "commence"} <= wordnet.synonyms("start")
+    assert not any("_" in word for word in wordnet.synonyms("start"))
+    assert wordnet.synonyms("blorb") == {"blorb"}
+    assert wordnet.uses("dogs", "n") == 42
+    assert (wordnet.uses("blorb", VERB), wordnet.has("blorb", VERB), wordnet.has("ran", VERB)) == (0, False, True)

@@ -1,0 +1,36 @@
+"""What a corpus needs next, step by step."""
+
+import pytest
+
+from annotation.corpus_steps import next_step
+from annotation.models import Caption, Project
+from annotation.services.queries import queries_draw
+from tests.factories import CandidateFactory, CaptionFactory, ProjectFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def said(project: Project) -> str:
+    step = next_step(project)
+    return f"{step.words} {step.page}" if step else ""
+
+
+def test_from_an_empty_corpus_to_candidates() -> None:
+    project = ProjectFactory()
+    assert said(project) == ""
+    CaptionFactory(moment__video__corpus=project.corpus)
+    assert said(project) == "1 description is not rewritten yet. annotation:captions"
+    Caption.objects.update(provider="rules", state="in_review", failed=["name"])
+    assert "1 caption waits for a person. annotation:captions" in said(project)
+    Caption.objects.update(state="accepted", failed=[])
+    assert said(project) == "No queries are drawn yet. annotation:splits"
+    queries_draw(project=project, sizes={"val": 1}, seed=1)
+    assert said(project).endswith("judging:queries")
+    CandidateFactory(query=project.queries.get())
+    assert said(project) == ""
+
+
+def test_historic_judgments_need_nothing() -> None:
+    project = ProjectFactory(corpus__is_placeholder=True)
+    CaptionFactory(moment__video__corpus=project.corpus)
+    assert said(project) == ""

@@ -1,0 +1,127 @@
+"""The page of splits."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Project, User
+from annotation.services.queries import queries_draw
+from tests.factories import CandidateFactory, CaptionFactory, MomentFactory, ProjectFactory, VideoFactory, admin, lead
+
+pytestmark = pytest.mark.django_db
+SIZES = {"val": "2", "test": "25%", "seed": "5"}
+
+
+@pytest.fixture
+def project() -> Project:
+    """Eight texts, one of them twice, and a caption that waits for a person."""
+    made: Project = ProjectFactory()
+    video = VideoFactory(corpus=made.corpus)
+    for place, text in enumerate([*(f"text {n}" for n in range(8)), "text 0"]):
+        moment = MomentFactory(video=video, start_s=place, end_s=place + 1, uncut=True)
+        CaptionFactory(moment=moment, text=text, provider="rules", description__text=f"Ann {text}")
+    CaptionFactory(moment__video=video, text="waits", state="in_review", failed=["name"], provider="rules")
+    return made
+
+
+@pytest.fixture
+def person(project: Project, client: Client) -> User:
+    person = lead(project)
+    client.force_login(person)
+    return person
+
+
+def url(project: Project, name: str = "splits") -> str:
+    return reverse(f"annotation:{name}", args=[project.uuid])
+
+
+def shown(text: str) -> dict[str, str]:
+    """What the form of a preview would send."""
+    return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', text.split('id="outcome"')[1]))
+
+
+@pytest.mark.usefixtures("person")
+class TestDraw:
+    def test_looked_at_then_drawn(self, client: Client, project: Project) -> None:
+        assert "1 caption waits for review and is left out" in client.get(url(project)).content.decode()
+        page = client.get(url(project), SIZES).content.decode()
+        assert not project.queries.exists()
+        form = shown(page)
+        assert [form[f"seen_{name}"] for name in ("val", "test", "waiting")] == ["2", "2", "1"]
+        assert int(form["seen_train"]) + int(form["seen_removed"]) == 5
+
+        drawn = client.post(url(project, "queries-draw"), form, follow=True).content.decode()
+        assert project.queries.filter(split="test").count() == 2
+        assert "queries are drawn" in drawn and "Drawn with seed 5 by the lead" in drawn
+        assert "asked for: 2 validation, 25% test" in drawn
+        assert client.post(url(project, "queries-draw"), form).status_code == 409  # the other tab
+
+    def test_drawn_again_only_with_a_yes(self, client: Client, project: Project) -> None:
+        queries_draw(project=project, sizes={"val": 1}, seed=1)
+        page = client.get(url(project), SIZES).content.decode()
+        assert "Throw away the" in page
+        form = shown(page)
+        assert client.post(url(project, "queries-draw"), form).status_code == 409
+        client.post(url(project, "queries-draw"), {**form, "again": "on"})
+        assert project.queries.filter(split="val").count() == 2
+
+    def test_what_was_ranked_stays(self, client: Client, project: Project) -> None:
+        queries_draw(project=project, sizes={"val": 1}, seed=1)
+        form = shown(client.get(url(project), SIZES).content.decode())
+        CandidateFactory(query=project.queries.first())
+        page = client.get(url(project)).content.decode()
+        assert "These queries stay: there are candidates of them." in page and "Draw again" not in page
+        answer = client.post(url(project, "queries-draw"), {**form, "again": "on"})
+        assert (answer.status_code, b"The queries stay" in answer.content) == (409, True)
+        assert project.queries.filter(split="val").count() == 1
+
+    def test_captions_that_changed_since_are_shown_first(self, client: Client, project: Project) -> None:
+        form = shown(client.get(url(project), SIZES).content.decode())
+        CaptionFactory(moment__video__corpus=project.corpus, text="new", provider="rules")
+        answer = client.post(url(project, "queries-draw"), form)
+        assert (answer.status_code, b"changed since you looked" in answer.content) == (409, True)
+        assert int(shown(answer.content.decode())["seen_train"]) == int(form["seen_train"]) + 1
+        assert not project.queries.exists()
+
+    @pytest.mark.parametrize(
+        ("values", "words"),
+        [
+            ({"val": "x"}, "is no size"),
+            ({"val": "-1"}, "is no size"),
+            ({"val": ""}, "This field is required"),
+            ({"val": "90%"}, "come to 115 %, more than 100 %"),
+            ({"val": "9"}, "There are 8 different texts, and 11 are asked for."),
+            ({"seed": "-1"}, "A seed is a whole number from 0"),
+            ({"seed": "one"}, "Enter a whole number"),
+        ],
+    )
+    def test_sizes_that_cannot_be(self, client: Client, project: Project, values: dict[str, str], words: str) -> None:
+        answer = client.get(url(project), {**SIZES, **values})
+        assert (answer.status_code, words in answer.content.decode()) == (422, True)
+        assert 'id="outcome"' not in answer.content.decode()
+
+    def test_what_was_not_shown_is_shown_first(self, client: Client, project: Project) -> None:
+        page = client.post(url(project, "queries-draw"), SIZES, follow=True).content.decode()
+        assert shown(page)["seen_val"] == "2"
+        assert not project.queries.exists()
+
+
+@pytest.mark.usefixtures("person")
+class TestList:
+    def test_queries_with_their_descriptions(self, client: Client, project: Project) -> None:
+        queries_draw(project=project, sizes={"val": 1, "test": 1}, seed=1)
+        words = project.queries.filter(split="train").values_list("text", flat=True)[0]
+        page = client.get(url(project), {"split": "train", "q": words}).content.decode()
+        assert f"Ann {words}" in page and "<td>val</td>" not in page
+        assert "No query found" in client.get(url(project), {"q": "nowhere"}).content.decode()
+
+    def test_descriptions_not_rewritten_are_named(self, client: Client, project: Project) -> None:
+        CaptionFactory(moment__video__corpus=project.corpus, text="Ann waves.")
+        assert "1 description has not been rewritten" in client.get(url(project)).content.decode()
+
+    def test_nothing_to_draw_from(self, client: Client) -> None:
+        empty = ProjectFactory()
+        client.force_login(admin(empty))
+        assert "No caption can become a query yet" in client.get(url(empty)).content.decode()

@@ -1,0 +1,208 @@
+"""Statistics of a project's texts: computing, the page, the files, the command."""
+
+import csv
+import io
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import Caption, CastMember, Project, Query, TextStatistics
+from annotation.rewriting.report import replacement_words
+from annotation.services import statistics as services
+from annotation.services.queries import queries_draw
+from annotation.services.query_sets import query_set_create
+from annotation.services.statistics import statistics_compute, statistics_request, statistics_sweep
+from annotation.statistics_selectors import state_of_texts
+from tests.conftest import Messages
+from tests.factories import CandidateFactory, CaptionFactory, DescriptionFactory, MomentFactory, ProjectFactory, lead
+
+pytestmark = pytest.mark.django_db
+Limit = Callable[[int], AbstractContextManager[object]]
+WORDS = [
+    ("Ross and Joey wave.", "Two men wave.", "video", 0.41),
+    ("Rachel reads.", "A woman reads.", "video", 0.8),
+    ("Monica sings.", "A woman sings.", "video", 0.82),
+    ("Phoebe says no.", "A woman says no.", "both", 0.62),
+    ("It rains.", "It rains.", "subtitle", 1.0),
+]
+
+
+@pytest.fixture
+def project() -> Project:
+    made: Project = ProjectFactory()
+    for description, caption, kind, similarity in WORDS:
+        values = {"description__text": description, "description__kind": kind, "similarity": similarity}
+        CaptionFactory(moment__video__corpus=made.corpus, text=caption, provider="rules", **values)
+    DescriptionFactory(moment=MomentFactory(video__corpus=made.corpus), text="Ross leaves.")  # of no caption yet
+    CaptionFactory(text="elsewhere")
+    return made
+
+
+def computed(project: Project) -> dict[str, dict[str, object]]:
+    kept = statistics_compute(project_id=project.pk)
+    assert kept is not None
+    return {figures["group"]: figures for figures in kept.data["groups"]}
+
+
+def url(project: Project, name: str = "statistics") -> str:
+    return reverse(f"annotation:{name}", args=[project.uuid])
+
+
+@pytest.fixture
+def person(project: Project, client: Client) -> Client:
+    client.force_login(lead(project))
+    return client
+
+
+class TestCompute:
+    def test_groups(self, project: Project) -> None:
+        queries_draw(project=project, sizes={"val": 1, "test": 1}, seed=1)
+        query_set_create(project=project, name="first", queries=project.queries.filter(split="val"), actor=None)
+        found = computed(project)
+        kinds = ["kind video", "kind subtitle", "kind both"]
+        assert list(found) == ["all", *kinds, "split val", "split test", "split train", "set first"]
+        assert [found[group]["pairs"] for group in found] == [5, 3, 1, 1, 1, 1, 1, 1]
+        before, after = (found["all"][side] for side in ("descriptions", "captions"))
+        assert (before["texts"], before["with_names"]) == (6, 5)  # type: ignore[index]
+        assert (after["texts"], after["with_names"]) == (5, 0)  # type: ignore[index]
+
+    def test_replacement_words_are_those_of_the_report(self, project: Project) -> None:
+        pairs = [(description, caption) for description, caption, kind, _ in WORDS if kind == "video"]
+        assert dict(computed(project)["kind video"]["replacements"]) == replacement_words(pairs)  # type: ignore[call-overload]
+
+    def test_a_name_of_the_cast_list_counts(self, project: Project) -> None:
+        CastMember.objects.create(corpus=project.corpus, name="rains", gender="F")
+        assert computed(project)["kind subtitle"]["captions"]["with_names"] == 1  # type: ignore[index]
+
+    def test_a_query_counts_as_it_is_asked(self, project: Project) -> None:
+        queries_draw(project=project, sizes={"val": 3}, seed=1)
+        Caption.objects.filter(queries__project=project).update(text="Anything else at all.")
+        found = computed(project)
+        assert found["split val"]["captions"]["vocabulary"] == 7  # type: ignore[index]
+        assert found["split val"]["similarity"]["texts"] == 0  # type: ignore[index]
+        assert found["kind video"]["captions"]["distinct"] == 1  # type: ignore[index]
+
+    def test_queries_of_another_project_over_the_corpus_do_not_count(self, project: Project) -> None:
+        queries_draw(project=ProjectFactory(corpus=project.corpus), sizes={"val": 3}, seed=1)
+        found = computed(project)
+        assert ("split val" in found, found["all"]["pairs"]) == (False, 5)
+
+    def test_candidates_by_rank(self, project: Project) -> None:
+        queries_draw(project=project, sizes={"val": 2, "test": 1}, seed=1)
+        for place, query in enumerate(project.queries.filter(split="val")):
+            for rank in (1, 2, 20):
+                CandidateFactory(query=query, rank=rank, similarity=0.5 + place / 10 - rank / 100)
+        kept = statistics_compute(project_id=project.pk)
+        assert kept is not None
+        first, last = kept.data["candidates"]
+        assert (first["split"], first["rank"], first["queries"]) == ("val", 1, 2)
+        assert (first["mean"], first["least"], first["most"]) == pytest.approx((0.54, 0.49, 0.59))
+        assert (last["rank"], last["mean"]) == (20, pytest.approx(0.35))
+
+    @pytest.mark.parametrize("change", ["caption", "split", "candidate", "cast", "description"])
+    def test_what_changes_the_figures_makes_them_old(self, project: Project, change: str) -> None:
+        queries_draw(project=project, sizes={"val": 1}, seed=1)
+        before = state_of_texts(project)
+        assert state_of_texts(project) == before
+        if change == "caption":
+            Caption.objects.filter(text="It rains.").update(text="It pours.")
+        elif change == "split":
+            Query.objects.filter(split="train").update(split="test")
+        elif change == "candidate":
+            CandidateFactory(query=project.queries.first())
+        elif change == "cast":
+            CastMember.objects.create(corpus=project.corpus, name="Ann", gender="F")
+        else:
+            DescriptionFactory(moment=MomentFactory(video__corpus=project.corpus))
+        assert state_of_texts(project) != before
+
+    def test_few_statements(self, project: Project, django_assert_max_num_queries: Limit) -> None:
+        with django_assert_max_num_queries(16):
+            statistics_compute(project_id=project.pk)
+
+    def test_a_failure_is_kept_and_said(
+        self, project: Project, person: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken(*args: object, **values: object) -> object:
+            raise RuntimeError("no memory")
+
+        statistics_request(project=project)
+        monkeypatch.setattr(services, "figures", broken)
+        with pytest.raises(RuntimeError):
+            statistics_compute(project_id=project.pk)
+        page = person.get(url(project)).content.decode()
+        assert "RuntimeError: no memory" in page and "Compute them anew" in page
+
+    def test_a_lost_message_is_sent_again(self, project: Project, messages: Messages) -> None:
+        statistics_request(project=project)
+        with messages() as sent:
+            statistics_sweep(now=timezone.now())
+        assert sent == []
+        with messages():
+            statistics_sweep(now=timezone.now() + timedelta(minutes=5))
+        kept = TextStatistics.objects.get()
+        assert kept.computed_at is not None and kept.requested_at is None
+
+
+class TestPage:
+    def test_the_first_visit_has_them_computed(self, project: Project, person: Client, messages: Messages) -> None:
+        with messages():
+            page = person.get(url(project)).content.decode()
+        assert "are being computed" in page and 'hx-trigger="every 2s"' in page
+        page = person.get(url(project)).content.decode()
+        assert "<svg" in page and "being computed" not in page and "Compute them anew" not in page
+        assert "1 word</th>" in page  # the table beside the picture
+
+    def test_a_group_is_chosen(self, project: Project, person: Client) -> None:
+        statistics_compute(project_id=project.pk)
+        page = person.get(url(project), {"group": "kind subtitle"}).content.decode()
+        assert '<h2 class="chosen">Of the speech</h2>' in page
+        assert '<h2 class="chosen">All</h2>' in person.get(url(project), {"group": "x"}).content.decode()
+
+    def test_old_figures_stay_until_somebody_asks(self, project: Project, person: Client, messages: Messages) -> None:
+        statistics_compute(project_id=project.pk)
+        Caption.objects.filter(text="It rains.").update(text="It pours.")
+        assert "have changed since" in person.get(url(project)).content.decode()
+        with messages():
+            person.post(url(project, "statistics-compute"))
+        assert "have changed since" not in person.get(url(project)).content.decode()
+
+    def test_nothing_to_count(self, client: Client) -> None:
+        empty = ProjectFactory()
+        client.force_login(lead(empty))
+        assert "No description yet" in client.get(url(empty)).content.decode()
+        assert not TextStatistics.objects.exists()
+        assert client.get(url(empty, "statistics-csv")).status_code == 404
+
+    def test_files(self, project: Project, person: Client) -> None:
+        queries_draw(project=project, sizes={"val": 1}, seed=1)
+        query_set_create(project=project, name='=x,"y"', queries=project.queries.filter(split="val"), actor=None)
+        statistics_compute(project_id=project.pk)
+        rows = list(csv.DictReader(io.StringIO(person.get(url(project, "statistics-csv")).content.decode())))
+        found = {(row["group"], row["texts"], row["measure"]): row["value"] for row in rows}
+        assert len(found) == len(rows)
+        assert found["all", "descriptions", "with_names"] == "5"
+        assert found["all", "both", "similarity_mean"] == "0.73"
+        assert found['set =x,"y"', "both", "pairs"] == "1"
+        bins = list(csv.DictReader(io.StringIO(person.get(url(project, "histograms-csv")).content.decode())))
+        told = {(row["group"], row["texts"], row["histogram"], row["from"], row["to"]): row["count"] for row in bins}
+        assert told["kind both", "captions", "words", "4", "5"] == "1"
+        assert told["all", "both", "similarity", "0.4", "0.45"] == "1"
+
+
+def test_command(project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--csv", str(tmp_path / "figures.csv"), "--histograms", str(tmp_path / "bins.csv")]
+    call_command("query_statistics", project.name, *words)
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("All"))
+    assert line.split()[:2] == ["All", "6"]
+    assert (tmp_path / "figures.csv").read_text().startswith("group,texts,measure,value\nall,descriptions,texts,6\n")
+    assert "all,captions,words,2,3,1\n" in (tmp_path / "bins.csv").read_text()
+    with pytest.raises(CommandError, match="no project named 'x'"):
+        call_command("query_statistics", "x")

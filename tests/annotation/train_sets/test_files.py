@@ -1,0 +1,161 @@
+"""The files of training sets, against ``json.dumps`` and against each other, for whatever texts and numbers."""
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from annotation.train_sets.files import JsonTrainFile, ParquetTrainFile
+from annotation.train_sets.moments import TrainMoments
+from annotation.train_sets.ranks import Block, Ranks
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)  # no half of a character: no database holds one
+SECONDS = st.floats(0, 1e6)
+COLUMNS = ["query_id", "query", "rank", "pair_id", "video_name"]
+COLUMNS += ["start_s", "end_s", "duration", "caption", "similarity"]
+
+
+class Video(NamedTuple):
+    name: str
+    duration_s: float
+
+
+class Moment(NamedTuple):
+    video: Video
+    start_s: float
+    end_s: float
+    caption: str
+
+
+@st.composite
+def sets(draw: st.DrawFn) -> tuple[list[Moment], list[Block]]:
+    """Moments, and blocks of queries ranked over them somehow."""
+    names = draw(st.lists(TEXTS, min_size=1, max_size=3, unique=True))
+    videos = st.sampled_from([Video(name, draw(SECONDS)) for name in names])
+    moments = draw(st.lists(st.builds(Moment, videos, SECONDS, SECONDS, TEXTS), min_size=1, max_size=6))
+    ranked = draw(st.integers(1, len(moments)))
+    places = st.lists(st.integers(0, len(moments) - 1), min_size=ranked, max_size=ranked)
+    millionths = st.lists(st.integers(-1_000_000, 1_000_000), min_size=ranked, max_size=ranked)
+    sizes = draw(st.lists(st.integers(1, 3), max_size=3))
+    blocks = []
+    for size in sizes:
+        numbers = draw(st.lists(st.integers(0, 2**62), min_size=size, max_size=size))
+        texts = draw(st.lists(TEXTS, min_size=size, max_size=size))
+        found = [
+            np.array(draw(st.lists(each, min_size=size, max_size=size)), np.int32) for each in (places, millionths)
+        ]
+        blocks.append(Block(numbers, texts, Ranks(*found)))
+    return moments, blocks
+
+
+def held(moments: list[Moment]) -> TrainMoments:
+    made = TrainMoments()
+    for video, start_s, end_s, caption in moments:
+        made.add(video_name=video.name, duration_s=video.duration_s, start_s=start_s, end_s=end_s, caption=caption)
+    return made
+
+
+def published(moments: list[Moment], blocks: list[Block], depth: int, first: int) -> list[dict[str, Any]]:
+    """The content of the published form, said plainly."""
+    queries, row = [], first
+    for block in blocks:
+        for number, text, places, millionths in zip(*block[:2], *block.ranks, strict=True):
+            found = [
+                {
+                    "pair_id": row + rank,
+                    "video_name": moments[place].video.name,
+                    "timestamp": [moments[place].start_s, moments[place].end_s],
+                    "duration": moments[place].video.duration_s,
+                    "caption": moments[place].caption,
+                    "similarity": int(similarity) / 1e6,
+                }
+                for rank, (place, similarity) in enumerate(zip(places, millionths, strict=True))
+            ]
+            queries.append({"query_id": number, "query": text, "relevant_moment": found[:depth]})
+            row += len(places)
+    return queries
+
+
+def json_file(folder: Path, moments: list[Moment], blocks: list[Block], depth: int, first: int = 1) -> bytes:
+    path = folder / "set.json"
+    with JsonTrainFile(path, held(moments), depth=depth, first=first) as file:
+        for block in blocks:
+            file.add(block)
+    return path.read_bytes()
+
+
+def parquet_file(folder: Path, moments: list[Moment], blocks: list[Block], depth: int, first: int = 1) -> Path:
+    path = folder / "set.parquet"
+    with ParquetTrainFile(path, held(moments), depth=depth, about={"depth": str(depth)}, first=first) as file:
+        for block in blocks:
+            file.add(block)
+    return path
+
+
+NOTHING: tuple[list[Moment], list[Block]] = ([Moment(Video("v", 2.0), 0.0, 1.0, "c")], [])
+
+
+@given(made=sets(), depth=st.integers(1, 7), first=st.integers(1, 2**40))
+@example(made=NOTHING, depth=1, first=1)
+@settings(max_examples=60)
+def test_json_is_what_dumping_the_whole_would_write(
+    made: tuple[list[Moment], list[Block]], depth: int, first: int
+) -> None:
+    with TemporaryDirectory() as folder:
+        written = json_file(Path(folder), *made, depth, first)
+    whole = published(*made, depth, first)
+    assert written == (json.dumps(whole, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+@given(made=sets(), depth=st.integers(1, 7), first=st.integers(1, 2**40))
+@example(made=NOTHING, depth=1, first=1)
+@settings(max_examples=30)
+def test_parquet_has_the_rows_of_the_json(made: tuple[list[Moment], list[Block]], depth: int, first: int) -> None:
+    with TemporaryDirectory() as folder:
+        table = pandas.read_parquet(parquet_file(Path(folder), *made, depth, first))
+    assert list(table.columns) == COLUMNS
+    rows = [
+        (
+            *(query["query_id"], query["query"], rank, moment["pair_id"], moment["video_name"]),
+            *(*moment["timestamp"], moment["duration"], moment["caption"], moment["similarity"]),
+        )
+        for query in published(*made, depth, first)
+        for rank, moment in enumerate(query["relevant_moment"], start=1)
+    ]
+    assert list(table.itertuples(index=False, name=None)) == rows
+
+
+def test_similarities_are_written_as_they_are_rounded(tmp_path: Path) -> None:
+    """1 - 0.7 would be 0.30000000000000004."""
+    block = Block([1], ["q"], Ranks(np.zeros((1, 1), np.int32), np.array([[300_000]], np.int32)))
+    assert b'"similarity": 0.3\n' in json_file(tmp_path, NOTHING[0], [block], 1)
+
+
+def test_a_row_group_is_a_block_and_the_file_says_what_it_is(tmp_path: Path) -> None:
+    ranks = Ranks(np.zeros((3, 2), np.int32), np.zeros((3, 2), np.int32))
+    blocks = [
+        Block([1, 2, 3], ["a", "b", "c"], ranks),
+        Block([4], ["d"], Ranks(ranks.moments[:1], ranks.millionths[:1])),
+    ]
+    file = parquet.ParquetFile(parquet_file(tmp_path, NOTHING[0], blocks, depth=2))
+    groups = [file.metadata.row_group(place) for place in range(file.num_row_groups)]
+    assert [group.num_rows for group in groups] == [6, 2]
+    assert {group.column(place).compression for group in groups for place in range(10)} == {"ZSTD"}
+    assert file.schema_arrow.metadata[b"depth"] == b"2"
+
+
+@pytest.mark.parametrize("kind", [JsonTrainFile, ParquetTrainFile])
+def test_the_same_rows_give_the_same_bytes(kind: type, tmp_path: Path) -> None:
+    block = Block([7], ["ä <b>"], Ranks(np.zeros((1, 1), np.int32), np.array([[-5]], np.int32)))
+    more: dict[str, Any] = {"about": {"model": "m"}} if kind is ParquetTrainFile else {}
+    for name in ("one", "two"):
+        with kind(tmp_path / name, held(NOTHING[0]), depth=3, **more) as file:
+            file.add(block)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()

@@ -1,0 +1,46 @@
+"""Pseudo training sets by the API."""
+
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from annotation.models import Membership, Project
+from annotation.services.train_sets import train_set_start
+from tests.annotation.services.train_sets import filled, small_blocks, written
+from tests.factories import MembershipFactory, ProjectFactory, admin
+from tests.judging.api.acts import Program, refusal
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    small_blocks(tmp_path, monkeypatch)
+    return filled(ProjectFactory())
+
+
+def test_a_set_is_found_and_fetched(project: Project) -> None:
+    row, program = written(project), Program(admin(project))
+    (found,) = program.get("train-sets", project).json()["results"]
+    assert (found["uuid"], found["depth"], found["state"], found["rows"]) == (str(row.uuid), 3, "done", 21)
+    for form in ("json", "parquet"):
+        answer = program.client.get(found[form]["url"])
+        file = answer.getvalue()  # type: ignore[attr-defined]
+        assert (len(file), sha256(file).hexdigest()) == (found[form]["bytes"], found[form]["sha256"])
+
+
+def test_one_at_work_has_no_files(project: Project) -> None:
+    row, program = train_set_start(project=project, depth=3, actor=None, wake=False), Program(admin(project))
+    (found,) = program.get("train-sets", project).json()["results"]
+    assert (found["state"], found["step"], found["json"], found["parquet"]) == ("running", "embedding", None, None)
+    assert refusal(program.get("train-set-json", row)) == (404, "not_found")
+
+
+def test_files_are_for_leads_and_admins_of_the_project(project: Project) -> None:
+    row = written(project)
+    annotator = Program(MembershipFactory(project=project).user)
+    strangers = [Program(MembershipFactory(role=role).user) for role in Membership.Role]
+    for name in ("train-set-json", "train-set-parquet"):
+        assert refusal(annotator.get(name, row)) == (403, "permission_denied")
+        assert {refusal(stranger.get(name, row)) for stranger in strangers} == {(404, "not_found")}

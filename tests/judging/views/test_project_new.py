@@ -1,0 +1,80 @@
+"""A project from the page, over a corpus within reach."""
+
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Corpus, CorpusImport, Project, User
+from annotation.services.imports import may_import_into
+from tests.factories import CorpusFactory, ProjectFactory, UserFactory, admin, annotator, lead
+
+pytestmark = pytest.mark.django_db
+
+
+def url(corpus: Corpus) -> str:
+    return reverse("judging:project-new", args=[corpus.uuid])
+
+
+def signed_in(user: User, **values: bool) -> Client:
+    client = Client(**values)
+    client.force_login(user)
+    return client
+
+
+def imported(owner: User) -> Corpus:
+    """A corpus that nobody but the owner of its import knows."""
+    corpus: Corpus = CorpusFactory()
+    CorpusImport.objects.create(owner=owner, corpus_name=corpus.name, format="csv", file_name="x.csv", state="done")
+    return corpus
+
+
+@pytest.mark.parametrize("role", [lead, admin])
+def test_whoever_makes_it_leads_it(role: object) -> None:
+    person = role(ProjectFactory())  # type: ignore[operator]
+    corpus = imported(person)
+    assert f"over {corpus.name}" in signed_in(person).get(reverse("annotation:corpora")).content.decode()
+    answer = signed_in(person).post(url(corpus), {"name": " Winter "}, follow=True)
+    made = Project.objects.get(name="Winter")
+    assert answer.redirect_chain[-1][0] == reverse("annotation:corpus", args=[made.uuid])
+    assert (made.corpus, made.queries.count()) == (corpus, 0)
+    assert (made.memberships.get().user, made.memberships.get().role) == (person, "lead")
+    assert made.audit_events.get(action="project.create").actor == person
+
+
+def test_the_import_leads_on_to_it() -> None:
+    person = lead(ProjectFactory())
+    corpus = imported(person)
+    page = signed_in(person).get(reverse("annotation:import", args=[CorpusImport.objects.get().uuid])).content.decode()
+    assert f"Make a project over {corpus.name}" in page and url(corpus) in page
+
+
+def test_only_over_a_corpus_within_reach() -> None:
+    mine = ProjectFactory()
+    person, placeholder = lead(mine), ProjectFactory(corpus__is_placeholder=True)
+    of_others = [imported(lead(ProjectFactory())), ProjectFactory().corpus, CorpusFactory(), placeholder.corpus]
+    assert {signed_in(person).post(url(corpus), {"name": "x"}).status_code for corpus in of_others} == {404}
+    assert signed_in(person).get(reverse("judging:project-new", args=[uuid4()])).status_code == 404
+    for stranger in (annotator(mine), UserFactory()):
+        assert signed_in(stranger).post(url(mine.corpus), {"name": "x"}).status_code == 403
+    assert not Project.objects.filter(name="x").exists()
+    assert Client().post(url(mine.corpus)).headers["Location"] == f"{reverse('login')}?next={url(mine.corpus)}"
+    assert signed_in(person, enforce_csrf_checks=True).post(url(mine.corpus), {"name": "x"}).status_code == 403
+
+
+def test_a_corpus_of_an_import_is_its_owners_until_others_have_a_project_over_it() -> None:
+    owner, other = lead(ProjectFactory()), lead(ProjectFactory())
+    corpus = imported(owner)
+    ProjectFactory(corpus=corpus).memberships.create(user=other, role="lead")
+    assert signed_in(owner).get(url(corpus)).status_code == 404
+    assert signed_in(other).get(url(corpus)).status_code == 200
+    assert [may_import_into(actor=person, corpus_name=corpus.name) for person in (owner, other)] == [False, True]
+
+
+@pytest.mark.parametrize(("name", "status", "words"), [("", 422, "Name the project."), (" taken", 409, "already")])
+def test_a_name_that_cannot_be(name: str, status: int, words: str) -> None:
+    project = ProjectFactory(name="taken")
+    answer = signed_in(lead(project)).post(url(project.corpus), {"name": name})
+    assert (answer.status_code, words in answer.content.decode()) == (status, True)
+    assert Project.objects.count() == 1
