@@ -4,7 +4,8 @@
 
 The newest batches are open in every way a batch can be: new, begun, in two people's hands, left by somebody whose time
 ran out or who gave it back, escalated. All others are done. Every row obeys the rules; only the triggers are off while
-they are written. Prints a JSON line: the project, who may be set to work, what was written.
+they are written, so what these keep count of is counted afterwards. Prints a JSON line: the project, who may be set to
+work, what was written.
 """
 
 import argparse
@@ -218,6 +219,7 @@ def fill(pairs: int, judgments: int, annotators: int) -> "tuple[Seeded, dict[str
     from django.db import connection, transaction
 
     from benchmarks import seeding
+    from judging.services.tallies import tallies_recount
 
     size = sizes(pairs=pairs, judgments=judgments)
     if annotators < FEWEST_ANNOTATORS:
@@ -225,7 +227,10 @@ def fill(pairs: int, judgments: int, annotators: int) -> "tuple[Seeded, dict[str
     with transaction.atomic(), connection.cursor() as cursor:
         seeded = seeding.ground_seed(annotators=annotators)
         seeding.benchmark_measure()
-        return seeded, _write(cursor, seeded.project, [user.pk for user in seeded.annotators], size)
+        rows = _write(cursor, seeded.project, [user.pk for user in seeded.annotators], size)
+        cursor.execute("SET LOCAL session_replication_role = origin")
+        tallies_recount(project=seeded.project)
+        return seeded, rows
 
 
 def _write(cursor: Any, project: "Project", people: Sequence[int], size: Sizes) -> dict[str, int]:

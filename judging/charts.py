@@ -1,30 +1,44 @@
-"""Geometry of the bars of relevance with the line of similarity (paper, Figure 6), in the SVG's own units."""
+"""Geometry of charts in the SVG's own units: relevance with similarity (paper, Figure 6), judgments per day."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from judging.models import Pair
 from judging.rules.extension import TAIL
 
 STEP, HEIGHT = 20, 80  # width of one rank; height of relevance 4 and of similarity 1
 BAR = 14
+LEAST = 2  # relevance 0 is seen, too
+
+
+def grid() -> list[tuple[int, int]]:
+    """Where each relevance lies: its height from the top."""
+    return [(HEIGHT - HEIGHT * relevance // 4, relevance) for relevance in range(5)]
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One candidate: its bar of relevance and its point of similarity."""
+    """One candidate: its bar of relevance and its point of similarity, if it has one."""
 
     pair: Pair
+    left: int
     x: int
     y: float
     height: float
     point_x: float
-    point_y: float
+    point_y: float | None
     in_tail: bool
+    is_ticked: bool  # its rank is written below
 
     @property
     def point(self) -> str:
-        return f"{self.point_x:g},{self.point_y:.1f}"
+        return "" if self.point_y is None else f"{self.point_x:g},{self.point_y:.1f}"
+
+    @property
+    def is_out(self) -> bool:
+        return self.pair.state in (Pair.State.DROPPED, Pair.State.WITHDRAWN)
 
 
 def bars_of(pairs: Sequence[Pair]) -> list[Bar]:
@@ -34,7 +48,58 @@ def bars_of(pairs: Sequence[Pair]) -> list[Bar]:
 
 
 def _bar(pair: Pair, place: int, *, in_tail: bool) -> Bar:
-    height = HEIGHT * (pair.relevance or 0) / 4
-    similarity = max(0.0, pair.candidate.similarity or 0.0)
-    x = place * STEP + (STEP - BAR) // 2
-    return Bar(pair, x, HEIGHT - height, height, place * STEP + STEP / 2, HEIGHT * (1 - similarity), in_tail)
+    height = max(LEAST, HEIGHT * (pair.relevance or 0) / 4)
+    similarity = pair.candidate.similarity
+    left, rank = place * STEP, pair.candidate.rank
+    return Bar(
+        pair,
+        left,
+        left + (STEP - BAR) // 2,
+        HEIGHT - height,
+        height,
+        left + STEP / 2,
+        None if similarity is None else HEIGHT * (1 - max(0.0, similarity)),
+        in_tail,
+        is_ticked=place == 0 or rank % 5 == 0,
+    )
+
+
+@dataclass(frozen=True)
+class DayBar:
+    """One day: its bar in the SVG's own units, and whether the day is written below."""
+
+    day: date
+    judgments: int
+    x: int
+    y: float
+    height: float
+    is_ticked: bool
+
+
+class DayChart:
+    """Judgments per day, with the pace as a line."""
+
+    STEP, BAR, HEIGHT = 20, 14, 90
+
+    def __init__(self, days: Sequence[tuple[date, int]], per_day: float) -> None:
+        self.days, self.per_day = days, per_day
+        self.most = max([1, math.ceil(per_day), *(n for _, n in days)])
+
+    @property
+    def width(self) -> int:
+        return self.STEP * len(self.days)
+
+    @property
+    def bars(self) -> list[DayBar]:
+        inset = (self.STEP - self.BAR) // 2
+        return [
+            DayBar(day, n, place * self.STEP + inset, self._y(n), self.HEIGHT - self._y(n), day.weekday() == 0)
+            for place, (day, n) in enumerate(self.days)
+        ]
+
+    @property
+    def pace_y(self) -> float:
+        return self._y(self.per_day)
+
+    def _y(self, judgments: float) -> float:
+        return self.HEIGHT * (1 - judgments / self.most)

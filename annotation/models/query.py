@@ -68,6 +68,13 @@ class Query(models.Model):
             ),
             models.CheckConstraint(condition=Q(split__in=["train", "val", "test"]), name="query_split_is_known"),
         ]
+        indexes = [
+            models.Index(
+                fields=["project"],
+                condition=Q(judged_as__isnull=True, is_placeholder=False, split__in=["val", "test"]),
+                name="query_to_be_judged",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.text

@@ -1,4 +1,7 @@
-"""Batch: up to 20 pairs of one query, handed out together. Pair: the thing judged. BatchReview: the lead's word."""
+"""Batch: up to 20 pairs of one query, handed out together. Pair: the thing judged. BatchReview: the lead's word.
+
+ReviewUndone: a word that a lead took back.
+"""
 
 from uuid import uuid4
 
@@ -32,6 +35,9 @@ class Batch(models.Model):
     )
     free_seats = models.PositiveSmallIntegerField(default=2, help_text="Seats of the round that nobody holds.")
     begun = models.BooleanField(default=False, help_text="Somebody sat at the round.")
+    awaits_review = models.BooleanField(
+        default=False, db_default=False, help_text="A first batch that is done and undecided; triggers say so."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     done_at = models.DateTimeField(null=True)
 
@@ -49,6 +55,9 @@ class Batch(models.Model):
                 condition=Q(state="open", done_at__isnull=True) | Q(state="done", done_at__isnull=False),
                 name="batch_done_has_its_time",
             ),
+            models.CheckConstraint(
+                condition=Q(awaits_review=False) | Q(state="done", number=1), name="batch_awaits_review_when_done"
+            ),
         ]
         indexes = [
             models.Index(
@@ -57,8 +66,12 @@ class Batch(models.Model):
                 name="batch_to_be_taken",
             ),
             models.Index(fields=["id"], condition=Q(state="open", free_seats=0), name="batch_no_seat_free"),
+            models.Index(fields=["project"], condition=Q(state="open", begun=True), name="batch_under_way"),
             models.Index(
                 fields=["project", "number", "done_at"], condition=Q(state="done"), name="batch_done_by_project"
+            ),
+            models.Index(
+                fields=["project", "done_at", "id"], condition=Q(awaits_review=True), name="batch_that_awaits_review"
             ),
         ]
 
@@ -108,6 +121,11 @@ class Pair(models.Model):
                 name="pair_out_says_why",
             ),
         ]
+        indexes = [
+            models.Index(
+                fields=["state", "batch"], condition=Q(state__in=["dropped", "withdrawn"]), name="pair_that_is_out"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"pair {self.uuid}"
@@ -129,3 +147,19 @@ class BatchReview(models.Model):
 
     def __str__(self) -> str:
         return f"{self.decision} {self.batch}"
+
+
+class ReviewUndone(models.Model):
+    """A decision that a lead took back, as it was; rows are only ever added."""
+
+    batch = models.ForeignKey(Batch, models.PROTECT, related_name="undone_reviews")
+    decision = models.CharField(max_length=6, choices=BatchReview.Decision)
+    suggestion = models.CharField(max_length=6, choices=BatchReview.Decision)
+    reason = models.TextField(blank=True)
+    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    decided_at = models.DateTimeField()
+    undone_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    undone_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.decision} {self.batch}, taken back"

@@ -24,6 +24,7 @@ from judging.models import (
     GateQuestion,
     Guideline,
     KnownPair,
+    Pair,
     QualityAlert,
     QualityReport,
     Release,
@@ -36,6 +37,7 @@ from tests.factories import (
     AssignmentFactory,
     BatchFactory,
     CaptionFactory,
+    FlagFactory,
     JudgmentFactory,
     MeasureFactory,
     PairFactory,
@@ -110,11 +112,22 @@ POOLS: list[Door] = [
 REVIEW: list[Door] = [
     ("judging:review-queue", "project", STAFF, "get"),
     ("judging:flags", "project", STAFF, "get"),
+    ("judging:flags-csv", "project", STAFF, "get"),
+    ("judging:dropped", "project", STAFF, "get"),
+    ("judging:dropped-csv", "project", STAFF, "get"),
+    ("judging:withdrawn", "project", STAFF, "get"),
+    ("judging:withdrawn-csv", "project", STAFF, "get"),
+    ("judging:flag-dismiss", "flagged", LEAD, "post"),
+    ("judging:pair-recut", "flagged", LEAD, "post"),
+    ("judging:pair-bounds", "flagged", LEAD, "post"),
     ("judging:pair-batch", "pair", STAFF, "get"),
     ("judging:pair-withdraw", "pair", LEAD, "post"),
     ("judging:pair-restore", "withdrawn", LEAD, "post"),
     ("judging:batch", "batch", STAFF, "get"),
     ("judging:batch-review", "batch", LEAD, "post"),
+    ("judging:review-undo", "closed", LEAD, "post"),
+    ("judging:reviews-preview", "project", LEAD, "get"),
+    ("judging:reviews-accept", "project", LEAD, "post"),
 ]
 RELEASES: list[Door] = [
     ("judging:releases", "project", STAFF, "get"),
@@ -272,6 +285,8 @@ class World:
         for pair in self.batch.pairs.all():
             JudgmentFactory(assignment=self.assignment, pair=pair)
         done = BatchFactory(query__project=self.project, state="done")
+        self.closed = BatchFactory(query__project=self.project, state="done")
+        BatchReview.objects.create(batch=self.closed, decision="close", suggestion="close")
         self.pair = self.batch.pairs.first()
         self.set = NamedQuerySet.objects.create(project=self.project, name="a set")
         self.withdrawn = PairFactory(batch=self.batch, candidate__rank=9, state="withdrawn", reason="withdrawn_by_lead")
@@ -298,6 +313,16 @@ class World:
         self.sitting = in_feedback(self.assignment.annotator, self.project)
         self.exam = self.sitting.exam
         self.known = KnownPair.objects.get(exam=self.exam)
+
+    @cached_property
+    def flagged(self) -> Pair:
+        """Nobody has judged it, and its video is there."""
+        batch = BatchFactory(query__project=self.project, pairs=1)
+        held = AssignmentFactory(batch=batch)
+        pair: Pair = FlagFactory(assignment=held).pair
+        Assignment.objects.filter(pk=held.pk).update(state="finished", ended_at=timezone.now())
+        pair.candidate.moment.video.file.save("clip.mp4", ContentFile(b"a video"))
+        return pair
 
     @cached_property
     def guideline(self) -> Guideline:
@@ -382,6 +407,9 @@ class World:
             "role": "annotator",
             "days": 14,
             "action": "suspend",
+            "words": "It plays.",
+            "start_s": 2.5,
+            "end_s": 7,
         }
         money = {"annotator": self.member.number, "rate": "15.00", "currency": "SGD", "from_day": "2026-03-01"}
         hours = {"day": "2026-03-01", "minutes": "5"}

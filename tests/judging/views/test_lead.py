@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import AuditEvent, Job, Project
-from judging.models import Batch, BatchReview, Release
+from judging.models import Batch, Release
 from tests.conftest import Messages
 from tests.factories import (
     AssignmentFactory,
@@ -21,7 +21,6 @@ from tests.factories import (
     MomentFactory,
     ProjectFactory,
     QueryFactory,
-    admin,
     lead,
 )
 from tests.judging.play import grade, judge, judge_round
@@ -48,86 +47,6 @@ def done(project: Project, value: int = 2, pairs: int = 2) -> Batch:
     batch: Batch = BatchFactory(query__project=project, pairs=pairs)
     judge_round(batch, [value] * pairs, [value] * pairs)
     return batch
-
-
-class TestOverview:
-    def test_counts(self, browser: Client, project: Project) -> None:
-        done(project)
-        begun = BatchFactory(query__project=project)
-        judge_round(begun, [0, 4], [4, 4])
-        AssignmentFactory(batch=begun)
-        done(ProjectFactory())
-        page = browser.get(url("overview", project)).content.decode()
-        facts = re.findall(r"<dd>(?:<a [^>]*>)?(\d+)", page)
-        assert facts == ["1", "1", "1", "1", "8", "0", "0", "1"]
-
-    def test_htmx_gets_the_fragment(self, browser: Client, project: Project) -> None:
-        body = browser.get(url("overview", project), headers={"HX-Request": "true"}).content.decode().strip()
-        assert body.startswith('<section id="state"')
-
-    def test_jobs_that_run_or_failed(self, browser: Client, project: Project) -> None:
-        for state in Job.State.values:
-            Job.objects.create(project=project, kind=state, title=f"Work {state}", state=state, total=4, error="why")
-        page = browser.get(url("overview", project)).content.decode()
-        assert "Work running" in page
-        assert "Work failed" in page
-        assert "Work done" not in page
-
-    def test_empty(self, browser: Client, project: Project) -> None:
-        assert browser.get(url("overview", project)).status_code == 200
-
-
-class TestReviewQueue:
-    def test_cases_with_suggestion(self, browser: Client, project: Project) -> None:
-        high, low = done(project, 4), done(project, 1)
-        page = browser.get(url("review-queue", project)).content.decode()
-        assert page.index(high.query.text) < page.index(low.query.text)
-        assert re.findall(r"Suggestion: <b>(\w+)</b>", page) == ["extend", "close"]
-        assert page.count('class="bar relevance-4"') == page.count('class="bar relevance-1"') == 2
-
-    def test_nothing_waits(self, browser: Client, project: Project) -> None:
-        assert "Nothing waits for you" in browser.get(url("review-queue", project)).content.decode()
-
-    def test_admins_look_but_do_not_decide(self, client: Client, project: Project) -> None:
-        batch = done(project)
-        client.force_login(admin(project))
-        for page in (url("review-queue", project), url("batch", batch)):
-            assert url("batch-review", batch) not in client.get(page).content.decode()
-
-    def test_leads_decide(self, browser: Client, project: Project) -> None:
-        batch = done(project)
-        for page in (url("review-queue", project), url("batch", batch)):
-            assert url("batch-review", batch) in browser.get(page).content.decode()
-
-
-class TestDecision:
-    @pytest.mark.parametrize("decision", ["extend", "close"])
-    def test_decide(self, browser: Client, project: Project, decision: str, messages: Messages) -> None:
-        batch = done(project, pairs=20)
-        CandidateFactory(query=batch.query, rank=21)
-        with messages():
-            answer = browser.post(url("batch-review", batch), {"decision": decision, "reason": "why not"})
-        assert answer.headers["Location"] == url("review-queue", project)
-        review = BatchReview.objects.get(batch=batch)
-        assert (review.decision, review.reason) == (decision, "why not")
-        assert batch.query.batches.count() == (2 if decision == "extend" else 1)
-
-    @pytest.mark.parametrize("data", [{}, {"decision": "perhaps"}, {"decision": "close", "reason": "x" * 1001}])
-    def test_bad_form(self, browser: Client, project: Project, data: dict[str, str]) -> None:
-        batch = done(project)
-        assert browser.post(url("batch-review", batch), data).headers["Location"] == url("batch", batch)
-        assert not BatchReview.objects.exists()
-
-    def test_decided_otherwise_in_the_meantime(self, browser: Client, project: Project) -> None:
-        batch = done(project)
-        browser.post(url("batch-review", batch), {"decision": "close"})
-        answer = browser.post(url("batch-review", batch), {"decision": "extend"})
-        assert answer.status_code == 409
-        assert "decided otherwise" in answer.content.decode()
-
-    def test_not_finished(self, browser: Client, project: Project) -> None:
-        batch = BatchFactory(query__project=project)
-        assert browser.post(url("batch-review", batch), {"decision": "close"}).status_code == 409
 
 
 class TestQueries:
