@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.db import transaction
 
 from annotation.exceptions import NotPossible
 from annotation.models import Candidate, PoolAnswer, Pooling, PoolSource, Project, Query, User
 from annotation.rules.coverage import OTHERS, TOP, others_drawn, top_of
 from annotation.rules.run_pools import DEPTHS
-from annotation.services.candidates import pool_of, vectors_of
+from annotation.services.candidates import pool_texts_of, similarity_of, vectors_of
 from annotation.services.poolings import Answered, answers_store, watchable_moments
+from annotation.similarity import registry
 
 SIMILAR, RANDOM = "similarity", "random draw"  # names of the two sources
 EXACTLY = 1.0  # moments themselves are returned, no spans that would have to fit
@@ -82,14 +82,15 @@ def coverage_plan(*, pooling: Pooling) -> None:
 
 def _chosen(pooling: Pooling, queries: Sequence[Query]) -> Iterator[tuple[Query, list[int], int, list[int]]]:
     """Each query with its best moments, how many others there are, and those drawn of them."""
-    model = settings.SENTENCE_MODEL
-    pool = pool_of(project=pooling.project, model=model)
-    if not len(pool.moment_ids):
+    pool = pool_texts_of(project=pooling.project)
+    if not pool.captions:
         raise NotPossible("No moment of the corpus can be judged: there is none with a preview and a caption.")
     everything = pool.moment_ids.tolist()
-    vectors = vectors_of([query.text for query in queries], model=model)
-    for query, (ranked, _) in zip(queries, pool.rank(vectors, depth=pooling.depth), strict=True):
+    similarity = registry.similarity(similarity_of(pooling.project), embed=vectors_of)
+    texts = [query.text for query in queries]
+    ranked = similarity.top(texts, pool.captions, pool.first_caption, depth=pooling.depth)
+    for query, (places, _) in zip(queries, ranked, strict=True):
         frozen = query.candidates.filter(source=Candidate.Source.SIMILARITY).order_by("rank")
-        top = top_of(list(frozen.values_list("moment", flat=True)), ranked.tolist(), pooling.depth)
+        top = top_of(list(frozen.values_list("moment", flat=True)), pool.moment_ids[places].tolist(), pooling.depth)
         others = others_drawn(everything, top, pooling.others or 0, seed=pooling.seed or 0, query=query.number)
         yield query, top, len(set(everything) - set(top)), others

@@ -3,7 +3,7 @@
   const OFF = "momentjudge-keys-off";
   const ITEMS = "[data-case], [data-decided]";
   const undoWhenThere = new Set(); // cases whose decision is on its way and already unwanted
-  const decided = []; // ids, the newest last
+  const decided = new Set(); // ids, the newest last
 
   const all = (what) => [...document.querySelectorAll(what)];
   const current = () => document.activeElement?.closest?.(ITEMS) ?? null;
@@ -40,7 +40,7 @@
   function undo() {
     const leaving = all(".leaving").at(-1);
     if (leaving && !current()?.matches("[data-decided]")) return undoWhenThere.add(leaving.id);
-    const chosen = current()?.matches("[data-decided]") ? current() : document.getElementById(decided.at(-1));
+    const chosen = current()?.matches("[data-decided]") ? current() : document.getElementById([...decided].at(-1));
     chosen?.querySelector("form[data-undo]")?.requestSubmit();
   }
 
@@ -142,11 +142,11 @@
   document.addEventListener("htmx:afterSwap", ({ detail }) => {
     const item = document.getElementById(detail.elt?.id);
     if (!item?.matches(ITEMS)) return;
+    decided.delete(item.id);
     if (item.querySelector("form[data-undo]")) {
-      decided.push(item.id);
+      decided.add(item.id);
       if (undoWhenThere.delete(item.id)) item.querySelector("form[data-undo]").requestSubmit();
     } else if (item.matches("[data-case]")) {
-      if (decided.includes(item.id)) decided.splice(decided.indexOf(item.id), 1);
       go(item);
     }
     if (document.activeElement === document.body) go(nextOf(item) ?? all("[data-case]")[0]);
@@ -169,7 +169,7 @@
   document.addEventListener("DOMContentLoaded", () => {
     const keys = document.getElementById("keys-on");
     if (keys) keys.checked = !localStorage.getItem(OFF);
-    decided.push(...all("[data-decided]").map((item) => item.id));
+    for (const item of all("[data-decided]")) decided.add(item.id);
     prepare(document);
     all("[data-case]")[0]?.focus({ preventScroll: true });
   });
