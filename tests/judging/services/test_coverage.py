@@ -18,7 +18,7 @@ from judging.selectors.figures import Scope, relevance_counted
 from judging.services.batches import batch_review
 from judging.services.coverage import coverage_prepare, coverage_request, coverage_sweep, queries_to_study
 from tests.conftest import Messages
-from tests.factories import MINUTES, NOW, BatchFactory, QueryFactory
+from tests.factories import MINUTES, NOW, BatchFactory, MeasureFactory, QueryFactory
 from tests.judging.covering import MOMENTS, Covering
 from tests.judging.play import judge_round, pairs_of
 
@@ -127,7 +127,7 @@ class TestOpen:
         """A candidate by similarity without a pair, as ranks 21 to 40 of a closed query have none."""
         query = QueryFactory(project=made.project, number=20)
         for rank, moment in enumerate(made.moments[:3], start=1):
-            Candidate.objects.create(query=query, moment=moment, rank=rank, similarity=0.5, model="hashed")
+            Candidate.objects.create(query=query, moment=moment, rank=rank, similarity=0.5, measure=MeasureFactory())
         batch = BatchFactory(query=query, pairs=0)
         for candidate in query.candidates.filter(rank__lt=3):
             Pair.objects.create(batch=batch, candidate=candidate)
