@@ -13,7 +13,7 @@ from annotation.rewriting.provider import Item, ProviderAway, ProviderUnusable
 from annotation.services.audit import audit_record
 from annotation.services.rewriting import UNTOLD, Work, failure_of
 
-REMEMBERED = ["text", "state", "provider", "model", "temperature", "attempt", "failed", "detail"]
+REMEMBERED = ["text", "state", "provider", "model", "prompt_id", "temperature", "attempt", "failed", "detail"]
 REMEMBERED += ["similarity", "similarity_measure_id", "name_found", "name_score"]
 LONGEST = 2000
 Decision, State = CaptionReview.Decision, Caption.State

@@ -1,11 +1,12 @@
 """Rewriting the descriptions of a corpus into captions, checking them, and saying how it went."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from itertools import islice
 
 from django.conf import settings
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
@@ -94,10 +95,13 @@ def rewriting_run(*, rewriting_id: int) -> int:
                 work.check(work.propose(batch))
                 written += len(batch)
                 progress.tell()
-        except STOPS as error:
-            Rewriting.objects.filter(pk=rewriting.pk).update(error=str(error), finished_at=timezone.now())
-            progress.fail(str(error))
-            logger.warning("rewriting %s stopped: %s", rewriting.pk, error)
+        except OperationalError:
+            raise  # the task is tried again
+        except Exception as error:
+            said = str(error) if isinstance(error, STOPS) else f"{type(error).__name__}: {error}"
+            Rewriting.objects.filter(pk=rewriting.pk).update(error=said, finished_at=timezone.now())
+            progress.fail(said)
+            logger.warning("rewriting %s stopped: %s", rewriting.pk, said, exc_info=not isinstance(error, STOPS))
             return written
         Rewriting.objects.filter(pk=rewriting.pk).update(error="", finished_at=timezone.now())
         progress.finish()
@@ -173,6 +177,7 @@ def provider_of(name: str, *, corpus_id: int, prompt: Prompt | None, patient: bo
             settings.REWRITING_PER_MINUTE,
             settings.REWRITING_TIMEOUT_S if patient else min(SOMEBODY_WAITS_S, settings.REWRITING_TIMEOUT_S),
             settings.REWRITING_TRIES if patient else 1,
+            probes=patient,
         )
     )
 
@@ -192,51 +197,56 @@ class Work:
         """Ask for captions and store them before anything else is done; they wait for their checks."""
         flaws = {row.pk: checks.flaws(row.text, self._lexicon(row)) for row in descriptions}
         asked = [row for row in descriptions if not {"empty", "huge"} & set(flaws[row.pk])]
-        answers = self._ask(asked, again=False)
-        proposals = [
-            self._proposal(
-                row,
-                answers.get(row.pk, Answer(row.pk, problem=flaws[row.pk][0] if flaws[row.pk] else "no_answer")),
-                flaws[row.pk],
-            )
-            for row in descriptions
-        ]
-        return _store(proposals)
+        rows, stored = {row.pk: row for row in descriptions}, []
+        for answers in self._ask(asked, again=False):
+            stored += _store([self._proposal(rows.pop(answer.key), answer, flaws[answer.key]) for answer in answers])
+        if rows:
+            stored += _store([self._proposal(row, None, flaws[key]) for key, row in rows.items()])
+        return stored
 
     def check(self, captions: Iterable[Caption]) -> None:
         """Accept what passes; what fails is asked for once more and goes to review, whatever comes back."""
         waiting = list(captions)
         if not waiting:
             return
-        self.measure(waiting)
-        good = [caption for caption in waiting if not caption.failed]
-        bad = [caption for caption in waiting if caption.failed]
+        fresh = [caption for caption in waiting if caption.attempt == 1]  # the others were killed after being redone
+        self.measure(fresh)
+        good = [caption for caption in fresh if not caption.failed]
+        bad = [caption for caption in waiting if caption.failed or caption.attempt > 1]
         for caption in good:
             caption.state = State.ACCEPTED
-        failures = [failure_of(caption) for caption in bad]
-        again = self._redo(bad)
         with transaction.atomic():
-            CaptionFailure.objects.bulk_create([*failures, *again], ignore_conflicts=True)
-            _save([*good, *bad])
+            _fail([caption for caption in bad if caption.attempt == 1])
+            _save(good)
+        self._redo([caption for caption in bad if caption.attempt == 1 and not HOPELESS & set(caption.failed)])
+        self._send_to_review(bad)
 
-    def _redo(self, captions: Sequence[Caption]) -> list[CaptionFailure]:
-        """Another wording of each; returns what failed again."""
-        hopeless = {Check.EMPTY, Check.HUGE}
-        asked = [caption for caption in captions if not hopeless & set(caption.failed)]
-        answers = self._ask([caption.description for caption in asked], again=True)
-        first = {caption.pk: list(caption.failed) for caption in captions}
-        for caption in asked:
-            self.reword(caption, answers.get(caption.description_id))
-        self.measure(asked)
-        failures = [failure_of(caption) for caption in asked if caption.failed]
-        for caption in captions:
-            caption.failed = list(dict.fromkeys([*first[caption.pk], *caption.failed]))
-            caption.state = State.IN_REVIEW
-        return failures
+    def _redo(self, captions: Sequence[Caption]) -> None:
+        """Another wording of each, stored before anything else is done with it."""
+        rows = {caption.description_id: caption for caption in captions}
+        for answers in self._ask([caption.description for caption in captions], again=True):
+            redone = [rows.pop(answer.key) for answer in answers]
+            for caption, answer in zip(redone, answers, strict=True):
+                self.reword(caption, answer)
+            _save(redone)
+        for caption in rows.values():
+            self.reword(caption, None)
+
+    def _send_to_review(self, captions: Sequence[Caption]) -> None:
+        redone = [caption for caption in captions if caption.attempt > 1]
+        self.measure(redone)
+        first = dict(CaptionFailure.objects.filter(caption__in=captions, attempt=1).values_list("caption", "failed"))
+        with transaction.atomic():
+            _fail([caption for caption in redone if caption.failed])
+            for caption in captions:
+                caption.failed = list(dict.fromkeys([*first[caption.pk], *caption.failed]))
+                caption.state = State.IN_REVIEW
+            _save(captions)
 
     def reword(self, caption: Caption, answer: Answer | None) -> None:
         """Put the second answer into the caption; where there is none, what it says stays."""
         caption.attempt += 1
+        caption.provider, caption.model, caption.prompt = self.provider.name, self.provider.model, self.prompt
         caption.temperature = self.provider.temperature(again=True)
         caption.failed, caption.detail = [], ""
         answer = answer or Answer(caption.description_id, problem=Check.NO_ANSWER)
@@ -246,14 +256,18 @@ class Work:
             caption.text = answer.text
         _count(caption, answer)
 
-    def _ask(self, descriptions: Sequence[Description], *, again: bool) -> dict[int, Answer]:
-        items = [Item(row.pk, row.text, row.moment.video.name) for row in descriptions]
-        return {answer.key: answer for answer in self.provider.rewrite(items, again=again)} if items else {}
+    def _ask(self, descriptions: Sequence[Description], *, again: bool) -> Iterator[list[Answer]]:
+        """Answers as they come, as many together as are stored at once; the first answer for each counts."""
+        left = {row.pk: Item(row.pk, row.text, row.moment.video.name) for row in descriptions}
+        answers = iter(self.provider.rewrite(list(left.values()), again=again) if left else ())
+        while some := list(islice(answers, self.provider.stored_at_once)):
+            yield [answer for answer in some if left.pop(answer.key, None)]
 
     def _lexicon(self, description: Description) -> Lexicon:
         return lexicon_for(self.members, video=description.moment.video.name)
 
-    def _proposal(self, description: Description, answer: Answer, flaws: Sequence[str]) -> Caption:
+    def _proposal(self, description: Description, answer: Answer | None, flaws: Sequence[str]) -> Caption:
+        answer = answer or Answer(description.pk, problem=flaws[0] if flaws else Check.NO_ANSWER)
         caption = getattr(description, "caption", None) or Caption(description=description, moment=description.moment)
         caption.text = answer.text or description.text[:TEXT_KEPT]
         caption.provider, caption.model, caption.prompt = self.provider.name, self.provider.model, self.prompt
@@ -283,6 +297,7 @@ class Work:
             caption.failed = list(dict.fromkeys([*caption.failed, *failed]))
 
 
+HOPELESS = {Check.EMPTY, Check.HUGE}
 UNTOLD = {Check.NO_ANSWER, Check.REFUSED, Check.EMPTY, Check.HUGE}
 
 
@@ -330,6 +345,10 @@ def _store(proposals: Sequence[Caption]) -> list[Caption]:
     )
     Caption.objects.bulk_update(mine, PROPOSED_FIELDS, batch_size=500)
     return [*mine, *new]
+
+
+def _fail(captions: Sequence[Caption]) -> None:
+    CaptionFailure.objects.bulk_create([failure_of(caption) for caption in captions], ignore_conflicts=True)
 
 
 def _save(captions: Sequence[Caption]) -> None:

@@ -8,7 +8,7 @@ from annotation.models import AuditEvent, Caption, CaptionReview, Project, Promp
 from annotation.selectors import captions_serving
 from annotation.services.captions import caption_accept, caption_edit, caption_redo, caption_undo
 from annotation.services.rewriting import failure_of
-from tests.annotation.rewriting.chat_server import chat_server, failure
+from tests.annotation.rewriting.chat_server import chat_server, completion, failure
 from tests.factories import CaptionFactory, ProjectFactory, QueryFactory, lead
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
@@ -81,6 +81,23 @@ def test_redo_takes_more_general_words_and_waits_on(project: Project, person: Us
     caption_redo(project=project, caption=caption, actor=person)  # the rules know two wordings
     caption.refresh_from_db()
     assert (caption.text, caption.attempt) == ("Two men wave.", 3)
+
+
+def test_redo_is_credited_to_who_did_it(project: Project, person: User, settings: object) -> None:
+    caption = waiting(project)
+    Rewriting.objects.update(finished_at=timezone.now())
+    prompt = Prompt.objects.get(version=1)
+    Rewriting.objects.create(project=project, corpus=project.corpus, provider="openai", model="x", prompt=prompt)
+    with chat_server(lambda text, before: completion("Monica and Joey wave.")) as server:
+        settings.REWRITING_BASE_URL, settings.REWRITING_MODEL = server.url, "x"  # type: ignore[attr-defined]
+        settings.REWRITING_API_KEY = "secret"  # type: ignore[attr-defined]
+        caption_redo(project=project, caption=caption, actor=person)
+    caption.refresh_from_db()
+    assert (caption.provider, caption.model, caption.prompt) == ("openai", "x", prompt)
+    assert [row.provider for row in caption.failures.order_by("attempt")] == ["rules", "openai"]
+    caption_undo(project=project, actor=person)
+    caption.refresh_from_db()
+    assert (caption.provider, caption.model, caption.prompt) == ("rules", "", None)
 
 
 def test_redo_of_an_endpoint_that_is_away_is_said_at_once(project: Project, person: User, settings: object) -> None:

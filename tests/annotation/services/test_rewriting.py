@@ -165,7 +165,7 @@ class Killed(BaseException):
 class Provider:
     """Answers from a dictionary, a few at a time; counts what it was asked."""
 
-    name, model, batch = "rules", "told", 2
+    name, model, batch, stored_at_once = "rules", "told", 2, 2
 
     def __init__(self, said: dict[str, str | list[str]] | None = None) -> None:
         self.said, self.asked = said or {}, []  # type: ignore[var-annotated]
@@ -356,12 +356,14 @@ class TestChat:
         self, project: Project, endpoint: Callable[[ChatServer], None]
     ) -> None:
         describe(project, *[f"Ross {n}." for n in range(10)])
-        away = True
+        away, answered = True, list[str]()
 
         def answer(text: str, before: int) -> Reply:
-            return (
-                failure(503) if away and text in ("Ross 8.", "Ross 9.") else completion(text.replace("Ross", "A man"))
-            )
+            return failure(503) if away and len(answered) >= 8 else said(text)
+
+        def said(text: str) -> Reply:
+            answered.append(text)
+            return completion(text.replace("Ross", "A man"))
 
         with chat_server(answer) as server:
             endpoint(server)
@@ -372,13 +374,61 @@ class TestChat:
             away = False
             rewrite(project, "openai")
         assert [state for _, state in captions(project)] == ["accepted"] * 10
-        assert sorted(server.texts().count(f"Ross {n}.") for n in range(8)) == [1] * 8
+        assert sorted(answered) == [f"Ross {n}." for n in range(10)]
+
+    def test_description_the_endpoint_cannot_take_waits_for_a_person(
+        self, project: Project, endpoint: Callable[[ChatServer], None]
+    ) -> None:
+        describe(project, "Ross 1.", "Ross 2.")
+        poison = {"Ross 1.": failure(500), "Ross 2.": failure(400, "maximum context length is 8192 tokens")}
+        with chat_server(lambda text, before: poison.get(text, completion("A man."))) as server:
+            endpoint(server)
+            made = rewrite(project, "openai")
+        assert (made.error, made.finished_at is not None) == ("", True)
+        assert captions(project) == [("Ross 1.", "in_review"), ("Ross 2.", "in_review")]
+        assert {tuple(row.failed) for row in Caption.objects.all()} == {("no_answer",)}
 
     def test_not_set_up(self, project: Project, settings: object) -> None:
         settings.REWRITING_MODEL = settings.REWRITING_API_KEY = ""  # type: ignore[attr-defined]
         describe(project, "Ross waves.")
         with pytest.raises(NotPossible, match="REWRITING_MODEL"):
             rewriting_start(corpus=project.corpus, provider="openai", actor=None)
+
+
+def test_fault_ends_the_job_and_is_said(project: Project, told: Callable[..., Provider]) -> None:
+    provider = told()
+    provider.rewrite = lambda items, again=False: {}["x"]  # type: ignore[method-assign,misc]
+    describe(project, "Ross waves.")
+    made = rewrite(project)
+    assert (made.error, made.finished_at is not None) == ("KeyError: 'x'", True)
+    assert Job.objects.get(project=project).state == "failed"
+
+
+def test_every_answer_is_stored_before_the_next_is_awaited(project: Project, told: Callable[..., Provider]) -> None:
+    """Killed between answers, of the first wording and of the second, it asks for none again."""
+    provider = told(Ross_0=["Joey 0.", "Joey 0."], Ross_1=["Joey 1.", "Joey 1."])
+    provider.batch, provider.stored_at_once = 4, 1
+    describe(project, *[f"Ross {n}." for n in range(4)])
+    made = rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
+    real, asked = provider.rewrite, provider.asked
+
+    def deadly(items: Sequence[Item], *, again: bool = False) -> Iterator[Answer]:
+        for answer in real(items, again=again):
+            if len(asked) in (3, 5):
+                raise Killed
+            yield answer
+
+    provider.rewrite = deadly  # type: ignore[method-assign]
+    for _ in range(2):
+        with pytest.raises(Killed):
+            rewriting_run(rewriting_id=made.pk)
+    rewriting_run(rewriting_id=made.pk)
+    first, second = ([text for text, again in asked if again == when] for when in (False, True))
+    assert sorted(first) == ["Ross 0.", "Ross 1.", "Ross 2.", "Ross 2.", "Ross 3."]
+    assert sorted(second) == ["Ross 0.", "Ross 1.", "Ross 1."]
+    assert [state for _, state in captions(project)] == ["in_review", "in_review", "accepted", "accepted"]
+    failures = CaptionFailure.objects.order_by("caption", "attempt").values_list("attempt", "failed")
+    assert list(failures) == [(1, ["name"]), (2, ["name"])] * 2
 
 
 def test_away_is_told_from_a_crash(project: Project, told: Callable[..., Provider]) -> None:
