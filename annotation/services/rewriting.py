@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
 from decimal import Decimal
 from itertools import islice
 
@@ -30,9 +31,10 @@ logger = logging.getLogger(__name__)
 KIND = "rewriting"
 MILLION = Decimal(1_000_000)
 Check, State = Caption.Check, Caption.State
+AWAY_FOR = timedelta(minutes=5)
 SOMEBODY_WAITS_S = 20  # the longest a page waits for the provider
 TEXT_KEPT = 20_000  # characters of a huge description that its caption in review shows
-STOPS = (ProviderAway, ProviderUnusable, SimilarityMissing, ner.NameModelMissing)
+STOPS = (ProviderUnusable, SimilarityMissing, ner.NameModelMissing)
 
 
 @transaction.atomic
@@ -40,16 +42,18 @@ def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, projec
     """Order captions for every description of the corpus that has none of its own yet, in the background.
 
     The people of ``project`` see its progress. A rewriting that stopped before its end goes on where it was, with the
-    provider asked for now.
+    provider asked for now; so does one whose provider does not answer.
 
     Raises:
         NotPossible: another provider is at work on the corpus, the provider is not set up, or nothing is left to do.
     """
     corpus = Corpus.objects.select_for_update().get(pk=corpus.pk)
     running = Rewriting.objects.filter(corpus=corpus, finished_at=None).first()
-    if running:
+    if running and running.provider == provider:
         send_on_commit("annotation.tasks.rewriting_run", running.pk)
         return running
+    if running and running.next_try_at is None:
+        raise NotPossible(f"Another rewriting of {corpus.name!r}, by {running.provider}, is not finished.")
     left = descriptions_to_rewrite(corpus.pk).count()
     if not left and not _unchecked(corpus.pk).exists():
         raise NotPossible(f"Every description of {corpus.name!r} has its caption.")
@@ -58,6 +62,8 @@ def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, projec
         model = provider_of(provider, corpus_id=corpus.pk, prompt=prompt).model
     except ProviderUnusable as error:
         raise NotPossible(str(error)) from error
+    if running:  # its provider does not answer
+        Rewriting.objects.filter(pk=running.pk).update(finished_at=timezone.now(), next_try_at=None)
     rewriting = Rewriting.objects.create(
         project=project, corpus=corpus, provider=provider, model=model, prompt=prompt, started_by=actor
     )
@@ -86,6 +92,7 @@ def rewriting_run(*, rewriting_id: int) -> int:
     with only_one(KIND, rewriting.corpus_id) as alone:
         if not alone or rewriting.finished_at:
             return 0
+        Rewriting.objects.filter(pk=rewriting.pk).update(next_try_at=None)
         progress = Progress(rewriting)
         written = 0
         try:
@@ -97,6 +104,12 @@ def rewriting_run(*, rewriting_id: int) -> int:
                 progress.tell()
         except OperationalError:
             raise  # the task is tried again
+        except ProviderAway as error:
+            at = timezone.now() + AWAY_FOR
+            Rewriting.objects.filter(pk=rewriting.pk).update(error=str(error), next_try_at=at)
+            progress.fail(f"{error} It is tried again at {timezone.localtime(at):%H:%M}.")
+            logger.warning("rewriting %s waits: %s", rewriting.pk, error)
+            return written
         except Exception as error:
             said = str(error) if isinstance(error, STOPS) else f"{type(error).__name__}: {error}"
             Rewriting.objects.filter(pk=rewriting.pk).update(error=said, finished_at=timezone.now())
@@ -134,8 +147,9 @@ class Progress:
 
 
 def rewritings_sweep() -> int:
-    """Send every rewriting that is not finished; its message may have been lost, or its worker killed."""
-    ids = list(Rewriting.objects.filter(finished_at=None).values_list("pk", flat=True))
+    """Send every rewriting whose time it is; its message may have been lost, or its worker killed."""
+    due = Q(next_try_at=None) | Q(next_try_at__lte=timezone.now())
+    ids = list(Rewriting.objects.filter(due, finished_at=None).values_list("pk", flat=True))
     for rewriting_id in ids:
         send_on_commit("annotation.tasks.rewriting_run", rewriting_id)
     return len(ids)

@@ -7,7 +7,7 @@ from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Caption, CaptionReview, Project, Prompt, Rewriting, User
 from annotation.selectors import captions_serving
 from annotation.services.captions import caption_accept, caption_edit, caption_redo, caption_undo
-from annotation.services.rewriting import failure_of
+from annotation.services.rewriting import Work, failure_of
 from tests.annotation.rewriting.chat_server import chat_server, completion, failure
 from tests.factories import CaptionFactory, ProjectFactory, QueryFactory, lead
 
@@ -53,6 +53,39 @@ def test_edit(project: Project, person: User) -> None:
     caption_edit(project=project, caption=caption, text="  Two men\n wave. ", actor=person)
     caption.refresh_from_db()
     assert (caption.text, caption.state, caption.reviewed_by) == ("Two men wave.", "edited", person)
+
+
+def test_edited_caption_keeps_no_measures_of_the_text_before(project: Project, person: User) -> None:
+    caption = waiting(project)
+    caption_redo(project=project, caption=caption, actor=person)
+    caption.refresh_from_db()
+    measured = (caption.similarity, caption.similarity_measure, caption.name_score, caption.name_model)
+    assert None not in measured
+    caption_edit(project=project, caption=caption, text="Two men wave.", actor=person)
+    caption.refresh_from_db()
+    assert (caption.similarity, caption.similarity_measure, caption.name_score, caption.name_model) == (
+        *(None, None, None),
+        "",
+    )
+    caption_undo(project=project, actor=person)
+    caption.refresh_from_db()
+    assert (caption.similarity, caption.similarity_measure, caption.name_score, caption.name_model) == measured
+
+
+def test_redo_measures_before_it_locks_and_yields_to_who_was_first(
+    project: Project, person: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caption, measure = waiting(project), Work.measure
+
+    def slow(work: Work, captions: list[Caption]) -> None:
+        monkeypatch.setattr(Work, "measure", measure)
+        caption_redo(project=project, caption=caption, actor=lead(project))
+        measure(work, captions)
+
+    monkeypatch.setattr(Work, "measure", slow)
+    with pytest.raises(NotPossible, match="Somebody has redone"):
+        caption_redo(project=project, caption=caption, actor=person)
+    assert CaptionReview.objects.get().actor != person
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "x" * 2001])

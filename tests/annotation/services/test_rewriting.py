@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from annotation.caption_selectors import captions_report
 from annotation.exceptions import NotPossible
@@ -122,6 +125,21 @@ class TestRules:
         describe(project, "Ross waves at Rachel.")
         first = rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
         assert rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project) == first
+
+    def test_another_provider_waits_until_the_first_is_done(self, project: Project, settings: object) -> None:
+        settings.REWRITING_MODEL = settings.REWRITING_API_KEY = "x"  # type: ignore[attr-defined]
+        describe(project, "Ross waves at Rachel.")
+        rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
+        with pytest.raises(NotPossible, match="by rules, is not finished"):
+            rewriting_start(corpus=project.corpus, provider="openai", actor=None, project=project)
+
+    def test_command_says_that_another_process_is_at_it(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        describe(project, "Ross waves at Rachel.")
+        monkeypatch.setattr(service, "only_one", lambda *place: nullcontext(False))
+        with pytest.raises(CommandError, match="Another process"):
+            call_command("rewrite_captions", project.corpus.name)
 
     def test_sweep_finds_what_was_left(self, project: Project, messages: Messages) -> None:
         describe(project, "Ross waves at Rachel.")
@@ -431,9 +449,35 @@ def test_every_answer_is_stored_before_the_next_is_awaited(project: Project, tol
     assert list(failures) == [(1, ["name"]), (2, ["name"])] * 2
 
 
-def test_away_is_told_from_a_crash(project: Project, told: Callable[..., Provider]) -> None:
-    provider = told()
-    provider.rewrite = lambda items, again=False: (_ for _ in ()).throw(ProviderAway("gone fishing"))  # type: ignore[method-assign,misc,assignment]
-    describe(project, "Ross waves.")
-    assert rewrite(project).error == "gone fishing"
-    assert captions(project) == [("Ross waves.", "accepted")]
+class TestAway:
+    @pytest.fixture
+    def waits(self, project: Project, told: Callable[..., Provider], monkeypatch: pytest.MonkeyPatch) -> Rewriting:
+        """A rewriting whose provider does not answer."""
+        provider = told()
+        with monkeypatch.context() as patch:
+            patch.setattr(provider, "rewrite", lambda items, again=False: away())
+            describe(project, "Ross waves.")
+            return rewrite(project)
+
+    def test_it_waits_and_goes_on_by_itself(self, project: Project, waits: Rewriting, messages: Messages) -> None:
+        assert (waits.error, waits.finished_at) == ("gone fishing", None)
+        assert captions(project) == [("Ross waves.", "accepted")]
+        assert "It is tried again at" in Job.objects.get(project=project).error
+        assert rewritings_sweep() == 0
+        Rewriting.objects.update(next_try_at=timezone.now() - timedelta(seconds=1))
+        with messages():
+            assert rewritings_sweep() == 1
+        waits.refresh_from_db()
+        assert (waits.error, waits.finished_at is not None, waits.next_try_at) == ("", True, None)
+        assert captions(project) == [("A man waves.", "accepted")]
+
+    def test_nobody_needs_to_wait_for_it(self, project: Project, waits: Rewriting) -> None:
+        Rewriting.objects.update(provider="openai")
+        assert rewrite(project, "rules") != waits
+        waits.refresh_from_db()
+        assert waits.finished_at is not None
+        assert captions(project) == [("A man waves.", "accepted")]
+
+
+def away() -> Iterator[Answer]:
+    raise ProviderAway("gone fishing")
