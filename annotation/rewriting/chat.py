@@ -4,10 +4,11 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from itertools import islice
 from threading import Lock
 from typing import Any
 
@@ -95,15 +96,19 @@ class Chat:
 
         A description that gets no answer while a harmless one does is itself at fault.
         """
-        away = []
-        threads = ThreadPoolExecutor(max_workers=max(1, self.endpoint.concurrency))
+        away, left = [], iter(items)
+        at_once = max(1, self.endpoint.concurrency)
+        threads = ThreadPoolExecutor(max_workers=at_once)
         try:
-            for asked in as_completed([threads.submit(self._ask, item, again=again) for item in items]):
-                answer = asked.result()
-                if answer.problem == "away":
-                    away.append(answer)
-                else:
-                    yield answer
+            asked = {threads.submit(self._ask, item, again=again) for item in islice(left, at_once)}
+            while asked:
+                done, asked = wait(asked, return_when=FIRST_COMPLETED)
+                for answer in (one.result() for one in done):
+                    if answer.problem == "away":
+                        away.append(answer)
+                    else:
+                        yield answer  # and is stored before the next is asked for: a kill loses what is in flight
+                    asked |= {threads.submit(self._ask, item, again=again) for item in islice(left, 1)}
         finally:
             threads.shutdown(cancel_futures=True)
         if away and not (self.endpoint.probes and self._is_there()):
@@ -130,21 +135,21 @@ class Chat:
         detail = ""
         for attempt in range(max(1, self.endpoint.tries)):
             self._pace.turn()
-            wait, busy = 2.0**attempt, True
+            rest, busy = 2.0**attempt, True
             try:
                 return _answer(item, self._completion(item.text, again=again))
             except openai.APIStatusError as error:
                 if error.status_code in UNUSABLE | REFUSED:
                     return _refusal(item, error)
                 detail, said = f"{error.status_code}: {error.message}", _retry_after(error.response.headers)
-                wait = wait if said is None else said
+                rest = rest if said is None else said
                 busy = error.status_code in BUSY or said is not None
             except openai.APIConnectionError as error:  # a time-out too
                 detail = f"{type(error).__name__}: {error}"
             except (openai.APIError, ValueError) as error:  # something that is no JSON, or no chat completion
                 detail, busy = f"{type(error).__name__}: {error}", False
             if attempt + 1 < self.endpoint.tries:
-                (self._pace.hold if busy else self._wait)(min(LONGEST_WAIT_S, wait))
+                (self._pace.hold if busy else self._wait)(min(LONGEST_WAIT_S, rest))
         logger.warning("no answer for description %s: %s", item.key, detail)
         return Answer(item.key, problem="away", detail=_storable(detail))
 
