@@ -84,10 +84,15 @@ def decide(request: MemberRequest, project: Project) -> HttpResponse:
         _act(request, project, caption, form)
     except NotPossible as error:
         return _said(request, project, caption, str(error), status=409)
+    shown = selectors.caption_shown(caption.pk)
+    name = services.name_left_in(shown) if shown.state == Caption.State.EDITED else ""
     if not request.htmx:
+        if name:
+            messages.warning(request, f"Your caption still names a person: {name}. Undo takes it back.")
         return redirect(PAGE, project.uuid)
     context = {
-        "caption": selectors.caption_shown(caption.pk),
+        "caption": shown,
+        "name_left": name,
         "project": project,
         "waiting": selectors.captions_in_review(project.corpus_id).count(),
     }

@@ -44,6 +44,7 @@ class Provider(Protocol):
     name: str
     model: str
     batch: int  # items given at once
+    stored_at_once: int  # answers; what an answer costs decides how many may be lost
 
     def temperature(self, *, again: bool) -> float | None: ...
 
@@ -56,7 +57,7 @@ class Rules:
 
     name = "rules"
     model = RULES_VERSION
-    batch = 1000
+    batch = stored_at_once = 1000
 
     def __init__(self, members: Sequence[Member] = ()) -> None:
         self.members = tuple(members)
