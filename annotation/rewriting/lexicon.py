@@ -38,6 +38,7 @@ class Person:
     noun: str = ""
     is_word: bool = False
     is_cast: bool = False
+    is_here: bool = False  # of the main cast of the video's own show
 
     @property
     def word(self) -> str:
@@ -48,7 +49,7 @@ class Lexicon:
     """Names by their lower-case words; earlier members go before later ones of the same name."""
 
     def __init__(
-        self, members: Iterable[Member], *, given: dict[str, str], proper: set[str], ordinary: set[str]
+        self, members: Iterable[Member], *, given: dict[str, str], proper: set[str], ordinary: set[str], show: str = ""
     ) -> None:
         self.cast: dict[str, Person] = {}
         self.full: set[tuple[str, str]] = set()  # neighbouring names of one person
@@ -61,7 +62,8 @@ class Lexicon:
             parts = [part.lower() for part in member.name.split()]
             self.full |= {(a, b) for a in parts for b in parts if a != b}
             for part in parts:
-                person = Person(parts[0] + parts[-1], member.gender, member.noun, part in words, is_cast=True)
+                is_here = member.main and member.videos == show
+                person = Person(parts[0] + parts[-1], member.gender, member.noun, part in words, True, is_here)
                 self.cast.setdefault(part, person)
         self._spelt = [name for name in self.cast if len(name) >= SHORTEST_MISSPELT]
 
@@ -123,7 +125,7 @@ def lexicon_for(members: Sequence[Member] = (), *, video: str = "") -> Lexicon:
 @lru_cache(maxsize=32)
 def _lexicon(members: tuple[Member, ...], start: str) -> Lexicon:
     everyone = sorted((*members, *_packaged()), key=lambda member: not (start and member.videos == start))
-    return Lexicon(everyone, given=_given(), proper=_words("proper.txt"), ordinary=_words("ordinary.txt"))
+    return Lexicon(everyone, given=_given(), proper=_words("proper.txt"), ordinary=_words("ordinary.txt"), show=start)
 
 
 @lru_cache(maxsize=1)

@@ -24,9 +24,14 @@ from annotation.rewriting.english import (
 from annotation.rewriting.lexicon import Lexicon, Person
 from annotation.rewriting.tokens import Token
 
+FAMILY_NAMES = {"Young"}  # of the words that name nobody by themselves
 SUFFIXES = {"jr", "jr.", "sr", "sr."}
+PARTICLES = {"up", "down", "out", "away"}
 THIRTEEN = "thirteen"
 TELLING = {"tells", "told", "asks", "asked", "gives", "gave", "hands", "handed", "shows", "showed"}
+PRONOUNS = {"he", "she", "him", "her", "they", "it"}
+NEVER_SMALL = {"will", "green", "grey", "gates", "mark", "bing", "bloom", "hunt", "park", "parks", "chase"}
+TO_SOMEBODY = {"to", "from", "with", "for", "besides", "beside", "behind", "toward", "towards", "against", "like", "by"}
 SENTENCE_WORDS = FUNCTION_WORDS | set(PLURAL_VERB)
 
 
@@ -109,7 +114,7 @@ class Reader:
 
     def _may_be_titled(self, at: int) -> bool:
         word = self.word(at)
-        return word[:1].isupper() or word.lower() in self.lexicon.cast
+        return word[:1].isupper() or word == "13" or word.lower() in self.lexicon.cast
 
     def _gendered(self, person: Person, gender: str) -> Person:
         if gender and gender != person.gender:
@@ -137,8 +142,19 @@ class Reader:
         if self.tokens[at].starts and self.lower(at + 1) in PLURAL_VERB:
             return known or self.lexicon.alike(word)
         if known and known.is_cast:
-            return known if titled or not known.is_word or self._is_beside_a_name(at) else None
+            is_name = titled or not known.is_word or self._is_beside_a_name(at)
+            return known if is_name or (known.is_here and self._stands_as_a_name(at)) else None
         return None
+
+    def _stands_as_a_name(self, at: int) -> bool:
+        """Whether a small word stands where the thing would need an article: "tells house she", not "to house number"."""
+        word, before, after = self.lower(at), self.lower(at - 1), self.lower(at + 1)
+        if word in NEVER_SMALL or word in {self.lower(at - 2), self.lower(at + 2)}:
+            return False
+        takes_a_name = before in TO_SOMEBODY or before in PLURAL_VERB or before in VERBS
+        ends = not after[:1].isalnum() or after in FUNCTION_WORDS or after in PRONOUNS or after == "and"
+        acts = before in {",", "and", "as", "when", "while", "that"} and after in PLURAL_VERB
+        return (takes_a_name and (ends or after in PLURAL_VERB)) or acts
 
     def _is_beside_a_name(self, at: int) -> bool:
         """ "castle" is nobody by itself, but in "castle and Beckett"."""
@@ -149,10 +165,13 @@ class Reader:
     def _with_a_capital(self, at: int, titled: bool) -> Person | None:
         word = self.word(at)
         known = self.lexicon.known(word)
+        if self.word(at - 1) == "San":
+            return None
         if known and known.is_cast:
             return known if not known.is_word or titled or self._is_name_here(at) else None
         is_acronym = word.isupper() and len(word) < 5 and not known
-        if (is_acronym or self.lexicon.is_no_name(word)) and not self._has_title(at):
+        is_family_name = titled and word in FAMILY_NAMES and self.lexicon.known(self.word(at - 1))
+        if (is_acronym or self.lexicon.is_no_name(word)) and not self._has_title(at) and not is_family_name:
             return None
         return self._guest(at, known, titled)
 
@@ -164,6 +183,8 @@ class Reader:
         named = self.word(at)[0] == "T" and not self.tokens[at].starts
         alone = after in PLURAL_VERB or after in VERBS or after in FUNCTION_WORDS or after in {"and", "heaves"}
         alone = alone or after in PAST or not after[:1].isalpha()
+        alone = alone or (after.endswith("ly") and self.lower(at + 2) in PLURAL_VERB)
+        alone = alone or (after.endswith("s") and self.lower(at + 2) in PARTICLES)  # "Thirteen holes up", misspelt
         return person if named or alone else None
 
     def _is_name_here(self, at: int) -> bool:
