@@ -82,6 +82,35 @@ CASES = {
     "Beckett tells Ryan Castle is there.": "A woman tells a man another man is there.",
     "castle  holds an paper,, and a a pen .": "A man holds a paper, and a pen.",
     "House sits and talk to Her.": "A man sits and talk to her.",
+    # things and places
+    "Raj and Sheldon play Mario Kart.": "Two men play Mario Kart.",
+    'The "143 Nicholas Street" sign hangs.': 'The "143 Nicholas Street" sign hangs.',
+    "Amy reads a Where's Waldo book.": "A woman reads a Where's Waldo book.",
+    'Castle sees a "La Seductrice" store.': 'A man sees a "La Seductrice" store.',
+    "Zack holds a Wonder Woman costume.": "A man holds a Wonder Woman costume.",
+    "Raj flies to the North Pole.": "A man flies to the North Pole.",
+    "Ted drives north of the United States.": "A man drives north of the United States.",
+    "The Social Worker waits.": "The Social Worker waits.",
+    "Ross moves to New York in May.": "A man moves to New York in May.",
+    "Ted walks to MacLaren's Pub with Barney.": "A man walks to MacLaren's Pub with another man.",
+    "Rachel waits for Lane.": "A woman waits for a person.",
+    "Izzie tells Denny's father.": "A woman tells a man's father.",
+    # titles that were not known
+    "Sister Augustine prays.": "A nun prays.",
+    "The Decetive Beckett asks Seth.": "The detective asks a man.",
+    # verbs and lists
+    "Julie Stands up from the sofa.": "A woman stands up from the sofa.",
+    "By Sheldon's mark, he, Leonard and Howard leaves Raj.": (
+        "By a man's mark, he and two other men leave a fourth man."
+    ),
+    "Taub, Chase and Trece turn around.": "Three people turn around.",
+    "Amy looks at a Pete.": "A woman looks at a man.",
+    "Taub and Parks wear gloves.": "Two people wear gloves.",
+    "The Gellers eat dinner.": "The people eat dinner.",
+    "Green grass grows.": "Green grass grows.",
+    "Green leaves fall. Green waves.": "Green leaves fall. A woman waves.",
+    "Will Smith walks in.": "A man walks in.",
+    "Will Monica come?": "Will a woman come?",
 }
 
 
