@@ -1,11 +1,18 @@
 """What needs a person's eye before it is rewritten, and names that stayed."""
 
+import json
+import os
+from pathlib import Path
+
 import pytest
 
 from annotation.ner import LexiconNames, ModelNames, NameModelMissing, name_finder
 from annotation.rewriting.checks import Found, flaws
+from annotation.rewriting.language import is_english
 from annotation.rewriting.lexicon import lexicon_for
 
+SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().parents[4] / "shared"))
+TVR = SHARED / "data" / "tvr" / "tvr_val_release.jsonl"
 FLAWS = {
     "Ross reads a letter.": [],
     "A man 🙂 waves.": [],
@@ -19,12 +26,26 @@ FLAWS = {
     "Ross &amp; Joey run.": ["markup"],
     "Der Mann geht schnell ins Haus zurück": ["language"],
     "男人走进房间": ["language"],
+    "Ross entra in cucina e saluta Monica": ["language"],
+    "Ross come una manzana a la mesa con Rachel": ["language"],
+    "Ross a une lettre dans la main": ["language"],
+    "Der Mann war in der Küche": ["language"],
+    "Monica loopt met een hand op de tafel": ["language"],
+    "Joey abre a porta e fala com uma mulher": ["language"],
+    "Ross and Rachel go to the Casa de la Paz.": [],
+    "Barney makes funny faces, Ted laughs.": [],
 }
 
 
 @pytest.mark.parametrize("description", FLAWS, ids=lambda text: text[:20])
 def test_flaws(description: str) -> None:
     assert flaws(description, lexicon_for()) == FLAWS[description]
+
+
+@pytest.mark.skipif(not TVR.exists(), reason="the TVR release is not here")
+def test_hardly_an_english_description_is_taken_for_another_language() -> None:
+    rows = [json.loads(line) for line in TVR.read_text(encoding="utf-8").splitlines()]
+    assert [row["desc"] for row in rows if not is_english(row["desc"])] == []
 
 
 def test_lexicon_finds_names_that_stayed() -> None:
