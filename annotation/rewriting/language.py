@@ -6,56 +6,11 @@ from annotation.rewriting.english import ARTICLES, FUNCTION_WORDS, PLURAL_VERB, 
 
 WORDS_TO_TELL = 4  # of a text in Latin letters, before its language is judged
 ENGLISH = ARTICLES | FUNCTION_WORDS | VERBS | PLURAL_VERB.keys()
-ENGLISH |= set(
-    [
-        "and",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "being",
-        "he",
-        "she",
-        "they",
-        "it",
-        "i",
-        "you",
-        "we",
-        "me",
-        "us",
-        "them",
-        "him",
-        "has",
-        "have",
-        "had",
-        "do",
-        "does",
-        "did",
-        "not",
-        "no",
-        "yes",
-        "there",
-        "what",
-        "how",
-        "why",
-        "all",
-        "some",
-        "any",
-        "each",
-        "other",
-        "more",
-        "very",
-        "too",
-        "man",
-        "woman",
-        "men",
-        "women",
-        "people",
-        "person",
-    ]
+COMMON_ENGLISH = (
+    "and is are was were be been being he she they it i you we me us them him has have had do does did not no yes there"
+    " what how why all some any each other more very too man woman men women people person"
 )
+ENGLISH |= set(COMMON_ENGLISH.split())
 OTHERS = {
     "de": "der die das den dem des ein eine einen einem einer und oder aber ist sind war waren hat haben wird er sie es"
     " wir ihr ihm ihn sein seine seinen ihre ihren sich nicht mit von vor nach bei zu zum zur aus auf an im am über"

@@ -2,11 +2,14 @@
 
 import json
 import os
+import sys
+from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from annotation.ner import LexiconNames, ModelNames, NameModelMissing, name_finder
+from annotation.ner import LexiconNames, ModelNames, NameModelMissing, name_finder, windows
 from annotation.rewriting.checks import Found, flaws
 from annotation.rewriting.language import is_english
 from annotation.rewriting.lexicon import lexicon_for
@@ -68,6 +71,49 @@ def test_model_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
         Found(0.95, "Cy"),
         Found(),
     ]
+
+
+class FakePipeline:
+    """Finds Xylon, and breaks on what is longer than 512 bytes, as a model without a longest length does."""
+
+    def __call__(self, texts: list[str], batch_size: int) -> list[list[dict[str, object]]]:
+        if any(len(text.encode()) > 512 for text in texts):
+            raise RuntimeError("The size of tensor a (700) must match the size of tensor b (512)")
+        return [[{"entity_group": "PER", "score": 0.99, "word": "Xylon"}] if "Xylon" in text else [] for text in texts]
+
+
+@pytest.mark.parametrize("filler", ["a man walks ", "人" * 7, "🙂 "])
+def test_a_long_text_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch, filler: str) -> None:
+    monkeypatch.setattr("annotation.ner._load", lambda name: FakePipeline())
+    long = filler * 150
+    texts = ["Xylon", long + " Xylon", long, ""]
+    named = Found(0.99, "Xylon")
+    assert ModelNames("some/model").find(texts, videos=[""] * 4) == [named, named, Found(), Found()]
+
+
+def test_a_name_on_the_edge_of_two_windows_is_whole_in_one() -> None:
+    text = " ".join(f"word{n}" for n in range(300))
+    pairs = {pair for window in windows(text) for pair in pairwise(window.split())}
+    assert pairs == set(pairwise(text.split()))
+
+
+def test_a_model_that_breaks_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(texts: list[str], batch_size: int) -> None:
+        raise RuntimeError("CUDA out of memory")
+
+    monkeypatch.setattr("annotation.ner._load", lambda name: broken)
+    with pytest.raises(NameModelMissing, match=r"out of memory.*CAPTION_NER"):
+        ModelNames("some/model").find(["A man."], videos=[""])
+
+
+@pytest.mark.parametrize("error", [ImportError("no torch"), RuntimeError("no backend"), OSError("no folder")])
+def test_a_model_that_does_not_load_says_what_to_set(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def pipeline(*args: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setitem(sys.modules, "transformers", SimpleNamespace(pipeline=pipeline))
+    with pytest.raises(NameModelMissing, match="CAPTION_NER"):
+        ModelNames(f"broken/{error}").find(["A man."], videos=[""])
 
 
 def test_missing_model_says_what_to_set() -> None:
