@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet, Sum
 
 from annotation.models import Job, Project
+from annotation.rules.pooling import BATCHES
 from annotation.selectors import queries_to_judge
 from judging.models import Assignment, Batch, JudgmentDay, Pair, Policy, Tally
 from judging.rules.finish import PACE_DAYS, Finish, Left, finish, pace
@@ -20,6 +21,7 @@ from judging.selectors.flags import flags_waiting
 from judging.selectors.reviews import review_queue
 
 DAYS_SHOWN = 28
+POOLED = BATCHES + 1  # the first number of a pooled batch
 ENOUGH_JUDGMENTS, ENOUGH_DECISIONS = 400, 20  # to go by this project's own shares
 GIVEN_IN_OPEN_ROUNDS = """
 SELECT count(*) FROM judging_batch batch
@@ -31,7 +33,7 @@ COLUMNS = ("judgments", "second_round", "simulated", "imported")
 
 @dataclass(frozen=True)
 class BatchRow:
-    """Batches of one number by state."""
+    """Batches of one number by state; from 3 on together, as pools opened them."""
 
     number: int
     first_round: int
@@ -147,7 +149,7 @@ def _batch_rows(counts: Mapping[str, int]) -> list[BatchRow]:
         kind, *of = what.split(":")
         if kind == "batch":
             number, state, round_ = of
-            row = found.setdefault(int(number), {"first_round": 0, "second_round": 0, "done": 0})
+            row = found.setdefault(min(int(number), POOLED), {"first_round": 0, "second_round": 0, "done": 0})
             row["done" if state == Batch.State.DONE else "first_round" if round_ == "1" else "second_round"] += n
     return [BatchRow(number, **row) for number, row in sorted(found.items())]
 
@@ -160,7 +162,8 @@ def _left(
     first, second = (by_number.get(number, BatchRow(number, 0, 0, 0)) for number in (1, 2))
     opened = first.first_round + first.second_round + first.done
     decided, extended = first.done - waiting, second.first_round + second.second_round + second.done
-    all_batches = sum(row.first_round + row.second_round + row.done for row in batches)
+    unpooled = opened + extended
+    pooled = _pooled_pairs(project) if POOLED in by_number else 0
     first_rounds = sums["judgments"] - sums["second_round"]
     return Left(
         open_pairs=pairs[Pair.State.OPEN],
@@ -168,10 +171,15 @@ def _left(
         given=_given_in_open_rounds(project),
         queries=max(0, queries_to_judge(project.pk).count() - opened),
         undecided=first.first_round + first.second_round + waiting,
-        pairs=sum(pairs.values()) / all_batches if all_batches else TVR_RANKING.pairs,
+        pairs=(sum(pairs.values()) - pooled) / unpooled if unpooled else TVR_RANKING.pairs,
         escalated=sums["second_round"] / first_rounds if first_rounds >= ENOUGH_JUDGMENTS else TVR_RANKING.escalated,
         second=min(1.0, extended / decided) if decided >= ENOUGH_DECISIONS else TVR_RANKING.second,
     )
+
+
+def _pooled_pairs(project: Project) -> int:
+    """They say nothing of the size of first and second batches."""
+    return Pair.objects.filter(batch__pooling__project=project).count()
 
 
 def _given_in_open_rounds(project: Project) -> int:

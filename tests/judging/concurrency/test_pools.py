@@ -8,8 +8,9 @@ from annotation.models import AuditEvent, Candidate, Pooling
 from annotation.services import poolings
 from annotation.services.candidates import candidates_clear
 from judging import selectors
+from judging.exceptions import ReviewStands
 from judging.models import Batch, Pair
-from judging.services import batches, pools
+from judging.services import batches, pools, reviews
 from tests.factories import CandidateFactory
 from tests.judging.concurrency.meeting import overlap
 from tests.judging.growing import Growing
@@ -72,6 +73,17 @@ def test_a_pool_meets_a_second_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     opened, second = overlap(monkeypatch, OPENING, opening, extending)
     assert (opened, made.places_of(second)) == (1, [20, 21])
     assert made.places_of(Batch.objects.get(number=3)) == [30]
+
+
+def test_a_pool_that_takes_what_closing_left_out_meets_its_undoing(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Growing(moments=24, held=range(22))
+    made.close()
+    pooling = confirmed(made, made.plan(made.rows("one", [21])))
+    opening = partial(pools.pool_open, pooling_id=pooling.pk)
+    undoing = partial(reviews.review_undo, batch=made.batch, lead=made.lead)
+    opened, refusal = overlap(monkeypatch, OPENING, opening, undoing)
+    assert (opened, type(refusal)) == (1, ReviewStands)
+    assert made.places_of(Batch.objects.get(number=3)) == [21]
 
 
 def test_ranking_again_meets_the_first_batch(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,8 @@ from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Candidate, Job, Moment, PoolEntry, Pooling
 from annotation.services.poolings import pooling_discard
 from judging import selectors
-from judging.models import Batch, Pair
+from judging.exceptions import NothingBeyond
+from judging.models import Batch, BatchReview, Pair
 from judging.releases import finished_queries
 from judging.services import pools
 from judging.services.batches import batch_create, batch_extend, batch_review, batches_sweep
@@ -217,12 +218,14 @@ class TestJudging:
             batch_review(batch=batch, extend=True, lead=made.lead)
 
     def test_a_pool_before_the_review_does_not_stand_in_for_a_second_batch(self, made: Growing) -> None:
-        """Two candidates by similarity: extending finds nothing beyond them, whatever ranks the pool has."""
+        """Twenty candidates by similarity: nothing is beyond them, whatever ranks the pool has."""
         held = Growing(moments=24, held=range(20))
         made_batches = held.open(held.plan(held.rows("one", range(20, 23))))
         assert held.query.candidates.filter(rank=21, source="pooled").exists()
         judge_round(held.batch, [2] * 20, [2] * 20)
-        batch_review(batch=held.batch, extend=True, lead=held.lead)
+        with pytest.raises(NothingBeyond):
+            batch_review(batch=held.batch, extend=True, lead=held.lead)
+        BatchReview.objects.create(batch=held.batch, decision="extend", suggestion="extend")  # as of an older project
         assert batch_extend(batch_id=held.batch.pk) is None
         batches_sweep()
         assert list(held.query.batches.order_by("number").values_list("number", flat=True)) == [1, 3]

@@ -7,7 +7,7 @@ import pytest
 
 from annotation.models import AuditEvent, Project
 from judging import selectors
-from judging.exceptions import NotPossibleNow, ReviewStands
+from judging.exceptions import NothingBeyond, NotPossibleNow, ReviewStands
 from judging.models import Assignment, Batch, BatchReview, ReviewUndone
 from judging.services.batches import batch_extend, batch_review, batches_extend
 from judging.services.pairs import pair_withdraw
@@ -23,6 +23,7 @@ from tests.factories import (
     annotator,
     lead,
 )
+from tests.judging.growing import Growing
 from tests.judging.play import give_back, take
 
 pytestmark = pytest.mark.django_db
@@ -122,9 +123,42 @@ class TestUndo:
         with pytest.raises(ReviewStands):
             review_undo(batch=batch, lead=person)
 
+    def test_it_stands_once_a_pool_has_taken_what_closing_left_out(self) -> None:
+        made = Growing(moments=24, held=range(22))
+        made.close()
+        review = BatchReview.objects.get()
+        assert selectors.last_reviews(made.project, made.lead, 1) == [review]
+        (pooled,) = made.open(made.plan(made.rows("run", [21])))
+        assert made.places_of(pooled) == [21]
+        assert not selectors.review_may_be_undone(review)
+        assert selectors.last_reviews(made.project, made.lead, 1) == []
+        with pytest.raises(ReviewStands, match="A pool has taken"):
+            review_undo(batch=made.batch, lead=made.lead)
+        assert BatchReview.objects.get() == review
+
+    def test_it_goes_though_a_pool_has_brought_others(self) -> None:
+        made = Growing(moments=24, held=range(22))
+        made.close()
+        made.open(made.plan(made.rows("run", [30])))
+        review_undo(batch=made.batch, lead=made.lead)
+        batch_review(batch=made.batch, extend=True, lead=made.lead)
+        second = batch_extend(batch_id=made.batch.pk)
+        assert second is not None and made.places_of(second) == [20, 21]
+
     def test_there_is_nothing_to_take_back(self, project: Project) -> None:
         with pytest.raises(NotPossibleNow, match="no decision"):
             review_undo(batch=waiting(project), lead=lead(project))
+
+
+def test_pooled_candidates_make_no_second_batch() -> None:
+    made = Growing(moments=24, held=range(20))
+    made.close()
+    (pooled,) = made.open(made.plan(made.rows("run", [30])))
+    assert pooled.pairs.get().candidate.rank == 21
+    assert selectors.second_batch_sizes([made.batch.pk]) == {made.batch.pk: 0}
+    review_undo(batch=made.batch, lead=made.lead)
+    with pytest.raises(NothingBeyond):
+        batch_review(batch=made.batch, extend=True, lead=made.lead)
 
 
 class TestAccept:

@@ -18,6 +18,7 @@ from judging.services import tallies
 from judging.services.policies import policy_publish
 from judging.services.tallies import tallies_fold, tallies_recount
 from tests.factories import BatchFactory, ProjectFactory, triggers_asleep
+from tests.judging.growing import Growing
 from tests.judging.play import judge_round
 
 STATES = [("open", None, ""), ("escalated", None, ""), ("dropped", None, "no_consensus")]
@@ -66,6 +67,17 @@ class TestPairsAndBatches(TestCase):
 
 
 pytestmark = pytest.mark.django_db
+
+
+def test_pooled_batches_are_counted_and_wait_for_no_decision() -> None:
+    made = Growing()
+    made.close()
+    (pooled,) = made.open(made.plan(made.rows("run", [3, 4])))
+    judge_round(pooled, [2, 2], [2, 2])
+    assert selectors.tallies(made.project) == counted(made.project)
+    assert selectors.tallies(made.project)["batch:3:done:1"] == 1
+    assert tallies_recount(project=made.project) is False
+    assert not selectors.review_queue(made.project).exists()
 
 
 class TestJudgments:

@@ -23,6 +23,7 @@ from tests.factories import (
     annotator,
     lead,
 )
+from tests.judging.growing import Growing
 from tests.judging.play import judge, judge_round
 
 pytestmark = pytest.mark.django_db
@@ -88,6 +89,20 @@ class TestNumbers:
         BatchFactory(query__project=project, pairs=0, number=2)
         rows = [(row.number, row.first_round, row.second_round, row.done) for row in found(project).batches]
         assert rows == [(1, 2, 1, 1), (2, 1, 0, 0)]
+
+    def test_pooled_batches_are_one_row_and_say_nothing_of_others(self, client: Client) -> None:
+        made = Growing()
+        QueryFactory(project=made.project, number=11)
+        before = found(made.project).finish
+        made.open(made.plan(made.rows("one", [3])))
+        made.open(made.plan(made.rows("other", [4])))
+        overview = found(made.project)
+        rows = [(row.number, row.first_round, row.second_round, row.done) for row in overview.batches]
+        assert rows == [(1, 1, 0, 0), (3, 2, 0, 0)]
+        # two grades and 0.36 more of either pair
+        assert overview.finish.judgments - before.judgments == pytest.approx(2 * 2.36, abs=1)
+        client.force_login(made.lead)
+        assert '<th scope="row">pooled</th>' in client.get(url(made.project)).content.decode()
 
     def test_what_was_imported_belongs_to_no_day(self, project: Project) -> None:
         given(project, 500, imported=500)
