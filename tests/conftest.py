@@ -1,5 +1,6 @@
 """What every test may use: the embedded PostgreSQL, messages run in place, a sentence model made of hashes."""
 
+import gc
 import hashlib
 import re
 import subprocess
@@ -42,6 +43,18 @@ DIMENSIONS = 64
 Messages = Callable[[], AbstractContextManager[list[Callable[[], object]]]]
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests go first and together: one Chromium does for all, and what it leaves idle the other worker uses."""
+    items.sort(key=lambda item: "browser" not in item.path.parts)
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays; the collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> Iterator[None]:
     """PostgreSQL runs while the session uses it; every xdist worker holds it, the last one out stops it."""
@@ -58,6 +71,9 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
             cursor.execute(f'ALTER TABLE "{table}" SET (autovacuum_enabled = false)')
+        name = connection.ops.quote_name(connection.settings_dict["NAME"])
+        cursor.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")  # no test waits for the disk
+        connection.close()
 
 
 @pytest.fixture(scope="session", autouse=True)
