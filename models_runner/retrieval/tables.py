@@ -8,23 +8,30 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, repeat
 from operator import attrgetter
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models_runner.retrieval.errors import DuplicateQuery, InvalidRecord, at
-from models_runner.retrieval.records import MAX_RELEVANCE, MAX_TIME_S, JudgedMoment, MomentT, ScoredMoment
+from models_runner.retrieval.records import (
+    MAX_RELEVANCE,
+    MAX_TIME_S,
+    JudgedMoment,
+    MomentT,
+    QueryMoments,
+    ScoredMoment,
+    moments_by_query,
+)
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
 Names: TypeAlias = Sequence[str] | Mapping[int, str]
-TableT = TypeVar("TableT", bound="MomentTable[Any]")
 
 
 class Spans(NamedTuple):
@@ -34,6 +41,15 @@ class Spans(NamedTuple):
     names: tuple[str, ...]
     start_s: Floats
     end_s: Floats
+
+
+class Note(NamedTuple):
+    """What a file may say of a judged moment beside its relevance, see ``JudgedMoment``."""
+
+    pair_id: int | str | None = None
+    duration_s: float | None = None
+    caption: str | None = None
+    similarity: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +62,7 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
         spans: columns [R].
         weights: [R], the score of a retrieved moment, the relevance of a judged one.
         texts: [Q], what the queries say; empty where nobody told.
+        lines: [Q], where each query begins in its file; empty where there was none.
 
     Raises:
         DuplicateQuery: a query id appears twice.
@@ -58,6 +75,7 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
     spans: Spans
     weights: Floats
     texts: tuple[str, ...] = ()
+    lines: tuple[int, ...] = ()
 
     row_name = "moment"
     weight_name = "relevance"
@@ -112,7 +130,7 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
 
     @classmethod
     def from_arrays(
-        cls: type[TableT],
+        cls,
         query_ids: Iterable[object],
         videos: ArrayLike,
         start_s: ArrayLike,
@@ -120,7 +138,7 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
         weights: ArrayLike | None = None,
         *,
         names: Names | None = None,
-    ) -> TableT:
+    ) -> Self:
         """A table from arrays, as a training loop holds them.
 
         Args:
@@ -142,7 +160,7 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
         return cls(ids, np.cumsum([0, *held.sum(axis=1)]), Spans(video, known, start, end), weight)
 
     @classmethod
-    def from_moments(cls: type[TableT], queries: Mapping[str, Sequence[Any] | NDArray[Any]]) -> TableT:
+    def from_moments(cls, queries: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
         """A table from records by query id, or from arrays [N, 3 or 4] of video number, start, end, weight."""
         if isinstance(queries, cls):
             return queries
@@ -155,6 +173,13 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
         weighed = not moments or hasattr(moments[0], cls.weight_name)  # plain spans have no score
         weights = column(moments, cls.weight_name) if weighed else np.zeros(len(moments))
         return cls(tuple(queries), offsets, spans, weights)
+
+    @classmethod
+    def from_queries(cls, queries: Iterable[QueryMoments[MomentT]]) -> Self:
+        """A table with the texts of the queries. Raises DuplicateQuery."""
+        held = list(queries)
+        table = cls.from_moments(moments_by_query(held))
+        return replace(table, texts=tuple(query.text for query in held))
 
 
 class RunTable(MomentTable[ScoredMoment]):
@@ -169,9 +194,15 @@ class RunTable(MomentTable[ScoredMoment]):
 
 @dataclass(frozen=True, eq=False)
 class JudgedTable(MomentTable[JudgedMoment]):
-    """Judged moments; ``weights`` are the relevance. ``kinds`` [Q] says v, t or vt where the queries have types."""
+    """Judged moments; ``weights`` are the relevance.
+
+    Attributes:
+        kinds: [Q], the type of each query (TVR: v, t, vt); empty where they have none.
+        notes: [R], what else a file says of each moment; empty where it says nothing.
+    """
 
     kinds: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -179,7 +210,16 @@ class JudgedTable(MomentTable[JudgedMoment]):
         self.check(good, f"relevance must be from 0 to {MAX_RELEVANCE}", self.weights)
 
     def moment(self, row: int) -> JudgedMoment:
-        return JudgedMoment(*self.span(row), float(self.weights[row]))
+        relevance = float(self.weights[row])
+        moment = JudgedMoment(*self.span(row), int(relevance) if relevance.is_integer() else relevance)
+        return replace(moment, **self.notes[row]._asdict()) if self.notes else moment
+
+    @classmethod
+    def from_queries(cls, queries: Iterable[QueryMoments[JudgedMoment]]) -> Self:
+        """A table with texts and notes. Raises DuplicateQuery."""
+        held = list(queries)
+        notes = (Note(m.pair_id, m.duration_s, m.caption, m.similarity) for query in held for m in query.moments)
+        return replace(super().from_queries(held), notes=tuple(notes))
 
 
 def column(moments: Sequence[Any], name: str) -> Floats:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -59,8 +59,9 @@ class Gain(enum.Enum):
     EXPONENTIAL = "exponential"
     LINEAR = "linear"
 
-    def worth(self, relevance: float) -> float:
-        return 2**relevance - 1 if self is Gain.EXPONENTIAL else relevance
+    def worth(self, relevance: Any) -> Any:
+        """Of a number, or of every element of an array."""
+        return 2.0**relevance - 1 if self is Gain.EXPONENTIAL else relevance
 
 
 class Measure(NamedTuple):
@@ -157,8 +158,12 @@ def dcg(worth: Floats) -> Floats:
     Terms are added one by one from the top, as ``cumsum`` does: the published scorer does, and ``numpy.sum`` would
     round otherwise.
     """
-    discounts = np.array([math.log2(rank + 1) for rank in range(1, worth.shape[-1] + 1)])
-    return np.cumsum(worth / discounts, axis=-1)
+    return np.cumsum(worth / discounts(worth.shape[-1]), axis=-1)
+
+
+def discounts(depth: int) -> Floats:
+    """[depth] log2(rank + 1); ``numpy.log2`` may differ from the published scorer's in the last bit."""
+    return np.array([math.log2(rank + 1) for rank in range(1, depth + 1)], np.float64)
 
 
 def at_cutoff(totals: Floats, k: int) -> Floats:

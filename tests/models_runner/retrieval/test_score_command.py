@@ -105,7 +105,7 @@ def test_a_run_by_index_without_corpus_ends_with_two(
     assert main(["score", str(run), "--ground-truth", str(ground_truth)]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.startswith(f"error: {run}: entry 1: query 1: prediction 1: video 3 is an index")
+    assert printed.err.startswith(f"error: {run}: line 1: entry 1: query 1: prediction 1: video 3 is an index")
     with pytest.raises(CommandError, match="video 3 is an index") as raised:
         django_output(run, "--ground-truth", ground_truth)
     assert raised.value.returncode == 2
