@@ -106,6 +106,16 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
         """Query id to its number."""
         return {query_id: number for number, query_id in enumerate(self.query_ids)}
 
+    @cached_property
+    def query(self) -> Ints:
+        """[R] the number of each row's query."""
+        return np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets))
+
+    @cached_property
+    def order(self) -> Ints:
+        """[R] the place of each row in its query, from 0."""
+        return np.arange(int(self.offsets[-1])) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
+
     def __getitem__(self, query_id: str) -> tuple[MomentT, ...]:
         number = self.place[query_id]
         return tuple(self.moment(row) for row in range(int(self.offsets[number]), int(self.offsets[number + 1])))

@@ -61,7 +61,7 @@ CODECS = {
 
 
 def read_run(
-    path: Path,
+    path: Path | str,
     form: Form | None = None,
     *,
     corpus: VideoCorpus | None = None,
@@ -79,7 +79,7 @@ def read_run(
     Raises:
         ScoringError: the file cannot be used; the message names file, line and place.
     """
-    data = read_bytes(path)
+    data = read_bytes(Path(path))
     with at(str(path)):
         return parse_run(data, form, corpus=corpus, strict=strict, task=task)
 
@@ -101,9 +101,9 @@ def parse_run(
     return CODECS[form].read_run(source)
 
 
-def read_ground_truth(path: Path, form: Form | None = None, *, corpus: VideoCorpus | None = None) -> JudgedTable:
+def read_ground_truth(path: Path | str, form: Form | None = None, *, corpus: VideoCorpus | None = None) -> JudgedTable:
     """Judged moments, queries in the file's order. Arguments and errors as for ``read_run``."""
-    data = read_bytes(path)
+    data = read_bytes(Path(path))
     with at(str(path)):
         return parse_ground_truth(data, form, corpus=corpus)
 

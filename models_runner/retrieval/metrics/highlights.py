@@ -64,7 +64,7 @@ def in_range(truth: JudgedTable, bounds: tuple[int, int] | None) -> JudgedTable:
     if bounds is not None:
         kept &= (bounds[0] < length) & (length <= bounds[1])
     rows = np.flatnonzero(kept)
-    query = np.repeat(np.arange(len(truth)), np.diff(truth.offsets))[rows]
+    query = truth.query[rows]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=len(truth)))])
     spans = Spans(truth.spans.video[rows], truth.spans.names, truth.spans.start_s[rows], truth.spans.end_s[rows])
     return JudgedTable(truth.query_ids, offsets, spans, truth.weights[rows])
@@ -99,10 +99,8 @@ def average_precisions(run: RunTable, truth: JudgedTable, count: Ints) -> Floats
 
 def by_score(run: RunTable) -> RunTable:
     """The first windows of each query, best score first."""
-    query = np.repeat(np.arange(len(run)), np.diff(run.offsets))
-    place = np.arange(len(query)) - run.offsets[query]
-    rows = np.flatnonzero(place < MAX_WINDOWS)
-    return rows_taken(run, query, rows[np.lexsort((place[rows], -run.weights[rows], query[rows]))])
+    rows = np.flatnonzero(run.order < MAX_WINDOWS)
+    return rows_taken(run, rows[np.lexsort((-run.weights[rows], run.query[rows]))])
 
 
 def best_of_first(run: RunTable, truth: JudgedTable) -> Floats:

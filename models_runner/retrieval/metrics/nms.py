@@ -28,15 +28,10 @@ def suppressed(
     """
     if one_video:
         run = in_first_video(run)
-    query = np.repeat(np.arange(len(run)), np.diff(run.offsets))
-    place = np.arange(len(query)) - run.offsets[query]
-    entering = np.flatnonzero(place < (len(query) if before is None else before))
-    order = entering[np.lexsort((place[entering], -run.weights[entering], query[entering]))]
-    kept = order[kept_of(run.spans, query, order, threshold)]
-    sizes = np.bincount(query[kept], minlength=len(run))
-    rank = np.arange(len(kept)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    kept = kept if after is None else kept[rank < after]
-    return rows_taken(run, query, kept)
+    entering = np.flatnonzero(run.order < (len(run.order) if before is None else before))
+    order = entering[np.lexsort((-run.weights[entering], run.query[entering]))]  # stable: equals as they stand
+    left = rows_taken(run, order[kept_of(run, order, threshold)])
+    return left if after is None else rows_taken(left, np.flatnonzero(left.order < after))
 
 
 def in_first_video(run: RunTable) -> RunTable:
@@ -47,20 +42,20 @@ def in_first_video(run: RunTable) -> RunTable:
     return replace(run, spans=run.spans._replace(video=video))
 
 
-def rows_taken(run: RunTable, query: Ints, rows: Ints) -> RunTable:
+def rows_taken(run: RunTable, rows: Ints) -> RunTable:
     """A run of some rows, which are sorted by query."""
     spans = Spans(run.spans.video[rows], run.spans.names, run.spans.start_s[rows], run.spans.end_s[rows])
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(query[rows], minlength=len(run)))])
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(run.query[rows], minlength=len(run)))])
     return RunTable(run.query_ids, offsets, spans, run.weights[rows], run.texts, run.lines)
 
 
-def kept_of(spans: Spans, query: Ints, order: Ints, threshold: float, dtype: DTypeLike = np.float64) -> Flags:
+def kept_of(run: RunTable, order: Ints, threshold: float, dtype: DTypeLike = np.float64) -> Flags:
     """Which of the rows in ``order`` are kept: best first within each query and video."""
-    group = query[order] * len(spans.names) + spans.video[order]
+    group = run.query[order] * len(run.spans.names) + run.spans.video[order]
     by_group = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[by_group], prepend=-1))
     sizes = np.diff(starts, append=len(by_group))
-    start_s, end_s = (times[order[by_group]].astype(dtype) for times in (spans.start_s, spans.end_s))
+    start_s, end_s = (times[order[by_group]].astype(dtype) for times in (run.spans.start_s, run.spans.end_s))
     kept = np.ones(len(order), np.bool_)
     for size in np.unique(sizes[sizes > 1]).tolist():
         at_once = max(1, MAX_CELLS // size**2)

@@ -20,7 +20,7 @@ from models_runner.retrieval.metrics.hits import first_hits
 from models_runner.retrieval.metrics.ndcg_iou import Measure, check_measures
 from models_runner.retrieval.metrics.nms import kept_of, rows_taken
 from models_runner.retrieval.metrics.scores import Scores, check_queries, missing_queries, numbers_of
-from models_runner.retrieval.tables import Flags, Ints, RunTable, recoded
+from models_runner.retrieval.tables import Flags, Ints, JudgedTable, RunTable, recoded
 
 NS = (1, 5, 20, 50)
 MS = (0.5, 0.7)
@@ -64,7 +64,7 @@ class RankScores(Scores):
 
 def rank_in_pool(
     run: RunTable,
-    truth: PoolTruth,
+    truth: JudgedTable,
     *,
     ns: Sequence[int] = NS,
     ms: Sequence[float] = MS,
@@ -108,15 +108,14 @@ def rank_in_pool(
 
 def candidates(run: RunTable, truth: PoolTruth, nms: float | None) -> RunTable:
     """What competes for each query: candidates of its pool that are not suppressed, by score."""
-    query = np.repeat(np.arange(len(run)), np.diff(run.offsets))
-    pooled = np.flatnonzero(in_pool(run, query, truth))
-    order = pooled[np.lexsort((-run.weights[pooled], query[pooled]))]
+    pooled = np.flatnonzero(in_pool(run, truth))
+    order = pooled[np.lexsort((-run.weights[pooled], run.query[pooled]))]
     if nms is not None:
-        order = order[kept_of(run.spans, query, order, nms, np.float32)]
-    return rows_taken(run, query, order)
+        order = order[kept_of(run, order, nms, np.float32)]
+    return rows_taken(run, order)
 
 
-def in_pool(run: RunTable, query: Ints, truth: PoolTruth) -> Flags:
+def in_pool(run: RunTable, truth: PoolTruth) -> Flags:
     """Which rows of the run are of a video in their query's pool."""
     names = {name: number for number, name in enumerate(dict.fromkeys(chain.from_iterable(truth.pools)))}
     owners = numbers_of(run.query_ids, truth)
@@ -126,4 +125,4 @@ def in_pool(run: RunTable, query: Ints, truth: PoolTruth) -> Flags:
     ]
     video = recoded(run.spans, tuple(names))
     allowed = np.concatenate([np.empty(0, np.int64), *pools])
-    return (video >= 0) & np.isin(owners[query] * len(names) + video, allowed)
+    return (video >= 0) & np.isin(owners[run.query] * len(names) + video, allowed)

@@ -199,11 +199,12 @@ def test_a_bomb_is_refused_before_it_is_unpacked(pack: Any, monkeypatch: pytest.
         parse_run(bomb)
 
 
-def test_a_huge_file_is_refused_after_the_limit(tmp_path: Path) -> None:
+def test_a_huge_file_is_refused_after_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonfiles, "MAX_BYTES", 1024 * 1024)
     path = tmp_path / "run.json"
     with path.open("wb") as file:
         file.truncate(2 * 1024**3)  # a hole: it takes no room
-    with pytest.raises(errors.UnreadableFile, match=r"run\.json: larger than 256 MiB"):
+    with pytest.raises(errors.UnreadableFile, match=r"run\.json: larger than 1 MiB"):
         read_run(path)
 
 

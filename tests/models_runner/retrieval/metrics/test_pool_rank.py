@@ -108,7 +108,8 @@ def test_equal_to_the_published_evaluation() -> None:
 
 @needs_shared
 @pytest.mark.parametrize(
-    ("name", "videos", "queries", "kept"), [("charades", 1_334, 3_720, 3_716), ("tacos", 25, 4_001, 2_055)]
+    ("name", "videos", "queries", "kept"),
+    [pytest.param("charades", 1_334, 3_720, 3_716, marks=pytest.mark.slow), ("tacos", 25, 4_001, 2_055)],
 )
 def test_the_published_ground_truth_is_read(name: str, videos: int, queries: int, kept: int) -> None:
     truth = formats.read_ground_truth(DATA / "mvmr" / f"{name}_test_mvmr.json")
