@@ -2,10 +2,10 @@
 
     python benchmarks/scorer.py [--published modules/ndcg_iou.py] [--queries 2781] [--rounds 5] [--json]
 
-All score the same synthetic runs in turns, one after the other in every round, and must agree to the last bit; timing
+All score the same synthetic runs in turns, one after the other in every round, and must agree to the last bit. Timing
 starts from parsed records: tables for the library, dictionaries for the two others. Seconds are processor time, the
-best of the rounds. Method and figures: docs/benchmarks/scorer.md. Exit status 1: values differ, or a speedup that is
-asked for is missed.
+best of the rounds; a first call finds nothing warm. Method and figures: docs/benchmarks/scorer.md. Exit status 1:
+values differ, a speedup that is asked for is missed, or growing takes too much memory.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import json
 import resource
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -172,6 +173,10 @@ def compared(queries: int, shape: Shape, rounds: int, published: Path | None) ->
             seconds["library"].append(took)
             found.append(values)
     best = {name: min(of_name) for name, of_name in seconds.items()}
+    memory = {
+        "naive_peak_mb": allocated_mb(partial(naive, run_rows, judged_rows)),
+        "library_peak_mb": allocated_mb(partial(library, run_table, judged_table)),
+    }
     return {
         "queries": queries,
         "predictions": shape.predictions,
@@ -179,10 +184,22 @@ def compared(queries: int, shape: Shape, rounds: int, published: Path | None) ->
         "thresholds": len(MUS),
         "cutoffs": len(KS),
         **{f"{name}_s": round(value, 4) for name, value in best.items()},
+        "library_first_s": round(seconds["library"][0], 4),
         **{f"speedup_over_{name}": round(best[name] / best["library"], 1) for name in slow},
         "wanted_speedup": shape.wanted,
+        **memory,
         "values_equal": all(values == found[0] for values in found),
     }
+
+
+def allocated_mb(score: Callable[[], Values]) -> float:
+    """The most memory that one more call takes."""
+    gc.collect()
+    tracemalloc.start()
+    score()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return round(peak / 2**20, 1)
 
 
 def growth(sizes: Sequence[int]) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 
 from models_runner.retrieval.entries import decoded, skip_blank
 from models_runner.retrieval.errors import EmptyFile, WrongFormat
@@ -34,8 +35,9 @@ KEYS = (  # of an entry or line: the first that are all there decide
     ({"relevant_moment"}, Form.TVR_RANKING, TRUTH),
     ({"timestamp", "relevance"}, Form.TVR_RANKING, TRUTH),
     ({"vid_name", "ts"}, Form.TVR, TRUTH),
-    *(({task}, Form.TVR, RUN) for task in ("video2idx", *tvr.TASKS)),
 )
+SUBMISSION = ("video2idx", *tvr.TASKS)
+FIRST_KEY = re.compile(r'\{\s*"(\w+)"')
 VIDEO_KEYS = (({"pos_moments"}, TRUTH), ({"retrieval_pool"}, TRUTH), ({"predictions"}, RUN))  # MVMR, of a video
 
 
@@ -63,6 +65,9 @@ def of_json(text: str, start: int) -> tuple[Form, bool | None]:
         start = skip_blank(text, start + 1)
         if text[start : start + 1] == "]":
             return Form.TVR_RANKING, None
+    first_key = FIRST_KEY.match(text, start)
+    if first_key is not None and first_key[1] in SUBMISSION:
+        return Form.TVR, RUN  # and may be large: it is not looked at further
     entry, _ = decoded(text, start)
     keys = set(entry) if isinstance(entry, dict) else set()
     for needed, form, truth in KEYS:

@@ -1,7 +1,7 @@
 """The forms of TVR (Lei et al., ECCV 2020).
 
-Ground truth, JSON lines: ``{desc_id, desc, type, vid_name, duration, ts: [start, end]}``. The one moment of a query has
-relevance 1; ``type`` is v, t or vt.
+Ground truth, JSON lines: ``{desc_id, desc, type, vid_name, duration, ts: [start, end]}``. The moment of a query has
+relevance 1; DiDeMo lists several, one from each annotator. ``type`` is v, t or vt.
 
 A submission is one JSON object: ``video2idx`` and, for the tasks VCMR, SVMR and VR, arrays of ``{desc_id, desc,
 predictions: [[video index, start, end, score]]}``, best first.
@@ -33,7 +33,8 @@ def read_run(source: Source) -> RunTable:
     builder = Builder(source, translate=lambda video: name_of(video, names))
     start = places[source.task]
     with at(source.task):
-        as_array(decoded(source.text, start)[0], source.task)
+        if source.text[start] != "[":
+            raise InvalidRecord(f"{source.task} must be an array, got {shown(decoded(source.text, start)[0])}")
         for entry in array_entries(source.text, start, whole=False):
             with located(source.text, entry):
                 add_ranking(builder, entry.value, entry.line)
@@ -73,10 +74,12 @@ def read_ground_truth(source: Source) -> JudgedTable:
             builder.query(as_query_id(member(record, "desc_id", "query_id")), query_text(record), entry.line)
             kinds.append(as_text(record.get("type", "v"), "type"))
             times = as_array(member(record, "ts"), "ts")
-            if len(times) != 2:
-                raise InvalidRecord(f"ts must be [start, end], got {shown(times)}")
+            windows = times if times and isinstance(times[0], list) else [times]
+            if not all(isinstance(window, list) and len(window) == 2 for window in windows):
+                raise InvalidRecord(f"ts must be [start, end], or several, got {shown(times)}")
             video = member(record, "vid_name")
-            builder.add(Rows((video,), times[:1], times[1:], (FOUND,)), lambda number: at("the moment", "ts"))
+            moments = [(video, *window, FOUND) for window in windows]  # type: ignore[misc]
+            builder.add(Rows.of(moments), lambda number: at(f"moment {number + 1}", "ts"))
     return builder.truth(kinds)
 
 

@@ -21,6 +21,8 @@ def remarks(run: RunTable, judged: JudgedTable, *, depth: int | None = None) -> 
 
 def all_remarks(run: RunTable, judged: JudgedTable, depth: int | None) -> Iterator[str]:
     length = run.spans.end_s - run.spans.start_s
+    if len(run.spans.names) and not set(run.spans.names) & set(judged.spans.names):
+        yield "none of the run's videos is in the ground truth: are they called alike?"
     yield from said(run, repeated(run), "repeated predictions, which find their moment claimed")
     yield from said(run, length == 0, "predictions without length, which overlap nothing")
     yield from said(run, length < 0, "predictions that end before they start, which overlap nothing")

@@ -60,7 +60,8 @@ def test_a_query_that_is_not_answered_counts_zero() -> None:
 
 def test_two_of_four_windows_must_agree() -> None:
     windows = [(0, 10), (2, 10), (20, 30), (22, 30)]
-    judged = JudgedTable.from_moments({"1": [JudgedMoment("a", *window, 1) for window in windows]})
+    line = json.dumps({"desc_id": 1, "vid_name": "a", "ts": windows})
+    judged = formats.parse_ground_truth(line.encode())
     spans = {"both": (0, 10), "one": (0, 4.5)}  # of 8 and 10 seconds: 0.8 and 1; of (0, 4.5): 0.45 and 0.25
     for name, span in spans.items():
         run = RunTable.from_moments({"1": [Span("a", *span)]})

@@ -25,6 +25,12 @@ def test_every_oddity_has_its_sentence() -> None:
     )
 
 
+def test_videos_that_are_called_otherwise_are_told() -> None:
+    run = parse_run(b'[{"query_id": 1, "predictions": [["a.mp4", 0, 1, 1]]}]')
+    first, *_ = remarks(run, parse_ground_truth(TRUTH))
+    assert first == "none of the run's videos is in the ground truth: are they called alike?"
+
+
 def test_nothing_odd_nothing_said() -> None:
     run = parse_run(b'[{"query_id": 1, "predictions": [["a", 0, 1, 1], ["a", 0, 1.5, 1], ["b", 0, 1, 1]]}]')
     truth = parse_ground_truth(TRUTH.split(b",\n")[0].replace(b"[1, 1]", b"[1, 2]") + b"]")
