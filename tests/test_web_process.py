@@ -18,6 +18,7 @@ HEAVY = (
     "scipy",
     "pandas",
     "pyarrow",
+    "ir_measures",
     "nltk",
     "huggingface_hub",
 )

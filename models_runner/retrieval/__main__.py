@@ -18,14 +18,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     command = commands.add_parser("score", help=score.HELP, description=score.HELP)
     score.add_arguments(command)
-    command.set_defaults(output=score.output)
+    command.set_defaults(command=score.output)
     options = parser.parse_args(arguments)
     try:
-        print(options.output(options))
+        text, errors = options.command(options)
     except ScoringError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return USAGE_ERROR
-    return 0
+        text, errors = "", [str(error)]
+    if text:
+        print(text)
+    for message in errors:
+        print(f"error: {message}", file=sys.stderr)
+    return USAGE_ERROR if errors else 0
 
 
 if __name__ == "__main__":

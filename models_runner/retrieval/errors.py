@@ -16,6 +16,7 @@ class ScoringError(Exception):
         super().__init__(problem)
         self.problem = problem
         self.places: list[str] = []  # outermost first: file, entry, row
+        self.steps: list[str | int] = []  # the same for programs: keys and indexes into a JSON value
 
     def __str__(self) -> str:
         return ": ".join([*self.places, self.problem])
@@ -53,17 +54,26 @@ class UnknownQuery(ScoringError):
     """The run answers a query that the ground truth does not have."""
 
 
+class WrongFormat(ScoringError):
+    """The file is not what was asked for: another format, or ground truth where a run is expected."""
+
+
+class NotWritable(ScoringError):
+    """The moments cannot be written in a format: it has no place for something they hold."""
+
+
 class InvalidCutoff(ScoringError, ValueError):
     """A cutoff ``k`` or an IoU threshold ``mu`` is out of range."""
 
 
 class at:
-    """Context manager: errors that pass through learn that they happened at ``place``."""
+    """Context manager: errors that pass through learn that they happened at ``place``, ``steps`` into a JSON value."""
 
-    __slots__ = ("place",)
+    __slots__ = ("place", "steps")
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, *steps: str | int) -> None:
         self.place = place
+        self.steps = steps
 
     def __enter__(self) -> None:
         return None
@@ -73,3 +83,4 @@ class at:
     ) -> None:
         if isinstance(error, ScoringError):
             error.places.insert(0, self.place)
+            error.steps[:0] = self.steps

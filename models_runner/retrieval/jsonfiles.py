@@ -1,7 +1,4 @@
-"""JSON, JSON lines and gzip on disk: reading that complains by place, writing that is all or nothing.
-
-Lines are cut at ``\\n`` only: a query may hold U+2028, which ``str.splitlines`` would cut too.
-"""
+"""Bytes and JSON on disk: reading that complains by place, writing that is all or nothing."""
 
 from __future__ import annotations
 
@@ -10,14 +7,15 @@ import io
 import json
 import math
 import os
+import zipfile
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 from uuid import uuid4
 
 from models_runner.retrieval.errors import InvalidRecord, MalformedFile, UnreadableFile, at
 
-GZIP_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"PK\x03\x04"
 MAX_BYTES = 256 * 1024 * 1024  # after unpacking; the test set's 80,060 judged pairs take about 24 MiB
 
 
@@ -37,27 +35,41 @@ def read_bytes(path: Path) -> bytes:
 
 
 def decode(data: bytes) -> str:
-    """Text of plain or gzipped bytes; gzip is known by its first bytes, whatever the file is called.
+    """Text of bytes, plain or packed.
 
     Raises:
-        MalformedFile: broken gzip, or not UTF-8.
+        MalformedFile: a broken archive, or not UTF-8.
         UnreadableFile: more than MAX_BYTES when unpacked.
     """
-    if data.startswith(GZIP_MAGIC):
-        data = unpack(data)
+    data = unpacked(data)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise MalformedFile(f"not UTF-8 text: byte {error.start} {error.reason}") from error
 
 
-def unpack(data: bytes) -> bytes:
-    """Gunzip, at most MAX_BYTES (a few kilobytes can unpack to gigabytes)."""
+def unpacked(data: bytes) -> bytes:
+    """Plain bytes of a gzip file or of a zip archive that holds one file; known by their first bytes.
+
+    At most MAX_BYTES: a few kilobytes can unpack to gigabytes.
+    """
+    if not data.startswith((GZIP_MAGIC, ZIP_MAGIC)):
+        return data
     try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) if data.startswith(GZIP_MAGIC) else only_file(data) as stream:
             return check_size(stream.read(MAX_BYTES + 1))
-    except (OSError, EOFError, zlib.error) as error:
-        raise MalformedFile(f"broken gzip: {error}") from error
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise MalformedFile(f"a broken archive: {error}") from error
+
+
+def only_file(data: bytes) -> IO[bytes]:
+    """The file that a zip archive holds."""
+    archive = zipfile.ZipFile(io.BytesIO(data))
+    names = [name for name in archive.namelist() if not name.endswith("/")]
+    if len(names) != 1:
+        some = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        raise MalformedFile(f"the archive must hold one file, it holds {len(names)}: {some}")
+    return archive.open(names[0])
 
 
 def check_size(data: bytes) -> bytes:
@@ -82,33 +94,15 @@ def parse_json(text: str) -> object:
     return value
 
 
-def parse_json_lines(text: str) -> Iterator[tuple[int, object]]:
-    """(line number from 1, value) of every line that is not blank.
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Put ``content`` at ``path``, gzipped if the name ends in ``.gz``: readers see the old file or the new, no half.
 
-    Raises:
-        MalformedFile: a line is not JSON.
-    """
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            value: object = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise MalformedFile(f"line {number} column {error.colno}: not JSON: {error.msg}") from error
-        except (RecursionError, ValueError) as error:
-            raise MalformedFile(f"line {number}: not usable JSON: {error}") from error
-        yield number, value
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Put ``text`` at ``path``, gzipped if the name ends in ``.gz``: readers see the old file or the new, never half.
-
-    The same text always gives the same bytes (the gzip header holds no time).
+    The same content always gives the same bytes (the gzip header holds no time).
 
     Raises:
         UnreadableFile: the folder is missing or may not be written to.
     """
-    data = text.encode()
+    data = content.encode() if isinstance(content, str) else content
     if path.suffix == ".gz":
         data = gzip.compress(data, mtime=0)
     part = path.with_name(f".{path.name}.{uuid4().hex}.part")  # same folder: a rename cannot cross file systems
@@ -156,6 +150,14 @@ def as_number(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not is_finite(value):
         raise InvalidRecord(f"{name} must be a finite number, got {shown(value)}")
     return value
+
+
+def number_from(value: object, name: str) -> float:
+    """``value``, a number or the text of one, as a finite number."""
+    try:
+        return as_number(float(value) if isinstance(value, str) else value, name)
+    except ValueError as error:
+        raise InvalidRecord(f"{name} must be a finite number, got {shown(value)}") from error
 
 
 def is_finite(value: float) -> bool:

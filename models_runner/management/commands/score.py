@@ -25,6 +25,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            self.stdout.write(score.output(argparse.Namespace(**options)))
+            text, errors = score.output(argparse.Namespace(**options))
         except ScoringError as error:
             raise CommandError(str(error), returncode=USAGE_ERROR) from error
+        if text:
+            self.stdout.write(text)
+        if errors:
+            raise CommandError("\n".join(errors), returncode=USAGE_ERROR)

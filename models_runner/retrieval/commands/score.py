@@ -1,38 +1,72 @@
-"""Score a run file: the arguments and the printed result, shared with Django's ``manage.py score``."""
+"""Score run files: the arguments and what is printed, shared with Django's ``manage.py score``."""
 
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from models_runner.retrieval.errors import InvalidCutoff, at
+from models_runner.retrieval import formats
+from models_runner.retrieval.commands.printing import MEANING, OUTPUTS, Scored
+from models_runner.retrieval.corpus import read_corpus
+from models_runner.retrieval.errors import InvalidCutoff, ScoringError, at
+from models_runner.retrieval.formats import Form
+from models_runner.retrieval.formats.matrices import read_relevance, read_similarity
+from models_runner.retrieval.metrics import pool_rank, recall, report
+from models_runner.retrieval.metrics.highlights import highlights
+from models_runner.retrieval.metrics.matrix import matrix_scores
 from models_runner.retrieval.metrics.ndcg_iou import Convention, Gain, Measure, check_measures
-from models_runner.retrieval.metrics.report import KS, MUS, Report, check_queries, evaluate
-from models_runner.retrieval.records import moments_by_query, read_corpus, read_ground_truth, read_run
+from models_runner.retrieval.metrics.plain import MEASURES, plain
+from models_runner.retrieval.metrics.remarks import remarks
+from models_runner.retrieval.metrics.report import Report, evaluate
+from models_runner.retrieval.metrics.scores import Scores
+from models_runner.retrieval.tables import JudgedTable, RunTable
 
-HELP = "Score a run against judged moments: NDCG@K,IoU>=mu."
-MEANING = {
-    Convention.PAPER: "IoU >= mu; mean over the ground truth's queries, missing ones count 0",
-    Convention.RELEASED: "IoU > mu; mean over the run's queries",
+HELP = "Score runs against judged moments."
+NDCG, RECALL, RANK, HIGHLIGHTS, PLAIN, MATRIX = "ndcg-iou", "recall", "pool-rank", "highlights", "plain", "matrix"
+METRICS = {
+    NDCG: "NDCG@K,IoU>=mu",
+    RECALL: "R@K,IoU>=mu of TVR, with --task and --nms, and by type of query",
+    RANK: "Rank n@m of MVMR, with --nms",
+    HIGHLIGHTS: "mAP, R1 and HIT@1 of QVHighlights",
+    PLAIN: "nDCG, AP, P and R of trec_eval, with --measures: IoU plays no part",
+    MATRIX: "nDCG by semantic similarity, R@K and ranks of .npy or .npz matrices",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``score`` on ``parser``."""
-    parser.add_argument("run", metavar="RUN", type=Path, help="the run: JSON, plain or gzipped")
+    parser.add_argument(
+        "runs", metavar="RUN", type=Path, nargs="+", help="a run, plain, gzipped or alone in a zip file"
+    )
     parser.add_argument(
         "--ground-truth", metavar="FILE", type=Path, required=True, help="judged moments, e.g. TVR-Ranking val.json"
     )
+    forms = [form.value for form in Form]
+    parser.add_argument("--format", choices=forms, help="of the runs (seen from their content if not given)")
+    parser.add_argument("--ground-truth-format", choices=forms, help="likewise")
     parser.add_argument(
         "--corpus", metavar="FILE", type=Path, help="video_corpus.json with indexes, for runs that name videos by index"
     )
     parser.add_argument(
+        "--lenient", action="store_true", help="let predictions end before they start: they overlap nothing"
+    )
+    parser.add_argument(
+        "--metric", choices=METRICS, default=NDCG, help="; ".join(f"{name}: {what}" for name, what in METRICS.items())
+    )
+    add_metric_arguments(parser)
+    parser.add_argument("--output", choices=OUTPUTS, default="table", help="(default: table)")
+    parser.add_argument("--json", dest="output", action="store_const", const="json", help="as --output json")
+    parser.add_argument("--per-query", action="store_true", help="print the values of every query")
+
+
+def add_metric_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments that say how a metric is computed."""
+    parser.add_argument(
         "--convention",
         choices=[convention.value for convention in Convention],
         default=Convention.PAPER.value,
-        help="; ".join(f"{convention.value}: {meaning}" for convention, meaning in MEANING.items()),
+        help="of ndcg-iou; " + "; ".join(f"{convention.value}: {meaning}" for convention, meaning in MEANING.items()),
     )
     parser.add_argument(
         "--gain",
@@ -40,9 +74,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=Gain.EXPONENTIAL.value,
         help="exponential: 2**relevance - 1; linear: relevance",
     )
-    parser.add_argument("--k", type=cutoffs, default=KS, metavar="K,K", help="cutoffs (default: 10,20,40)")
-    parser.add_argument("--mu", type=thresholds, default=MUS, metavar="MU,MU", help="thresholds (default: 0.3,0.5,0.7)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of the table")
+    parser.add_argument("--k", type=cutoffs, metavar="K,K", help="cutoffs (default: those of the metric)")
+    parser.add_argument("--mu", type=thresholds, metavar="MU,MU", help="IoU thresholds (default: those of the metric)")
+    parser.add_argument(
+        "--task", choices=[task.value for task in recall.Task], default=recall.Task.VCMR.value, help="of a TVR run"
+    )
+    parser.add_argument("--nms", type=overlap, metavar="IOU", help="suppress moments that overlap a better one more")
+    parser.add_argument("--by-video", action="store_true", help="of plain: a video is what is found, not a moment")
+    parser.add_argument("--measures", default=",".join(MEASURES), help="of plain (default: %(default)s)")
 
 
 def cutoffs(text: str) -> tuple[int, ...]:
@@ -69,72 +108,108 @@ def thresholds(text: str) -> tuple[float, ...]:
     return mus
 
 
+def overlap(text: str) -> float:
+    """``0.5`` as a single IoU threshold, for argparse."""
+    (mu,) = thresholds(text)[:1]
+    return mu
+
+
 def score_files(
     run: Path,
     ground_truth: Path,
     *,
     corpus: Path | None = None,
-    ks: Sequence[int] = KS,
-    mus: Sequence[float] = MUS,
+    ks: Sequence[int] = report.KS,
+    mus: Sequence[float] = report.MUS,
     convention: Convention = Convention.PAPER,
     gain: Gain = Gain.EXPONENTIAL,
 ) -> Report:
-    """Read a run and its ground truth and score them.
+    """Read a run and its ground truth, in whatever form, and score them.
 
     Raises:
-        ScoringError: a file cannot be used, or they do not fit each other; the message names file and place.
+        ScoringError: a file cannot be used, or they do not fit each other; the message names file, line and place.
     """
-    judged = moments_by_query(read_ground_truth(ground_truth))
-    videos = None if corpus is None else read_corpus(corpus)
-    ranked = moments_by_query(read_run(run, corpus=videos))
+    judged = formats.read_ground_truth(ground_truth)
+    ranked = formats.read_run(run, corpus=None if corpus is None else read_corpus(corpus))
     with at(str(run)):
-        check_queries(ranked, judged)
-    return evaluate(ranked, judged, ks=ks, mus=mus, convention=convention, gain=gain)
+        return evaluate(ranked, judged, ks=ks, mus=mus, convention=convention, gain=gain)
 
 
-def output(options: argparse.Namespace) -> str:
-    """What the command prints for its parsed arguments, without the last line break. Raises ScoringError."""
-    report = score_files(
-        Path(options.run),  # call_command passes text
-        Path(options.ground_truth),
-        corpus=None if options.corpus is None else Path(options.corpus),
-        ks=options.k,
-        mus=options.mu,
-        convention=Convention(options.convention),
-        gain=Gain(options.gain),
-    )
-    return as_json(report, options) if options.json else as_table(report, options)
+def output(options: argparse.Namespace) -> tuple[str, list[str]]:
+    """What the command prints for its parsed arguments, and what is wrong with runs that cannot be scored.
+
+    One bad run does not keep the others from being scored; with none left there is nothing to print.
+
+    Raises:
+        ScoringError: the ground truth or the corpus cannot be used.
+    """
+    score = scorer(options)
+    scored, errors = [], []
+    for run in map(Path, options.runs):
+        try:
+            scored.append(score(run))
+        except ScoringError as error:
+            errors.append(str(error))
+    return OUTPUTS[options.output](scored, per_query=options.per_query) if scored else "", errors
 
 
-def as_json(report: Report, options: argparse.Namespace) -> str:
-    """The report as one JSON object on one line."""
-    return json.dumps(
-        {
-            "run": str(options.run),
-            "ground_truth": str(options.ground_truth),
-            "convention": report.convention.value,
-            "gain": report.gain.value,
-            "queries": len(report.per_query),
-            "missing_queries": len(report.missing),
-            "missing_query_ids": report.missing,
-            "scores": {str(measure): value for measure, value in report.mean.items()},
-        }
-    )
+def scorer(options: argparse.Namespace) -> Callable[[Path], Scored]:
+    """How one run is scored; ground truth and corpus are read once. Raises ScoringError."""
+    truth_path = Path(options.ground_truth)  # call_command passes text
+    if options.metric == MATRIX:
+        relevance = read_relevance(truth_path)
+
+        def score_matrix(path: Path) -> Scored:
+            similarity = read_similarity(path)
+            with at(str(path)):
+                scores = matrix_scores(similarity, relevance.matrix, relevance.owners, gain=Gain(options.gain))
+            return Scored(str(path), str(truth_path), MATRIX, scores)
+
+        return score_matrix
+    corpus = None if options.corpus is None else read_corpus(Path(options.corpus))
+    judged = formats.read_ground_truth(truth_path, form_of(options.ground_truth_format), corpus=corpus)
+
+    def score_run(path: Path) -> Scored:
+        run = formats.read_run(
+            path, form_of(options.format), corpus=corpus, strict=not options.lenient, task=options.task
+        )
+        with at(str(path)):
+            scores = COMPUTE[options.metric](options, run, judged)
+            depth = max(options.k or report.KS) if options.metric == NDCG else None
+            return Scored(str(path), str(truth_path), options.metric, scores, remarks(run, judged, depth=depth))
+
+    return score_run
 
 
-def as_table(report: Report, options: argparse.Namespace) -> str:
-    """The report for people: how it was computed, then one row per cutoff and one column per threshold."""
-    facts = {
-        "run": options.run,
-        "ground truth": options.ground_truth,
-        "convention": f"{report.convention.value} ({MEANING[report.convention]})",
-        "gain": report.gain.value,
-        "queries": len(report.per_query),
-        "missing queries": len(report.missing),
-    }
-    lines = [f"{name:<17}{value}" for name, value in facts.items()]
-    mus = list(dict.fromkeys(measure.mu for measure in report.measures))
-    lines += ["", f"{'NDCG@K,IoU>=mu':<15}" + "".join(f"{mu:>9}" for mu in mus)]
-    for k in dict.fromkeys(measure.k for measure in report.measures):
-        lines.append(f"{f'K = {k}':<15}" + "".join(f"{report.mean[Measure(k, mu)]:>9.4f}" for mu in mus))
-    return "\n".join(lines)
+def form_of(name: str | None) -> Form | None:
+    return None if name is None else Form(name)
+
+
+def ndcg_of(options: argparse.Namespace, run: RunTable, judged: JudgedTable) -> Scores:
+    convention, gain = Convention(options.convention), Gain(options.gain)
+    ks, mus = options.k or report.KS, options.mu or report.MUS
+    return evaluate(run, judged, ks=ks, mus=mus, convention=convention, gain=gain)
+
+
+def recall_of(options: argparse.Namespace, run: RunTable, judged: JudgedTable) -> Scores:
+    task, ks, mus = recall.Task(options.task), options.k or recall.KS, options.mu or recall.MUS
+    return recall.recall(run, judged, task=task, ks=ks, mus=mus, nms=options.nms)
+
+
+def rank_of(options: argparse.Namespace, run: RunTable, judged: JudgedTable) -> Scores:
+    ns, ms = options.k or pool_rank.NS, options.mu or pool_rank.MS
+    return pool_rank.rank_in_pool(run, judged, ns=ns, ms=ms, nms=options.nms or pool_rank.NMS)
+
+
+def plain_of(options: argparse.Namespace, run: RunTable, judged: JudgedTable) -> Scores:
+    names = [name.strip() for name in options.measures.split(",")]
+    return plain(run, judged, measures=names, gain=Gain(options.gain), by_video=options.by_video)
+
+
+COMPUTE: dict[str, Callable[[argparse.Namespace, RunTable, JudgedTable], Scores]] = {
+    NDCG: ndcg_of,
+    RECALL: recall_of,
+    RANK: rank_of,
+    HIGHLIGHTS: lambda options, run, judged: highlights(run, judged),
+    PLAIN: plain_of,
+}

@@ -1,4 +1,4 @@
-"""NDCG@K,IoU>=mu of one query: the measure of ranked video moment retrieval.
+"""NDCG@K,IoU>=mu: the measure of ranked video moment retrieval.
 
 Paper and released scorer differ in two points, and both are offered (``Convention``); see docs/scoring.md.
 """
@@ -8,12 +8,14 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterable, Sequence
-from operator import attrgetter
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from models_runner.retrieval.errors import InvalidCutoff
-from models_runner.retrieval.metrics.iou import span_iou
+from models_runner.retrieval.metrics.matching import matches, relevance_levels
 from models_runner.retrieval.records import JudgedMoment, Span
+from models_runner.retrieval.tables import Floats, Ints, JudgedTable, RunTable
 
 IOU_TOLERANCE = 1e-9
 """PAPER: how far below ``mu`` an IoU may lie and still reach it, and how far apart two IoUs may lie and still be equal.
@@ -29,18 +31,37 @@ class Convention(enum.Enum):
     """Whose reading of the measure.
 
     PAPER: an IoU of ``mu`` is enough; the mean is over the ground truth's queries, those the run misses count 0.
+        Source: TVR-Ranking, arXiv:2407.06597, section 4.1, and SIGIR-AP 2025.
     RELEASED: the IoU must exceed ``mu``; the mean is over the run's queries. Equal to the published scorer bit for bit.
+        Source: ``modules/ndcg_iou.py`` of the repository released with the paper, June 2024.
     """
 
     PAPER = "paper"
     RELEASED = "released"
 
+    @property
+    def tolerance(self) -> float:
+        """How far apart two IoUs may lie and still be equal."""
+        return 0.0 if self is Convention.RELEASED else IOU_TOLERANCE
+
+    def least(self, mu: float) -> float:
+        """The smallest IoU that is enough."""
+        return math.nextafter(mu, math.inf) if self is Convention.RELEASED else max(mu - IOU_TOLERANCE, math.ulp(0.0))
+
 
 class Gain(enum.Enum):
-    """What a relevance is worth: EXPONENTIAL ``2**relevance - 1`` (SIGIR-AP, code) or LINEAR (arXiv, equation 1)."""
+    """What a relevance is worth.
+
+    EXPONENTIAL: ``2**relevance - 1``. Source: the released scorer and the SIGIR-AP 2025 paper.
+    LINEAR: the relevance itself. Source: equation 1 of arXiv:2407.06597.
+    """
 
     EXPONENTIAL = "exponential"
     LINEAR = "linear"
+
+    def worth(self, relevance: Any) -> Any:
+        """Of a number, or of every element of an array."""
+        return 2.0**relevance - 1 if self is Gain.EXPONENTIAL else relevance
 
 
 class Measure(NamedTuple):
@@ -51,11 +72,6 @@ class Measure(NamedTuple):
 
     def __str__(self) -> str:
         return f"NDCG@{self.k},IoU>={self.mu}"
-
-
-Overlaps: TypeAlias = Sequence[
-    Sequence[tuple[int, float]]
-]  # per retrieved moment: (judged row, IoU > 0), rows ascending
 
 
 def ndcg_iou(
@@ -88,30 +104,43 @@ def ndcg_iou(
 
     Source: Liang et al. 2024, arXiv:2407.06597, and the scorer released with it.
     """
-    measure = Measure(k, mu)
-    return query_scores(run, judged, [measure], convention=convention, gain=gain)[measure]
+    tables = RunTable.from_moments({"": run}), JudgedTable.from_moments({"": judged})
+    only = np.zeros((1, 2), np.int64)
+    return float(query_scores(*tables, only, [Measure(k, mu)], convention=convention, gain=gain)[0, 0])
 
 
 def query_scores(
-    run: Sequence[Span],
-    judged: Sequence[JudgedMoment],
-    measures: Iterable[Measure],
+    run: RunTable,
+    judged: JudgedTable,
+    queries: Ints,
+    measures: Sequence[Measure],
     *,
     convention: Convention,
     gain: Gain,
-) -> dict[Measure, float]:
-    """As ``ndcg_iou``, for several measures; moments are matched once per ``mu``, whatever the number of cutoffs."""
-    wanted = list(measures)
-    check_measures(wanted)
-    depth = max((measure.k for measure in wanted), default=0)
-    rows = sorted(judged, key=attrgetter("relevance"), reverse=True)  # stable: ties keep their order
-    ideal = dcg_by_cutoff([row.relevance for row in rows[:depth]], gain)
-    overlaps = overlaps_of(run[:depth], rows)  # a claim below the cutoff cannot change one above it
-    earned = {
-        mu: dcg_by_cutoff(claimed_relevance(overlaps, rows, mu, convention), gain)
-        for mu in dict.fromkeys(measure.mu for measure in wanted)
-    }
-    return {measure: ratio(at_cutoff(earned[measure.mu], measure.k), at_cutoff(ideal, measure.k)) for measure in wanted}
+) -> Floats:
+    """As ``ndcg_iou``, for several queries and measures; moments are matched once per ``mu``.
+
+    Args:
+        queries: [Q, 2] numbers of the queries in ``run`` (-1: not answered there) and in ``judged``.
+
+    Returns:
+        [Q, measures] values in [0, 1].
+    """
+    check_measures(measures)
+    longest = max(np.diff(run.offsets).max(initial=1), np.diff(judged.offsets).max(initial=1))
+    depth = min(max(measure.k for measure in measures), int(longest))
+    mus = {mu: number for number, mu in enumerate(dict.fromkeys(measure.mu for measure in measures))}
+    levels, level = relevance_levels(judged.weights)
+    worth = np.array([gain.worth(relevance) for relevance in levels.tolist()], np.float64)[level]
+    worth = np.append(worth, 0.0)  # the last is what NOTHING earns
+    scores = np.empty((len(queries), len(measures)))
+    least = [convention.least(mu) for mu in mus]
+    for match in matches(run, judged, queries, least, tolerance=convention.tolerance, depth=depth):
+        earned, ideal = dcg(worth[match.claimed]), dcg(worth[match.judged[:, :depth]])
+        for number, measure in enumerate(measures):
+            best = at_cutoff(ideal, measure.k)
+            scores[match.queries, number] = ratio(at_cutoff(earned[mus[measure.mu]], measure.k), best)
+    return scores
 
 
 def check_measures(measures: Iterable[Measure]) -> None:
@@ -123,59 +152,25 @@ def check_measures(measures: Iterable[Measure]) -> None:
             raise InvalidCutoff(f"the IoU threshold mu must lie in (0, 1], got {mu}")
 
 
-def overlaps_of(run: Iterable[Span], rows: Sequence[JudgedMoment]) -> Overlaps:
-    """For each retrieved span the rows of its video that it overlaps, with their IoU; rows ascending."""
-    by_video: dict[str, list[int]] = {}
-    for number, row in enumerate(rows):
-        by_video.setdefault(row.video, []).append(number)
-    return [
-        [(number, iou) for number in by_video.get(span.video, ()) if (iou := span_iou(span, rows[number])) > 0]
-        for span in run
-    ]
+def dcg(worth: Floats) -> Floats:
+    """[..., ranks] DCG at each cutoff.
 
-
-def claimed_relevance(
-    overlaps: Overlaps, rows: Sequence[JudgedMoment], mu: float, convention: Convention
-) -> list[float]:
-    """The relevance each retrieved moment earns, by rank; 0 where it claims no row."""
-    slack = 0.0 if convention is Convention.RELEASED else IOU_TOLERANCE
-    claimed: set[int] = set()
-    earned: list[float] = []
-    for candidates in overlaps:
-        free = [candidate for candidate in candidates if candidate[0] not in claimed]
-        best = max((iou for _, iou in free), default=0.0)
-        if not free or not reaches(best, mu, convention):
-            earned.append(0)
-            continue
-        number = next(number for number, iou in free if iou >= best - slack)  # the first of equals
-        claimed.add(number)
-        earned.append(rows[number].relevance)
-    return earned
-
-
-def reaches(iou: float, mu: float, convention: Convention) -> bool:
-    """Whether an overlap is enough: at least ``mu`` for PAPER (see IOU_TOLERANCE), more than ``mu`` for RELEASED."""
-    return iou > mu if convention is Convention.RELEASED else iou >= mu - IOU_TOLERANCE
-
-
-def dcg_by_cutoff(relevances: Iterable[float], gain: Gain) -> list[float]:
-    """DCG at cutoff 0, 1, 2, ...
-
-    Terms are added one by one from the top: the published scorer does, and ``numpy.sum`` or ``sum`` of Python 3.12
-    would round otherwise.
+    Terms are added one by one from the top, as ``cumsum`` does: the published scorer does, and ``numpy.sum`` would
+    round otherwise.
     """
-    totals = [0.0]
-    for rank, relevance in enumerate(relevances, start=1):
-        worth = 2**relevance - 1 if gain is Gain.EXPONENTIAL else relevance
-        totals.append(totals[-1] + worth / math.log2(rank + 1))
-    return totals
+    return np.cumsum(worth / discounts(worth.shape[-1]), axis=-1)
 
 
-def at_cutoff(totals: Sequence[float], k: int) -> float:
-    """DCG at cutoff ``k``; a list shorter than ``k`` earns nothing more."""
-    return totals[min(k, len(totals) - 1)]
+def discounts(depth: int) -> Floats:
+    """[depth] log2(rank + 1); ``numpy.log2`` may differ from the published scorer's in the last bit."""
+    return np.array([math.log2(rank + 1) for rank in range(1, depth + 1)], np.float64)
 
 
-def ratio(earned: float, ideal: float) -> float:
+def at_cutoff(totals: Floats, k: int) -> Floats:
+    """[queries] DCG at cutoff ``k``; a list shorter than ``k`` earns nothing more."""
+    return totals[:, min(k, totals.shape[1]) - 1] if totals.shape[1] else np.zeros(len(totals))
+
+
+def ratio(earned: Floats, ideal: Floats) -> Floats:
     """NDCG, and 0.0 where nothing can be earned."""
-    return earned / ideal if ideal > 0 else 0.0
+    return np.divide(earned, ideal, out=np.zeros_like(ideal), where=ideal > 0)

@@ -41,3 +41,7 @@ def spans(rows_by_query: dict[str, list[list[Any]]]) -> dict[str, list[Span]]:
         query_id: [Span(str(video), start, end) for video, start, end in rows]
         for query_id, rows in rows_by_query.items()
     }
+
+
+PARITY = SHARED / "parity"
+DATA = SHARED / "data"

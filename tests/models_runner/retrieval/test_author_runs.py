@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from models_runner.retrieval import formats
 from models_runner.retrieval.errors import CorpusNeeded
 from models_runner.retrieval.records import read_corpus, read_run
 from tests.models_runner.retrieval.shared_data import CORPUS, RUNS, needs_shared, oracle
@@ -27,6 +28,12 @@ def test_an_author_run_loads(path: Path) -> None:
     assert {moment.video for query in queries for moment in query.moments} <= set(corpus.durations_s)
 
 
+def test_the_form_of_an_author_run_is_seen() -> None:
+    corpus = read_corpus(CORPUS)
+    run = formats.read_run(PATHS[0], corpus=corpus)
+    assert dict(run) == {query.query_id: query.moments for query in read_run(PATHS[0], corpus=corpus)}
+
+
 @pytest.mark.parametrize("name", ["XML_N20", "ReLoCLNet_N40", "CONQUER_N40"])
 def test_the_rows_are_those_the_oracle_was_made_from(name: str) -> None:
     model, size = name.split("_")
@@ -38,5 +45,7 @@ def test_the_rows_are_those_the_oracle_was_made_from(name: str) -> None:
 
 
 def test_an_author_run_without_the_corpus_is_refused_with_its_place() -> None:
-    with pytest.raises(CorpusNeeded, match=r"xml_n1\.val\.json\.gz: entry 1: query 54251: prediction 1: video 20787"):
+    with pytest.raises(
+        CorpusNeeded, match=r"xml_n1\.val\.json\.gz: line 1: entry 1: query 54251: prediction 1: video 20787"
+    ):
         read_run(RUNS / "xml_n1.val.json.gz")

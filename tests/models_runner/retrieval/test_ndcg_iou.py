@@ -5,7 +5,6 @@ import math
 import pytest
 
 from models_runner.retrieval.errors import EmptyFile, InvalidCutoff, InvalidRecord
-from models_runner.retrieval.metrics import ndcg_iou as module
 from models_runner.retrieval.metrics.iou import span_iou
 from models_runner.retrieval.metrics.ndcg_iou import Convention, Gain, Measure, ndcg_iou
 from models_runner.retrieval.metrics.report import evaluate
@@ -147,17 +146,10 @@ def test_an_empty_run_scores_zero_on_paper_and_has_no_mean_as_released() -> None
         evaluate({}, {})
 
 
-def test_matching_is_done_once_per_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
-    matched: list[float] = []
-    original = module.claimed_relevance
-
-    def counting(overlaps: module.Overlaps, rows: list[JudgedMoment], mu: float, way: Convention) -> list[float]:
-        matched.append(mu)
-        return original(overlaps, rows, mu, way)
-
-    monkeypatch.setattr(module, "claimed_relevance", counting)
-    evaluate({"1": FIGURE_RUN}, {"1": FIGURE_JUDGED}, ks=[1, 2, 3, 10, 20], mus=[0.3, 0.5])
-    assert matched == [0.3, 0.5]
+@pytest.mark.parametrize("convention", Convention)
+def test_a_cutoff_beyond_every_list_costs_nothing(convention: Convention) -> None:
+    report = evaluate({"1": FIGURE_RUN}, {"1": FIGURE_JUDGED}, ks=[4, 10**12], mus=[0.3], convention=convention)
+    assert report.mean[Measure(10**12, 0.3)] == report.mean[Measure(4, 0.3)] > 0.7
 
 
 def test_a_measure_prints_as_the_field_writes_it() -> None:

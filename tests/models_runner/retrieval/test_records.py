@@ -26,6 +26,7 @@ from models_runner.retrieval.records import (
     write_run,
 )
 
+VIDEO = "house_s01e01"
 MOMENT = {
     "pair_id": 7,
     "video_name": "house_s01e01",
@@ -54,7 +55,7 @@ def changed(**values: Any) -> bytes:
 
 def predicted(*row: Any) -> bytes:
     """A run of one query whose second prediction is ``row``."""
-    return encoded([{"query_id": 1, "query": "q", "predictions": [["v", 0, 1, 2], list(row)]}])
+    return encoded([{"query_id": 1, "query": "q", "predictions": [["house_s01e01", 0, 1, 2], list(row)]}])
 
 
 def test_the_july_form_is_read() -> None:
@@ -100,13 +101,13 @@ def test_the_corpus_is_read_in_both_forms() -> None:
         (b"", errors.EmptyFile, "no content"),
         (b" \n", errors.EmptyFile, "no content"),
         (b"[]", errors.EmptyFile, "no queries"),
-        (b"[1, 2", errors.MalformedFile, "line 1 column 6: not JSON: Expecting ',' delimiter"),
+        (encoded([QUERY])[:-1], errors.MalformedFile, "line 1 column 219: not JSON: Expecting ',' delimiter"),
         (b"7", errors.InvalidRecord, "the ground truth must be an array, got 7"),
         (b"[" * 100_000, errors.MalformedFile, "not usable JSON"),
         (b"[" + b"9" * 5000 + b"]", errors.MalformedFile, "not usable JSON"),
         (b"\xff\xfe", errors.MalformedFile, "not UTF-8 text: byte 0"),
-        (b"\x1f\x8b\x08\x00", errors.MalformedFile, "broken gzip"),
-        (b'{"query_id": 1}\n{"query', errors.InvalidRecord, "line 1: no key query or desc"),
+        (b"\x1f\x8b\x08\x00", errors.MalformedFile, "a broken archive: Compressed file ended"),
+        (b'{"query_id": 1}\n{"query', errors.InvalidRecord, "line 1: no key timestamp"),
         (encoded([3]), errors.InvalidRecord, "entry 1: an entry must be an object, got 3"),
         (encoded([QUERY, QUERY]), errors.DuplicateQuery, "entry 2: query 54251 appeared before"),
         (encoded([{**QUERY, "query_id": True}]), errors.InvalidRecord, "entry 1: query_id must be a string"),
@@ -115,11 +116,15 @@ def test_the_corpus_is_read_in_both_forms() -> None:
         (changed(relevance=5), errors.InvalidRecord, "relevance must be from 0 to 4, got 5"),
         (changed(relevance="4"), errors.InvalidRecord, "relevance must be a finite number, got '4'"),
         (changed(relevance=True), errors.InvalidRecord, "relevance must be a finite number, got True"),
-        (changed(timestamp=[float("nan"), 1]), errors.InvalidRecord, "timestamp must be a finite number, got nan"),
-        (changed(timestamp=[0, 10**400]), errors.InvalidRecord, "timestamp must be a finite number, got 1000"),
+        (
+            changed(timestamp=[float("nan"), 1]),
+            errors.InvalidRecord,
+            "entry 1: query 54251: moment 1: start must be a finite number",
+        ),
+        (changed(timestamp=[0, 10**400]), errors.InvalidRecord, "end must be a finite number, got 1000"),
         (changed(timestamp=[5, 4]), errors.InvalidRecord, "the moment ends before it starts"),
         (changed(timestamp=[5]), errors.InvalidRecord, r"timestamp must be \[start, end\]"),
-        (changed(video_name=" "), errors.InvalidRecord, "video_name must be a string that is not blank"),
+        (changed(video_name=" "), errors.InvalidRecord, "video name must be a string that is not blank"),
         (changed(pair_id=1.5), errors.InvalidRecord, "pair_id must be a whole number or a string"),
     ],
 )
@@ -145,17 +150,27 @@ def test_a_broken_line_of_the_april_form_is_named() -> None:
     ("data", "kind", "message"),
     [
         (b"[]", errors.EmptyFile, "no queries"),
-        (b"{}", errors.InvalidRecord, "the run must be an array, got {}"),
+        (b"7", errors.InvalidRecord, "the run must be an array, got 7"),
+        (b"{}", errors.InvalidRecord, "line 1: no key query_id or desc_id"),
         (encoded([{"query": "q", "predictions": []}]), errors.InvalidRecord, "entry 1: no key query_id or desc_id"),
         (encoded(RUN * 2), errors.DuplicateQuery, "entry 2: query 54251 appeared before"),
-        (predicted("v", float("nan"), 1, 2), errors.InvalidRecord, "start must be a finite number, got nan"),
-        (predicted("v", 0, float("inf"), 2), errors.InvalidRecord, "end must be a finite number, got inf"),
-        (predicted("v", -(10**308), 10**308, 2), errors.InvalidRecord, "times must be finite, in seconds, got -1000"),
-        (predicted("v", 0, 1, None), errors.InvalidRecord, "entry 1: query 1: prediction 2: score must be a finite"),
-        (predicted("v", 0, 1), errors.InvalidRecord, r"expected \[video, start, end, score\]"),
+        (predicted(VIDEO, float("nan"), 1, 2), errors.InvalidRecord, "start must be a finite number, got nan"),
+        (predicted(VIDEO, 0, float("inf"), 2), errors.InvalidRecord, "end must be a finite number, got inf"),
+        (
+            predicted(VIDEO, -(10**308), 10**308, 2),
+            errors.InvalidRecord,
+            "times must be finite, in seconds, got -1000",
+        ),
+        (
+            predicted(VIDEO, 0, 1, None),
+            errors.InvalidRecord,
+            "entry 1: query 1: prediction 2: score must be a finite",
+        ),
+        (predicted(VIDEO, 0, 1), errors.InvalidRecord, r"expected \[video, start, end, score\]"),
         (predicted(1.0, 0, 1, 2), errors.InvalidRecord, "video name must be a string"),
         (predicted(True, 0, 1, 2), errors.InvalidRecord, "video name must be a string"),
         (predicted(3, 0, 1, 2), errors.UnknownVideo, "entry 1: query 1: prediction 2: the corpus has no video with"),
+        (predicted("b", 0, 1, 2), errors.UnknownVideo, "entry 1: query 1: prediction 2: the corpus has no video 'b'"),
     ],
 )
 def test_a_run_that_cannot_be_used_says_where_and_why(

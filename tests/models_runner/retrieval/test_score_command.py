@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -74,7 +75,13 @@ def test_both_doors_print_the_same_table(
 def test_another_program_may_call_the_command_with_plain_values(run: Path, ground_truth: Path, corpus: Path) -> None:
     stdout = io.StringIO()
     call_command(
-        Command(stdout=stdout), str(run), ground_truth=str(ground_truth), corpus=str(corpus), k=[5], mu=[0.5], json=True
+        Command(stdout=stdout),
+        str(run),
+        ground_truth=str(ground_truth),
+        corpus=str(corpus),
+        k=[5],
+        mu=[0.5],
+        output="json",
     )
     assert json.loads(stdout.getvalue())["scores"] == {"NDCG@5,IoU>=0.5": 0.5}
 
@@ -85,11 +92,13 @@ def test_json_is_one_object(run: Path, ground_truth: Path, corpus: Path, capsys:
     assert json.loads(capsys.readouterr().out) == {
         "run": str(run),
         "ground_truth": str(ground_truth),
+        "metric": "ndcg-iou",
         "convention": "released",
         "gain": "linear",
         "queries": 1,
         "missing_queries": 1,
         "missing_query_ids": ["2"],
+        "remarks": [],
         "scores": {
             "NDCG@1,IoU>=0.4": 1.0,
             "NDCG@1,IoU>=0.5": 0.0,
@@ -105,7 +114,7 @@ def test_a_run_by_index_without_corpus_ends_with_two(
     assert main(["score", str(run), "--ground-truth", str(ground_truth)]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.startswith(f"error: {run}: entry 1: query 1: prediction 1: video 3 is an index")
+    assert printed.err.startswith(f"error: {run}: line 1: entry 1: query 1: prediction 1: video 3 is an index")
     with pytest.raises(CommandError, match="video 3 is an index") as raised:
         django_output(run, "--ground-truth", ground_truth)
     assert raised.value.returncode == 2
@@ -116,8 +125,131 @@ def test_a_run_of_other_queries_is_named(
 ) -> None:
     run.write_text(run.read_text().replace('"query_id": 1', '"query_id": 9'))
     assert main(["score", str(run), "--ground-truth", str(ground_truth), "--corpus", str(corpus)]) == 2
-    expected = f"error: {run}: 1 of the run's 1 queries are not in the ground truth: 9\n"
+    expected = f"error: {run}: line 1: 1 of the run's 1 queries are not in the ground truth: 9\n"
     assert capsys.readouterr().err == expected
+
+
+def test_several_runs_stand_side_by_side_and_a_bad_one_does_not_disturb_the_others(
+    run: Path, ground_truth: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    better, bad = run.with_name("better.json"), run.with_name("bad.json")
+    predictions = [[3, 0, 10, 1], [3, 0, 10, 0.5]]
+    better.write_text(json.dumps([{"query_id": 1, "predictions": predictions}, {"query_id": 2, "predictions": []}]))
+    bad.write_text('[{"query_id": 1,\n"predictions": [["a", NaN, 1, 1]]}]')
+    arguments = ["--ground-truth", str(ground_truth), "--corpus", str(corpus), "--k", "10", "--mu", "0.3,0.7"]
+    assert main(["score", str(run), str(bad), str(better), *arguments]) == 2
+    printed = capsys.readouterr()
+    assert (
+        printed.err == f"error: {bad}: line 2: entry 1: query 1: prediction 1: start must be a finite number, got nan\n"
+    )
+    assert printed.out.split("\n\n")[1:] == [
+        """\
+                   run.json  better.json
+queries                   2            2
+missing queries           1            0
+NDCG@10,IoU>=0.3     0.5000       0.5000
+NDCG@10,IoU>=0.7     0.0000       0.5000""",
+        "better.json: repeated predictions, which find their moment claimed: 1, first in line 1, query 1, "
+        "prediction 2\n",
+    ]
+    with pytest.raises(CommandError, match="start must be a finite number") as raised:
+        django_output(run, bad, *arguments)
+    assert raised.value.returncode == 2
+
+
+def test_values_of_every_query_as_table_json_and_csv(
+    run: Path, ground_truth: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["score", str(run), "--ground-truth", str(ground_truth), "--corpus", str(corpus), "--per-query"]
+    shown = {}
+    for kind in ("table", "json", "csv"):
+        assert main([*arguments, "--k", "5", "--mu", "0.5", "--output", kind]) == 0
+        shown[kind] = capsys.readouterr().out
+    assert shown["table"].endswith("query  NDCG@5,IoU>=0.5\n1               1.0000\n2               0.0000\n")
+    assert json.loads(shown["json"])["per_query"] == {"1": {"NDCG@5,IoU>=0.5": 1.0}, "2": {"NDCG@5,IoU>=0.5": 0.0}}
+    assert shown["csv"] == f'run,query_id,"NDCG@5,IoU>=0.5"\n{run},1,1.0\n{run},2,0.0\n'
+
+
+def test_csv_has_a_line_for_each_run(
+    run: Path, ground_truth: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--ground-truth", str(ground_truth), "--corpus", str(corpus), "--k", "5", "--mu", "0.5"]
+    assert main(["score", str(run), str(run), *arguments, "--output", "csv"]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head == 'run,queries,missing_queries,"NDCG@5,IoU>=0.5"'
+    assert lines == [f"{run},2,1,0.5"] * 2
+
+
+TVR_LINE = '{{"desc_id": {}, "desc": "q", "type": "{}", "vid_name": "a", "ts": [0, 10]}}'
+METRICS = {
+    "recall": (
+        """{"video2idx": {"a": 1}, "VCMR": [{"desc_id": 1, "predictions": [[1, 9, 8, 1], [1, 0, 9, 1]]}]}""",
+        TVR_LINE.format(1, "v") + "\n" + TVR_LINE.format(2, "vt"),
+        ["--lenient", "--k", "1,5", "--mu", "0.5"],
+        {"R@1,IoU>=0.5": 0.0, "R@5,IoU>=0.5": 0.5},
+    ),
+    "pool-rank": (
+        """{"a": {"predictions": [[["a", 0, 6, 1]]]}}""",
+        """{"a": {"duration": 9, "timestamps": [[0, 9]], "sentences": ["s"], "pos_moments": [[]],
+        "retrieval_pool": [["a"]]}}""",
+        ["--k", "1"],
+        {"Rank1@0.5": 1.0, "Rank1@0.7": 0.0},
+    ),
+    "highlights": (
+        """{"qid": 1, "vid": "a", "pred_relevant_windows": [[0, 8, 1]], "pred_saliency_scores": [0, 1]}""",
+        """{"qid": 1, "vid": "a", "duration": 4, "relevant_windows": [[0, 10]], "relevant_clip_ids": [1],
+        "saliency_scores": [[4]]}""".replace("\n", ""),
+        [],
+        {"MR-full-mAP@0.8": 1.0, "MR-full-mAP@0.85": 0.0, "MR-long-mAP": None, "HL-min-VeryGood-Hit1": 1.0},
+    ),
+    "plain": (
+        "1 Q0 a:0-1 1 2.5 x\n1 Q0 b:0-1 2 1.5 x\n",
+        "1 0 b:0.0-1.0 1\n",
+        ["--measures", "AP,P@1"],
+        {"AP": 0.5, "P@1": 0.0},
+    ),
+}
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_metric_has_its_files(metric: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, truth, arguments, expected = METRICS[metric]
+    (tmp_path / "run").write_text(run)
+    (tmp_path / "truth").write_text(truth)
+    files = [str(tmp_path / "run"), "--ground-truth", str(tmp_path / "truth")]
+    assert main(["score", *files, "--metric", metric, *arguments, "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert expected.items() <= printed["scores"].items()
+    assert main(["score", *files, "--metric", metric, *arguments]) == 0
+    assert f"metric           {metric}\n" in capsys.readouterr().out
+
+
+def test_types_of_queries_have_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, truth, arguments, _ = METRICS["recall"]
+    (tmp_path / "run").write_text(run)
+    (tmp_path / "truth").write_text(truth)
+    files = [str(tmp_path / "run"), "--ground-truth", str(tmp_path / "truth")]
+    assert main(["score", *files, "--metric", "recall", *arguments]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any("predictions that end before they start, which overlap nothing: 1, first in line 1" in x for x in lines)
+    assert lines[-3:] == [
+        "                       all        v       vt",
+        "R@1,IoU>=0.5        0.0000   0.0000   0.0000",
+        "R@5,IoU>=0.5        0.5000   1.0000   0.0000",
+    ]
+
+
+def test_matrices_are_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(tmp_path / "system.npy", np.eye(3))
+    np.savez(tmp_path / "truth.npz", relevance=np.eye(3), owners=np.arange(3))
+    files = [str(tmp_path / "system.npy"), "--ground-truth", str(tmp_path / "truth.npz")]
+    assert main(["score", *files, "--metric", "matrix", "--json", "--per-query"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert {"nDCG": 1.0, "R@1-t2v": 1.0, "MedR-v2t": 1.0}.items() <= printed["scores"].items()
+    assert printed["per_query"]["caption 2"] == {"nDCG-v2t": None, "nDCG-t2v": 1.0}
+    np.save(tmp_path / "system.npy", np.array([{}]), allow_pickle=True)
+    assert main(["score", *files, "--metric", "matrix"]) == 2
+    assert "system.npy: not a file of numpy: Object arrays cannot be loaded" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,190 @@
+"""JSON piece by piece, each piece with the line it stands in.
+
+A run of a hundred thousand queries is never held as one value, and what is wrong is told with its line. Lines are cut
+at ``\\n`` only: a query may hold U+2028, which ``str.splitlines`` would cut too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
+
+from models_runner.retrieval.errors import EmptyFile, InvalidRecord, MalformedFile, ScoringError
+from models_runner.retrieval.jsonfiles import shown
+
+BLANK = re.compile(r"[ \t\n\r]*")
+DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One value of a file: an element of its array, or a line.
+
+    Attributes:
+        place: where it stands, for people: its line, and its number in an array.
+        line: from 1.
+        value: the JSON value.
+        start: where its text begins.
+    """
+
+    place: str
+    line: int
+    value: object
+    start: int
+
+
+def entries(text: str, name: str) -> Iterator[Entry]:
+    """The elements of a JSON array, or the values of JSON lines, whichever ``text`` is.
+
+    Raises:
+        EmptyFile: there is nothing in it.
+        MalformedFile: not JSON; the message holds line and column.
+        InvalidRecord: neither an array nor lines of objects.
+    """
+    start = skip_blank(text, 0)
+    if start == len(text):
+        raise EmptyFile("no content")
+    if text[start] == "[":
+        yield from array_entries(text, start)
+    elif text[start] == "{":
+        yield from line_entries(text)
+    else:
+        value, _ = decoded(text, start)
+        raise InvalidRecord(f"the {name} must be an array, got {shown(value)}")
+
+
+def array_entries(text: str, start: int, *, whole: bool = True) -> Iterator[Entry]:
+    """The elements of the array that begins at ``start``; ``whole`` allows nothing behind it."""
+    line, counted = 1, 0
+    for number, (position, value) in enumerate(elements(text, start, whole=whole), start=1):
+        line, counted = line + text.count("\n", counted, position), position
+        yield Entry(f"entry {number}", line, value, position)
+
+
+def elements(text: str, start: int, *, whole: bool = False) -> Iterator[tuple[int, object]]:
+    """Position and value of every element of the array at ``start``; ``whole`` allows nothing behind it."""
+    position = skip_blank(text, start + 1)
+    while text[position : position + 1] != "]":
+        value, end = decoded(text, position)
+        yield position, value
+        position = skip_blank(text, end)
+        if text[position : position + 1] == ",":
+            position = skip_blank(text, position + 1)
+            if text[position : position + 1] == "]":
+                raise not_json(text, position, "Expecting value")
+        elif text[position : position + 1] != "]":
+            raise not_json(text, position, "Expecting ',' delimiter")
+    if whole and (rest := skip_blank(text, position + 1)) < len(text):
+        raise not_json(text, rest, "Extra data")
+
+
+def line_entries(text: str) -> Iterator[Entry]:
+    """The values of all lines that are not blank."""
+    start = number = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        line, number = text[start:end], number + 1
+        position = skip_blank(line, 0)
+        if position < len(line):
+            value, stop = decoded(line, position, before=number - 1)
+            if (rest := skip_blank(line, stop)) < len(line):
+                raise not_json(line, rest, "Extra data", before=number - 1)
+            yield Entry("", number, value, start + position)
+        start = end
+
+
+def decoded(text: str, start: int, *, before: int = 0) -> tuple[object, int]:
+    """The value that begins at ``start`` and where it ends; ``before`` lines precede ``text``. Raises MalformedFile."""
+    try:
+        return DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        raise not_json(text, error.pos, error.msg, before=before) from error
+    except (RecursionError, ValueError) as error:  # nested too deep; an integer of thousands of digits
+        raise MalformedFile(f"line {before + line_at(text, start)}: not usable JSON: {error}") from error
+
+
+def not_json(text: str, position: int, problem: str, *, before: int = 0) -> MalformedFile:
+    line, column = before + line_at(text, position), position - text.rfind("\n", 0, position)
+    return MalformedFile(f"line {line} column {column}: not JSON: {problem}")
+
+
+def skip_blank(text: str, start: int) -> int:
+    found = BLANK.match(text, start)
+    return start if found is None else found.end()
+
+
+def line_at(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
+
+
+class located:
+    """Context manager: errors that pass through get the line of the piece they are about.
+
+    It follows their steps from the value that begins at ``start``.
+    """
+
+    __slots__ = ("entry", "text")
+
+    def __init__(self, text: str, entry: Entry) -> None:
+        self.text = text
+        self.entry = entry
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, ScoringError):
+            line = line_at(self.text, position_of(self.text, self.entry.start, error.steps))
+            error.places[:0] = [f"line {line}", *([self.entry.place] if self.entry.place else [])]
+
+
+def position_of(text: str, start: int, steps: list[str | int]) -> int:
+    """Where the part of the value at ``start`` begins to which ``steps`` lead; as far as they go."""
+    for step in steps:
+        if text[start] == "{":
+            found = [position for key, position in members(text, start) if key == step]
+        else:
+            found = [position for number, (position, _) in enumerate(elements(text, start)) if number == step]
+        if not found:
+            return start
+        start = found[-1]
+    return start
+
+
+def members(text: str, start: int, *, whole: bool = False) -> Iterator[tuple[str, int]]:
+    """Key and position of every value of the object at ``start``; ``whole`` allows nothing behind it."""
+    position = skip_blank(text, start + 1)
+    while text[position : position + 1] != "}":
+        key, end = decoded(text, position)
+        colon = skip_blank(text, end)
+        if not isinstance(key, str) or text[colon : colon + 1] != ":":
+            raise not_json(text, colon, "Expecting a key with ':' delimiter")
+        position = skip_blank(text, colon + 1)
+        yield key, position
+        _, end = decoded(text, position)
+        position = skip_blank(text, end)
+        if text[position : position + 1] == ",":
+            position = skip_blank(text, position + 1)
+        elif text[position : position + 1] != "}":
+            raise not_json(text, position, "Expecting ',' delimiter")
+    if whole and (rest := skip_blank(text, position + 1)) < len(text):
+        raise not_json(text, rest, "Extra data")
+
+
+def object_places(text: str, name: str) -> dict[str, int]:
+    """Where each value of the object begins that ``text`` is.
+
+    Raises:
+        EmptyFile, MalformedFile, InvalidRecord: it is none.
+    """
+    start = skip_blank(text, 0)
+    if start == len(text):
+        raise EmptyFile("no content")
+    if text[start] != "{":
+        raise InvalidRecord(f"the {name} must be an object, got {shown(decoded(text, start)[0])}")
+    return dict(members(text, start, whole=True))

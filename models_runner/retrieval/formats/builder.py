@@ -1,0 +1,206 @@
+"""What all readers share: moments are checked, collected into columns, and made a table."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from models_runner.retrieval.corpus import VideoCorpus, video_name
+from models_runner.retrieval.errors import DuplicateQuery, EmptyFile, InvalidRecord, at
+from models_runner.retrieval.jsonfiles import as_number, as_text, decode, shown, unpacked
+from models_runner.retrieval.records import MAX_RELEVANCE, MAX_TIME_S
+from models_runner.retrieval.tables import Floats, Ints, JudgedTable, Note, RunTable, Spans
+
+PLAIN_VIDEOS, PLAIN_NUMBERS = {str, int}, {int, float}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file's bytes, and what is needed to make sense of them.
+
+    Attributes:
+        corpus: translates video indexes to names, and knows which videos there are.
+        strict: refuse a retrieved moment that ends before it starts; otherwise it overlaps nothing.
+        task: which of a TVR submission's lists.
+    """
+
+    data: bytes
+    corpus: VideoCorpus | None = None
+    strict: bool = True
+    task: str = "VCMR"
+
+    @cached_property
+    def text(self) -> str:
+        return decode(self.data)
+
+    @cached_property
+    def plain(self) -> bytes:
+        return unpacked(self.data)
+
+
+class Rows(NamedTuple):
+    """The moments of one query as a file has them; ``weight`` is the score or the relevance."""
+
+    video: Sequence[object]
+    start: Sequence[object]
+    end: Sequence[object]
+    weight: Sequence[object]
+
+    @classmethod
+    def of(cls, moments: Sequence[Sequence[object]]) -> Rows:
+        return cls(*zip(*moments, strict=True)) if moments else cls((), (), (), ())
+
+
+Place: TypeAlias = Callable[[int], at]  # of the row with this number
+
+
+@dataclass
+class Builder:
+    """The moments of query after query, as columns.
+
+    Attributes:
+        judged: whether the weights are relevance; then moments may not end before they start.
+        translate: a file's own names of its videos, in place of the source's corpus.
+    """
+
+    source: Source
+    judged: bool = False
+    translate: Callable[[object], str] | None = None
+    numbers: dict[str, int] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=lambda: [0])
+    codes: dict[object, int] = field(default_factory=dict)
+    names: dict[str, int] = field(default_factory=dict)
+    video: array[int] = field(default_factory=lambda: array("q"))
+    numeric: tuple[array[float], ...] = field(default_factory=lambda: (array("d"), array("d"), array("d")))
+    notes: list[Note] = field(default_factory=list)
+
+    def query(self, query_id: str, text: str, line: int) -> None:
+        """Begin a query. Raises DuplicateQuery."""
+        if query_id in self.numbers:
+            raise DuplicateQuery(f"query {query_id} appeared before, in line {self.lines[self.numbers[query_id]]}")
+        self.numbers[query_id] = len(self.numbers)
+        self.texts.append(text)
+        self.lines.append(line)
+        self.sizes.append(0)
+
+    def add(self, rows: Rows, place: Place, notes: Iterable[Note] = ()) -> None:
+        """Take the moments of the query last begun. Raises ScoringError with the place of the row."""
+        numeric = numbers_of(rows, judged=self.judged, strict=self.source.strict)
+        if numeric is None:
+            for number, row in enumerate(zip(*rows, strict=True)):
+                with place(number):
+                    self.check(*row)
+            numeric = np.array(rows[1:], np.float64)
+        codes = [self.codes.get(video, -1) for video in rows.video]
+        for number in (number for number, code in enumerate(codes) if code < 0):
+            with place(number):
+                codes[number] = self.code(rows.video[number])
+        self.sizes[-1] += len(codes)
+        self.video.extend(codes)
+        self.notes.extend(notes)
+        for held, column in zip(self.numeric, numeric, strict=True):
+            held.frombytes(column.tobytes())
+
+    def check(self, video: object, start: object, end: object, weight: object) -> None:
+        """Raise InvalidRecord for what is no moment."""
+        if isinstance(video, bool) or not isinstance(video, int):
+            as_text(video, "video name")
+        first, last = as_number(start, "start"), as_number(end, "end")
+        value = as_number(weight, "relevance" if self.judged else "score")
+        if not (abs(first) <= MAX_TIME_S and abs(last) <= MAX_TIME_S):
+            raise InvalidRecord(f"times must be finite, in seconds, got {shown(start)} to {shown(end)}")
+        if last < first and (self.judged or self.source.strict):
+            raise InvalidRecord(f"the moment ends before it starts: {shown([start, end])}")
+        if self.judged and not 0 <= value <= MAX_RELEVANCE:
+            raise InvalidRecord(f"relevance must be from 0 to {MAX_RELEVANCE}, got {shown(weight)}")
+
+    def code(self, video: object) -> int:
+        """The number of a video, called as the file calls it."""
+        name = video_name(video, self.source.corpus) if self.translate is None else self.translate(video)
+        return self.codes.setdefault(video, self.names.setdefault(name, len(self.names)))
+
+    def run(self) -> RunTable:
+        """The table of a run. Raises EmptyFile."""
+        return RunTable(*self.columns())
+
+    def truth(self, kinds: Iterable[str] = ()) -> JudgedTable:
+        """The table of judged moments. Raises EmptyFile."""
+        return JudgedTable(*self.columns(), tuple(kinds), tuple(self.notes))
+
+    def columns(self) -> tuple[tuple[str, ...], Ints, Spans, Floats, tuple[str, ...], tuple[int, ...]]:
+        if not self.numbers:
+            raise EmptyFile("no queries")
+        start, end, weights = (np.array(column, np.float64) for column in self.numeric)
+        spans = Spans(np.array(self.video, np.int64), tuple(self.names), start, end)
+        return tuple(self.numbers), np.cumsum(self.sizes), spans, weights, tuple(self.texts), tuple(self.lines)
+
+
+def numbers_of(rows: Rows, *, judged: bool, strict: bool) -> Floats | None:
+    """[3, rows] times and weights where all are plainly right; None asks for a look at each row."""
+    plain = set(map(type, rows.video)) <= PLAIN_VIDEOS
+    if not (plain and set(map(type, chain(rows.start, rows.end, rows.weight))) <= PLAIN_NUMBERS):
+        return None
+    try:
+        numbers = np.array(rows[1:], np.float64)
+    except OverflowError:
+        return None
+    start, end, weight = numbers
+    good = (np.abs(numbers[:2]) <= MAX_TIME_S).all() and np.isfinite(weight).all()
+    if judged:
+        good = good and ((weight >= 0) & (weight <= MAX_RELEVANCE)).all()
+    return numbers if good and (not (judged or strict) or (start <= end).all()) else None
+
+
+@dataclass
+class Group:
+    """A query of a file with one moment a row: its text, the line it begins in, its moments, their places and notes."""
+
+    text: str
+    line: int
+    moments: list[tuple[object, ...]] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+
+    def add(self, moment: tuple[object, ...], place: str, *notes: Note) -> None:
+        """Take video, start, end, weight."""
+        self.moments.append(moment)
+        self.places.append(place)
+        self.notes.extend(notes)
+
+    def reorder(self, keys: Sequence[Any]) -> None:
+        """Put the moments in the order of their keys, equals as they stand."""
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        self.moments = [self.moments[number] for number in order]
+        self.places = [self.places[number] for number in order]
+
+    def place(self, number: int) -> at:
+        return at(self.places[number])
+
+
+@dataclass
+class Groups:
+    """The queries of a file with one moment a row, whose rows need not be neighbours."""
+
+    of_query: dict[str, Group] = field(default_factory=dict)
+
+    def group(self, query_id: str, text: str, line: int) -> Group:
+        """The query with this id. Raises InvalidRecord if it had another text before."""
+        group = self.of_query.setdefault(query_id, Group(text, line))
+        if group.text != text:
+            raise InvalidRecord(f"query {query_id} had another text before, in line {group.line}")
+        return group
+
+    def filled(self, builder: Builder) -> Builder:
+        """The builder with every query's moments."""
+        for query_id, group in self.of_query.items():
+            builder.query(query_id, group.text, group.line)
+            builder.add(Rows.of(group.moments), group.place, group.notes)
+        return builder

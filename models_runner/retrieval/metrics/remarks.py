@@ -1,0 +1,60 @@
+"""What is odd about a run or its ground truth, yet has a defined score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from models_runner.retrieval.tables import Flags, JudgedTable, MomentTable, RunTable
+
+
+def remarks(run: RunTable, judged: JudgedTable, *, depth: int | None = None) -> tuple[str, ...]:
+    """One sentence for each oddity, with where it is first seen.
+
+    Args:
+        depth: the largest cutoff; predictions beyond it do not count.
+    """
+    return tuple(all_remarks(run, judged, depth))
+
+
+def all_remarks(run: RunTable, judged: JudgedTable, depth: int | None) -> Iterator[str]:
+    length = run.spans.end_s - run.spans.start_s
+    if len(run.spans.names) and not set(run.spans.names) & set(judged.spans.names):
+        yield "none of the run's videos is in the ground truth: are they called alike?"
+    yield from said(run, repeated(run), "repeated predictions, which find their moment claimed")
+    yield from said(run, length == 0, "predictions without length, which overlap nothing")
+    yield from said(run, length < 0, "predictions that end before they start, which overlap nothing")
+    if depth is not None:
+        beyond = run.order == depth
+        yield from said(run, beyond, f"queries with more than {depth} predictions, of which the rest do not count")
+    yield from said(
+        judged, judged.spans.end_s == judged.spans.start_s, "judged moments without length, which nothing finds"
+    )
+    relevant = np.bincount(judged.query, weights=judged.weights > 0, minlength=len(judged))
+    without = np.flatnonzero(relevant == 0)
+    if len(without):
+        yield f"queries without a relevant moment, which score 0: {len(without)}, first {judged.query_ids[without[0]]}"
+
+
+def said(table: MomentTable[Any], odd: Flags, sentence: str) -> Iterator[str]:
+    """How many rows are odd, and which is the first."""
+    rows = np.flatnonzero(odd)
+    if len(rows):
+        query = int(table.query[rows[0]])
+        line = f"in line {table.lines[query]}, " if table.lines else ""
+        place = f"{table.row_name} {int(table.order[rows[0]]) + 1}"
+        yield f"{sentence}: {len(rows)}, first {line}query {table.query_ids[query]}, {place}"
+
+
+def repeated(run: RunTable) -> Flags:
+    """Which rows were there before in their query."""
+    columns = (run.query, run.spans.video, run.spans.start_s, run.spans.end_s)
+    order = np.lexsort(columns[::-1])  # stable: the first of equals stays first
+    same = np.ones(max(0, len(order) - 1), np.bool_)
+    for column in columns:
+        same &= column[order][1:] == column[order][:-1]
+    odd = np.zeros(len(order), np.bool_)
+    odd[order[1:][same]] = True
+    return odd
