@@ -1,6 +1,7 @@
 """A lead over HTTP: every request is timed, as their browser would send it."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
@@ -45,6 +46,9 @@ class Lead(Browser):
 
     def tell(self, path: str, **fields: str) -> Reply:
         """What htmx sends."""
+        return self.tell_all(path, list(fields.items()))
+
+    def tell_all(self, path: str, fields: Sequence[tuple[str, str]]) -> Reply:
         headers = {"HX-Request": "true", "X-CSRFToken": self.token, "Origin": self.origin}
         headers["Content-Type"] = "application/x-www-form-urlencoded"
         return self._send("POST", path, headers, urlencode(fields).encode())

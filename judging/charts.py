@@ -18,27 +18,25 @@ def grid() -> list[tuple[int, int]]:
     return [(HEIGHT - HEIGHT * relevance // 4, relevance) for relevance in range(5)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Bar:
-    """One candidate: its bar of relevance and its point of similarity, if it has one."""
+    """One candidate: its bar of relevance and its point of similarity, if it has one; numbers as the SVG has them."""
 
-    pair: Pair
+    state: str
+    relevance: int | None
+    rank: int
     left: int
     x: int
-    y: float
-    height: float
-    point_x: float
-    point_y: float | None
+    y: str
+    height: str
+    middle: int
+    point: str
     in_tail: bool
     is_ticked: bool  # its rank is written below
 
     @property
-    def point(self) -> str:
-        return "" if self.point_y is None else f"{self.point_x:g},{self.point_y:.1f}"
-
-    @property
     def is_out(self) -> bool:
-        return self.pair.state in (Pair.State.DROPPED, Pair.State.WITHDRAWN)
+        return self.state in (Pair.State.DROPPED, Pair.State.WITHDRAWN)
 
 
 def bars_of(pairs: Sequence[Pair]) -> list[Bar]:
@@ -49,17 +47,19 @@ def bars_of(pairs: Sequence[Pair]) -> list[Bar]:
 
 def _bar(pair: Pair, place: int, *, in_tail: bool) -> Bar:
     height = max(LEAST, HEIGHT * (pair.relevance or 0) / 4)
-    similarity = pair.candidate.similarity
-    left, rank = place * STEP, pair.candidate.rank
+    left, rank, similarity = place * STEP, pair.candidate.rank, pair.candidate.similarity
+    middle = left + STEP // 2
     return Bar(
-        pair,
-        left,
-        left + (STEP - BAR) // 2,
-        HEIGHT - height,
-        height,
-        left + STEP / 2,
-        None if similarity is None else HEIGHT * (1 - max(0.0, similarity)),
-        in_tail,
+        state=pair.state,
+        relevance=pair.relevance,
+        rank=rank,
+        left=left,
+        x=left + (STEP - BAR) // 2,
+        y=f"{HEIGHT - height:g}",
+        height=f"{height:g}",
+        middle=middle,
+        point="" if similarity is None else f"{middle},{HEIGHT * (1 - max(0.0, similarity)):.1f}",
+        in_tail=in_tail,
         is_ticked=place == 0 or rank % 5 == 0,
     )
 

@@ -149,12 +149,15 @@ class QuerySetChangeForm(SubmitForm):
     pilot = forms.ChoiceField(choices=[("yes", "yes"), ("no", "no")], required=False)
 
 
-class ReviewForm(forms.Form):
-    """A decision; ``after`` is the last case on the page, behind which the next one is looked for."""
+class BehindForm(forms.Form):
+    """``after`` is the last case on a page, behind which the next one is looked for."""
 
+    after = forms.UUIDField(required=False)
+
+
+class ReviewForm(BehindForm):
     decision = forms.ChoiceField(choices=[("extend", "extend"), ("close", "close")])
     reason = forms.CharField(required=False, max_length=1000)
-    after = forms.UUIDField(required=False)
 
 
 class AcceptForm(SubmitForm):

@@ -10,22 +10,22 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import timezone
+from django.urls import reverse
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from annotation.models import Project
+from annotation.models import Moment, Project
 from annotation.refusals import refusal_log
 from judging import selectors
 from judging.charts import Bar, bars_of, grid
 from judging.exceptions import JudgingError
-from judging.forms import AcceptForm, ReviewForm
+from judging.forms import AcceptForm, BehindForm, ReviewForm
 from judging.models import Batch, BatchReview, Pair
 from judging.rules.extension import TAIL
 from judging.selectors import Outlook
 from judging.services import batches, reviews
 from judging.services.policies import policy_in_force
 
-CASES = 8  # on a page; every decision brings the next one
+CASES = 4  # on a page, and as many more as soon as it is there; every decision brings the next one
 LAST_SHOWN = 3  # of the lead's own decisions
 STATES = [Pair.State.SETTLED, Pair.State.DROPPED, Pair.State.WITHDRAWN, Pair.State.ESCALATED, Pair.State.OPEN]
 CASE, ANSWER = "judging/_case.html", "judging/_review_answer.html"
@@ -40,6 +40,12 @@ class Case:
     outlook: Outlook
 
     @property
+    def lines(self) -> list[dict[str, Any]]:
+        """What the table says of each candidate, in words: a template would word it ten times slower."""
+        nowhere = reverse("judging:preview", args=[UUID(int=0)])
+        return [_line(row, nowhere) for row in self.rows]
+
+    @property
     def bars(self) -> list[Bar]:
         return bars_of([row["pair"] for row in self.rows])
 
@@ -48,6 +54,20 @@ class Case:
         """How many pairs became what, where any did."""
         found = Counter(row["pair"].state for row in self.rows)
         return [(state, found[state]) for state in STATES if found[state]]
+
+
+def _line(row: dict[str, Any], preview: str) -> dict[str, Any]:
+    pair, candidate, moment = row["pair"], row["pair"].candidate, row["pair"].candidate.moment
+    is_ready = moment.preview_state == Moment.Preview.READY
+    return {
+        **row,
+        "rank": candidate.rank,
+        "moment": str(moment),
+        "gif": preview.replace(str(UUID(int=0)), str(moment.preview_uuid)) if is_ready else "",
+        "similarity": "–" if candidate.similarity is None else f"{candidate.similarity:.3f}",
+        "relevance": pair.relevance,
+        "state": pair.state,
+    }
 
 
 def cases_of(project: Project, found: Sequence[Batch]) -> list[Case]:
@@ -61,6 +81,8 @@ def cases_of(project: Project, found: Sequence[Batch]) -> list[Case]:
 @project_page(STAFF)
 def review_queue(request: MemberRequest, project: Project) -> HttpResponse:
     """Finished first batches, oldest first, each with its relevance by rank and a suggestion."""
+    if request.htmx:
+        return _more(request, project)
     queue = selectors.review_queue(project)
     found = list(queue.select_related("query", "project")[:CASES])
     policy = policy_in_force(project.pk)
@@ -75,10 +97,27 @@ def review_queue(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/review_queue.html", context)
 
 
+def _more(request: MemberRequest, project: Project) -> HttpResponse:
+    """The cases behind the last one on the page, before anybody has come so far."""
+    form = BehindForm(request.GET)
+    last = form.cleaned_data["after"] if form.is_valid() else None
+    cases = cases_of(project, _behind(project, last, CASES))
+    context = {**shared(request), "more": cases, "last": cases[-1].batch if cases else None}
+    return render(request, "judging/_review_more.html", context)
+
+
+def _behind(project: Project, last: UUID | None, count: int) -> list[Batch]:
+    """So many that wait behind this one."""
+    batch = Batch.objects.filter(project=project, uuid=last, done_at__isnull=False).first() if last else None
+    if batch is None:
+        return []
+    return list(selectors.queue_behind(project, batch).select_related("query", "project")[:count])
+
+
 def shared(request: HttpRequest) -> dict[str, Any]:
     """What every part of these pages is told."""
     membership = request.membership  # type: ignore[attr-defined]
-    return {"tail": TAIL, "grid": grid(), "may_decide": membership.role in LEAD, "now": timezone.now()}
+    return {"tail": TAIL, "grid": grid(), "may_decide": membership.role in LEAD}
 
 
 @login_required
@@ -130,11 +169,9 @@ def _told(request: HttpRequest, held: Batch, form: ReviewForm, error: JudgingErr
 
 def _following(held: Batch, form: ReviewForm) -> dict[str, Any]:
     """How many wait, and the case behind the last one on the page."""
-    queue = selectors.review_queue(held.project)
-    last = form.cleaned_data.get("after")
-    behind = Batch.objects.filter(project=held.project_id, uuid=last, done_at__isnull=False).first() if last else None
-    found = list(selectors.queue_behind(held.project, behind).select_related("query", "project")[:1]) if behind else []
-    return {"waiting": queue.count(), "following": cases_of(held.project, found)[0] if found else None}
+    cases = cases_of(held.project, _behind(held.project, form.cleaned_data.get("after"), 1))
+    waiting = selectors.review_queue(held.project).count()
+    return {"waiting": waiting, "more": cases, "last": cases[-1].batch if cases else None}
 
 
 @login_required

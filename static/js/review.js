@@ -149,7 +149,8 @@
     } else if (item.matches("[data-case]")) {
       go(item);
     }
-    if (document.activeElement === document.body) go(nextOf(item) ?? all("[data-case]")[0]);
+    const lost = document.activeElement === document.body || (item.matches("[data-decided]") && current() === item);
+    if (lost) go(nextOf(item));
     else if (current()) current().scrollIntoView({ block: "nearest" });
   });
   for (const name of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
