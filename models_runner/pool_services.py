@@ -16,6 +16,7 @@ from judging.services.pools import pool_plan
 from models_runner.models import Run
 from models_runner.retrieval import records
 from models_runner.retrieval.errors import ScoringError, at
+from models_runner.retrieval.formats.tvr_ranking import INTEGER_ID
 
 PLAN_TASK = "models_runner.tasks.pool_prepare"
 LATE = timedelta(minutes=1)  # a pool still without a plan by then has lost its message, or its worker is busy
@@ -103,7 +104,7 @@ def corpus_of(project: Project) -> records.VideoCorpus:
 def returned_rows(source: str, ranked: Iterable[records.RankedQuery], *, depth: int) -> Iterator[Returned]:
     """The best ``depth`` of each query as plain rows."""
     for query in ranked:
-        number = int(query.query_id) if records.INTEGER_ID.fullmatch(query.query_id) else NO_QUERY
+        number = int(query.query_id) if INTEGER_ID.fullmatch(query.query_id) else NO_QUERY
         for rank, moment in enumerate(query.moments[:depth], start=1):
             yield Returned(number, moment.video, moment.start_s, moment.end_s, source, rank)
 

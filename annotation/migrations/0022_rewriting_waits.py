@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0020_coverage_studies'),
+        ('annotation', '0021_reading_for_leads'),
     ]
 
     operations = [
