@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
+from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Literal
@@ -156,6 +157,16 @@ def _things() -> dict[str, tuple[tuple[str, ...], ...]]:
 def _words(file: str) -> set[str]:
     lines = (_data() / file).read_text(encoding="utf-8").splitlines()
     return {word for line in lines if not line.startswith("#") for word in line.split()}
+
+
+@lru_cache(maxsize=1)
+def data_digest() -> str:
+    """A hash of every packaged list."""
+    digest = sha256()
+    for file in sorted(_data().iterdir(), key=lambda one: one.name):
+        if file.name.endswith((".txt", ".csv")):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def _data() -> Traversable:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.rewriting.lexicon import Member, lexicon_for, read_members
+from annotation.rewriting.provider import Rules
 from annotation.rewriting.report import replacement_words, table
 from annotation.rewriting.rules import rewrite
 
@@ -196,6 +197,19 @@ def test_no_name_survives_any_order_of_words(words: list[str]) -> None:
 
 ALSO_THINGS = {"will", "green", "mark", "gates", "chase"}  # the release writes them small only where they name nobody
 DETERMINERS = {"a", "an", "the", "his", "her", "their", "s", "'s", "old", "whole", "front", "burning"}
+
+
+def test_a_verb_that_agrees_stands_for_no_name() -> None:
+    pairs = [("Ross and Joey walks in.", "Two men walk in."), ("Ross is off to walk.", "A man is off to walk.")]
+    assert replacement_words(pairs) == {"two": 1, "men": 1, "man": 1}
+
+
+def test_the_version_of_the_rules_tells_every_list() -> None:
+    bishop, rex = Member("Bishop", "M", "word"), Member("Rex", "N")
+    versions = [Rules(members).model for members in ((), (bishop,), (bishop, rex), (rex, bishop))]
+    assert len(set(versions)) == 4
+    assert versions[1] == Rules([Member("Bishop", "M", "word")]).model
+    assert all(re.fullmatch(r"\d+-[0-9a-f]{12}", version) for version in versions)
 
 
 @cache

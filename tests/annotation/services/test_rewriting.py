@@ -29,7 +29,7 @@ from annotation.models import (
 )
 from annotation.rewriting.chat import Chat
 from annotation.rewriting.lexicon import Member
-from annotation.rewriting.provider import Answer, Item, ProviderAway
+from annotation.rewriting.provider import Answer, Item, ProviderAway, Rules
 from annotation.selectors import captions_serving
 from annotation.services import rewriting as service
 from annotation.services.cast import cast_import
@@ -81,7 +81,12 @@ class TestRules:
         ]
         caption = Caption.objects.order_by("description").first()
         assert caption is not None
-        assert (caption.provider, caption.model, caption.prompt, caption.temperature) == ("rules", "1", None, None)
+        assert (caption.provider, caption.model, caption.prompt, caption.temperature) == (
+            "rules",
+            Rules().model,
+            None,
+            None,
+        )
         assert caption.similarity is not None and caption.similarity >= 0.4
         assert (caption.name_score, caption.name_model) == (0.0, "lexicon")
         made.refresh_from_db()
