@@ -86,9 +86,9 @@ FROM generate_series(1000, 999 + %(moments)s) AS i, (SELECT video_id, preview FR
 INSERT INTO annotation_query (id, uuid, project_id, number, text, split, is_placeholder, created_at)
 SELECT i, gen_random_uuid(), %(project)s, i, 'Someone does thing number ' || i || '.', 'test', false, at FROM laid""",
     "annotation_candidate": """
-INSERT INTO annotation_candidate (id, query_id, moment_id, rank, similarity, measure_id)
+INSERT INTO annotation_candidate (id, query_id, moment_id, rank, similarity, measure_id, source, wordings)
 SELECT (i - 1) * %(batch)s + rank, i, first + (i * 7 + rank) %% %(moments)s, rank, 1 - rank / 100.0,
-    (SELECT id FROM annotation_measure WHERE name = 'benchmark')
+    (SELECT id FROM annotation_measure WHERE name = 'benchmark'), 'similarity', '{}'
 FROM laid, generate_series(1, %(batch)s) AS rank,
     (SELECT max(id) - %(moments)s + 1 AS first FROM annotation_moment) AS moment""",
     "judging_batch": """

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.db import connection
@@ -13,7 +13,6 @@ from django.db.models import Exists, OuterRef, QuerySet, Sum
 
 from annotation.models import Job, Project
 from annotation.rules.pooling import BATCHES
-from annotation.selectors import queries_to_judge
 from judging.models import Assignment, Batch, JudgmentDay, Pair, Policy, Tally
 from judging.rules.finish import PACE_DAYS, Finish, Left, finish, pace
 from judging.rules.forecast import TVR_RANKING
@@ -23,12 +22,37 @@ from judging.selectors.reviews import review_queue
 DAYS_SHOWN = 28
 POOLED = BATCHES + 1  # the first number of a pooled batch
 ENOUGH_JUDGMENTS, ENOUGH_DECISIONS = 400, 20  # to go by this project's own shares
-GIVEN_IN_OPEN_ROUNDS = """
-SELECT count(*) FROM judging_batch batch
-JOIN judging_assignment held ON held.batch_id = batch.id AND held.round = batch.round
-JOIN judging_judgment given ON given.assignment_id = held.id
-WHERE batch.project_id = %s AND batch.state = 'open' AND batch.begun"""  # a pair decided before its round's end is rare
+SMALL = """
+SELECT (SELECT count(*) FROM judging_batch WHERE project_id = %(project)s AND awaits_review),
+    (SELECT count(*) FROM judging_assignment WHERE project_id = %(project)s AND state = 'open'),
+    (SELECT count(DISTINCT annotator_id) FROM judging_judgmentday
+        WHERE project_id = %(project)s AND day >= %(since)s AND imported = 0),
+    (SELECT count(*) FROM judging_flag flag JOIN judging_assignment held ON held.id = flag.assignment_id
+        AND held.project_id = %(project)s JOIN judging_pair pair ON pair.id = flag.pair_id
+        AND pair.state IN ('open', 'escalated')
+        WHERE flag.withdrawn_at IS NULL
+        AND NOT EXISTS (SELECT 1 FROM judging_flaganswer answer WHERE answer.flag_id = flag.id)),
+    (SELECT count(*) FROM annotation_query WHERE project_id = %(project)s AND judged_as_id IS NULL
+        AND NOT is_placeholder AND split IN ('val', 'test')),
+    (SELECT count(*) FROM judging_batch batch
+        JOIN judging_assignment held ON held.batch_id = batch.id AND held.round = batch.round
+        JOIN judging_judgment given ON given.assignment_id = held.id
+        WHERE batch.project_id = %(project)s AND batch.state = 'open' AND batch.begun),
+    (SELECT count(*) FROM judging_batch batch JOIN judging_pair pair ON pair.batch_id = batch.id
+        WHERE batch.project_id = %(project)s AND batch.pooling_id IS NOT NULL)"""
 COLUMNS = ("judgments", "second_round", "simulated", "imported")
+
+
+class Small(NamedTuple):
+    """What is counted when it is asked for, all off an index: one statement, as the page asks again and again."""
+
+    waiting: int  # for a lead's decision
+    at_work: int
+    active: int  # annotators who gave a grade within a week
+    flags: int  # without an answer
+    queries: int  # to be judged
+    given: int  # grades in rounds under way; that a pair is decided before its round ends is rare
+    pooled: int  # pairs in pooled batches, which say nothing of the size of first and second ones
 
 
 @dataclass(frozen=True)
@@ -89,9 +113,9 @@ def overview(project: Project, policy: Policy, *, now: datetime) -> Overview:
     counts, by_day = tallies(project), judgments_by_day(project)
     batches, pairs = _batch_rows(counts), _pairs(counts)
     sums = {name: sum(day[name] for day in by_day.values()) for name in COLUMNS}
-    waiting = review_queue(project).count()
+    small = _small(project, since=today - timedelta(days=PACE_DAYS - 1))
     worked = {day: row["judgments"] - row["imported"] for day, row in by_day.items()}
-    left = _left(project, batches, pairs, sums, waiting)
+    left = _left(batches, pairs, sums, small)
     return Overview(
         batches=batches,
         pairs=pairs,
@@ -100,10 +124,10 @@ def overview(project: Project, policy: Policy, *, now: datetime) -> Overview:
         simulated=sums["simulated"],
         imported=sums["imported"],
         days=[(day, worked.get(day, 0)) for day in (today - timedelta(days=n) for n in reversed(range(DAYS_SHOWN)))],
-        at_work=_open_assignments(project).count(),
-        active=_active(project, since=today - timedelta(days=PACE_DAYS - 1)),
-        waiting=waiting,
-        flags=flags_waiting(project).count(),
+        at_work=small.at_work,
+        active=small.active,
+        waiting=small.waiting,
+        flags=small.flags,
         failed=list(_failed(project).values_list("title", "error")),
         running=[(job.title, job.done, job.total, job.percent) for job in project.jobs.filter(state=Job.State.RUNNING)],
         finish=finish(left, per_day=pace({d: n for d, n in worked.items() if n}, today=today), today=today),
@@ -121,7 +145,7 @@ def overview_counts(project: Project) -> dict[str, Any]:
         "pairs": _pairs(counts),
         "judgments": days["judgments"],
         "simulated": days["simulated"],
-        "at_work": _open_assignments(project).count(),
+        "at_work": Assignment.objects.filter(project=project, state=Assignment.State.OPEN).count(),
         "waiting": review_queue(project).count(),
         "flagged": flags_waiting(project).values("pair").distinct().count(),
         "second_rounds": sum(row.second_round for row in batches),
@@ -154,47 +178,30 @@ def _batch_rows(counts: Mapping[str, int]) -> list[BatchRow]:
     return [BatchRow(number, **row) for number, row in sorted(found.items())]
 
 
-def _left(
-    project: Project, batches: list[BatchRow], pairs: Mapping[str, int], sums: Mapping[str, int], waiting: int
-) -> Left:
+def _left(batches: list[BatchRow], pairs: Mapping[str, int], sums: Mapping[str, int], small: Small) -> Left:
     """What is left, and what to expect: as it was so far, or as in the paper where little tells yet."""
     by_number = {row.number: row for row in batches}
     first, second = (by_number.get(number, BatchRow(number, 0, 0, 0)) for number in (1, 2))
     opened = first.first_round + first.second_round + first.done
-    decided, extended = first.done - waiting, second.first_round + second.second_round + second.done
+    decided, extended = first.done - small.waiting, second.first_round + second.second_round + second.done
     unpooled = opened + extended
-    pooled = _pooled_pairs(project) if POOLED in by_number else 0
     first_rounds = sums["judgments"] - sums["second_round"]
     return Left(
         open_pairs=pairs[Pair.State.OPEN],
         escalated_pairs=pairs[Pair.State.ESCALATED],
-        given=_given_in_open_rounds(project),
-        queries=max(0, queries_to_judge(project.pk).count() - opened),
-        undecided=first.first_round + first.second_round + waiting,
-        pairs=(sum(pairs.values()) - pooled) / unpooled if unpooled else TVR_RANKING.pairs,
+        given=small.given,
+        queries=max(0, small.queries - opened),
+        undecided=first.first_round + first.second_round + small.waiting,
+        pairs=(sum(pairs.values()) - small.pooled) / unpooled if unpooled else TVR_RANKING.pairs,
         escalated=sums["second_round"] / first_rounds if first_rounds >= ENOUGH_JUDGMENTS else TVR_RANKING.escalated,
         second=min(1.0, extended / decided) if decided >= ENOUGH_DECISIONS else TVR_RANKING.second,
     )
 
 
-def _pooled_pairs(project: Project) -> int:
-    """They say nothing of the size of first and second batches."""
-    return Pair.objects.filter(batch__pooling__project=project).count()
-
-
-def _given_in_open_rounds(project: Project) -> int:
+def _small(project: Project, *, since: date) -> Small:
     with connection.cursor() as cursor:
-        cursor.execute(GIVEN_IN_OPEN_ROUNDS, [project.pk])
-        return int(cursor.fetchone()[0])
-
-
-def _open_assignments(project: Project) -> QuerySet[Assignment]:
-    return Assignment.objects.filter(project=project, state=Assignment.State.OPEN)
-
-
-def _active(project: Project, *, since: date) -> int:
-    given = JudgmentDay.objects.filter(project=project, day__gte=since, imported=0)
-    return given.values("annotator").distinct().count()
+        cursor.execute(SMALL, {"project": project.pk, "since": since})
+        return Small(*cursor.fetchone())
 
 
 def _failed(project: Project) -> QuerySet[Job]:

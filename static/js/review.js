@@ -3,7 +3,7 @@
   const OFF = "momentjudge-keys-off";
   const ITEMS = "[data-case], [data-decided]";
   const undoWhenThere = new Set(); // cases whose decision is on its way and already unwanted
-  const decided = new Set(); // ids, the newest last
+  const decided = new Set(); // ids in the order of the decisions, which may not be that of the answers
 
   const all = (what) => [...document.querySelectorAll(what)];
   const current = () => document.activeElement?.closest?.(ITEMS) ?? null;
@@ -33,15 +33,17 @@
     if (!button || item.matches(".leaving")) return;
     const next = nextOf(item);
     item.classList.add("leaving");
+    decided.add(item.id);
     button.click();
     go(next);
   }
 
   function undo() {
-    const leaving = all(".leaving").at(-1);
-    if (leaving && !current()?.matches("[data-decided]")) return undoWhenThere.add(leaving.id);
     const chosen = current()?.matches("[data-decided]") ? current() : document.getElementById([...decided].at(-1));
-    chosen?.querySelector("form[data-undo]")?.requestSubmit();
+    if (!chosen) return;
+    decided.delete(chosen.id);
+    if (chosen.matches(".leaving")) undoWhenThere.add(chosen.id);
+    else chosen.querySelector("form[data-undo]")?.requestSubmit();
   }
 
   // One candidate of a case: its bar is marked, its clip and grades are shown beside the chart.
@@ -142,13 +144,11 @@
   document.addEventListener("htmx:afterSwap", ({ detail }) => {
     const item = document.getElementById(detail.elt?.id);
     if (!item?.matches(ITEMS)) return;
-    decided.delete(item.id);
-    if (item.querySelector("form[data-undo]")) {
-      decided.add(item.id);
-      if (undoWhenThere.delete(item.id)) item.querySelector("form[data-undo]").requestSubmit();
-    } else if (item.matches("[data-case]")) {
-      go(item);
-    }
+    const undoable = item.querySelector("form[data-undo]");
+    if (!undoable) decided.delete(item.id);
+    if (undoable && undoWhenThere.delete(item.id)) undoable.requestSubmit();
+    else if (undoable) decided.add(item.id);
+    else if (item.matches("[data-case]")) go(item);
     const lost = document.activeElement === document.body || (item.matches("[data-decided]") && current() === item);
     if (lost) go(nextOf(item));
     else if (current()) current().scrollIntoView({ block: "nearest" });
@@ -158,6 +158,7 @@
       const item = detail.elt?.closest?.(ITEMS);
       item?.classList.remove("leaving");
       undoWhenThere.delete(item?.id);
+      decided.delete(item?.id);
       go(item);
     });
   }

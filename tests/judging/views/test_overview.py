@@ -11,9 +11,11 @@ from django.utils import timezone
 
 from annotation.models import Job, Project
 from judging import selectors
-from judging.models import BatchReview, JudgmentDay
+from judging.models import BatchReview, Flag, JudgmentDay
+from judging.services.flags import flags_dismiss
 from judging.services.policies import policy_in_force
 from tests.factories import (
+    NOW,
     AssignmentFactory,
     BatchFactory,
     CandidateFactory,
@@ -103,6 +105,17 @@ class TestNumbers:
         assert overview.finish.judgments - before.judgments == pytest.approx(2 * 2.36, abs=1)
         client.force_login(made.lead)
         assert '<th scope="row">pooled</th>' in client.get(url(made.project)).content.decode()
+
+    def test_what_is_counted_in_one_statement_is_what_lists_hold(self, project: Project) -> None:
+        judge_round(BatchFactory(query__project=project), [2, 2], [2, 2])
+        for place in range(3):
+            held = AssignmentFactory(batch=BatchFactory(query__project=project))
+            FlagFactory(assignment=held, withdrawn_at=NOW if place == 2 else None)
+        flags_dismiss(pair=Flag.objects.earliest("pk").pair, lead=lead(project), words="fine")
+        overview = found(project)
+        assert overview.flags == selectors.flags_waiting(project).count() == 1
+        assert overview.waiting == selectors.review_queue(project).count() == 1
+        assert overview.at_work == 3
 
     def test_what_was_imported_belongs_to_no_day(self, project: Project) -> None:
         given(project, 500, imported=500)
@@ -194,5 +207,5 @@ class TestRenewal:
             judge_round(batch, [number % 5, 4], [number % 5, 4])
             CandidateFactory(query=batch.query, rank=21)
         browser.get(url(project))
-        with django_assert_num_queries(14):
+        with django_assert_num_queries(9):
             browser.get(url(project), headers=HTMX)
