@@ -47,7 +47,7 @@ def test_killed_process_asked_for_nothing_twice_that_is_stored(
         settings.REWRITING_BASE_URL, settings.REWRITING_MODEL = server.url, "x"  # type: ignore[attr-defined]
         settings.REWRITING_API_KEY, settings.REWRITING_PER_MINUTE = "secret", 10**9  # type: ignore[attr-defined]
         settings.REWRITING_CONCURRENCY = AT_A_TIME  # type: ignore[attr-defined]
-        prompt, _ = Prompt.objects.get_or_create(version=1, defaults={"text": "Replace names."})
+        prompt = Prompt.objects.get(version=1)
         made = Rewriting.objects.create(corpus=project.corpus, provider="openai", model="x", prompt=prompt)
         connection.close()
         child = get_context("fork").Process(target=work, args=[made.pk], daemon=True)
