@@ -9,8 +9,9 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from annotation.models import Project, User
@@ -231,9 +232,12 @@ def _pair_of_lead(request: HttpRequest, pair_uuid: UUID) -> tuple[Pair, Any]:
 
 
 def _back(request: HttpRequest, pair: Pair) -> HttpResponse:
-    """To the list the form was on, else to the pair's batch."""
+    """To the list the form was on, as it was asked for; else to the pair's batch."""
     page = LISTS.get(request.POST.get("list", ""))
-    return redirect(page, pair.batch.project.uuid) if page else redirect("judging:batch", pair.batch.uuid)
+    if page is None:
+        return redirect("judging:batch", pair.batch.uuid)
+    asked = QueryDict(request.POST.get("asked", "")).urlencode()
+    return redirect(reverse(page, args=[pair.batch.project.uuid]) + (f"?{asked}" if asked else ""))
 
 
 @login_required

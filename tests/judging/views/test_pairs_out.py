@@ -242,8 +242,9 @@ class TestAnswers:
         assert "Somebody has judged this moment, so its bounds stay." in answer.content.decode()
 
     def test_withdrawn_from_the_list(self, browser: Client, project: Project, pair: Pair) -> None:
-        answer = browser.post(url("pair-withdraw", pair), {"reason": "black", "list": "flagged"})
-        assert answer.headers["Location"] == url("flags", project)
+        sent = {"reason": "black", "list": "flagged", "asked": "status=all&q=a door"}
+        answer = browser.post(url("pair-withdraw", pair), sent)
+        assert answer.headers["Location"] == url("flags", project) + "?status=all&q=a+door"
         assert Batch.objects.get().pairs.get().state == "withdrawn"
 
     def test_admins_look_and_answer_nothing(self, client: Client, project: Project, pair: Pair) -> None:
