@@ -103,7 +103,10 @@ def tasks_known() -> None:
 
 @pytest.fixture(scope="module")
 def kept_for_module(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """What fixtures of a module's scope write stays until its end: every test rolls back to after them."""
+    """What fixtures of a module's scope write stays until its end: every test rolls back to after them.
+
+    Hand a test a deep copy of such rows, as it may change them.
+    """
     with django_db_blocker.unblock(), transaction.atomic():
         yield
         transaction.set_rollback(True)

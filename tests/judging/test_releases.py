@@ -1,6 +1,7 @@
 """The files of a release: exact contents, and that nothing unfinished or personal is in them."""
 
 import json
+from copy import deepcopy
 from hashlib import sha256
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -33,9 +34,14 @@ from tests.judging.world import HandMade
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
-@pytest.fixture
-def made() -> HandMade:
+@pytest.fixture(scope="module")
+def made_once(kept_for_module: None) -> HandMade:
     return HandMade()
+
+
+@pytest.fixture
+def made(db: None, made_once: HandMade) -> HandMade:
+    return deepcopy(made_once)
 
 
 @pytest.fixture

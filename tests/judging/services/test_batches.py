@@ -3,7 +3,7 @@
 from itertools import permutations
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import AuditEvent, Moment
@@ -156,21 +156,23 @@ class TestAdvance:
 
     def test_twice_late_and_out_of_order_is_harmless(self) -> None:
         project = ProjectFactory()
+        batches = [BatchFactory(query=QueryFactory(project=project), pairs=2) for _ in range(3)]
+        for batch in batches:
+            judge(batch, [0, 1])
+            judge(batch, [4, 1])
         for order in permutations(range(3)):
-            batches = [BatchFactory(query=QueryFactory(project=project), pairs=2) for _ in range(3)]
-            for batch in batches:
-                judge(batch, [0, 1])
-                judge(batch, [4, 1])
-            for place in (*order, *order):
-                batch_advance(batch_id=batches[place].pk)
-            for batch in batches:
-                assert outcomes(batch) == [("escalated", None), ("settled", 1)]
-                batch.refresh_from_db()
-                assert batch.round == 2
-                for _ in range(2):
-                    judge(batch, [4])
-                batch_advance(batch_id=batch.pk)
-                assert outcomes(batch) == [("settled", 4), ("settled", 1)]
+            with transaction.atomic():
+                for place in (*order, *order):
+                    batch_advance(batch_id=batches[place].pk)
+                for batch in batches:
+                    assert outcomes(batch) == [("escalated", None), ("settled", 1)]
+                    batch.refresh_from_db()
+                    assert batch.round == 2
+                    for _ in range(2):
+                        judge(batch, [4])
+                    batch_advance(batch_id=batch.pk)
+                    assert outcomes(batch) == [("settled", 4), ("settled", 1)]
+                transaction.set_rollback(True)
 
     def test_withdrawn_pairs_count_as_done(self) -> None:
         batch = BatchFactory()

@@ -5,7 +5,6 @@ from copy import deepcopy
 import pytest
 from django.test import Client
 from django.urls import get_resolver, reverse
-from pytest_django import DjangoDbBlocker
 
 from annotation.models import Membership, User
 from judging.models import Release
@@ -17,9 +16,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")
-def made_once(kept_for_module: None, django_db_blocker: DjangoDbBlocker) -> World:
-    with django_db_blocker.unblock():
-        return World()
+def made_once(kept_for_module: None) -> World:
+    return World()
 
 
 @pytest.fixture
