@@ -116,6 +116,7 @@ def test_a_model_that_does_not_load_says_what_to_set(monkeypatch: pytest.MonkeyP
         ModelNames(f"broken/{error}").find(["A man."], videos=[""])
 
 
+@pytest.mark.slow  # imports transformers
 def test_missing_model_says_what_to_set() -> None:
     pytest.importorskip("transformers")
     with pytest.raises(NameModelMissing, match="CAPTION_NER"):
