@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from models_runner.retrieval.metrics.highlights import MUS, highlights
@@ -21,11 +21,11 @@ runs = st.lists(scored, max_size=14)
 truths = st.lists(judged, max_size=4)
 
 
-def hull(one: Span, other: Span) -> float:
-    """Intersection over hull, in float32."""
-    a, b, c, d = (np.float32(time) for time in (one.start_s, one.end_s, other.start_s, other.end_s))
+def hull(one: Span, other: Span, number: type[np.floating] = np.float32) -> float:
+    """Intersection over hull, computed in numbers of this type."""
+    a, b, c, d = (number(time) for time in (one.start_s, one.end_s, other.start_s, other.end_s))
     length = max(b, d) - min(a, c)
-    return float(max(np.float32(0), min(b, d) - max(a, c)) / length) if length else 0.0
+    return float(max(number(0), min(b, d) - max(a, c)) / length) if length else 0.0
 
 
 def found(run: Sequence[Span], truth: Sequence[JudgedMoment], task: Task, k: int, mu: float) -> bool:
@@ -45,10 +45,11 @@ def test_recall_equals_plain_loops(run: list[ScoredMoment], truth: list[JudgedMo
 
 
 @given(runs, st.sampled_from([0.3, 0.5, 1.0]))
+@example([ScoredMoment("a", 0, 3, 0), ScoredMoment("a", 0, 10, 0)], 0.3)
 def test_suppression_equals_plain_loops(run: list[ScoredMoment], threshold: float) -> None:
     kept: list[ScoredMoment] = []
     for moment in sorted(run, key=lambda moment: -moment.score):
-        if not any(moment.video == better.video and hull(moment, better) > threshold for better in kept):
+        if not any(moment.video == better.video and hull(moment, better, np.float64) > threshold for better in kept):
             kept.append(moment)
     table = suppressed(RunTable.from_moments({"0": [], "1": run, "2": run}), threshold)
     assert dict(table) == {"0": (), "1": tuple(kept), "2": tuple(kept)}
