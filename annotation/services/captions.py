@@ -8,10 +8,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation import ner
-from annotation.caption_selectors import last_review
 from annotation.exceptions import NotPossible
 from annotation.models import Caption, CaptionFailure, CaptionReview, Project, Rewriting, User
 from annotation.rewriting.provider import Item, ProviderAway, ProviderUnusable
+from annotation.selectors.captions import last_review
 from annotation.services.audit import audit_record
 from annotation.services.rewriting import UNTOLD, Work, failure_of, members_of
 

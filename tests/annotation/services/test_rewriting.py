@@ -12,7 +12,6 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from annotation.caption_selectors import captions_report
 from annotation.exceptions import NotPossible
 from annotation.locks import only_one
 from annotation.models import (
@@ -31,6 +30,7 @@ from annotation.rewriting.chat import Chat
 from annotation.rewriting.lexicon import Member
 from annotation.rewriting.provider import Answer, Item, ProviderAway, Rules
 from annotation.selectors import captions_serving
+from annotation.selectors.captions import captions_report
 from annotation.services import rewriting as service
 from annotation.services.cast import cast_import
 from annotation.services.queries import queries_draw

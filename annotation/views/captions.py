@@ -7,10 +7,10 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import truncatechars
 
-from annotation import caption_selectors as selectors
 from annotation.access import STAFF, MemberRequest, post_only, project_page
 from annotation.exceptions import NotPossible
 from annotation.models import Caption, Job, Project
+from annotation.selectors import captions as selectors
 from annotation.services import captions as services
 from annotation.services.rewriting import KIND, rewriting_start
 
