@@ -45,9 +45,11 @@ def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, projec
     provider asked for now; so does one whose provider does not answer.
 
     Raises:
-        NotPossible: another provider is at work on the corpus, the provider is not set up, or nothing is left to do.
+        NotPossible: another provider is at work on the corpus, or an import; the provider is not set up; or nothing is
+            left to do.
     """
-    corpus = Corpus.objects.select_for_update().get(pk=corpus.pk)
+    if not Corpus.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=corpus.pk).exists():
+        raise NotPossible(f"A file for {corpus.name!r} is being checked or imported. Try again when that is done.")
     running = Rewriting.objects.filter(corpus=corpus, finished_at=None).first()
     if running and running.provider == provider:
         send_on_commit("annotation.tasks.rewriting_run", running.pk)
