@@ -90,7 +90,7 @@ def captions_in_review(corpus_id: int, check: str = "") -> QuerySet[Caption]:
     captions = Caption.objects.filter(description__corpus=corpus_id, state=State.IN_REVIEW)
     if check:
         captions = captions.filter(failed__contains=[check])
-    captions = captions.select_related("description", "moment__video").prefetch_related("failures")
+    captions = captions.select_related("description", "moment__video").prefetch_related("failures", "redos")
     return captions.order_by("description__source_id")
 
 
@@ -101,7 +101,8 @@ def last_review(corpus_id: int, actor_id: int) -> CaptionReview | None:
 
 
 def caption_shown(caption_id: int) -> Caption:
-    return Caption.objects.select_related("description", "moment__video").get(pk=caption_id)
+    captions = Caption.objects.select_related("description", "moment__video")
+    return captions.prefetch_related("failures", "redos").get(pk=caption_id)
 
 
 def captions_serving(corpus_id: int) -> QuerySet[Caption]:

@@ -14,7 +14,7 @@ from annotation.rewriting.mentions import Reader
 from annotation.rewriting.tokens import tokenise
 from annotation.rules.text_figures import Names, figures
 from annotation.selectors import statistics as selectors
-from annotation.services.rewriting import members_of
+from annotation.services.cast import members_of
 
 logger = logging.getLogger(__name__)
 TASK = "annotation.tasks.statistics_compute"
