@@ -59,6 +59,31 @@ def rewritings_sweep() -> None:
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def caption_redo_make(redo_id: int) -> None:
+    """Make another wording; a repeat, or a second worker, finds the work taken or done."""
+    from annotation.services.redos import caption_redo_make as make
+
+    make(redo_id=redo_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def edits_check(corpus_id: int) -> None:
+    """Measure what people wrote; a repeat finds it measured."""
+    from annotation.services.caption_checks import edits_check as check
+
+    check(corpus_id=corpus_id)
+
+
+@shared_task
+def captions_sweep() -> None:
+    from annotation.services.caption_checks import edits_sweep
+    from annotation.services.redos import redos_sweep
+
+    redos_sweep(now=timezone.now())
+    edits_sweep()
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def train_set_write(train_set_id: int) -> None:
     """Write what is left of a training set; a repeat, or a second worker, finds the work taken or done."""
     from annotation.services.train_sets import train_set_write as write

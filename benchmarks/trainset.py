@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from annotation.train_sets.files import JsonTrainFile, ParquetTrainFile
 from annotation.train_sets.moments import TrainMoments
-from annotation.train_sets.ranks import Parts, Query, Ranker, block_size, ranked_blocks
+from annotation.train_sets.ranks import Parts, Query, TextRanker, block_size, ranked_blocks
 from benchmarks.machine import machine
 from benchmarks.topk import unit
 
@@ -93,7 +93,9 @@ def write(corpus: Corpus, folder: Path, depth: int) -> dict[str, float]:
         spent[step] += now - at
         at = now
 
-    ranker = Ranker(corpus.vectors, corpus.first, depth=depth, vectors_of=corpus.vectors_of, repeated=corpus.repeated)
+    ranker = TextRanker(
+        corpus.vectors, corpus.first, depth=depth, vectors_of=corpus.vectors_of, repeated=corpus.repeated
+    )
     parts = Parts(folder / "parts", b"benchmark")
     with (
         JsonTrainFile(folder / "json", corpus.moments, depth=depth) as one,

@@ -16,6 +16,7 @@ app.conf.beat_schedule = {
     "sweep-imports": {"task": "annotation.tasks.imports_sweep", "schedule": 60.0},
     "sweep-previews": {"task": "annotation.tasks.previews_sweep", "schedule": 30.0},
     "sweep-rewritings": {"task": "annotation.tasks.rewritings_sweep", "schedule": 60.0},
+    "sweep-captions": {"task": "annotation.tasks.captions_sweep", "schedule": 60.0},
     "sweep-train-sets": {"task": "annotation.tasks.train_sets_sweep", "schedule": 60.0},
     "sweep-statistics": {"task": "annotation.tasks.statistics_sweep", "schedule": 60.0},
     "advance-demo": {"task": "judging.tasks.demo_advance", "schedule": 4.0},

@@ -9,7 +9,7 @@ from annotation.models.moment import Caption, Description, Moment, TextVector
 from annotation.models.pooling import PoolAnswer, PoolEntry, Pooling, PoolSource
 from annotation.models.project import Membership, Project, StandingChange
 from annotation.models.query import Candidate, NamedQuerySet, Query
-from annotation.models.rewriting import CaptionFailure, CaptionReview, CastMember, Prompt, Rewriting
+from annotation.models.rewriting import CaptionFailure, CaptionRedo, CaptionReview, CastMember, Prompt, Rewriting
 from annotation.models.statistics import TextStatistics
 from annotation.models.token import AccessToken
 from annotation.models.train_set import TrainSet
@@ -21,6 +21,7 @@ __all__ = [
     "Candidate",
     "Caption",
     "CaptionFailure",
+    "CaptionRedo",
     "CaptionReview",
     "CastMember",
     "Corpus",

@@ -1,6 +1,7 @@
 """Moment: a video with start and end; its descriptions, captions and preview."""
 
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from django.contrib.postgres.fields import ArrayField
@@ -11,6 +12,9 @@ from django.db.models import F, Q
 from annotation.models.corpus import Corpus, Video
 from annotation.models.measure import Measure
 from annotation.models.user import User
+
+if TYPE_CHECKING:
+    from annotation.models.rewriting import CaptionRedo
 
 
 def preview_path(moment: "Moment", filename: str) -> str:
@@ -166,11 +170,17 @@ class Caption(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["id"], condition=Q(state__in=["proposed", "in_review"]), name="caption_that_waits")
+            models.Index(fields=["id"], condition=Q(state__in=["proposed", "in_review"]), name="caption_that_waits"),
+            models.Index(fields=["id"], condition=Q(state="edited", name_model=""), name="caption_edit_unchecked"),
         ]
 
     def __str__(self) -> str:
         return self.text
+
+    @property
+    def redo(self) -> "CaptionRedo | None":
+        """The other wording that was last asked for."""
+        return max(self.redos.all(), key=lambda redo: redo.pk, default=None)
 
     @property
     def failed_in_words(self) -> list[str]:

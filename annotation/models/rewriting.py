@@ -112,6 +112,34 @@ class CaptionFailure(models.Model):
         return f"attempt {self.attempt}: {', '.join(self.failed)}"
 
 
+class CaptionRedo(models.Model):
+    """Another wording of a caption in review that a person asked for; a worker makes it."""
+
+    caption = models.ForeignKey(Caption, models.PROTECT, related_name="redos")
+    project = models.ForeignKey(Project, models.PROTECT, related_name="+")
+    actor = models.ForeignKey(User, models.PROTECT, related_name="+")
+    asked_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+    error = models.TextField(blank=True, help_text="Why there is no other wording.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["caption"], condition=Q(finished_at=None), name="caption_redo_one_at_work_per_caption"
+            ),
+            models.CheckConstraint(
+                condition=Q(error="") | Q(finished_at__isnull=False), name="caption_redo_that_failed_is_finished"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"another wording of caption {self.caption_id}"
+
+    @property
+    def is_at_work(self) -> bool:
+        return self.finished_at is None
+
+
 class CaptionReview(models.Model):
     """What a person decided about a caption in review, and what it was before, so that it can be undone."""
 

@@ -1,6 +1,7 @@
 """What people decide about captions in review."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -8,12 +9,14 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation import ner
-from annotation.caption_selectors import last_review
 from annotation.exceptions import NotPossible
-from annotation.models import Caption, CaptionFailure, CaptionReview, Project, Rewriting, User
-from annotation.rewriting.provider import Item, ProviderAway, ProviderUnusable
+from annotation.messages import send_on_commit
+from annotation.models import Caption, CaptionRedo, CaptionReview, Project, User
+from annotation.selectors.captions import last_review
+from annotation.services import caption_checks
 from annotation.services.audit import audit_record
-from annotation.services.rewriting import UNTOLD, Work, failure_of, members_of
+from annotation.services.cast import members_of
+from annotation.services.rewriting import UNTOLD
 
 REMEMBERED = ["text", "state", "provider", "model", "prompt_id", "temperature", "attempt", "failed", "detail"]
 REMEMBERED += ["similarity", "similarity_measure_id", "name_found", "name_score", "name_model"]
@@ -28,7 +31,7 @@ def caption_accept(*, project: Project, caption: Caption, actor: User) -> None:
     Raises:
         NotPossible: it is no longer in review, or there is no proposal: it needs the person's own words.
     """
-    held = _in_review(caption)
+    held = caption_in_review(caption)
     if UNTOLD & set(_latest(held)):
         raise NotPossible("There is no proposal to accept; write the caption yourself.")
     _decide(project, held, actor, Decision.ACCEPTED, text=held.text, state=State.ACCEPTED)
@@ -44,7 +47,7 @@ def caption_edit(*, project: Project, caption: Caption, text: str, actor: User) 
     said = " ".join(text.split())
     if not said or len(said) > LONGEST:
         raise NotPossible(f"A caption has between 1 and {LONGEST} characters.")
-    _decide(project, _in_review(caption), actor, Decision.EDITED, text=said, state=State.EDITED)
+    _decide(project, caption_in_review(caption), actor, Decision.EDITED, text=said, state=State.EDITED)
 
 
 def name_left_in(caption: Caption) -> str:
@@ -55,37 +58,6 @@ def name_left_in(caption: Caption) -> str:
     return found.text if found.score > settings.CAPTION_NAME_SCORE_MAX else ""
 
 
-def caption_redo(*, project: Project, caption: Caption, actor: User) -> None:
-    """Ask the provider for another wording now; it stays in review.
-
-    Raises:
-        NotPossible: it is no longer in review, or the provider does not answer.
-    """
-    rewriting = Rewriting.objects.filter(corpus=project.corpus_id).select_related("prompt").latest("pk")
-    asked = Caption.objects.select_related("description", "moment__video").get(pk=caption.pk)
-    try:
-        work = Work(rewriting, patient=False)
-        item = Item(asked.description_id, asked.description.text, asked.moment.video.name)
-        (answer,) = work.provider.rewrite([item], again=_is_other(asked))
-    except (ProviderAway, ProviderUnusable) as error:
-        raise NotPossible(str(error)) from error
-    before, known = remembered(asked), list(asked.failed)
-    work.reword(asked, answer)
-    work.measure([asked])  # loads models: nobody's row is locked meanwhile
-    with transaction.atomic():
-        held = _in_review(asked)
-        if remembered(held) != before:
-            raise NotPossible("Somebody has redone this caption meanwhile.")
-        if asked.failed:
-            CaptionFailure.objects.bulk_create([failure_of(asked)], ignore_conflicts=True)
-        asked.failed = list(dict.fromkeys([*known, *asked.failed]))
-        asked.save()
-        CaptionReview.objects.create(
-            caption=asked, actor=actor, decision=Decision.REDONE, before=before, text=asked.text
-        )
-        audit_record(project=project, actor=actor, action="caption.redone", subject=asked.uuid)
-
-
 @transaction.atomic
 def caption_undo(*, project: Project, actor: User) -> Caption:
     """Take back the actor's last decision in this corpus that still stands.
@@ -94,6 +66,8 @@ def caption_undo(*, project: Project, actor: User) -> Caption:
         NotPossible: there is none, somebody has decided since, or the caption serves a query already.
     """
     review = last_review(project.corpus_id, actor.pk)
+    if redo := _called_off(project, actor, since=review.created_at if review else None):
+        return redo.caption
     if review is None:
         raise NotPossible("There is no decision of yours to undo.")
     held = Caption.objects.select_for_update().get(pk=review.caption_id)
@@ -110,13 +84,18 @@ def caption_undo(*, project: Project, actor: User) -> Caption:
     return held
 
 
+def _called_off(project: Project, actor: User, *, since: datetime | None) -> CaptionRedo | None:
+    """The actor's last decision may be to have asked for another wording that is not there yet."""
+    mine = CaptionRedo.objects.filter(actor=actor, caption__description__corpus=project.corpus_id, finished_at=None)
+    redo = mine.filter(**{"asked_at__gt": since} if since else {}).select_related("caption").order_by("-pk").first()
+    if redo is None or not mine.filter(pk=redo.pk).update(finished_at=timezone.now()):
+        return None
+    audit_record(project=project, actor=actor, action="caption.redo_called_off", subject=redo.caption.uuid)
+    return redo
+
+
 def remembered(caption: Caption) -> dict[str, Any]:
     return {name: getattr(caption, name) for name in REMEMBERED}
-
-
-def _is_other(caption: Caption) -> bool:
-    """Whether to ask for the second kind of wording; the rules know two, so they take turns."""
-    return caption.provider != Caption.Provider.RULES or caption.attempt % 2 == 1
 
 
 def _latest(caption: Caption) -> Sequence[str]:
@@ -125,7 +104,7 @@ def _latest(caption: Caption) -> Sequence[str]:
     return failure.failed if failure else []
 
 
-def _in_review(caption: Caption) -> Caption:
+def caption_in_review(caption: Caption) -> Caption:
     held = (
         Caption.objects.select_for_update(of=("self",))
         .select_related("description", "moment__video")
@@ -142,6 +121,7 @@ def _decide(project: Project, held: Caption, actor: User, decision: str, *, text
     if decision == Decision.EDITED:  # what was measured was another text
         held.similarity = held.similarity_measure = held.name_score = None
         held.name_found = held.name_model = ""
+        send_on_commit(caption_checks.TASK, project.corpus_id)
     held.save()
     CaptionReview.objects.create(caption=held, actor=actor, decision=decision, before=before, text=text)
     audit_record(

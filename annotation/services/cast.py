@@ -9,6 +9,11 @@ from annotation.rewriting.lexicon import Member
 from annotation.services.audit import audit_record
 
 
+def members_of(corpus_id: int) -> tuple[Member, ...]:
+    rows = CastMember.objects.filter(corpus=corpus_id).order_by("pk")
+    return tuple(Member(row.name, row.gender, row.kind, row.noun, row.videos) for row in rows)
+
+
 @transaction.atomic
 def cast_import(*, corpus: Corpus, members: Sequence[Member], actor: User | None) -> int:
     """Add members to the corpus; a name it holds already is replaced. Captions made before stay as they are.

@@ -88,9 +88,9 @@ def corpus_import(
 
 
 def _corpus_locked(name: str) -> Corpus:
-    """The corpus, new if there is none, held so that one import runs at a time."""
+    """The corpus, new if there is none, held so that one import runs at a time; rows may refer to it meanwhile."""
     corpus, _ = Corpus.objects.get_or_create(name=checked_name(name))
-    Corpus.objects.select_for_update().get(pk=corpus.pk)
+    Corpus.objects.select_for_update(no_key=True).get(pk=corpus.pk)
     if corpus.is_placeholder:
         raise NotPossible(f"The corpus {name!r} stands in for historic judgments; name another with --corpus.")
     return corpus

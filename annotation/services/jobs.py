@@ -17,12 +17,19 @@ def job_start(*, project: Project, kind: str, title: str, total: int) -> Job:
 
 def job_set(*, job: Job, done: int, title: str) -> None:
     Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(
-        done=Least(Value(done), F("total")), title=title, updated_at=timezone.now()
+        done=Least(Value(done), F("total")), title=title, error="", updated_at=timezone.now()
     )
 
 
+def job_wait(*, job: Job, title: str, error: str) -> None:
+    """It goes on later by itself; ``error`` says what it waits for."""
+    Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(title=title, error=error, updated_at=timezone.now())
+
+
 def job_finish(*, job: Job, title: str) -> None:
-    Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(done=F("total"), state=Job.State.DONE, title=title)
+    Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(
+        done=F("total"), state=Job.State.DONE, title=title, error=""
+    )
 
 
 def job_fail(*, job: Job, error: str) -> None:

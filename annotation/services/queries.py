@@ -8,9 +8,9 @@ from django.db import IntegrityError, connection, transaction
 from annotation.exceptions import NotPossible
 from annotation.models import Project, Query, User
 from annotation.rules.splits import JUDGED, NoSplit, Size
+from annotation.selectors.splits import Draft, draft_of, uses_of_queries
 from annotation.services.audit import audit_record
 from annotation.services.query_sets import query_set_create
-from annotation.split_selectors import Draft, draft_of, uses_of_queries
 
 CHUNK = 2000
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import islice
 
@@ -15,17 +15,16 @@ from annotation import ner
 from annotation.exceptions import NotPossible
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
-from annotation.models import Caption, CaptionFailure, CastMember, Corpus, Description, Project, Prompt, Rewriting, User
+from annotation.models import Caption, CaptionFailure, Corpus, Description, Job, Project, Prompt, Rewriting, User
 from annotation.rewriting import checks
 from annotation.rewriting.chat import Chat, Endpoint
-from annotation.rewriting.lexicon import Lexicon, Member, lexicon_for
+from annotation.rewriting.lexicon import Lexicon, lexicon_for
 from annotation.rewriting.provider import Answer, Item, Provider, ProviderAway, ProviderUnusable, Rules
 from annotation.services.audit import audit_record
-from annotation.services.candidates import vectors_of
-from annotation.services.jobs import job_fail, job_finish, job_set, job_start
-from annotation.services.measures import measure_of
+from annotation.services.caption_checks import captions_measure, checks_failed
+from annotation.services.cast import members_of
+from annotation.services.jobs import job_fail, job_finish, job_set, job_start, job_wait
 from annotation.similarity.base import SimilarityMissing
-from annotation.similarity.registry import sentence_model
 
 logger = logging.getLogger(__name__)
 KIND = "rewriting"
@@ -45,9 +44,11 @@ def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, projec
     provider asked for now; so does one whose provider does not answer.
 
     Raises:
-        NotPossible: another provider is at work on the corpus, the provider is not set up, or nothing is left to do.
+        NotPossible: another provider is at work on the corpus, or an import; the provider is not set up; or nothing is
+            left to do.
     """
-    corpus = Corpus.objects.select_for_update().get(pk=corpus.pk)
+    if not Corpus.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=corpus.pk).exists():
+        raise NotPossible(f"A file for {corpus.name!r} is being checked or imported. Try again when that is done.")
     running = Rewriting.objects.filter(corpus=corpus, finished_at=None).first()
     if running and running.provider == provider:
         send_on_commit("annotation.tasks.rewriting_run", running.pk)
@@ -63,7 +64,7 @@ def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, projec
     except ProviderUnusable as error:
         raise NotPossible(str(error)) from error
     if running:  # its provider does not answer
-        Rewriting.objects.filter(pk=running.pk).update(finished_at=timezone.now(), next_try_at=None)
+        _give_way(running, project)
     rewriting = Rewriting.objects.create(
         project=project, corpus=corpus, provider=provider, model=model, prompt=prompt, started_by=actor
     )
@@ -80,6 +81,14 @@ def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, projec
     )
     send_on_commit("annotation.tasks.rewriting_run", rewriting.pk)
     return rewriting
+
+
+def _give_way(waiting: Rewriting, project: Project | None) -> None:
+    """End a rewriting whose provider is away; its job goes to the one that follows, if that is of the same project."""
+    Rewriting.objects.filter(pk=waiting.pk).update(finished_at=timezone.now(), next_try_at=None)
+    if waiting.project and waiting.project != project:
+        for job in waiting.project.jobs.filter(kind=KIND, state=Job.State.RUNNING):
+            job_fail(job=job, error="Another project over this corpus goes on with another provider.")
 
 
 def rewriting_run(*, rewriting_id: int) -> int:
@@ -107,7 +116,7 @@ def rewriting_run(*, rewriting_id: int) -> int:
         except ProviderAway as error:
             at = timezone.now() + AWAY_FOR
             Rewriting.objects.filter(pk=rewriting.pk).update(error=str(error), next_try_at=at)
-            progress.fail(f"{error} It is tried again at {timezone.localtime(at):%H:%M}.")
+            progress.wait(str(error), at)
             logger.warning("rewriting %s waits: %s", rewriting.pk, error)
             return written
         except Exception as error:
@@ -141,6 +150,11 @@ class Progress:
         if self.job:
             job_finish(job=self.job, title="Descriptions rewritten")
 
+    def wait(self, error: str, until: datetime) -> None:
+        if self.job:
+            title = f"Rewriting waits; next try at {timezone.localtime(until):%H:%M}"
+            job_wait(job=self.job, title=title, error=error)
+
     def fail(self, error: str) -> None:
         if self.job:
             job_fail(job=self.job, error=error)
@@ -164,11 +178,6 @@ def descriptions_to_rewrite(corpus_id: int) -> QuerySet[Description]:
 def _unchecked(corpus_id: int) -> QuerySet[Caption]:
     captions = Caption.objects.filter(description__corpus=corpus_id, state=State.PROPOSED)
     return captions.select_related("description", "moment__video").order_by("pk")
-
-
-def members_of(corpus_id: int) -> tuple[Member, ...]:
-    rows = CastMember.objects.filter(corpus=corpus_id).order_by("pk")
-    return tuple(Member(row.name, row.gender, row.kind, row.noun, row.videos) for row in rows)
 
 
 def provider_of(name: str, *, corpus_id: int, prompt: Prompt | None, patient: bool = True) -> Provider:
@@ -296,19 +305,9 @@ class Work:
         told = [caption for caption in captions if not UNTOLD & set(caption.failed)]
         if not told:
             return
-        similarity = sentence_model(settings.SENTENCE_MODEL, embed=vectors_of)
-        measure = measure_of(similarity)
-        likeness = similarity.pairs([caption.description.text for caption in told], [caption.text for caption in told])
-        found = self.names.find(
-            [caption.text for caption in told], videos=[caption.moment.video.name for caption in told]
-        )
-        for caption, value, name in zip(told, likeness, found, strict=True):
-            caption.similarity, caption.similarity_measure = round(float(value), 6), measure
-            caption.name_found, caption.name_score = name.text[:200], round(name.score, 4)
-            caption.name_model = self.names.name[:100]
-            failed = [Check.SIMILARITY] if caption.similarity < settings.CAPTION_SIMILARITY_MIN else []
-            failed += [Check.NAME] if caption.name_score > settings.CAPTION_NAME_SCORE_MAX else []
-            caption.failed = list(dict.fromkeys([*caption.failed, *failed]))
+        captions_measure(told, self.names)
+        for caption in told:
+            caption.failed = list(dict.fromkeys([*caption.failed, *checks_failed(caption)]))
 
 
 HOPELESS = {Check.EMPTY, Check.HUGE}

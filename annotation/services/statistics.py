@@ -6,7 +6,6 @@ from functools import cache
 
 from django.utils import timezone
 
-from annotation import statistics_selectors as selectors
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Project, TextStatistics
@@ -14,7 +13,8 @@ from annotation.rewriting.lexicon import Lexicon, lexicon_for
 from annotation.rewriting.mentions import Reader
 from annotation.rewriting.tokens import tokenise
 from annotation.rules.text_figures import Names, figures
-from annotation.services.rewriting import members_of
+from annotation.selectors import statistics as selectors
+from annotation.services.cast import members_of
 
 logger = logging.getLogger(__name__)
 TASK = "annotation.tasks.statistics_compute"

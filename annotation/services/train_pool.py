@@ -14,7 +14,7 @@ from annotation.models import Measure, Project
 from annotation.selectors import captions_to_train_on, queries_to_train_on
 from annotation.services.candidates import vectors_of
 from annotation.train_sets.moments import TrainMoments
-from annotation.train_sets.ranks import Block, Parts, Query, Ranker, block_size, ranked_blocks
+from annotation.train_sets.ranks import Block, Parts, Query, TextRanker, block_size, ranked_blocks
 
 CHUNK = 2_048  # captions read and embedded at once
 FORM = b"1"  # of parts; those of another are not used
@@ -37,7 +37,7 @@ class TrainPool:
             return iter(())
         queries = queries_to_train_on(project.pk)
         repeated = queries.order_by().values("text").annotate(n=Count("pk")).filter(n__gt=1)
-        ranker = Ranker(
+        ranker = TextRanker(
             self.vectors,
             self.first_caption,
             depth=depth,

@@ -39,7 +39,7 @@ def block_size(depth: int) -> int:
     return max(1, min(QUERIES, ROWS // depth))
 
 
-class Ranker:
+class TextRanker:
     """Ranks the moments of a pool for queries, each text once.
 
     Args:
@@ -122,7 +122,7 @@ class Parts:
         return self.folder / f"{place:06}-{digest.hexdigest()[:32]}{SUFFIX}"
 
 
-def ranked_blocks(blocks: Iterable[Sequence[Query]], ranker: Ranker, parts: Parts | None = None) -> Iterator[Block]:
+def ranked_blocks(blocks: Iterable[Sequence[Query]], ranker: TextRanker, parts: Parts | None = None) -> Iterator[Block]:
     """The blocks with their ranks: from the part where there is one, and else ranked now and kept as a part."""
     for place, queries in enumerate(blocks):
         numbers, texts = [number for number, _ in queries], [text for _, text in queries]

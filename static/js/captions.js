@@ -42,8 +42,9 @@
     acts[event.key]();
   });
 
-  // The decided caption made room: the next one takes the focus, a redone one keeps it.
+  // The decided caption made room: the next one takes the focus. What a worker finished moves nobody.
   document.addEventListener("htmx:afterSwap", (event) => {
+    if (event.detail.requestConfig?.verb === "get") return;
     const swapped = document.getElementById(event.detail.elt?.id) ?? event.detail.elt;
     if (!swapped?.matches?.("article.caption")) return;
     let next = swapped;

@@ -1,12 +1,17 @@
 """The page of captions in review."""
 
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
-from annotation.models import Caption, Project, User
+from annotation.messages import send_on_commit
+from annotation.models import Caption, CaptionRedo, Project, Rewriting, User
+from annotation.services.jobs import job_start, job_wait
+from annotation.services.redos import TASK
 from tests.annotation.services.test_captions import waiting
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, ProjectFactory, lead
@@ -66,7 +71,6 @@ class TestPage:
 
     def test_decisions_by_htmx(self, client: Client, project: Project) -> None:
         first, second = waiting(project), waiting(project)
-        assert "Two people wave." in decide(client, project, first, "redo")[1]
         status, part = decide(client, project, first, "edit", text="Two men wave.")
         assert (status, "Two men wave." in part, "Edited" in part) == (200, True, True)
         assert decide(client, project, second, "accept")[0] == 200
@@ -74,6 +78,93 @@ class TestPage:
         assert decide(client, project, second, "edit", text="x" * 2001)[0] == 302  # a form no page sends
         page = client.post(url(project, "caption-undo"), follow=True).content.decode()
         assert "taken back" in page and "A man and Joey wave." in page
+
+    def test_another_wording_is_a_workers_and_the_page_asks_for_it(
+        self, client: Client, project: Project, messages: Messages, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        caption = waiting(project)
+        with monkeypatch.context() as patch:
+            patch.setattr("annotation.services.redos.Work", None)  # it loads models
+            status, part = decide(client, project, caption, "redo")
+        assert (status, "is on its way" in part, f"?caption={caption.uuid}" in part) == (200, True, True)
+        again = decide(client, project, caption, "redo")
+        assert (again[0], "on its way" in again[1]) == (409, True)
+        with messages():
+            send_on_commit(TASK, CaptionRedo.objects.get().pk)
+        part = client.get(url(project), {"caption": str(caption.uuid)}, headers=HTMX).content.decode()
+        assert "Two people wave.</textarea>" in part and "on its way" not in part and "hx-get" not in part
+        form = {"caption": str(caption.uuid), "act": "redo"}
+        assert "on its way" in client.post(url(project, "caption-decide"), form, follow=True).content.decode()
+        page = client.post(url(project, "caption-undo"), follow=True).content.decode()
+        assert "taken back" in page and "on its way" not in page and "Two people wave.</textarea>" in page
+
+    def test_why_there_is_no_other_wording_is_said(self, client: Client, project: Project, messages: Messages) -> None:
+        caption = waiting(project)
+        for _ in range(3):
+            with messages():
+                part = decide(client, project, caption, "redo")[1]
+        part = client.get(url(project), {"caption": str(caption.uuid)}, headers=HTMX).content.decode()
+        assert "no other wording" in part and "Two men wave.</textarea>" in part
+
+    @pytest.mark.parametrize("asked", ["x", str(uuid4())])
+    def test_unknown_caption_asked_for(self, client: Client, project: Project, asked: str) -> None:
+        assert client.get(url(project), {"caption": asked}, headers=HTMX).status_code == 404
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("Two people wave.", "Checked again: similarity"),
+            ("Ross and Joey wave.", "names a person, “"),
+            ("Green elephants paint houses.", "is little like the description"),
+        ],
+    )
+    def test_edit_is_checked_again_and_the_outcome_shown(
+        self, client: Client, project: Project, messages: Messages, text: str, said: str
+    ) -> None:
+        caption = waiting(project)
+        with messages():
+            part = decide(client, project, caption, "edit", text=text)[1]
+        assert "?caption=" in part and "Checked again" not in part
+        part = client.get(url(project), {"caption": str(caption.uuid)}, headers=HTMX).content.decode()
+        assert "Checked again" in part and said in part and "?caption=" not in part
+
+    def test_check_that_does_not_come_is_not_waited_for(self, client: Client, project: Project) -> None:
+        caption = waiting(project)
+        decide(client, project, caption, "edit", text="Two men wave.")
+        Caption.objects.update(reviewed_at=timezone.now() - timedelta(minutes=5))
+        part = client.get(url(project), {"caption": str(caption.uuid)}, headers=HTMX).content.decode()
+        assert "Two men wave." in part and "?caption=" not in part
+
+    def test_every_count_is_renewed_by_a_decision(self, client: Client, project: Project) -> None:
+        first, _, _ = waiting(project), waiting(project), waiting(project, "markup")
+        form = {"caption": str(first.uuid), "act": "accept"}
+        here = {**HTMX, "HX-Current-URL": f"http://testserver{url(project)}?check=markup"}
+        part = client.post(url(project, "caption-decide"), form, headers=here).content.decode()
+        assert 'id="caption-counts" hx-swap-oob="true"' in part and '<dd id="waiting">2</dd>' in part
+        assert "<dt>Accepted by people</dt><dd>1</dd>" in part
+        assert "Every reason (2)" in part and ">names a person (1)<" in part
+        assert 'value="markup" selected>holds markup (1)<' in part
+        assert '<span id="waiting-name" hx-swap-oob="true">1</span>' in part
+
+    def test_chat_api_that_is_not_set_up_cannot_be_chosen(
+        self, client: Client, project: Project, settings: object
+    ) -> None:
+        CaptionFactory(moment__video__corpus=project.corpus, description__text="Ross waves.", text="Ross waves.")
+        settings.REWRITING_MODEL = settings.REWRITING_API_KEY = ""  # type: ignore[attr-defined]
+        assert 'value="openai" disabled>Chat API: set REWRITING_MODEL' in client.get(url(project)).content.decode()
+        settings.REWRITING_MODEL = settings.REWRITING_API_KEY = "x"  # type: ignore[attr-defined]
+        assert '<option value="openai">Chat API</option>' in client.get(url(project)).content.decode()
+
+    def test_rewriting_that_waits_can_be_started_at_once(self, client: Client, project: Project) -> None:
+        CaptionFactory(moment__video__corpus=project.corpus, description__text="Ross waves.", text="Ross waves.")
+        Rewriting.objects.create(
+            project=project, corpus=project.corpus, provider="openai", model="x", next_try_at=timezone.now()
+        )
+        job = job_start(project=project, kind="rewriting", title="Rewriting", total=1)
+        job_wait(job=job, title="Rewriting waits; next try at 14:05", error="It answers 503.")
+        page = client.get(url(project)).content.decode()
+        assert "next try at 14:05" in page and "It answers 503. It goes on by itself" in page
+        assert "Rewrite 1 description<" in page
 
     def test_edit_that_still_names_somebody_is_said(self, client: Client, project: Project) -> None:
         part = decide(client, project, waiting(project), "edit", text="A man and Joey wave at a woman.")[1]
@@ -87,13 +178,16 @@ class TestPage:
         changed, same = waiting(project), waiting(project)
         assert "Edited" in decide(client, project, changed, "accept", text="Two men wave.")[1]
         part = decide(client, project, same, "accept", text=f" {same.text}\n")[1]
-        assert "Accepted" in part and '<span id="waiting" hx-swap-oob="true">0</span>' in part
+        assert "Accepted" in part and '<dd id="waiting">0</dd>' in part
         assert set(Caption.objects.values_list("text", flat=True)) == {"Two men wave.", same.text}
 
-    def test_what_failed_is_told_apart_from_what_passes_now(self, client: Client, project: Project) -> None:
+    def test_what_failed_is_told_apart_from_what_passes_now(
+        self, client: Client, project: Project, messages: Messages
+    ) -> None:
         caption = waiting(project)
         assert "this wording passes" not in client.get(url(project)).content.decode()
-        decide(client, project, caption, "redo")
+        with messages():
+            decide(client, project, caption, "redo")
         page = client.get(url(project)).content.decode()
         assert "this wording passes" in page and "Failed before" in page
 

@@ -15,11 +15,11 @@ from django.utils import timezone
 
 from annotation.models import Caption, CastMember, Project, Query, TextStatistics
 from annotation.rewriting.report import replacement_words
+from annotation.selectors.statistics import state_of_texts
 from annotation.services import statistics as services
 from annotation.services.queries import queries_draw
 from annotation.services.query_sets import query_set_create
 from annotation.services.statistics import statistics_compute, statistics_request, statistics_sweep
-from annotation.statistics_selectors import state_of_texts
 from tests.conftest import Messages
 from tests.factories import (
     CandidateFactory,

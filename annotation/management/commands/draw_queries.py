@@ -9,8 +9,8 @@ from annotation.exceptions import MomentJudgeError
 from annotation.management.draws import add_draw_arguments, say_what_is_unwritten, sizes_asked
 from annotation.models import Project
 from annotation.rules.splits import NoSplit
+from annotation.selectors.splits import draft_of
 from annotation.services.queries import queries_draw
-from annotation.split_selectors import draft_of
 
 
 class Command(BaseCommand):

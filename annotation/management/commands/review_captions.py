@@ -9,9 +9,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.caption_selectors import captions_in_review
 from annotation.exceptions import NotPossible
 from annotation.models import Caption, Membership, Project, User
+from annotation.selectors.captions import captions_in_review
 from annotation.services.captions import caption_accept, caption_edit
 from annotation.services.import_reports import safe_cell
 

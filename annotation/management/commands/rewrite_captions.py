@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.caption_selectors import captions_report
 from annotation.exceptions import MomentJudgeError
 from annotation.models import Corpus
+from annotation.selectors.captions import captions_report
 from annotation.services.rewriting import rewriting_run, rewriting_start
 
 

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from annotation.rules.pooling import top_moments
-from annotation.train_sets.ranks import QUERIES, ROWS, Block, Parts, Query, Ranker, block_size, ranked_blocks
+from annotation.train_sets.ranks import QUERIES, ROWS, Block, Parts, Query, TextRanker, block_size, ranked_blocks
 from tests.conftest import hashed
 
 CAPTIONS = ["a man sings", "a woman sings", "two dogs bark", "a man barks", "rain falls", "a dog sings"]
@@ -27,8 +27,8 @@ class Counting:
         return hashed(texts)
 
 
-def ranker(vectors_of: Counting, depth: int = 3, repeated: Sequence[str] = ("a man sings", "rain")) -> Ranker:
-    return Ranker(hashed(CAPTIONS), FIRST, depth=depth, vectors_of=vectors_of, repeated=set(repeated))
+def ranker(vectors_of: Counting, depth: int = 3, repeated: Sequence[str] = ("a man sings", "rain")) -> TextRanker:
+    return TextRanker(hashed(CAPTIONS), FIRST, depth=depth, vectors_of=vectors_of, repeated=set(repeated))
 
 
 def blocks(texts: Sequence[str] = TEXTS, size: int = 2) -> Iterator[Sequence[Query]]:

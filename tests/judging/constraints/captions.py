@@ -1,6 +1,6 @@
 """Captions and their rewriting."""
 
-from annotation.models import Caption, CaptionFailure, CaptionReview, CastMember, Corpus, Prompt, Rewriting
+from annotation.models import Caption, CaptionFailure, CaptionRedo, CaptionReview, CastMember, Corpus, Prompt, Rewriting
 from tests.factories import CaptionFactory, CorpusFactory, ProjectFactory, QueryFactory, UserFactory
 from tests.judging.constraints.writes import More, Refused, again, change
 
@@ -23,6 +23,12 @@ def failure(caption: Caption | None = None) -> CaptionFailure:
 def review() -> CaptionReview:
     return CaptionReview.objects.create(
         caption=CaptionFactory(), actor=UserFactory(), decision="accepted", before={}, text="x"
+    )
+
+
+def redo(caption: Caption | None = None) -> CaptionRedo:
+    return CaptionRedo.objects.create(
+        caption=caption or CaptionFactory(), project=ProjectFactory(), actor=UserFactory()
     )
 
 
@@ -52,6 +58,8 @@ REFUSED: Refused = {
     "rewriting_provider_rewrites": change(rewriting, provider="demo"),
     "caption_failure_once_per_attempt": again(failure, caption=CaptionFactory),
     "caption_failure_names_a_check": change(failure, failed=[]),
+    "caption_redo_one_at_work_per_caption": again(redo, caption=CaptionFactory),
+    "caption_redo_that_failed_is_finished": change(redo, error="gone"),
     "caption_review_decision_is_known": change(review, decision="maybe"),
 }
 MORE: More = {

@@ -7,7 +7,7 @@ from django.db.models import Count, Q, QuerySet
 
 from annotation.models import AuditEvent, Caption, Description, Membership, Project, Query
 from annotation.rules.splits import Drawn, Size, draw
-from annotation.selectors import captions_serving
+from annotation.selectors.captions import captions_serving
 
 DRAWS = ("queries.draw", "queries.redraw")
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from django.db import connection
 from django.db.models import Count, Q, QuerySet, Sum
 
-from annotation.models import Caption, CaptionFailure, CaptionReview, Description
+from annotation.models import Caption, CaptionFailure, CaptionReview, Description, Moment
 
 State, Check = Caption.State, Caption.Check
 
@@ -90,7 +90,7 @@ def captions_in_review(corpus_id: int, check: str = "") -> QuerySet[Caption]:
     captions = Caption.objects.filter(description__corpus=corpus_id, state=State.IN_REVIEW)
     if check:
         captions = captions.filter(failed__contains=[check])
-    captions = captions.select_related("description", "moment__video").prefetch_related("failures")
+    captions = captions.select_related("description", "moment__video").prefetch_related("failures", "redos")
     return captions.order_by("description__source_id")
 
 
@@ -101,4 +101,19 @@ def last_review(corpus_id: int, actor_id: int) -> CaptionReview | None:
 
 
 def caption_shown(caption_id: int) -> Caption:
-    return Caption.objects.select_related("description", "moment__video").get(pk=caption_id)
+    captions = Caption.objects.select_related("description", "moment__video")
+    return captions.prefetch_related("failures", "redos").get(pk=caption_id)
+
+
+def captions_serving(corpus_id: int) -> QuerySet[Caption]:
+    """Captions that may become queries and candidates: accepted by the checks or a person, or edited by one."""
+    serving = [Caption.State.ACCEPTED, Caption.State.EDITED]
+    return Caption.objects.filter(description__corpus=corpus_id, state__in=serving)
+
+
+def captions_to_train_on(corpus_id: int) -> QuerySet[Caption]:
+    """Captions whose moments training queries are ranked over: all that serve.
+
+    A preview is not needed, since nobody watches; a moment that could not be cut is none that the video has.
+    """
+    return captions_serving(corpus_id).exclude(moment__preview_state=Moment.Preview.FAILED)

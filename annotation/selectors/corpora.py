@@ -1,45 +1,25 @@
-"""Reads of what there is to judge."""
+"""Reads of corpora and of their imports."""
 
 import csv
 import io
 from dataclasses import dataclass
 from itertools import islice
 
-from django.db.models import Count, Exists, Model, OuterRef, Q, QuerySet
+from django.db.models import Count, Model, Q, QuerySet
 
 from annotation.models import (
-    Candidate,
-    Caption,
     Corpus,
     CorpusImport,
     Description,
-    Measure,
     Membership,
     Moment,
     Project,
-    Query,
     Subtitle,
     User,
     Video,
 )
 
 REMARKS_SHOWN = 50
-
-
-def queries_to_judge(project_id: int) -> QuerySet[Query]:
-    """Every query of the project that is or will be judged: of the judged splits, once per text."""
-    return Query.objects.filter(
-        project=project_id,
-        judged_as__isnull=True,
-        is_placeholder=False,
-        split__in=[Query.Split.VAL, Query.Split.TEST],
-    )
-
-
-def measures_of(project: Project) -> QuerySet[Measure]:
-    """How the similarities of the project's candidates were computed."""
-    theirs = Candidate.objects.filter(measure=OuterRef("pk"), query__project=project)
-    return Measure.objects.filter(Exists(theirs)).order_by("pk")
 
 
 @dataclass(frozen=True)
@@ -100,26 +80,7 @@ def import_remarks(row: CorpusImport) -> list[dict[str, str]]:
         return list(islice(csv.DictReader(text), REMARKS_SHOWN))
 
 
-def captions_serving(corpus_id: int) -> QuerySet[Caption]:
-    """Captions that may become queries and candidates: accepted by the checks or a person, or edited by one."""
-    serving = [Caption.State.ACCEPTED, Caption.State.EDITED]
-    return Caption.objects.filter(description__corpus=corpus_id, state__in=serving)
-
-
 def corpus_is_seen(corpus_id: int) -> bool:
     """Whether the corpus has a video to look at, or a preview."""
     ready = Moment.objects.filter(video__corpus=corpus_id, preview_state=Moment.Preview.READY)
     return Video.objects.filter(corpus=corpus_id).exclude(file="").exists() or ready.exists()
-
-
-def captions_to_train_on(corpus_id: int) -> QuerySet[Caption]:
-    """Captions whose moments training queries are ranked over: all that serve.
-
-    A preview is not needed, since nobody watches; a moment that could not be cut is none that the video has.
-    """
-    return captions_serving(corpus_id).exclude(moment__preview_state=Moment.Preview.FAILED)
-
-
-def queries_to_train_on(project_id: int) -> QuerySet[Query]:
-    """Training queries in the order of published files; a text may be that of several."""
-    return Query.objects.filter(project=project_id, split=Query.Split.TRAIN, is_placeholder=False).order_by("number")

@@ -10,11 +10,11 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from annotation import split_selectors as selectors
 from annotation.access import STAFF, MemberRequest, post_only, project_page
 from annotation.exceptions import NotPossible
 from annotation.models import Project, Query
 from annotation.rules.splits import LARGEST_SEED, NoSplit, Size, size_of
+from annotation.selectors import splits as selectors
 from annotation.services.queries import queries_draw
 
 PER_PAGE = 50

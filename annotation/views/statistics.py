@@ -10,8 +10,8 @@ from django.shortcuts import redirect, render
 from annotation import text_report as report
 from annotation.access import STAFF, MemberRequest, post_only, project_page
 from annotation.models import Project, TextStatistics
+from annotation.selectors.statistics import state_of_texts
 from annotation.services.statistics import statistics_request
-from annotation.statistics_selectors import state_of_texts
 
 PAGE = "annotation:statistics"
 
