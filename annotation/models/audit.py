@@ -3,10 +3,20 @@
 from uuid import uuid4
 
 from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
+from django.db.models import Func
 
 from annotation.models.project import Project
+
+
+class AuditWords(Func):
+    """Texts and numbers of an event's data, as words to search."""
+
+    template = "jsonb_to_tsvector('simple'::regconfig, %(expressions)s, '[\"string\", \"numeric\"]'::jsonb)"
+    output_field = SearchVectorField()
 
 
 class AuditEvent(models.Model):
@@ -23,8 +33,11 @@ class AuditEvent(models.Model):
     class Meta:
         ordering = ["-id"]
         indexes = [
-            models.Index(fields=["project", "-id"], name="audit_by_project_newest"),
+            models.Index(fields=["project", "-created_at", "-id"], name="audit_by_project_and_time"),
+            models.Index(fields=["project", "action", "-created_at", "-id"], name="audit_by_action_and_time"),
+            models.Index(fields=["project", "actor", "-created_at", "-id"], name="audit_by_actor_and_time"),
             models.Index(fields=["subject", "-id"], name="audit_by_subject_newest"),
+            GinIndex(AuditWords("data"), name="audit_by_words"),
         ]
 
     def __str__(self) -> str:

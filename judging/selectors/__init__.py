@@ -18,6 +18,16 @@ from judging.selectors.annotator import (
     readiness,
     work_done,
 )
+from judging.selectors.audit import (
+    AuditPage,
+    AuditSieve,
+    Versions,
+    audit_all,
+    audit_events,
+    audit_page,
+    judged_under,
+    judgments_under,
+)
 from judging.selectors.caption_edits import Edit, EditCounts, caption_edits, edit_counts, released_edits
 from judging.selectors.coverage import coverage_found, coverage_studies, moments_drawn_from, queries_studied
 from judging.selectors.exams import EXAM_SPLITS, exam_pairs, exam_rows, exam_unfinished, exams_of, sittings_of
@@ -110,6 +120,8 @@ __all__ = [
     "WITHDRAWN",
     "Account",
     "Asked",
+    "AuditPage",
+    "AuditSieve",
     "Card",
     "Counts",
     "Edit",
@@ -124,11 +136,15 @@ __all__ = [
     "Sat",
     "Sieve",
     "Statement",
+    "Versions",
     "accept_preview",
     "actor_names",
     "alerts_of",
     "annotator_numbers",
     "annotators_to_confirm",
+    "audit_all",
+    "audit_events",
+    "audit_page",
     "batch_rows",
     "batch_to_be_taken",
     "caption_edits",
@@ -165,6 +181,8 @@ __all__ = [
     "is_untouched",
     "job_failed",
     "job_running",
+    "judged_under",
+    "judgments_under",
     "known_pairs_in_stock",
     "known_pairs_unseen",
     "last_reviews",

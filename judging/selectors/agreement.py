@@ -68,7 +68,7 @@ def quality_report(project: Project) -> QualityReport | None:
 
 
 def quality_alerts(project: Project, *, seen: bool) -> QuerySet[QualityAlert]:
-    return QualityAlert.objects.filter(project=project, seen_at__isnull=not seen).select_related("seen_by")
+    return QualityAlert.objects.filter(project=project, seen_at__isnull=not seen)
 
 
 def alerts_of(project: Project) -> dict[int, list[QualityAlert]]:

@@ -99,13 +99,13 @@ def _flagged(found: QuerySet[Pair], sieve: Sieve, user: int | None) -> QuerySet[
     return found.filter(flags).annotate(newest=Max("flags__id")).order_by(undecided, "-newest")
 
 
-def listed(project: Project, pairs: Sequence[Pair]) -> list[Listed]:
-    """What was said about these pairs, in as many statements for many as for one."""
+def listed(project: Project, pairs: Sequence[Pair], *, to: str) -> list[Listed]:
+    """What was said about these pairs, as the role ``to`` may know it; in as many statements for many as for one."""
     numbers = annotator_numbers(project)
     ids = [pair.pk for pair in pairs]
     grades = final_grades(Judgment.objects.filter(pair__in=ids), numbers)
     flags = _flags_of(ids, numbers)
-    withdrawals = _withdrawals(project, [pair.uuid for pair in pairs if pair.state == Pair.State.WITHDRAWN])
+    withdrawals = _withdrawals(project, [pair.uuid for pair in pairs if pair.state == Pair.State.WITHDRAWN], to)
     moments = [pair.candidate.moment_id for pair in pairs]
     recuts = {recut.moment_id: recut for recut in Recut.objects.filter(moment__in=moments).order_by("pk")}
     nobody = ("", "", None)
@@ -129,11 +129,11 @@ def _flags_of(pair_ids: Sequence[int], numbers: dict[int, int]) -> dict[int, lis
     return found
 
 
-def _withdrawals(project: Project, pairs: Sequence[UUID]) -> dict[UUID, tuple[str, str, datetime | None]]:
+def _withdrawals(project: Project, pairs: Sequence[UUID], to: str) -> dict[UUID, tuple[str, str, datetime | None]]:
     """Reason, who and when of the last withdrawal by a lead."""
     if not pairs:
         return {}
-    names = actor_names(project)
+    names = actor_names(project, to=to)
     events = AuditEvent.objects.filter(action="pair.withdraw", subject__in=pairs).order_by("pk")
     return {
         event.subject: (event.data["reason"], names.get(event.actor_id or 0, "somebody who has left"), event.created_at)

@@ -1,5 +1,6 @@
-"""Who takes part: for leads alone, except ``actor_names``, which says of annotators their number only."""
+"""Who takes part: for leads alone, except ``actor_names``, which tells others numbers only."""
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -77,9 +78,17 @@ def invitations_unused(project: Project) -> list[tuple[Invitation, bool]]:
     return [(invitation, not invitation.is_open_at(now)) for invitation in held]
 
 
-def actor_names(project: Project) -> dict[int, str]:
-    """What anybody of the project's staff may be told of who decided: an annotator's number, a lead's user name."""
-    return {
-        member.user_id: member.label if member.role == ANNOTATOR else member.user.username
-        for member in project.memberships.select_related("user")
-    }
+def actor_names(project: Project, *, to: str) -> dict[int, str]:
+    """What somebody with the role ``to`` is told of who decided: of staff a lead learns the user name, others a number.
+
+    Annotators are their number for everybody.
+    """
+    members = project.memberships.select_related("user").order_by("pk")
+    if to == Membership.Role.LEAD:
+        return {row.user_id: row.label if row.role == ANNOTATOR else row.user.username for row in members}
+    seen: Counter[str] = Counter()
+    names = {}
+    for row in members:
+        seen[row.role] += 1
+        names[row.user_id] = row.label if row.role == ANNOTATOR else f"{row.role} {seen[row.role]}"
+    return names

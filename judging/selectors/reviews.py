@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from annotation.models import Candidate, Moment, Project, User
+from annotation.models import Candidate, Membership, Moment, Project, User
 from annotation.rules.pooling import BATCH_SIZE
 from judging.models import Batch, BatchReview, Pair, Policy
 from judging.rules.extension import Suggestion, suggest
@@ -141,11 +141,11 @@ def work_of(project: Project, pairs: int) -> Part:
 
 
 def review_in_words(review: BatchReview) -> str:
-    """Who decided what, and when; for leads and admins."""
+    """Who decided what, and when; for leads."""
     project = review.batch.project
     who = "The automatic rule"
     if review.decided_by_id:
-        who = actor_names(project).get(review.decided_by_id, "Somebody who has left")
+        who = actor_names(project, to=Membership.Role.LEAD).get(review.decided_by_id, "Somebody who has left")
     return f"{who} {WAY[BatchReview.Decision(review.decision)]} this query {ago(review.decided_at)}."
 
 
@@ -155,8 +155,8 @@ def ago(time: datetime) -> str:
 
 
 def deciders_of(project: Project, reviews: QuerySet[BatchReview]) -> list[str]:
-    """Who gave these decisions and how many each, in words."""
-    names = actor_names(project)
+    """Who gave these decisions and how many each, in words; for leads."""
+    names = actor_names(project, to=Membership.Role.LEAD)
     counted = reviews.order_by("decided_by").values_list("decided_by").annotate(n=Count("pk"))
     return [
         f"{n} by {'the automatic rule' if who is None else names.get(who, 'somebody who has left')}"

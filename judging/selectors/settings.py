@@ -119,7 +119,7 @@ class PolicyStep(NamedTuple):
 
 def policy_history(project: Project) -> list[PolicyStep]:
     """All versions, the newest first."""
-    versions = list(project.policies.select_related("created_by").order_by("version"))
+    versions = list(project.policies.order_by("version"))
     steps = [PolicyStep(versions[0], [])] if versions else []
     for before, after in pairwise(versions):
         pairs = [(name, getattr(before, name), getattr(after, name)) for name in POLICY_VALUES]

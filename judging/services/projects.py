@@ -24,6 +24,7 @@ from annotation.similarity.base import SimilarityMissing, TopNotOffered
 from judging import selectors
 from judging.guideline import BODY, LEVELS
 from judging.services.batches import batches_open
+from judging.services.copies import settings_copy
 from judging.services.policies import guideline_publish, policy_publish
 
 logger = logging.getLogger(__name__)
@@ -41,14 +42,20 @@ def project_create(
     seed: int = 1,
     leads: Sequence[User] = (),
     actor: User | None = None,
+    settings_of: Project | None = None,
+    with_queries: bool = False,
 ) -> tuple[Project, dict[str, int]]:
-    """A project over a corpus with the default policy and guideline; without ``sizes`` its queries are drawn later.
+    """A project over a corpus; without ``sizes`` its queries are drawn later.
+
+    Args:
+        settings_of: whose settings it begins with; without, the default policy and guideline.
+        with_queries: it takes the queries of that project along, too.
 
     Returns:
         The project, and what ``queries_draw`` says.
 
     Raises:
-        NotPossible: the name is taken, or the corpus has too few captions.
+        NotPossible: the name is taken, the corpus has too few captions, or the queries cannot be taken along.
     """
     name = checked_name(name)
     if corpus.is_placeholder:
@@ -61,8 +68,11 @@ def project_create(
     audit_record(project=project, actor=actor, action="project.create", subject=project.uuid, corpus=corpus.name)
     for lead in leads:
         member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=actor)
-    policy_publish(project=project, actor=actor)
-    guideline_publish(project=project, actor=actor, body=BODY, levels=list(LEVELS))
+    if settings_of:
+        settings_copy(source=settings_of, project=project, actor=actor, with_queries=with_queries)
+    else:
+        policy_publish(project=project, actor=actor)
+        guideline_publish(project=project, actor=actor, body=BODY, levels=list(LEVELS))
     if sizes is None:
         return project, {}
     return project, queries_draw(project=project, sizes=sizes, seed=seed, actor=actor)

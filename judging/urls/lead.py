@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judging.views import candidates, caption_edits, lead, pairs, projects, query_sets, reviews
+from judging.views import audit, candidates, caption_edits, lead, pairs, projects, query_sets, reviews
 
 urlpatterns = [
     path("projects/new/<uuid:corpus_uuid>/", projects.project_new, name="project-new"),
@@ -39,5 +39,8 @@ urlpatterns = [
     path("releases/<uuid:project_uuid>/", lead.releases, name="releases"),
     path("releases/<uuid:project_uuid>/new/", lead.release_create, name="release-create"),
     path("releases/<uuid:release_uuid>/download/", lead.release_download, name="release-download"),
-    path("audit/<uuid:project_uuid>/", lead.audit, name="audit"),
+    path("audit/<uuid:project_uuid>/", audit.audit, name="audit"),
+    path("audit/<uuid:project_uuid>/audit.csv", audit.audit_csv, name="audit-csv"),
+    path("audit/<uuid:project_uuid>/versions/", audit.versions, name="audit-versions"),
+    path("audit/<uuid:project_uuid>/versions.csv", audit.versions_csv, name="audit-versions-csv"),
 ]

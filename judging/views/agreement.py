@@ -17,6 +17,7 @@ from judging.models import QualityAlert
 from judging.services import quality
 from judging.services.policies import policy_in_force
 
+GONE = "somebody who has left"
 PER_PAGE = 30
 COLUMNS = ("annotator", "judgments", "consensus", "kappa_unweighted", "kappa_linear", "kappa_quadratic")
 MORE_COLUMNS = ("partners_quadratic", "bias", "seconds_median", "longest_run", "fast_streak", "gold", "gold_misaligned")
@@ -97,9 +98,10 @@ def alerts(request: MemberRequest, project: Project) -> HttpResponse:
     seen = "seen" in request.GET
     page = Paginator(selectors.quality_alerts(project, seen=seen), PER_PAGE).get_page(request.GET.get("page"))
     numbers = selectors.annotator_numbers(project)
+    names = selectors.actor_names(project, to=request.membership.role)
     context = {
         "page": page,
-        "rows": [(numbers.get(alert.annotator_id), alert) for alert in page],
+        "rows": [(numbers.get(alert.annotator_id), alert, names.get(alert.seen_by_id or 0, GONE)) for alert in page],
         "seen": seen,
         "keep": "&seen=1" if seen else "",
         "policy": policy_in_force(project.pk),

@@ -1,4 +1,4 @@
-"""Pages of the lead: state, queries, one batch, releases, audit. Admins may look, leads decide."""
+"""Pages of the lead: state, queries, one batch, releases. Admins may look, leads decide."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -25,7 +25,6 @@ from judging.services.policies import policy_in_force
 from judging.views.reviews import cases_of, shared
 
 PER_PAGE = 50
-OUTSIDE = "somebody without a role here"
 
 
 @project_page(STAFF)
@@ -152,13 +151,3 @@ def release_download(request: HttpRequest, release_uuid: UUID) -> FileResponse:
     return FileResponse(
         release.archive.open("rb"), as_attachment=True, filename=f"momentjudge-release-{release.version}.zip"
     )
-
-
-@project_page(STAFF)
-def audit(request: MemberRequest, project: Project) -> HttpResponse:
-    """Who decided what; annotators by their number, for everybody."""
-    events = project.audit_events.order_by("-id")
-    page = Paginator(events, PER_PAGE).get_page(request.GET.get("page"))
-    names = selectors.actor_names(project)
-    rows = [(event, names.get(event.actor_id, OUTSIDE) if event.actor_id else "the system") for event in page]
-    return render(request, "judging/audit.html", {"page": page, "rows": rows})

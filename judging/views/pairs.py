@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -63,7 +63,7 @@ def _page(
     keep = urlencode({name: value for name, value in request.GET.items() if name != "page"})
     context = {
         "page": page,
-        "rows": selectors.listed(project, list(page)),
+        "rows": selectors.listed(project, list(page), to=_role(request)),
         "which": which,
         "sieve": sieve,
         "asked": asked,
@@ -72,9 +72,14 @@ def _page(
         "words": dict(OUT),
         "note": note,
         "noted": of,
-        "may_decide": request.membership.role in LEAD,  # type: ignore[attr-defined]
+        "may_decide": _role(request) in LEAD,
     }
     return render(request, "judging/pairs_out.html", context, status=status)
+
+
+def _role(request: HttpRequest) -> str:
+    """The viewer's, which ``grant`` has found."""
+    return cast(MemberRequest, request).membership.role
 
 
 def _sieve(request: HttpRequest, which: str) -> tuple[SieveForm, Sieve]:
@@ -108,25 +113,25 @@ def withdrawn_csv(request: MemberRequest, project: Project) -> HttpResponse:
     return _csv(request, project, WITHDRAWN)
 
 
-def _csv(request: HttpRequest, project: Project, which: str) -> HttpResponse:
+def _csv(request: MemberRequest, project: Project, which: str) -> HttpResponse:
     """The whole list as asked for, not only what fits a page; annotators by number."""
     _, sieve = _sieve(request, which)
     headers = {"Content-Disposition": f'attachment; filename="{which}-pairs.csv"'}
     response = HttpResponse(content_type="text/csv; charset=utf-8", headers=headers)
     writer = csv.writer(response, lineterminator="\n")
-    for row in _csv_rows(project, which, sieve):
+    for row in _csv_rows(project, which, sieve, to=request.membership.role):
         writer.writerow([safe_cell(value) for value in row])
     return response
 
 
-def _csv_rows(project: Project, which: str, sieve: Sieve) -> Iterator[list[object]]:
+def _csv_rows(project: Project, which: str, sieve: Sieve, *, to: str) -> Iterator[list[object]]:
     yield [*COLUMNS, *MORE_COLUMNS]
     found = selectors.pairs_listed(project, which, sieve)
     ids = list(found.values_list("pk", flat=True))
     for start in range(0, len(ids), CHUNK):
         held = found.in_bulk(ids[start : start + CHUNK])
         chunk = [held[pair_id] for pair_id in ids[start : start + CHUNK] if pair_id in held]
-        for row in selectors.listed(project, chunk):
+        for row in selectors.listed(project, chunk, to=to):
             yield _csv_row(row)
 
 

@@ -130,7 +130,7 @@ def _known(project: Project, number: int) -> Person:
 def _person(
     request: MemberRequest, project: Project, known: Person, *, link: str = "", error: str = "", status: int = 200
 ) -> HttpResponse:
-    names = selectors.actor_names(project)
+    names = selectors.actor_names(project, to=request.membership.role)
     changes = known.membership.standing_changes.order_by("id")
     context = {
         "person": known,

@@ -29,8 +29,9 @@ def policy(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _context(request: MemberRequest, project: Project, form: PolicyForm) -> dict[str, Any]:
+    names = selectors.actor_names(project, to=request.membership.role)
     history = [
-        (step.policy, [(LABELS[name][0], before, after) for name, before, after in step.changed])
+        (step.policy, _maker(step.policy, names), [(LABELS[name][0], *values) for name, *values in step.changed])
         for step in selectors.policy_history(project)
     ]
     return {
@@ -39,6 +40,10 @@ def _context(request: MemberRequest, project: Project, form: PolicyForm) -> dict
         "history": history,
         "may_decide": request.membership.role in LEAD,
     }
+
+
+def _maker(policy: Policy, names: dict[int, str]) -> str:
+    return names.get(policy.created_by_id, "somebody who has left") if policy.created_by_id else "the system"
 
 
 @project_page(LEAD)

@@ -10,8 +10,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.access import staff_page
 from annotation.exceptions import NotPossible
-from annotation.models import User
-from annotation.selectors import corpora_within_reach
+from annotation.models import Corpus, User
+from annotation.selectors import corpora_within_reach, projects_run_by
 from annotation.services.names import LONGEST_NAME
 from judging.services.projects import project_create
 
@@ -19,22 +19,51 @@ PAGE = "judging/project_new.html"
 
 
 class ProjectForm(forms.Form):
+    """Whose settings it begins with is one of the viewer's projects, those over the same corpus first."""
+
     name = forms.CharField(max_length=LONGEST_NAME, error_messages={"required": "Name the project."})
+    settings_of = forms.ChoiceField(
+        required=False, error_messages={"invalid_choice": "Choose one of your projects, or none."}
+    )
+    with_queries = forms.BooleanField(required=False)
+
+    def __init__(self, *args: Any, corpus: Corpus, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        mine = sorted(projects_run_by(user), key=lambda project: project.corpus_id != corpus.pk)
+        self.corpus, self.projects = corpus, {str(project.uuid): project for project in mine}
+        field = self.fields["settings_of"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [("", ""), *((uuid, project.name) for uuid, project in self.projects.items())]
+
+    @property
+    def offered(self) -> list[tuple[str, str, bool]]:
+        """UUID and name of a project, and whether it is over the same corpus."""
+        return [(uuid, row.name, row.corpus_id == self.corpus.pk) for uuid, row in self.projects.items()]
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        source = given["settings_of"] = self.projects.get(given.get("settings_of", ""))
+        if given.get("with_queries") and (source is None or source.corpus_id != self.corpus.pk):
+            self.add_error("with_queries", "Queries come only from a project over the same corpus; choose one above.")
+        return given
 
 
 @staff_page
 def project_new(request: HttpRequest, corpus_uuid: UUID) -> HttpResponse:
-    """The form for a name; whoever sends it leads the project."""
+    """The form for a name and whose settings it begins with; whoever sends it leads the project."""
     user = cast(User, request.user)
     corpus = get_object_or_404(corpora_within_reach(user), uuid=corpus_uuid, is_placeholder=False)
-    context: dict[str, Any] = {"corpus": corpus, "form": ProjectForm(initial={"name": corpus.name})}
+    context: dict[str, Any] = {
+        "corpus": corpus,
+        "form": ProjectForm(corpus=corpus, user=user, initial={"name": corpus.name}),
+    }
     if request.method != "POST":
         return render(request, PAGE, context)
-    form = context["form"] = ProjectForm(request.POST)
+    form = context["form"] = ProjectForm(request.POST, corpus=corpus, user=user)
     if not form.is_valid():
         return render(request, PAGE, context, status=422)
     try:
-        project, _ = project_create(name=form.cleaned_data["name"], corpus=corpus, leads=[user], actor=user)
+        project, _ = project_create(corpus=corpus, leads=[user], actor=user, **form.cleaned_data)
     except NotPossible as error:
         form.add_error("name", str(error))
         return render(request, PAGE, context, status=409)

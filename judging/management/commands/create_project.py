@@ -4,37 +4,73 @@ import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db.models import Count
 
 from annotation.exceptions import MomentJudgeError
 from annotation.management.draws import add_draw_arguments, say_what_is_unwritten, sizes_unless
-from annotation.models import Corpus
+from annotation.models import Corpus, Project
 from annotation.services.members import leads_named
 from judging.services.projects import project_create
 
 
 class Command(BaseCommand):
-    help = "Make a project over an imported corpus and draw its queries; the last line of output is JSON."
+    help = "Make a project over an imported corpus and draw its queries, or as a copy; the last line of output is JSON."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")
-        parser.add_argument("--corpus", required=True, help="name of the imported corpus")
+        parser.add_argument("--corpus", help="name of the imported corpus; without, that of --settings-of")
+        parser.add_argument("--settings-of", metavar="PROJECT", help="begin with the settings of this project")
+        parser.add_argument(
+            "--with-queries", action="store_true", help="and with its queries, query sets and training pairs"
+        )
         add_draw_arguments(parser)
         parser.add_argument("--no-queries", action="store_true", help="draw them later, by page or with draw_queries")
         parser.add_argument("--lead", action="append", default=[], metavar="USERNAME", help="who leads the project")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        corpus = Corpus.objects.filter(name=options["corpus"]).first()
-        if corpus is None:
-            known = ", ".join(repr(name) for name in Corpus.objects.values_list("name", flat=True)) or "none"
-            raise CommandError(f"There is no corpus named {options['corpus']!r}; there are: {known}.")
-        sizes = sizes_unless(options)
+        source = _source(options)
+        corpus = _corpus(options, source)
+        sizes = None if options["with_queries"] else sizes_unless(options)
         if sizes is not None:
             say_what_is_unwritten(corpus.pk, options, self.stderr, only_say=False)
         try:
             leads = leads_named(options["lead"])
-            _, counts = project_create(
-                name=options["name"], corpus=corpus, sizes=sizes, seed=options["seed"], leads=leads
+            made, counts = project_create(
+                name=options["name"],
+                corpus=corpus,
+                sizes=sizes,
+                seed=options["seed"],
+                leads=leads,
+                settings_of=source,
+                with_queries=options["with_queries"],
             )
         except MomentJudgeError as error:
             raise CommandError(str(error)) from error
+        if options["with_queries"]:
+            counts = dict(made.queries.order_by().values_list("split").annotate(n=Count("pk")))
         self.stdout.write(json.dumps(counts))
+
+
+def _source(options: dict[str, Any]) -> Project | None:
+    """Whose settings the new project begins with."""
+    name = options["settings_of"]
+    if name is None:
+        if options["with_queries"]:
+            raise CommandError("--with-queries says nothing without --settings-of PROJECT.")
+        return None
+    if options["with_queries"] and (options["val"] is not None or options["test"] is not None):
+        raise CommandError("--with-queries takes queries along instead of drawing some: leave out --val and --test.")
+    found = Project.objects.select_related("corpus").filter(name=name).first()
+    if found is None:
+        raise CommandError(f"There is no project named {name!r}.")
+    return found
+
+
+def _corpus(options: dict[str, Any], source: Project | None) -> Corpus:
+    if options["corpus"] is None and source:
+        return source.corpus
+    corpus = Corpus.objects.filter(name=options["corpus"]).first() if options["corpus"] else None
+    if corpus is None:
+        known = ", ".join(repr(name) for name in Corpus.objects.values_list("name", flat=True)) or "none"
+        raise CommandError(f"There is no corpus named {options['corpus']!r}; there are: {known}.")
+    return corpus

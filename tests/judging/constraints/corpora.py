@@ -1,5 +1,7 @@
 """Videos, their moments and words; projects, their jobs and their audit."""
 
+from django.db import connection
+
 from annotation.models import AuditEvent, Job, Measure, Subtitle, TextStatistics, TextVector
 from tests.factories import (
     NOW,
@@ -10,11 +12,18 @@ from tests.factories import (
     ProjectFactory,
     VideoFactory,
 )
-from tests.judging.constraints.writes import More, Refused, again, change
+from tests.judging.constraints.writes import More, Refused, Write, again, change
 
 
 def audit_event() -> AuditEvent:
     return AuditEvent.objects.create(action="test")
+
+
+def audit_emptied() -> Write:
+    """All at once, which no trigger for a row would see."""
+    audit_event()
+    connection.cursor().execute("SET CONSTRAINTS ALL IMMEDIATE")  # what waits to be checked would refuse it first
+    return lambda: connection.cursor().execute("TRUNCATE annotation_auditevent CASCADE")
 
 
 def job(**values: object) -> Job:
@@ -57,8 +66,10 @@ MORE: More = {
     "measures stay": ("append-only", lambda: MeasureFactory().delete),
     "audit events do not change": ("append-only", change(audit_event, action="nothing")),
     "audit events stay": ("append-only", lambda: audit_event().delete),
+    "audit events are not emptied out": ("append-only", audit_emptied),
 }
 TRIGGERS: set[str] = {
     "audit_event_is_append_only",
+    "audit_event_is_never_emptied",
     "measure_is_append_only",
 }

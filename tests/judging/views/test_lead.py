@@ -194,5 +194,5 @@ def test_audit_shows_this_project_newest_first(browser: Client, project: Project
     AuditEvent.objects.create(project=ProjectFactory(), action="other.thing")
     page = browser.get(url("audit", project)).content.decode()
     assert page.index("second.thing") < page.index("first.thing")
-    assert "why: because" in page
+    assert '<dt>why</dt><dd dir="auto">because</dd>' in page
     assert "other.thing" not in page

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.models import Corpus, CorpusImport, Project, User
 from annotation.services.imports import may_import_into
-from tests.factories import CorpusFactory, ProjectFactory, UserFactory, admin, annotator, lead
+from tests.factories import CorpusFactory, ProjectFactory, QueryFactory, UserFactory, admin, annotator, lead
 
 pytestmark = pytest.mark.django_db
 
@@ -78,3 +78,34 @@ def test_a_name_that_cannot_be(name: str, status: int, words: str) -> None:
     answer = signed_in(lead(project)).post(url(project.corpus), {"name": name})
     assert (answer.status_code, words in answer.content.decode()) == (status, True)
     assert Project.objects.count() == 1
+
+
+class TestAsACopy:
+    def test_with_queries_of_a_project_of_mine(self) -> None:
+        source = ProjectFactory()
+        QueryFactory(project=source, text="A man sits")
+        person = lead(source)
+        page = signed_in(person).get(url(source.corpus)).content.decode()
+        assert f"as in {source.name}" in page and "What is copied and what is not" in page
+        given = {"name": "copy", "settings_of": str(source.uuid), "with_queries": "on"}
+        answer = signed_in(person).post(url(source.corpus), given, follow=True)
+        made = Project.objects.get(name="copy")
+        assert answer.status_code == 200
+        assert list(made.queries.values_list("text", flat=True)) == ["A man sits"]
+        assert signed_in(person).get(reverse("annotation:splits", args=[made.uuid])).status_code == 200
+
+    def test_not_of_a_project_of_others(self) -> None:
+        mine, other = ProjectFactory(), ProjectFactory()
+        given = {"name": "copy", "settings_of": str(other.uuid)}
+        answer = signed_in(lead(mine)).post(url(mine.corpus), given)
+        assert (answer.status_code, other.name in answer.content.decode()) == (422, False)
+
+    def test_no_queries_from_another_corpus_or_of_nobody(self) -> None:
+        mine, elsewhere = ProjectFactory(), ProjectFactory()
+        person = lead(mine)
+        elsewhere.memberships.create(user=person, role="lead")
+        for source in ("", str(elsewhere.uuid)):
+            given = {"name": "copy", "settings_of": source, "with_queries": "on"}
+            answer = signed_in(person).post(url(mine.corpus), given)
+            assert (answer.status_code, "same corpus" in answer.content.decode()) == (422, True)
+        assert not Project.objects.filter(name="copy").exists()

@@ -1,0 +1,61 @@
+"""Audit events in words."""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from annotation.models import Membership
+from annotation.models.rewriting import CaptionReview
+from judging.rules.audit_words import SENTENCES, in_words
+
+ROOT = Path(__file__).resolve().parents[3]
+ACTION = re.compile(r"\"([a-z]+(?:_[a-z]+)*\.[a-z]+(?:[._-][a-z]+)*)\"")
+APPS = ("annotation", "judging")
+OF_NO_PROJECT = {"corpus", "cast", "token"}  # nobody's page shows them
+MADE_OF_PARTS = {
+    *(f"annotator.{standing}" for standing in Membership.Standing.values),
+    *(f"caption.{decision}" for decision in CaptionReview.Decision.values),
+    *("batch.extend", "batch.close"),
+}
+
+
+@pytest.mark.parametrize(
+    ("action", "data", "words"),
+    [
+        ("batch.close", {"query": "A man sits", "reason": "enough"}, "closed “A man sits”: enough"),
+        ("batch.close", {"query": "A man sits", "reason": ""}, "closed “A man sits”"),
+        ("exam.close", {"finished": 3, "missed": 0}, "closed an exam: 3 finished, 0 missed it"),
+        (
+            "moment.bounds",
+            {"query": "q", "was": [1, 2], "becomes": [1.5, 2]},
+            "moved the bounds of a moment of “q” from 1, 2 to 1.5, 2 s",
+        ),
+        (
+            "query_set.change",
+            {"name": "a", "priority": "High", "paused": True, "pilot": False},
+            "changed the query set a: priority High, paused yes, pilot no",
+        ),
+        ("release.create", {}, "made release –"),
+        ("thing.never_heard_of", {"n": 1}, "thing never heard of"),
+    ],
+)
+def test_sentence(action: str, data: dict[str, object], words: str) -> None:
+    assert in_words(action, data) == words
+
+
+def test_every_action_of_the_code_has_its_words() -> None:
+    known = {name for name in MADE_OF_PARTS | set(written()) if name.split(".")[0] not in OF_NO_PROJECT}
+    assert known - set(SENTENCES) == {"identity.set"}  # of no project either
+    assert {"pair.withdraw", "release.create", "judgments.import", "pool.open"} <= known
+
+
+def written() -> Iterator[str]:
+    """What the services call what they write down."""
+    of_services = chain.from_iterable((ROOT / app).rglob("services/**/*.py") for app in APPS)
+    for file in (*of_services, ROOT / "models_runner" / "services.py"):
+        for line in file.read_text().splitlines():
+            if "action" in line.lower() or "_followed(" in line:
+                yield from ACTION.findall(line)

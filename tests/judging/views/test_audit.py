@@ -1,0 +1,224 @@
+"""The audit page: who learns which names, what is found, leafing; and what was judged under which versions."""
+
+import csv
+import io
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import AuditEvent, Project, User
+from annotation.services.audit import audit_record
+from judging.services.pairs import pair_withdraw
+from judging.services.policies import guideline_publish, policy_publish
+from tests.factories import (
+    NOW,
+    AssignmentFactory,
+    BatchFactory,
+    JudgmentFactory,
+    MembershipFactory,
+    ProjectFactory,
+    QualityAlertFactory,
+    admin,
+    lead,
+    triggers_asleep,
+)
+
+pytestmark = pytest.mark.django_db
+Look = Callable[..., str]
+
+
+@pytest.fixture
+def project() -> Project:
+    return ProjectFactory()  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def leader(project: Project) -> User:
+    return lead(project)
+
+
+@pytest.fixture
+def look(project: Project, leader: User) -> Look:
+    """What a page of the project says to its lead, or to somebody else."""
+
+    def read(name: str = "judging:audit", to: User | None = None, **asked: object) -> str:
+        client = Client()
+        client.force_login(to or leader)
+        return text_of(client.get(reverse(name, args=[project.uuid]), asked))
+
+    return read
+
+
+def text_of(answer: Any) -> str:
+    assert answer.status_code == 200
+    content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    return str(content.decode())
+
+
+def event(project: Project, actor: User | None, action: str = "release.create", **data: object) -> AuditEvent:
+    audit_record(project=project, actor=actor, action=action, subject=uuid4(), **data)
+    return AuditEvent.objects.latest("pk")
+
+
+def at(held: AuditEvent, when: datetime) -> AuditEvent:
+    with triggers_asleep():
+        AuditEvent.objects.filter(pk=held.pk).update(created_at=when)
+    return held
+
+
+class TestNames:
+    """An admin never learns who somebody is; a lead's user name is one."""
+
+    PAGES = (
+        *("judging:audit", "judging:audit-csv", "judging:policy", "judging:withdrawn", "judging:withdrawn-csv"),
+        *("judging:guideline-versions", "judging:alerts"),
+    )
+
+    @pytest.fixture(autouse=True)
+    def traces(self, project: Project, leader: User) -> None:
+        """A lead has left one on every page that says who."""
+        batch = BatchFactory(query__project=project)
+        pair_withdraw(pair=batch.pairs.first(), lead=leader, reason="broken")
+        policy_publish(project=project, actor=leader, lease_minutes=30)
+        guideline_publish(project=project, actor=leader, body="x", levels=["a"] * 5)
+        QualityAlertFactory(project=project, seen_at=NOW, seen_by=leader)
+
+    @pytest.mark.parametrize("page", PAGES)
+    def test_only_leads_see_user_names(self, page: str, look: Look, project: Project, leader: User) -> None:
+        lead(project)
+        asked = {"seen": 1} if page == "judging:alerts" else {}
+        to_admin = look(page, admin(project), **asked)
+        assert leader.username not in to_admin
+        assert ("lead 1" in to_admin) is (page != "judging:guideline-versions")
+        assert leader.username in look(page, **asked)
+
+    def test_annotators_are_numbers_for_everybody(self, look: Look, project: Project) -> None:
+        member = MembershipFactory(project=project, number=7)
+        event(project, member.user, "guideline.confirm", version=1)
+        for person in (None, admin(project)):
+            page = look(to=person)
+            assert "annotator 7" in page
+            assert member.user.username not in page
+
+
+class TestFinding:
+    def test_by_who_what_object_and_words(self, look: Look, project: Project, leader: User) -> None:
+        mine = event(project, leader, "batch.close", query="A woman opens a door", reason="enough, 40 pairs")
+        event(project, None, "batch.close", query="A man waits", automatic=True)
+        event(project, lead(project), "release.create", version=3)
+        event(ProjectFactory(), leader, "batch.close", query="A woman opens a door elsewhere")
+        for asked, found in (
+            ({}, {"woman", "man", "release 3"}),
+            ({"who": leader.uuid}, {"woman"}),
+            ({"who": "system"}, {"man"}),
+            ({"kind": "Reviews"}, {"woman", "man"}),
+            ({"kind": "release.create"}, {"release 3"}),
+            ({"object": mine.subject}, {"woman"}),
+            ({"q": "OPENS"}, {"woman"}),
+            ({"q": "op door"}, {"woman"}),
+            ({"q": "40"}, {"woman"}),
+            ({"q": "';&|!"}, {"woman", "man", "release 3"}),
+            ({"q": "nothing"}, set()),
+            ({"who": "nobody", "kind": "x", "object": "y", "since": "z"}, {"woman", "man", "release 3"}),
+        ):
+            page = look(**asked)
+            told = {"woman": "A woman opens a door”", "man": "A man waits", "release 3": "release 3"}
+            assert {name for name, words in told.items() if words in page} == found, asked
+            assert "elsewhere" not in page
+
+    def test_by_days_the_last_one_whole(self, look: Look, project: Project) -> None:
+        for version, day in ((11, 0), (12, 1), (13, 2)):
+            at(event(project, None, version=version), NOW.replace(hour=23) + timedelta(days=day))
+        shown = look(since="2026-01-02", until="2026-01-02")
+        assert [f"release {version}" in shown for version in (11, 12, 13)] == [False, True, False]
+        assert "release 11" in look(until="2026-01-01")
+
+    def test_the_file_holds_what_was_asked_for(self, look: Look, project: Project, leader: User) -> None:
+        event(project, leader, "batch.close", query="=A woman", reason="")
+        event(project, leader, "release.create", version=3)
+        rows = list(csv.DictReader(io.StringIO(look("judging:audit-csv", kind="Reviews"))))
+        assert [(row["who"], row["action"], row["in_words"]) for row in rows] == [
+            (leader.username, "batch.close", "closed “=A woman”")
+        ]
+        assert rows[0]["details"] == '{"query": "=A woman", "reason": ""}'
+
+
+class TestLeafing:
+    def test_to_and_fro_over_events_of_one_time(
+        self, look: Look, project: Project, client: Client, leader: User
+    ) -> None:
+        """51 events of the same time and 70 older ones: three pages, nothing twice, nothing left out."""
+        for number in range(121):
+            at(event(project, None, "exam.open", pairs=10_000 + number), NOW + timedelta(hours=number > 69))
+        client.force_login(leader)
+        pages, url = [], reverse("judging:audit", args=[project.uuid])
+        answer = client.get(url)
+        while True:
+            pages.append(answer.context["page"])
+            if not pages[-1].is_older:
+                break
+            answer = client.get(url, {"after": pages[-1].events[-1].uuid})
+        told = [held.data["pairs"] for page in pages for held in page.events]
+        assert told == list(range(10_120, 9_999, -1))
+        assert [len(page.events) for page in pages] == [50, 50, 21]
+        back = client.get(url, {"until": pages[2].events[0].uuid}).context["page"]
+        assert (back.events, back.is_newer, back.is_older) == (pages[1].events, True, True)
+        first = client.get(url, {"until": pages[1].events[0].uuid}).context["page"]
+        assert (first.events, first.is_newer) == (pages[0].events, False)
+        file = look("judging:audit-csv").splitlines()
+        assert len(file) == 122
+
+    def test_a_place_that_is_no_event_is_the_beginning(self, look: Look, project: Project) -> None:
+        event(project, None, version=5)
+        assert "release 5" in look(after=uuid4())
+        assert "release 5" in look(until="nonsense")
+
+
+class TestLinks:
+    def test_lead_to_what_was_decided_on(self, look: Look, project: Project, leader: User) -> None:
+        batch = BatchFactory(query__project=project)
+        pair_withdraw(pair=batch.pairs.first(), lead=leader, reason="broken")
+        member = MembershipFactory(project=project, number=4)
+        event(project, leader, "annotator.suspended", number=4, was="qualified", reason="slow")
+        page, to_admin = look(), look(to=admin(project))
+        pair = reverse("judging:pair-batch", args=[batch.pairs.first().uuid])
+        person = reverse("judging:person", args=[project.uuid, member.number])
+        assert [pair in page, pair in to_admin, person in page, person in to_admin] == [True, True, True, False]
+
+
+class TestJudgedUnder:
+    @pytest.fixture(autouse=True)
+    def judged(self, project: Project) -> None:
+        """Two pairs under guideline 1 and policy 1, one of them also under policy 2."""
+        batch = BatchFactory(query__project=project, query__text="A dog runs")
+        first = AssignmentFactory(batch=batch)
+        for pair in batch.pairs.all():
+            JudgmentFactory(assignment=first, pair=pair)
+        policy_publish(project=project, actor=None, lease_minutes=33)
+        JudgmentFactory(assignment=AssignmentFactory(batch=batch, seat=2), grade=1)
+        JudgmentFactory()  # of another project
+
+    def test_counts(self, look: Look) -> None:
+        rows = list(csv.DictReader(io.StringIO(look("judging:audit-versions-csv"))))
+        counts = [[row[name] for name in ("guideline_version", "policy_version", "judgments", "pairs")] for row in rows]
+        assert counts == [["1", "1", "2", "2"], ["1", "2", "1", "1"]]
+        page = look("judging:audit-versions")
+        assert page.count("Show them") == 2 and "A dog runs" not in page
+
+    def test_what_was_judged_under_two_versions(self, look: Look) -> None:
+        asked = {"guideline": "1", "policy": "2"}
+        page = look("judging:audit-versions", **asked)
+        assert page.count("A dog runs") == 1
+        (row,) = csv.DictReader(io.StringIO(look("judging:audit-versions-csv", **asked)))
+        assert (row["query"], row["rank"], row["grade"], row["round"]) == ("A dog runs", "1", "1", "1")
+
+    def test_versions_that_nothing_was_judged_under(self, project: Project, client: Client, leader: User) -> None:
+        client.force_login(leader)
+        url = reverse("judging:audit-versions", args=[project.uuid])
+        for asked in ({"guideline": "2", "policy": "1"}, {"guideline": "x"}, {"guideline": "9" * 30, "policy": "1"}):
+            assert client.get(url, asked).status_code == 404
