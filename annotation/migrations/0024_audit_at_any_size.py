@@ -15,7 +15,7 @@ BACKWARD = "DROP TRIGGER audit_event_is_never_emptied ON annotation_auditevent;"
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotation", "0022_rewriting_waits"),
+        ("annotation", "0023_caption_redos"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
     operations = [
