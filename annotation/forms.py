@@ -6,7 +6,7 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
 from annotation.exceptions import NotPossible
-from annotation.importers import FORMATS
+from annotation.importers import FORMATS, form_of
 from annotation.services.names import checked_name
 
 MOST_DURATIONS_MB = 20
@@ -15,13 +15,23 @@ MOST_DURATIONS_MB = 20
 class ImportForm(forms.Form):
     format = forms.ChoiceField(
         choices=[(form.name, form.label) for form in FORMATS.values()],
-        error_messages={"required": "Say which form the file has.", "invalid_choice": "This is none of the forms."},
+        required=False,
+        error_messages={"invalid_choice": "This is none of the forms."},
     )
     file = forms.FileField(max_length=200, error_messages={"required": "Choose a file.", "empty": "The file is empty."})
     durations = forms.FileField(required=False, max_length=200)
     corpus_name = forms.CharField(max_length=200, error_messages={"required": "Name the corpus."})
     source_split = forms.CharField(required=False, max_length=40)
     clip = forms.BooleanField(required=False)
+
+    def clean(self) -> dict[str, Any]:
+        """Where nobody said which form it is, the file says so."""
+        held: dict[str, Any] = self.cleaned_data
+        if not held.get("format") and not {"format", "file"} & set(self.errors):
+            held["format"] = form_of(held["file"], held["file"].name)
+            if not held["format"]:
+                self.add_error("format", "The file does not tell its form. Say which it is.")
+        return held
 
     def clean_corpus_name(self) -> str:
         try:

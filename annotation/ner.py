@@ -13,6 +13,7 @@ from annotation.rewriting.tokens import tokenise
 SURE, LIKELY = 1.0, 0.85  # a name of a list; a capitalised word that can be nothing else
 PERSON = {"PER", "PERSON", "B-PER", "I-PER"}
 LEXICON = "lexicon"
+KEPT_DIGITS = 4  # of a score
 WINDOW = 480  # bytes: no token is shorter than one, and models read 512 with those that frame a text
 SHARED_WORDS = 4  # of neighbouring windows, so that a name on their edge is whole in one
 
@@ -102,8 +103,10 @@ def _unusable(name: str, error: Exception) -> NameModelMissing:
 
 
 def _likeliest(entities: Sequence[dict[str, Any]]) -> Found:
+    """The person of the highest score as it is kept; the longer of equals, as windows may cut a name in two."""
     persons = (one for one in entities if one.get("entity_group", one.get("entity", "")).upper() in PERSON)
-    return max((Found(float(one["score"]), one["word"]) for one in persons), key=lambda one: one.score, default=Found())
+    found = (Found(round(float(one["score"]), KEPT_DIGITS), one["word"]) for one in persons)
+    return max(found, key=lambda one: (one.score, len(one.text)), default=Found())
 
 
 @lru_cache(maxsize=1)

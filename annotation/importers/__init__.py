@@ -17,6 +17,7 @@ from annotation.importers.base import (
     SubtitleRecord,
     VideoRecord,
 )
+from annotation.importers.detect import form_of
 from annotation.importers.grounding import read_charades, read_frames, read_seconds
 from annotation.importers.plain import read_csv, read_jsonl
 from annotation.importers.qvhighlights import read_qvhighlights
@@ -39,6 +40,7 @@ __all__ = [
     "SubtitleRecord",
     "VideoRecord",
     "durations_of",
+    "form_of",
     "read_durations",
     "read_tvr",
     "videos_of",

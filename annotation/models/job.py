@@ -13,8 +13,11 @@ class Job(models.Model):
 
     class State(models.TextChoices):
         RUNNING = "running"
+        WAITING = "waiting"  # goes on later by itself; ``error`` says what for
         DONE = "done"
         FAILED = "failed"
+
+    AT_WORK = (State.RUNNING, State.WAITING)
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="jobs")
@@ -30,7 +33,9 @@ class Job(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["project", "kind"], condition=Q(state="running"), name="job_runs_once_per_project_and_kind"
+                fields=["project", "kind"],
+                condition=Q(state__in=["running", "waiting"]),
+                name="job_runs_once_per_project_and_kind",
             ),
             models.CheckConstraint(condition=Q(done__lte=F("total")), name="job_done_within_total"),
         ]

@@ -37,7 +37,7 @@ def captions_measure(captions: Sequence[Caption], names: ner.NameFinder) -> None
     found = names.find(texts, videos=[caption.moment.video.name for caption in captions])
     for caption, value, name in zip(captions, likeness, found, strict=True):
         caption.similarity, caption.similarity_measure = round(float(value), 6), measure
-        caption.name_found, caption.name_score = name.text[:200], round(name.score, 4)
+        caption.name_found, caption.name_score = name.text[:200], round(name.score, ner.KEPT_DIGITS)
         caption.name_model = names.name[:100]
 
 

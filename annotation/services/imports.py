@@ -20,7 +20,16 @@ from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import F
 
 from annotation.exceptions import MomentJudgeError, NotPossible
-from annotation.importers import FORMATS, BadLine, Given, ImportFileError, Item, VideoRecord, durations_of
+from annotation.importers import (
+    FORMATS,
+    BadLine,
+    Given,
+    ImportFileError,
+    Item,
+    VideoRecord,
+    durations_of,
+    form_of,
+)
 from annotation.importers.files import read_file
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
@@ -148,7 +157,28 @@ def _check(row: CorpusImport) -> None:
     preview: list[dict[str, Any]] = []
     with TemporaryFile("w+", encoding="utf-8", newline="") as remarks:
         report = _run(row, preview, remarks, dry_run=True)
-        _finish(row, remarks, state=State.CHECKED, counts=report.counts(), preview=preview)
+        if report.moments or report.subtitles:
+            _finish(row, remarks, state=State.CHECKED, counts=report.counts(), preview=preview)
+            return
+        error = _hopeless(row, report)
+        with transaction.atomic():
+            _finish(row, remarks, state=State.FAILED, counts=report.counts(), error=error, file="", durations="")
+            _throw_away(row)
+
+
+def _hopeless(row: CorpusImport, report: ImportReport) -> str:
+    """Why a file that could be read gives nothing."""
+    bad = report.bad_lines
+    said = f"All {bad:,} lines are bad." if bad > 1 else "Its only line is bad." if bad else "It holds nothing."
+    first = f" The first: {report.bad[0]}." if report.bad else ""
+    return f"Nothing in this file can be imported as {FORMATS[row.format].label}. {said}{first}{_looks_like(row)}"
+
+
+def _looks_like(row: CorpusImport) -> str:
+    """Another form that the file seems to have."""
+    with row.file.open("rb") as source:
+        seems = form_of(source, row.file_name)
+    return f" It looks like {FORMATS[seems].label}." if seems and seems != row.format else ""
 
 
 def _import(row: CorpusImport) -> None:

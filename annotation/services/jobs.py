@@ -8,7 +8,8 @@ from annotation.models import Job, Project
 
 
 def job_start(*, project: Project, kind: str, title: str, total: int) -> Job:
-    """The running job of this kind, new if there is none."""
+    """The running job of this kind, which may have waited, new if there is none."""
+    Job.objects.filter(project=project, kind=kind, state=Job.State.WAITING).update(state=Job.State.RUNNING, error="")
     job, _ = Job.objects.get_or_create(
         project=project, kind=kind, state=Job.State.RUNNING, defaults={"title": title, "total": total}
     )
@@ -17,20 +18,20 @@ def job_start(*, project: Project, kind: str, title: str, total: int) -> Job:
 
 def job_set(*, job: Job, done: int, title: str) -> None:
     Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(
-        done=Least(Value(done), F("total")), title=title, error="", updated_at=timezone.now()
+        done=Least(Value(done), F("total")), title=title, updated_at=timezone.now()
     )
 
 
 def job_wait(*, job: Job, title: str, error: str) -> None:
     """It goes on later by itself; ``error`` says what it waits for."""
-    Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(title=title, error=error, updated_at=timezone.now())
-
-
-def job_finish(*, job: Job, title: str) -> None:
     Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(
-        done=F("total"), state=Job.State.DONE, title=title, error=""
+        state=Job.State.WAITING, title=title, error=error, updated_at=timezone.now()
     )
 
 
+def job_finish(*, job: Job, title: str) -> None:
+    Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(done=F("total"), state=Job.State.DONE, title=title)
+
+
 def job_fail(*, job: Job, error: str) -> None:
-    Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(state=Job.State.FAILED, error=error)
+    Job.objects.filter(pk=job.pk, state__in=Job.AT_WORK).update(state=Job.State.FAILED, error=error)

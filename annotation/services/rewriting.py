@@ -87,7 +87,7 @@ def _give_way(waiting: Rewriting, project: Project | None) -> None:
     """End a rewriting whose provider is away; its job goes to the one that follows, if that is of the same project."""
     Rewriting.objects.filter(pk=waiting.pk).update(finished_at=timezone.now(), next_try_at=None)
     if waiting.project and waiting.project != project:
-        for job in waiting.project.jobs.filter(kind=KIND, state=Job.State.RUNNING):
+        for job in waiting.project.jobs.filter(kind=KIND, state=Job.State.WAITING):
             job_fail(job=job, error="Another project over this corpus goes on with another provider.")
 
 

@@ -59,7 +59,6 @@ def captions(request: MemberRequest, project: Project) -> HttpResponse:
         "page": page,
         "keep": f"&check={check}" if check else "",
         "job": project.jobs.filter(kind=KIND).order_by("-pk").first(),
-        "waits": project.corpus.rewritings.filter(finished_at=None, next_try_at__isnull=False).exists(),
         "last": selectors.last_review(project.corpus_id, request.user.pk),
         "providers": _providers(),
         **_counters(project, check),
@@ -67,7 +66,7 @@ def captions(request: MemberRequest, project: Project) -> HttpResponse:
     if not request.htmx:
         return render(request, "annotation/captions.html", context)
     answer = render(request, "annotation/captions.html#progress", context)
-    if not project.jobs.filter(kind=KIND, state=Job.State.RUNNING).exists():
+    if not project.jobs.filter(kind=KIND, state__in=Job.AT_WORK).exists():
         answer["HX-Refresh"] = "true"  # what is to be decided is there now
     return answer
 

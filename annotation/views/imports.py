@@ -6,16 +6,18 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib import messages
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
+from django.db.models import QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from annotation import selectors
 from annotation.access import post_only, staff_page
+from annotation.corpus_steps import next_step
 from annotation.exceptions import NotPossible, TooLarge
 from annotation.forms import ImportForm
 from annotation.importers import FORMATS
-from annotation.models import CorpusImport, User
+from annotation.models import CorpusImport, Project, User
 from annotation.services import imports
 
 IMPORTS_SHOWN = 20
@@ -49,9 +51,8 @@ def _import_form(request: HttpRequest) -> HttpResponse:
     page = "annotation/import_new.html"
     context = {"formats": FORMATS.values(), "most_mb": settings.IMPORT_MAX_MB}
     if request.method != "POST":
-        return render(
-            request, page, {**context, "form": ImportForm(initial={"corpus_name": request.GET.get("to", "")})}
-        )
+        asked = {"corpus_name": request.GET.get("to", ""), "format": request.GET.get("form", "")}
+        return render(request, page, {**context, "form": ImportForm(initial=asked)})
     form = ImportForm(request.POST, request.FILES)
     if not form.is_valid():
         return render(request, page, {**context, "form": form}, status=422)
@@ -72,7 +73,7 @@ def import_page(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
         "form": FORMATS.get(row.format),
         "remarks": selectors.import_remarks(row),
         "corpus": selectors.corpora_within_reach(cast(User, request.user)).filter(name=row.corpus_name).first(),
-        "projects": selectors.projects_run_by(cast(User, request.user)).filter(corpus__name=row.corpus_name),
+        "projects": [(project, next_step(project)) for project in _projects(request, row)],
     }
     return render(request, "annotation/import.html", context)
 
@@ -105,6 +106,10 @@ def import_report(request: HttpRequest, import_uuid: UUID) -> HttpResponse | Fil
     return FileResponse(
         row.report.open("rb"), content_type="text/csv; charset=utf-8", as_attachment=True, filename=name
     )
+
+
+def _projects(request: HttpRequest, row: CorpusImport) -> QuerySet[Project]:
+    return selectors.projects_run_by(cast(User, request.user)).filter(corpus__name=row.corpus_name)
 
 
 def _own(request: HttpRequest, import_uuid: UUID) -> CorpusImport:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.messages import send_on_commit
-from annotation.models import Caption, CaptionRedo, Project, Rewriting, User
+from annotation.models import Caption, CaptionRedo, Project, User
 from annotation.services.jobs import job_start, job_wait
 from annotation.services.redos import TASK
 from tests.annotation.services.test_captions import waiting
@@ -157,9 +157,6 @@ class TestPage:
 
     def test_rewriting_that_waits_can_be_started_at_once(self, client: Client, project: Project) -> None:
         CaptionFactory(moment__video__corpus=project.corpus, description__text="Ross waves.", text="Ross waves.")
-        Rewriting.objects.create(
-            project=project, corpus=project.corpus, provider="openai", model="x", next_try_at=timezone.now()
-        )
         job = job_start(project=project, kind="rewriting", title="Rewriting", total=1)
         job_wait(job=job, title="Rewriting waits; next try at 14:05", error="It answers 503.")
         page = client.get(url(project)).content.decode()

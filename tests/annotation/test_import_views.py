@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import CorpusImport, Description, User
+from annotation.models import Corpus, CorpusImport, Description, User
 from tests.conftest import Messages
 from tests.factories import MembershipFactory, ProjectFactory, UserFactory, admin, annotator, lead
 
@@ -127,6 +127,31 @@ class TestWay:
         answer = send(client, messages, b"PK\x03\x04")
         page = client.get(answer.headers["Location"]).content.decode()
         assert "The file is a zip archive; unpack it first. Nothing was imported." in page
+
+    def test_a_failure_offers_ways_on(self, owner: User, messages: Messages) -> None:
+        client = signed_in(owner)
+        page = client.get(send(client, messages, b"x,y\n1,2\n").headers["Location"]).content.decode()
+        assert "Nothing in this file can be imported" in page and "waits for you" not in page
+        assert f'href="{reverse(NEW)}?to=mine">Try again' in page and f'href="{reverse(LIST)}">Back to corpora' in page
+        assert 'value="mine"' in client.get(f"{reverse(NEW)}?to=mine").content.decode()
+
+    def test_the_file_says_which_form_it_has(self, owner: User, messages: Messages) -> None:
+        client = signed_in(owner)
+        assert '<option value="">Find out from the file' in client.get(reverse(NEW)).content.decode()
+        send(client, messages, format="")
+        assert CorpusImport.objects.get().format == "csv"
+        answer = send(client, messages, b"what is this", format="")
+        assert (answer.status_code, "does not tell its form" in answer.content.decode()) == (422, True)
+
+    def test_after_an_import_the_next_step_is_said(self, row: CorpusImport, messages: Messages) -> None:
+        client = signed_in(row.owner)
+        with messages():
+            of_one(client, "import-confirm", row.uuid, {"skip_bad": "yes"})
+        assert "there its descriptions are rewritten" in of_one(client, "import", row.uuid).content.decode()
+        mine = ProjectFactory(corpus=Corpus.objects.get(name="mine"))
+        MembershipFactory(user=row.owner, project=mine, role="lead")
+        page = of_one(client, "import", row.uuid).content.decode()
+        assert "1 description is not rewritten yet." in page and f"Rewrite in {mine.name}" in page
 
     def test_the_header_is_that_of_the_only_project(self, owner: User) -> None:
         assert "Overview" in signed_in(owner).get(reverse(LIST)).content.decode()

@@ -85,6 +85,16 @@ class TestCheck:
             False,
         )
 
+    def test_a_file_that_gives_nothing_waits_for_nobody_and_says_what_it_may_be(self, bring: Any) -> None:
+        row = bring('{"vid_name": "a", "ts": [1, 2], "desc": "x", "type": "v"}\n' * 3)
+        assert (row.state, bool(row.file), row.counts["bad_lines"]) == ("failed", False, 1)
+        assert row.error == (
+            "Nothing in this file can be imported as Own form: CSV. Its only line is bad. The first: line 1: the first"
+            " line names no column video, start, end, description. It looks like TVR (one JSON object a line)."
+        )
+        assert len(report_of(row)) == 1
+        assert bring("video,start,end,description\n").error.endswith("It holds nothing.")
+
     def test_unpacking_has_an_end(self, bring: Any, settings: Any) -> None:
         settings.IMPORT_MAX_UNPACKED_MB = 0
         assert bring().error == "Unpacked, the file is larger than 0 MB."

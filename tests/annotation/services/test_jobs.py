@@ -3,7 +3,7 @@
 import pytest
 
 from annotation.models import Job, Project
-from annotation.services.jobs import job_fail, job_finish, job_set, job_start
+from annotation.services.jobs import job_fail, job_finish, job_set, job_start, job_wait
 from tests.factories import ProjectFactory
 
 pytestmark = pytest.mark.django_db
@@ -31,6 +31,14 @@ def test_progress_stays_within_the_total(project: Project, done: int, percent: i
     job_set(job=job, done=done, title="Further")
     job.refresh_from_db()
     assert (job.percent, job.title) == (percent, "Further")
+
+
+def test_a_waiting_job_is_the_same_that_goes_on(project: Project) -> None:
+    job = start(project)
+    job_wait(job=job, title="Waits", error="nobody answers")
+    assert start(project) == job
+    job.refresh_from_db()
+    assert (job.state, job.error, Job.objects.count()) == ("running", "", 1)
 
 
 def test_an_ended_job_does_not_move(project: Project) -> None:

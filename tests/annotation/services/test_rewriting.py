@@ -393,7 +393,7 @@ class TestChat:
             endpoint(server)
             stopped = rewrite(project, "openai")
             assert "503" in stopped.error
-            assert "503" in Job.objects.get(project=project, state="running").error
+            assert "503" in Job.objects.get(project=project, state="waiting").error
             assert captions_report(project.corpus_id).left == 2
             away = False
             rewrite(project, "openai")
@@ -469,7 +469,7 @@ class TestAway:
         assert (waits.error, waits.finished_at) == ("gone fishing", None)
         assert captions(project) == [("Ross waves.", "accepted")]
         job = Job.objects.get(project=project)
-        assert (job.state, job.error, job.title[:27]) == ("running", "gone fishing", "Rewriting waits; next try a")
+        assert (job.state, job.error, job.title[:27]) == ("waiting", "gone fishing", "Rewriting waits; next try a")
         assert rewritings_sweep() == 0
         Rewriting.objects.update(next_try_at=timezone.now() - timedelta(seconds=1))
         with messages():
