@@ -47,9 +47,8 @@ class Line(NamedTuple):
 def audit(request: MemberRequest, project: Project) -> HttpResponse:
     """Who decided what, the newest first; to admins leads are numbers."""
     form = AuditForm(request.GET)
-    events = selectors.audit_events(project, form.sieve())
     after, until = (_uuid(request.GET.get(name, "")) for name in ("after", "until"))
-    page = selectors.audit_page(events, size=PER_PAGE, after=after, until=until)
+    page = selectors.audit_page(project, form.sieve(), size=PER_PAGE, after=after, until=until)
     names = selectors.actor_names(project, to=request.membership.role)
     asked = {name: value for name, value in request.GET.items() if value and name in form.fields}
     context = {
@@ -95,9 +94,9 @@ def _uuid(text: str) -> UUID | None:
 @project_page(STAFF)
 def audit_csv(request: MemberRequest, project: Project) -> StreamingHttpResponse:
     """Every event that was asked for, not only what fits a page."""
-    events = selectors.audit_events(project, AuditForm(request.GET).sieve())
+    events = selectors.audit_all(project, AuditForm(request.GET).sieve())
     names = selectors.actor_names(project, to=request.membership.role)
-    rows = (_csv_row(event, names) for event in selectors.audit_all(events))
+    rows = (_csv_row(event, names) for event in events)
     return _csv("audit.csv", COLUMNS, rows)
 
 
