@@ -134,7 +134,8 @@ def _first(events: QuerySet[AuditEvent], words: str, size: int) -> list[AuditEve
 def _by_words(events: QuerySet[AuditEvent], words: SearchQuery, *, backwards: bool = False) -> QuerySet[AuditEvent]:
     """By the index of words: the index of times cannot give this order."""
     time = F("created_at") + Value(timedelta(0))
-    return _worded(events, words).order_by(*([time.asc(), "id"] if backwards else [time.desc(), "-id"]))
+    found = _worded(events, words)
+    return found.order_by(time.asc(), "id") if backwards else found.order_by(time.desc(), "-id")
 
 
 def _worded(events: QuerySet[AuditEvent], words: SearchQuery) -> QuerySet[AuditEvent]:

@@ -135,7 +135,7 @@ def judgment_import_create(
         with transaction.atomic():
             row.file = file
             row.save()
-            about = {"project": project_name, "bytes": row.bytes_total}
+            about = {"name": project_name, "bytes": row.bytes_total}
             audit_record(project=None, actor=actor, action="judgments.upload", subject=row.uuid, **about)
             send_on_commit(TASK, row.pk)
     except IntegrityError as error:
