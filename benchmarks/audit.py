@@ -91,6 +91,8 @@ def measured(site: OwnSite, options: argparse.Namespace, load: float) -> Result:
         lead.open(path)
     pages = {name: timed(lead, f"{path}?{asked}", options.answers) for name, asked in asked_of(told.project).items()}
     file_s, file_mb = whole_file(site.port, f"{path}audit.csv", lead.cookies)
+    again = Lead(site.port)  # the server has closed the line meanwhile
+    again.log_in()
     return Result(
         events=options.events,
         filled_in_s=filled,
@@ -98,7 +100,7 @@ def measured(site: OwnSite, options: argparse.Namespace, load: float) -> Result:
         file_s=file_s,
         file_mb=file_mb,
         judgments=told.rows["judging_judgment"],
-        judged_under=timed(lead, f"{path}versions/", options.answers),
+        judged_under=timed(again, f"{path}versions/", options.answers),
         load_before=round(load, 2),
         machine=machine(),
     )

@@ -156,6 +156,14 @@ def invitation_mail(invitation_id: int) -> None:
     invitations.invitation_mail(invitation_id=invitation_id)
 
 
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def judgment_import_work(import_id: int) -> None:
+    """Check an export or store its judgments; a repeat finds its work done."""
+    from judging.services import label_studio
+
+    label_studio.judgment_import_work(import_id=import_id)
+
+
 @shared_task
 def work_sweep() -> None:
     """Send again work whose message was lost."""
@@ -163,6 +171,7 @@ def work_sweep() -> None:
         coverage,
         exams,
         invitations,
+        label_studio,
         pools,
         projects,
         quality,
@@ -181,6 +190,7 @@ def work_sweep() -> None:
     training.trainings_sweep(now=timezone.now())
     exams.exams_sweep(now=timezone.now())
     recuts.recuts_sweep(now=timezone.now())
+    label_studio.judgment_imports_sweep(now=timezone.now())
     tallies.tallies_fold()
 
 

@@ -1,4 +1,4 @@
-"""Reads one large JSON object entry by entry, so that no more than one entry is held at a time."""
+"""Reads one large JSON object or list entry by entry, so that no more than one entry is held at a time."""
 
 import json
 import re
@@ -10,7 +10,7 @@ BLANK = re.compile(r"[ \t\n\r]*")
 
 
 class BrokenJson(Exception):
-    """The text is no JSON object from this line on."""
+    """The text is no such JSON from this line on."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(reason)
@@ -99,6 +99,25 @@ def entries(parts: Iterable[str]) -> Iterator[tuple[int, str, Any]]:
         text.take(":")
         yield line, key, text.value()
         if text.next_character() == "}":
+            return
+        text.take(",")
+
+
+def elements(parts: Iterable[str]) -> Iterator[tuple[int, Any]]:
+    """Line and value of each element of the list that the text is.
+
+    Raises:
+        BrokenJson: after the last element that could be read.
+    """
+    text = _Text(parts)
+    text.take("[")
+    if text.next_character() == "]":
+        return
+    while True:
+        text.next_character()
+        line = text.line
+        yield line, text.value()
+        if text.next_character() == "]":
             return
         text.take(",")
 

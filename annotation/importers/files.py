@@ -17,6 +17,7 @@ PIECE = 1 << 16
 MOST_BYTES = 8 * 2**30  # of text, unpacked
 MOST_FILES = 100_000
 GZIP, ZIP = b"\x1f\x8b", (b"PK\x03\x04", b"PK\x05\x06")
+IS_ZIP = "The file is a zip archive; unpack it first."
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 OnBytes = Callable[[int], None]  # called with how much was read since the last call
@@ -86,7 +87,7 @@ class _Reading:
 
     def archive(self, source: IO[bytes]) -> Iterator[Item]:
         if not self.form.suffix:
-            raise ImportFileError("The file is a zip archive; unpack it first.")
+            raise ImportFileError(IS_ZIP)
         try:
             with ZipFile(source) as archive:
                 for entry in self._members(archive):
@@ -109,21 +110,34 @@ class _Reading:
             yield replace(item, file=name) if isinstance(item, BadLine) else item
 
     def items(self, source: IO[bytes], given: Given) -> Iterator[Item]:
-        with self._opened(source) as text:
+        with _opened(source, self.left, self.on_bytes) as text:
             yield from self.form.read(_pieces(text) if self.form.whole else _lines(text), given)
 
-    @contextmanager
-    def _opened(self, source: IO[bytes]) -> Iterator[IO[str]]:
-        head = _head(source)
-        if head[:2] in UTF_16:
-            raise ImportFileError("The file is UTF-16; save it as UTF-8.")
-        counted = _Counted(source, self.on_bytes)
-        stream = gzip.GzipFile(fileobj=counted) if head.startswith(GZIP) else counted
-        try:
-            buffered = io.BufferedReader(_Limited(stream, self.left), PIECE)
-            yield io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="surrogateescape", newline="")
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise ImportFileError(f"The file is packed, and cannot be unpacked: {error}.") from error
+
+def pieces_of(source: IO[bytes], *, most: int = MOST_BYTES, on_bytes: OnBytes | None = None) -> Iterator[str]:
+    """The text of an open file in pieces; gzip is unpacked on the way.
+
+    Raises:
+        ImportFileError: it is packed in another way, is not UTF-8, or unpacks to more than ``most`` bytes.
+    """
+    if _head(source).startswith(ZIP):
+        raise ImportFileError(IS_ZIP)
+    with _opened(source, _Left(most), on_bytes) as text:
+        yield from _pieces(text)
+
+
+@contextmanager
+def _opened(source: IO[bytes], left: _Left, on_bytes: OnBytes | None) -> Iterator[IO[str]]:
+    head = _head(source)
+    if head[:2] in UTF_16:
+        raise ImportFileError("The file is UTF-16; save it as UTF-8.")
+    counted = _Counted(source, on_bytes)
+    stream = gzip.GzipFile(fileobj=counted) if head.startswith(GZIP) else counted
+    try:
+        buffered = io.BufferedReader(_Limited(stream, left), PIECE)
+        yield io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ImportFileError(f"The file is packed, and cannot be unpacked: {error}.") from error
 
 
 def _head(source: IO[bytes]) -> bytes:

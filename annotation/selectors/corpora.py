@@ -18,6 +18,7 @@ from annotation.models import (
     User,
     Video,
 )
+from annotation.models.imports import Upload
 
 REMARKS_SHOWN = 50
 
@@ -72,7 +73,7 @@ def _counts(model: type[Model], place: str, corpora: list[Corpus]) -> dict[int, 
     return dict(rows.values_list(place).annotate(n=Count("pk")).order_by())
 
 
-def import_remarks(row: CorpusImport) -> list[dict[str, str]]:
+def import_remarks(row: Upload) -> list[dict[str, str]]:
     """The first lines of an import's report."""
     if not row.report:
         return []

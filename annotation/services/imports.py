@@ -6,18 +6,13 @@ the import again.
 
 import logging
 from collections.abc import Iterator
-from datetime import datetime, timedelta
-from functools import partial
+from datetime import datetime
 from tempfile import TemporaryFile
-from time import monotonic
 from typing import IO, Any
 
 from django.conf import settings
-from django.core.files import File
-from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
-from django.db import IntegrityError, OperationalError, connection, transaction
-from django.db.models import F
+from django.db import IntegrityError, OperationalError, transaction
 
 from annotation.exceptions import MomentJudgeError, NotPossible
 from annotation.importers import (
@@ -37,14 +32,22 @@ from annotation.models import Corpus, CorpusImport, Membership, User
 from annotation.services.audit import audit_record
 from annotation.services.corpora import corpus_durations, corpus_import
 from annotation.services.import_reports import ImportReport, remarks_writer
+from annotation.services.uploads import (
+    BEING_READ,
+    KEPT,
+    LATE,
+    Progress,
+    no_files,
+    upload_fail,
+    upload_finish,
+    upload_forget,
+    upload_throw_away,
+)
 
 logger = logging.getLogger(__name__)
 TASK = "annotation.tasks.corpus_import_work"
 LOCK = "corpus-import"
-LATE = timedelta(minutes=2)  # an import that has not moved for so long has lost its worker or its message
-KEPT = timedelta(days=7)  # a checked file waits so long for a yes
 PREVIEWED = 10
-EVERY_S = 1.0  # how often progress is written
 STAFF = (Membership.Role.LEAD, Membership.Role.ADMIN)
 State = CorpusImport.State
 
@@ -89,10 +92,8 @@ def corpus_import_create(
             audit_record(project=None, actor=actor, action="corpus.upload", subject=row.uuid, **about)
             send_on_commit(TASK, row.pk)
     except IntegrityError as error:
-        for stored in (row.file, row.durations):
-            if stored:
-                default_storage.delete(str(stored.name))
-        raise NotPossible("A file of yours is still being read; wait until that is done.") from error
+        upload_forget(row)
+        raise NotPossible(BEING_READ) from error
     return row
 
 
@@ -113,7 +114,7 @@ def corpus_import_confirm(*, row: CorpusImport, actor: User, skip_bad: bool) -> 
         with transaction.atomic():
             held.save(update_fields=["state", "skip_bad", "bytes_read", "updated_at"])
     except IntegrityError as error:
-        raise NotPossible("A file of yours is still being read; wait until that is done.") from error
+        raise NotPossible(BEING_READ) from error
     audit_record(project=None, actor=actor, action="corpus.confirm", subject=held.uuid, skip_bad=skip_bad)
     send_on_commit(TASK, held.pk)
 
@@ -124,7 +125,7 @@ def corpus_import_discard(*, row: CorpusImport, actor: User | None) -> None:
     if not CorpusImport.objects.filter(pk=row.pk, state=State.CHECKED).update(state=State.DISCARDED, file=""):
         raise NotPossible("This file does not wait to be imported any more.")
     audit_record(project=None, actor=actor, action="corpus.discard", subject=row.uuid)
-    _throw_away(row)
+    upload_throw_away(row)
 
 
 def corpus_import_work(*, import_id: int) -> None:
@@ -136,11 +137,11 @@ def corpus_import_work(*, import_id: int) -> None:
         try:
             _check(row) if row.state == State.CHECKING else _import(row)
         except (ImportFileError, MomentJudgeError) as error:
-            _fail(row, str(error))
+            upload_fail(row, str(error))
         except OperationalError:
             raise
         except Exception as error:
-            _fail(row, f"{type(error).__name__}: {error}")
+            upload_fail(row, f"{type(error).__name__}: {error}")
             raise
 
 
@@ -158,12 +159,12 @@ def _check(row: CorpusImport) -> None:
     with TemporaryFile("w+", encoding="utf-8", newline="") as remarks:
         report = _run(row, preview, remarks, dry_run=True)
         if report.moments or report.subtitles:
-            _finish(row, remarks, state=State.CHECKED, counts=report.counts(), preview=preview)
+            upload_finish(row, remarks, state=State.CHECKED, counts=report.counts(), preview=preview)
             return
         error = _hopeless(row, report)
         with transaction.atomic():
-            _finish(row, remarks, state=State.FAILED, counts=report.counts(), error=error, file="", durations="")
-            _throw_away(row)
+            upload_finish(row, remarks, state=State.FAILED, counts=report.counts(), error=error, **no_files(row))
+            upload_throw_away(row)
 
 
 def _hopeless(row: CorpusImport, report: ImportReport) -> str:
@@ -186,8 +187,8 @@ def _import(row: CorpusImport) -> None:
         report = _run(row, [], remarks, dry_run=False)
         if report.bad_lines and not row.skip_bad:
             raise NotPossible("The corpus has changed since this file was checked, and lines of it are bad now.")
-        _finish(row, remarks, state=State.DONE, counts=report.counts(), file="", durations="")
-        _throw_away(row)
+        upload_finish(row, remarks, state=State.DONE, counts=report.counts(), **no_files(row))
+        upload_throw_away(row)
     logger.info("import %s done: %s", row.pk, row.counts)
 
 
@@ -196,7 +197,7 @@ def _run(row: CorpusImport, preview: list[dict[str, Any]], remarks: IO[str], *, 
         raise NotPossible("The corpus of this name is not yours any more.")
     form = FORMATS[row.format]
     durations = corpus_durations(corpus_name=row.corpus_name) if form.holds == "subtitles" else _durations(row)
-    with row.file.open("rb") as source, _Progress(row.pk) as progress:
+    with row.file.open("rb") as source, Progress(row) as progress:
         given = Given(durations, clip=row.clip)
         most = settings.IMPORT_MAX_UNPACKED_MB * 2**20
         items = read_file(form, source, row.file_name, given, most=most, on_bytes=progress.add)
@@ -229,53 +230,3 @@ def _previewed(items: Iterator[Item], preview: list[dict[str, Any]]) -> Iterator
             shown = {"video": item.video_name, "start": item.start_s, "end": item.end_s}
             preview.append({**shown, "text": getattr(item, "text", ""), "notes": list(getattr(item, "notes", ()))})
         yield item
-
-
-def _finish(row: CorpusImport, remarks: IO[str], **values: Any) -> None:
-    old = row.report.name
-    remarks.flush()
-    row.report.save("report", File(remarks.buffer), save=False)  # type: ignore[attr-defined]
-    done = {**values, "report": row.report.name, "bytes_read": F("bytes_total")}
-    CorpusImport.objects.filter(pk=row.pk, state=row.state).update(**done)
-    if old:
-        transaction.on_commit(partial(default_storage.delete, old))
-    row.counts = values["counts"]
-
-
-def _fail(row: CorpusImport, error: str) -> None:
-    values = {"state": State.FAILED, "error": error[:2000], "file": "", "durations": ""}
-    with transaction.atomic():
-        if CorpusImport.objects.filter(pk=row.pk, state=row.state).update(**values):
-            _throw_away(row)
-
-
-def _throw_away(row: CorpusImport) -> None:
-    for stored in (row.file, row.durations):
-        if stored:
-            transaction.on_commit(partial(default_storage.delete, str(stored.name)))
-
-
-class _Progress:
-    """How much of a file was read, written on a connection of its own: the import's is inside its transaction."""
-
-    def __init__(self, import_id: int) -> None:
-        self.import_id, self.read, self.written_at = import_id, 0, monotonic()
-        self.side = connection.copy()
-
-    def __enter__(self) -> "_Progress":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.side.close()
-
-    def add(self, count: int) -> None:
-        self.read += count
-        if monotonic() - self.written_at < EVERY_S:
-            return
-        self.written_at = monotonic()
-        with self.side.cursor() as cursor:
-            cursor.execute(
-                "UPDATE annotation_corpusimport SET bytes_read = LEAST(%s, bytes_total), updated_at = now()"
-                " WHERE id = %s",
-                [self.read, self.import_id],
-            )

@@ -4,6 +4,7 @@ from judging.models.answers import FlagAnswer, Recut
 from judging.models.batch import Batch, BatchReview, Pair, ReviewUndone
 from judging.models.exam import Exam, KnownPair, Sitting, SittingGrade
 from judging.models.gate import GateAttempt, GateQuestion
+from judging.models.imports import JudgmentImport
 from judging.models.invitation import Invitation
 from judging.models.judgment import SEATS, Assignment, Flag, GoldGrade, Judgment, JudgmentChange, OwnGrade
 from judging.models.pay import HoursCorrection, PayRate
@@ -41,6 +42,7 @@ __all__ = [
     "Judgment",
     "JudgmentChange",
     "JudgmentDay",
+    "JudgmentImport",
     "KnownPair",
     "OwnGrade",
     "Pair",

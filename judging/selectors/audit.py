@@ -1,19 +1,20 @@
 """Who decided what, found by person, kind, object, day and words; and under which versions pairs were judged."""
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
 from django.contrib.postgres.search import SearchQuery
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet, Value
 
 from annotation.models import AuditEvent, Project
 from annotation.models.audit import AuditWords
 from judging.models import Judgment
 
 CHUNK = 2000
+NEARBY = 10_000  # events that are looked through for a common word
 VERSIONS = """
 SELECT guideline_version, policy_version, sum(judgments)::bigint, count(*)::bigint, min(first_at), max(last_at)
 FROM (
@@ -62,9 +63,42 @@ class Versions(NamedTuple):
     last_at: datetime
 
 
-def audit_events(project: Project, sieve: AuditSieve) -> QuerySet[AuditEvent]:
-    """Events of a project, the newest first."""
-    found = project.audit_events.order_by("-created_at", "-id")
+def audit_page(
+    project: Project, sieve: AuditSieve, *, size: int, after: UUID | None = None, until: UUID | None = None
+) -> AuditPage:
+    """The events behind the one named ``after``, or those just in front of ``until``; from the newest where neither.
+
+    A place in the list is an event, not a number: page 20,000 comes as fast as the first, and new events move nothing.
+    """
+    named = until or after
+    place = AuditEvent.objects.filter(uuid=named).first() if named else None
+    events = _events(project, sieve)
+    if place is None:
+        found = _first(events.order_by("-created_at", "-id"), sieve.words, size + 1)
+        return AuditPage(found[:size], is_newer=False, is_older=len(found) > size)
+    if until:
+        found = _first(events.filter(_newer(place)).order_by("created_at", "id"), sieve.words, size + 1)
+        return AuditPage(found[:size][::-1], is_newer=len(found) > size, is_older=True)
+    found = _first(events.filter(_older(place)).order_by("-created_at", "-id"), sieve.words, size + 1)
+    return AuditPage(found[:size], is_newer=True, is_older=len(found) > size)
+
+
+def audit_all(project: Project, sieve: AuditSieve) -> Iterator[AuditEvent]:
+    """Every event, the newest first, some at a time; what comes meanwhile is not among them."""
+    if words := _search(sieve.words):
+        yield from _by_words(_events(project, sieve), words).iterator(chunk_size=CHUNK)
+        return
+    page = audit_page(project, sieve, size=CHUNK)
+    while True:
+        yield from page.events
+        if not page.is_older:
+            return
+        page = audit_page(project, sieve, size=CHUNK, after=page.events[-1].uuid)
+
+
+def _events(project: Project, sieve: AuditSieve) -> QuerySet[AuditEvent]:
+    """What the sieve lets through, but for its words."""
+    found = project.audit_events.order_by()
     if sieve.by_system:
         found = found.filter(actor__isnull=True)
     elif sieve.actor:
@@ -77,9 +111,35 @@ def audit_events(project: Project, sieve: AuditSieve) -> QuerySet[AuditEvent]:
         found = found.filter(created_at__gte=sieve.since)
     if sieve.before:
         found = found.filter(created_at__lt=sieve.before)
-    if words := _search(sieve.words):
-        found = found.annotate(words=AuditWords("data")).filter(words=words)
     return found
+
+
+def _first(events: QuerySet[AuditEvent], words: str, size: int) -> list[AuditEvent]:
+    """The first events in their order.
+
+    A common word is found among the nearest events. For a rare one the planner would read them all, as it does not know
+    how rare it is, so a word that is not found nearby is looked up in its index.
+    """
+    asked = _search(words)
+    if asked is None:
+        return list(events[:size])
+    nearby = AuditEvent.objects.filter(pk__in=events.values("pk")[:NEARBY])
+    found = list(_worded(nearby, asked).order_by(*events.query.order_by)[:size])
+    if len(found) == size:
+        return found
+    backwards = events.query.order_by[0] == "created_at"
+    return list(_by_words(events, asked, backwards=backwards)[:size])
+
+
+def _by_words(events: QuerySet[AuditEvent], words: SearchQuery, *, backwards: bool = False) -> QuerySet[AuditEvent]:
+    """By the index of words: the index of times cannot give this order."""
+    time = F("created_at") + Value(timedelta(0))
+    found = _worded(events, words)
+    return found.order_by(time.asc(), "id") if backwards else found.order_by(time.desc(), "-id")
+
+
+def _worded(events: QuerySet[AuditEvent], words: SearchQuery) -> QuerySet[AuditEvent]:
+    return events.annotate(words=AuditWords("data")).filter(words=words)
 
 
 def _search(words: str) -> SearchQuery | None:
@@ -89,41 +149,12 @@ def _search(words: str) -> SearchQuery | None:
     return SearchQuery(" & ".join(quoted), search_type="raw", config="simple") if quoted else None
 
 
-def audit_page(
-    events: QuerySet[AuditEvent], *, size: int, after: UUID | None = None, until: UUID | None = None
-) -> AuditPage:
-    """The events behind the one named ``after``, or those just in front of ``until``; from the newest where neither.
-
-    A place in the list is an event, not a number: page 20,000 comes as fast as the first, and new events move nothing.
-    """
-    named = until or after
-    place = AuditEvent.objects.filter(uuid=named).first() if named else None
-    if place is None:
-        found = list(events[: size + 1])
-        return AuditPage(found[:size], is_newer=False, is_older=len(found) > size)
-    if until:
-        found = list(events.filter(_newer(place)).order_by("created_at", "id")[: size + 1])
-        return AuditPage(found[:size][::-1], is_newer=len(found) > size, is_older=True)
-    found = list(events.filter(_older(place))[: size + 1])
-    return AuditPage(found[:size], is_newer=True, is_older=len(found) > size)
-
-
 def _older(place: AuditEvent) -> Q:
     return Q(created_at__lte=place.created_at) & (Q(created_at__lt=place.created_at) | Q(id__lt=place.pk))
 
 
 def _newer(place: AuditEvent) -> Q:
     return Q(created_at__gte=place.created_at) & (Q(created_at__gt=place.created_at) | Q(id__gt=place.pk))
-
-
-def audit_all(events: QuerySet[AuditEvent]) -> Iterator[AuditEvent]:
-    """Every event, some at a time; what comes meanwhile is not among them."""
-    page = audit_page(events, size=CHUNK)
-    while True:
-        yield from page.events
-        if not page.is_older:
-            return
-        page = audit_page(events, size=CHUNK, after=page.events[-1].uuid)
 
 
 def judged_under(project: Project) -> list[Versions]:

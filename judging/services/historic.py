@@ -1,4 +1,4 @@
-"""Historic judgments: files of (pair_id, worker, relevance), stored as ordinary rows and decided by the same rule."""
+"""Historic judgments: files of (pair_id, worker, relevance), or others read elsewhere, stored as ordinary rows."""
 
 import csv
 from collections import Counter
@@ -127,20 +127,50 @@ def judgments_import(
     """
     pairs = read_judgments(path)
     digest = sha256(path.read_bytes()).hexdigest()
-    with transaction.atomic():
-        project = Project.objects.filter(name=project_name).first()
-        if project is None and Corpus.objects.filter(name=project_name).exists():
-            raise NotPossible(f"A corpus is named {project_name!r}; name the project otherwise with --project.")
-        if project is None:
-            project = _store(pairs, project_name)
-            for lead in leads:
-                member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=actor)
-            audit_record(
-                project=project, actor=actor, action=ACTION, subject=project.uuid, sha256=digest, pairs=len(pairs)
-            )
-        elif not AuditEvent.objects.filter(project=project, action=ACTION, data__sha256=digest).exists():
-            raise NotPossible(f"A project named {project_name!r} exists and holds other data.")
+    project = judgments_store(pairs=pairs, digest=digest, project_name=project_name, leads=leads, actor=actor)
     return summary(stored_pairs(project))
+
+
+@transaction.atomic
+def judgments_store(
+    *,
+    pairs: Sequence[HistoricPair],
+    digest: str,
+    project_name: str,
+    leads: Sequence[User] = (),
+    actor: User | None = None,
+    texts: Mapping[int, str] | None = None,
+) -> Project:
+    """Pairs as a project of their own; what has the same digest is stored once.
+
+    Args:
+        digest: of what they were read from.
+        texts: of the queries, by the number of their block of 20 pairs; placeholders where it has none.
+
+    Raises:
+        NotPossible: a project of this name exists and holds something else.
+    """
+    if project := project_holding(name=project_name, digest=digest):
+        return project
+    project = _store(pairs, project_name, texts or {})
+    for lead in leads:
+        member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=actor)
+    audit_record(project=project, actor=actor, action=ACTION, subject=project.uuid, sha256=digest, pairs=len(pairs))
+    return project
+
+
+def project_holding(*, name: str, digest: str) -> Project | None:
+    """The project of this name, if it holds just what has this digest; None where the name is free.
+
+    Raises:
+        NotPossible: the name is taken by something else.
+    """
+    project = Project.objects.filter(name=name).first()
+    if project is None and Corpus.objects.filter(name=name).exists():
+        raise NotPossible(f"A corpus is named {name!r}; name the project otherwise.")
+    if project and not AuditEvent.objects.filter(project=project, action=ACTION, data__sha256=digest).exists():
+        raise NotPossible(f"A project named {name!r} exists and holds other data.")
+    return project
 
 
 def stored_pairs(project: Project) -> list[HistoricPair]:
@@ -159,12 +189,12 @@ def stored_pairs(project: Project) -> list[HistoricPair]:
     return [HistoricPair(pair_id, tuple(workers), tuple(grades)) for pair_id, (workers, grades) in held.items()]
 
 
-def _store(pairs: Sequence[HistoricPair], project_name: str) -> Project:
+def _store(pairs: Sequence[HistoricPair], project_name: str, texts: Mapping[int, str]) -> Project:
     corpus = Corpus.objects.create(name=project_name, is_placeholder=True)
     project = Project.objects.create(name=project_name, corpus=corpus)
     Policy.objects.create(project=project, version=1)
     annotators = _annotators(project, {worker for pair in pairs for worker in pair.workers})
-    queries = _queries(project, sorted({pair.pair_id // BATCH_SIZE for pair in pairs}))
+    queries = _queries(project, sorted({pair.pair_id // BATCH_SIZE for pair in pairs}), texts)
     candidates = _candidates(corpus, queries, pairs)
     rows = _pairs(_batches(project, queries), candidates, pairs)
     Judgment.objects.bulk_create(_judgments(pairs, rows, annotators), batch_size=CHUNK)
@@ -187,13 +217,14 @@ def _annotators(project: Project, workers: set[int]) -> dict[int, int]:
     return {worker: user.pk for worker, user in made.items()}
 
 
-def _queries(project: Project, blocks: Sequence[int]) -> dict[int, Query]:
+def _queries(project: Project, blocks: Sequence[int], texts: Mapping[int, str]) -> dict[int, Query]:
     made = Query.objects.bulk_create(
         [
             Query(
                 project=project,
                 number=block,
-                text=f"Historic query of pairs {block * BATCH_SIZE} to {block * BATCH_SIZE + BATCH_SIZE - 1}",
+                text=texts.get(block)
+                or f"Historic query of pairs {block * BATCH_SIZE} to {block * BATCH_SIZE + BATCH_SIZE - 1}",
                 split=Query.Split.TEST,
                 is_placeholder=True,
             )

@@ -156,7 +156,7 @@ class TestImport:
         def broken(*args: object, **values: object) -> None:
             raise RuntimeError("the disk is full")
 
-        monkeypatch.setattr(imports, "_finish", broken)
+        monkeypatch.setattr(imports, "upload_finish", broken)
         with pytest.raises(RuntimeError):
             confirm(row, messages)
         row.refresh_from_db()

@@ -1,6 +1,7 @@
-"""Files on their way into a corpus."""
+"""Files on their way into a corpus, or into a project."""
 
 from annotation.models import CorpusImport
+from judging.models import JudgmentImport
 from tests.factories import UserFactory
 from tests.judging.constraints.writes import More, Refused, again, change
 
@@ -10,12 +11,22 @@ def brought(**values: object) -> CorpusImport:
     return CorpusImport.objects.create(owner=values.pop("owner", None) or UserFactory(), **given, **values)
 
 
+def export(**values: object) -> JudgmentImport:
+    given = {"project_name": "p", "mapping": {}, "file": "imports/x", "file_name": "x.json"}
+    return JudgmentImport.objects.create(owner=values.pop("owner", None) or UserFactory(), **given, **values)
+
+
 REFUSED: Refused = {
     "corpus_import_one_at_work_per_owner": again(brought, owner=UserFactory),
     "corpus_import_state_is_known": change(brought, state="lost"),
     "corpus_import_waiting_has_its_file": change(brought, file=""),
     "corpus_import_failed_says_why": change(brought, state="failed"),
     "corpus_import_read_within_total": change(brought, bytes_read=1),
+    "judgment_import_one_at_work_per_owner": again(export, owner=UserFactory),
+    "judgment_import_state_is_known": change(export, state="lost"),
+    "judgment_import_waiting_has_its_file": change(export, file=""),
+    "judgment_import_failed_says_why": change(export, state="failed"),
+    "judgment_import_read_within_total": change(export, bytes_read=1),
 }
 MORE: More = {}
 TRIGGERS: set[str] = set()

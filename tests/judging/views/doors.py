@@ -253,6 +253,8 @@ OPEN |= {"tokens", "token-revoke", "api-schema", "api-docs"}
 OPEN |= {
     f"annotation:{name}" for name in ("corpora", "import-new")
 }  # of no project: tests/annotation/test_import_views
+OPEN |= {f"judging:judgment-import{name}" for name in ("s", "-new", "", "-confirm", "-discard", "-report")}
+# those above are of no project, too: tests/judging/views/test_judgment_imports
 OPEN |= {"judging:project-new"}  # of no project: tests/judging/views/test_project_new
 OPEN |= {f"annotation:import{name}" for name in ("", "-confirm", "-discard", "-report")}
 

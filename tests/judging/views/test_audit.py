@@ -131,6 +131,18 @@ class TestFinding:
             assert {name for name, words in told.items() if words in page} == found, asked
             assert "elsewhere" not in page
 
+    def test_words_that_are_not_nearby(self, look: Look, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("judging.selectors.audit.NEARBY", 1)
+        for version in (7, 8, 9):
+            event(project, None, version=version, note="rare")
+        event(project, None, version=10)
+        page = look(q="rare")
+        assert [page.index(f"release {version}") for version in (9, 8, 7)] == sorted(
+            page.index(f"release {version}") for version in (9, 8, 7)
+        )
+        assert "release 10" not in page
+        assert look("judging:audit-csv", q="rare").count("release.create") == 3
+
     def test_by_days_the_last_one_whole(self, look: Look, project: Project) -> None:
         for version, day in ((11, 0), (12, 1), (13, 2)):
             at(event(project, None, version=version), NOW.replace(hour=23) + timedelta(days=day))

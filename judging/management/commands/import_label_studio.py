@@ -1,0 +1,96 @@
+"""manage.py import_label_studio FILE.json --project NAME: judgments from a Label Studio export."""
+
+import json
+from argparse import FileType
+from contextlib import nullcontext
+from pathlib import Path
+from typing import IO, Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.exceptions import MomentJudgeError
+from annotation.importers import ImportFileError
+from annotation.services.import_reports import Remark, remarks_writer
+from annotation.services.members import leads_named
+from judging.label_studio import BadMapping, Mapped, mapped
+from judging.services.historic import project_holding
+from judging.services.label_studio import export_read, export_store
+
+LINES_SHOWN = 20
+
+
+class Command(BaseCommand):
+    help = "Import the judgments of a Label Studio export (JSON or JSON-MIN); the last line of output is JSON."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--project", required=True, help="name of the project to make")
+        parser.add_argument("--pair-field", default="", metavar="FIELD", help="field of the data with the pair number")
+        parser.add_argument("--query-field", default="", metavar="FIELD", help="or: field that names the query")
+        parser.add_argument("--moment-field", default="", metavar="FIELD", help="and the one that names the moment")
+        parser.add_argument("--control", default="", help="name of the control with the grade, where there are several")
+        parser.add_argument(
+            "--grade",
+            action="append",
+            default=[],
+            metavar="VALUE=GRADE",
+            help="what a choice or rating means, as Perfect=4; without any, values are the grades",
+        )
+        parser.add_argument("--lead", action="append", default=[], metavar="USERNAME", help="who leads the project")
+        parser.add_argument("--skip-bad", action="store_true", help="import the rest where annotations are refused")
+        parser.add_argument("--dry-run", action="store_true", help="read and check, store nothing")
+        parser.add_argument(
+            "--report", type=FileType("w", encoding="utf-8"), metavar="FILE", help="every remark as a line of CSV"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path: Path = options["file"]
+        if not path.is_file():
+            raise CommandError(f"There is no file {path}.")
+        try:
+            counts = self._run(path, _mapped(options), options)
+        except (MomentJudgeError, ImportFileError, BadMapping) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(json.dumps(counts))
+
+    def _run(self, path: Path, fields: Mapped, options: dict[str, Any]) -> dict[str, Any]:
+        with path.open("rb") as source, options["report"] or nullcontext() as report:
+            checked = export_read(source=source, mapped=fields, on_remark=self._remarks(report))
+        project_holding(name=options["project"].strip(), digest=checked.digest)
+        if options["dry_run"]:
+            self.stdout.write("Nothing was stored.")
+            return checked.counts
+        if checked.refused and not options["skip_bad"]:
+            raise CommandError(f"{checked.refused} annotations are refused; nothing was imported. See --skip-bad.")
+        leads = leads_named(options["lead"])
+        export_store(checked=checked, project_name=options["project"], leads=leads, actor=None)
+        names = ", ".join(lead.username for lead in leads) or "nobody yet; see `manage.py add_member`"
+        self.stdout.write(f"Lead of the project: {names}")
+        return checked.counts
+
+    def _remarks(self, report: IO[str] | None) -> Any:
+        """Says the first ones, and writes all of them to the report."""
+        written = remarks_writer(report) if report else None
+        said = 0
+
+        def remark(one: Remark) -> None:
+            nonlocal said
+            said += 1
+            if said <= LINES_SHOWN:
+                self.stderr.write(f"line {one.line}, {one.item}: {one.outcome}: {one.reason}")
+            elif said == LINES_SHOWN + 1:
+                self.stderr.write("... and more; --report FILE writes all of them")
+            if written:
+                written(one)
+
+        return remark
+
+
+def _mapped(options: dict[str, Any]) -> Mapped:
+    return mapped(
+        pair=options["pair_field"] or ("" if options["query_field"] else "pair_id"),
+        query=options["query_field"],
+        moment=options["moment_field"],
+        control=options["control"],
+        grades=options["grade"],
+    )

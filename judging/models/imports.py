@@ -1,0 +1,24 @@
+"""JudgmentImport: judgments of another tool on their way into a project."""
+
+from django.conf import settings
+from django.db import models
+
+from annotation.models import Project
+from annotation.models.imports import Upload, upload_constraints
+
+
+class JudgmentImport(Upload):
+    """A Label Studio export; ``mapping`` says which of its fields means what."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="judgment_imports")
+    project_name = models.CharField(max_length=200)
+    mapping = models.JSONField()
+    project = models.ForeignKey(
+        Project, models.PROTECT, null=True, related_name="+", help_text="What became of it, once it is done."
+    )
+
+    class Meta:
+        constraints = upload_constraints("judgment_import")
+
+    def __str__(self) -> str:
+        return f"{self.file_name} into {self.project_name}: {self.state}"
