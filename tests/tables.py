@@ -17,7 +17,10 @@ END $$"""
 
 
 def empty(case: TransactionTestCase) -> None:
-    """Delete what a test committed, and leave what migrations wrote. Django cuts every table off instead, which costs 60 times two new files."""
+    """Delete what a test committed, and leave what migrations wrote.
+
+    Django cuts every table off instead, which costs 60 times two new files.
+    """
     with connection.cursor() as cursor:
         cursor.execute(EMPTY)
 

@@ -3,7 +3,6 @@
 from typing import cast
 from uuid import UUID
 
-from annotation.import_views import FORM_ROOM, IMPORTS_SHOWN
 from django.conf import settings
 from django.contrib import messages
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
@@ -15,6 +14,7 @@ from annotation.access import post_only, staff_page
 from annotation.exceptions import NotPossible, TooLarge
 from annotation.models import User
 from annotation.selectors import import_remarks
+from annotation.views.imports import FORM_ROOM, IMPORTS_SHOWN
 from judging.import_forms import JudgmentImportForm
 from judging.models import JudgmentImport
 from judging.services import label_studio
