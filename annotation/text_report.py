@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotation.charts import Bin, Histogram
+from annotation.collection_report import value_rows
 
 Figures = Mapping[str, Any]
 MOST_BINS = 50  # numbers of words with a bin of their own
@@ -88,6 +89,8 @@ def measure_rows(data: Figures) -> Iterator[tuple[str, str, str, object]]:
         yield group, "both", "similarity_mean", _told(figures["similarity"]["mean"])
         yield group, "both", "replaced", figures["replaced"]
         yield from ((group, "both", f"replacement {word}", n) for word, n in figures["replacements"])
+    for column, measure, value in value_rows(data.get("collection", [])):
+        yield column, "collection", measure, value
     for row in data["candidates"]:
         for name in ("queries", "mean", "least", "most"):
             yield f"split {row['split']}", "candidates", f"rank_{row['rank']}_{name}", _told(row[name])

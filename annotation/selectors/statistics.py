@@ -12,7 +12,7 @@ RANKS = (1, 20, 40)  # the first candidate, the last of the first batch, the las
 SPLITS = [Query.Split.VAL, Query.Split.TEST, Query.Split.TRAIN]
 CHUNK = 5000
 ALL = "all"
-FORM = 1  # of the figures: another form makes stored ones old
+FORM = 2  # of the figures: another form makes stored ones old
 STATE = """
 SELECT (SELECT concat(count(*), '.', sum(hashtext(concat_ws('|', c.id, c.text, c.similarity))))
         FROM annotation_description d LEFT JOIN annotation_caption c ON c.description_id = d.id
@@ -22,7 +22,11 @@ SELECT (SELECT concat(count(*), '.', sum(hashtext(concat_ws('|', c.id, c.text, c
         WHERE q.project_id = %(project)s),
     (SELECT concat(count(*), '.', sum(c.id)) FROM annotation_candidate c JOIN annotation_query q ON q.id = c.query_id
         WHERE q.project_id = %(project)s AND c.rank IN (1, 20, 40)),
-    (SELECT sum(hashtext(concat_ws('|', m.*))) FROM annotation_castmember m WHERE m.corpus_id = %(corpus)s)"""
+    (SELECT sum(hashtext(concat_ws('|', m.*))) FROM annotation_castmember m WHERE m.corpus_id = %(corpus)s),
+    (SELECT concat(count(m.id), '.',
+            sum(hashtext(concat_ws('|', m.id, m.start_s, m.end_s, v.duration_s, v.source_split))))
+        FROM annotation_moment m JOIN annotation_video v ON v.id = m.video_id WHERE v.corpus_id = %(corpus)s),
+    (SELECT max(t.id) FROM annotation_trainset t WHERE t.project_id = %(project)s AND t.state = 'done')"""
 
 
 def state_of_texts(project: Project) -> str:

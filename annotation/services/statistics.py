@@ -3,6 +3,7 @@
 import logging
 from datetime import datetime, timedelta
 from functools import cache
+from typing import Any
 
 from django.utils import timezone
 
@@ -12,9 +13,15 @@ from annotation.models import Project, TextStatistics
 from annotation.rewriting.lexicon import Lexicon, lexicon_for
 from annotation.rewriting.mentions import Reader
 from annotation.rewriting.tokens import tokenise
+from annotation.rules.collection_figures import Queries, Verbs, query_figures
 from annotation.rules.text_figures import Names, figures
+from annotation.selectors import collection
 from annotation.selectors import statistics as selectors
 from annotation.services.cast import members_of
+from annotation.similarity import registry
+from annotation.similarity.base import SimilarityMissing
+from annotation.similarity.tagger import LexiconTagger
+from annotation.similarity.wordnet import VERB
 
 logger = logging.getLogger(__name__)
 TASK = "annotation.tasks.statistics_compute"
@@ -51,6 +58,7 @@ def _compute(project: Project) -> TextStatistics:
     data = {
         "groups": [{"group": name, **found[name]} for name in order],
         "candidates": selectors.candidates_by_rank(project),
+        "collection": collection_compute(project),
     }
     kept, _ = TextStatistics.objects.update_or_create(
         project=project,
@@ -64,6 +72,40 @@ def _compute(project: Project) -> TextStatistics:
     )
     logger.info("texts of project %s: %s groups", project.pk, len(order))
     return kept
+
+
+def collection_compute(project: Project) -> list[dict[str, Any]]:
+    """The columns of Tables 1 and 4: what each is of, which moments it counts, and its figures."""
+    columns = collection.columns_of(project)
+    verbs = _verbs()
+    texts = query_figures(collection.query_rows(project, [name for name, _ in columns]), verbs=verbs)
+    nothing = Queries().figures(tagged=verbs is not None)
+    return [
+        {"column": name, "moments_are": words, **texts.get(name, nothing), **_spans(project, name)}
+        for name, words in columns
+    ]
+
+
+def _spans(project: Project, column: str) -> dict[str, Any]:
+    train_set = collection.newest_train_set(project) if column.startswith("train set") else None
+    if train_set:
+        return collection.train_set_figures(train_set)
+    return collection.span_figures(collection.moments_of(project, column))
+
+
+def _verbs() -> Verbs | None:
+    """Finds the verbs of a text; None where WordNet is not installed."""
+    try:
+        known = registry.wordnet()
+    except SimilarityMissing:
+        return None
+    tagger = LexiconTagger(known)
+
+    def verbs(text: str) -> list[tuple[str, str]]:
+        forms = [verb.lower() for verb in tagger.tag(text).verbs]
+        return [(form, known.lemma(form, VERB)) for form in forms]
+
+    return verbs
 
 
 def _names(corpus_id: int) -> Names:

@@ -9,6 +9,7 @@ from django.shortcuts import redirect, render
 
 from annotation import text_report as report
 from annotation.access import STAFF, MemberRequest, post_only, project_page
+from annotation.collection_report import published, tables
 from annotation.models import Project, TextStatistics
 from annotation.selectors.statistics import state_of_texts
 from annotation.services.statistics import statistics_request
@@ -43,6 +44,7 @@ def _shown(request: MemberRequest, kept: TextStatistics) -> dict[str, object]:
         "words": report.words_histogram(shown),
         "similarities": report.similarity_histogram(shown, limit=limit) if shown["similarity"]["texts"] else None,
         "limit": limit,
+        "tables": tables([*kept.data.get("collection", []), *published()]),
         "candidates": [{**row, "name": report.group_name(f"split {row['split']}")} for row in kept.data["candidates"]],
     }
 

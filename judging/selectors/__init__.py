@@ -109,6 +109,7 @@ from judging.selectors.settings import (
     tutorial_shown,
 )
 from judging.selectors.sittings import Asked, Sat, sitting_asking, sitting_by_id, sitting_of
+from judging.selectors.tables import judged_figures
 from judging.selectors.way import tutorial_pairs, way_facts, work_lately
 
 __all__ = [
@@ -179,6 +180,7 @@ __all__ = [
     "is_untouched",
     "job_failed",
     "job_running",
+    "judged_figures",
     "judged_under",
     "judgments_under",
     "known_pairs_in_stock",

@@ -14,7 +14,7 @@ from annotation.models.audit import AuditWords
 from judging.models import Judgment
 
 CHUNK = 2000
-NEARBY = 10_000  # events that are looked through for a common word
+NEARBY = 2_000  # events that are looked through for a common word
 VERSIONS = """
 SELECT guideline_version, policy_version, sum(judgments)::bigint, count(*)::bigint, min(first_at), max(last_at)
 FROM (

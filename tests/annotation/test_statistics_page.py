@@ -133,7 +133,7 @@ class TestCompute:
         assert state_of_texts(project) != before
 
     def test_few_statements(self, project: Project, django_assert_max_num_queries: Limit) -> None:
-        with django_assert_max_num_queries(16):
+        with django_assert_max_num_queries(23):
             statistics_compute(project_id=project.pk)
 
     def test_a_failure_is_kept_and_said(

@@ -2,12 +2,13 @@
 
 import csv
 from argparse import FileType
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation import text_report as report
+from annotation.collection_report import published, tables
 from annotation.models import Project
 from annotation.services.statistics import statistics_compute
 
@@ -36,6 +37,7 @@ class Command(BaseCommand):
         for row in kept.data["candidates"]:
             name = report.group_name(f"split {row['split']}")
             self.stdout.write(f"{name}: rank {row['rank']} of {row['queries']:,}, similarity {row['mean']:.4f}")
+        self.stdout.write("\n".join(_tables(kept.data["collection"])))
         for option, columns, rows in (
             ("csv", report.COLUMNS, report.measure_rows),
             ("histograms", report.HISTOGRAM_COLUMNS, report.histogram_rows),
@@ -45,6 +47,14 @@ class Command(BaseCommand):
                     writer = csv.writer(file, lineterminator="\n")
                     writer.writerow(columns)
                     writer.writerows(rows(kept.data))
+
+
+def _tables(columns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Tables 1 and 4, ours before the published columns."""
+    for table in tables([*columns, *published()]):
+        yield ""
+        yield f"{table.title:<28}" + "".join(f"{name[:24]:>26}" for name, *_ in table.head)
+        yield from (f"{line.label[:28]:<28}" + "".join(f"{cell:>26}" for cell in line.cells) for line in table.lines)
 
 
 def _line(figures: Mapping[str, Any]) -> str:

@@ -174,6 +174,9 @@ COVERAGE: list[Door] = [
 ]
 DRAWN: list[Door] = [
     ("judging:figures", "project", STAFF, "get"),
+    ("judging:tables", "project", STAFF, "get"),
+    ("judging:tables-csv", "project", STAFF, "get"),
+    ("judging:tables-tex", "project", STAFF, "get"),
     ("judging:figure", "grades", STAFF, "get"),
     ("judging:figure", "partners", LEAD, "get"),
     ("judging:figure-svg", "partners", LEAD, "get"),
@@ -378,7 +381,7 @@ class World:
         name, what, *_ = door
         if what == "member":
             return reverse(name, args=[uuid4() if unknown else self.project.uuid, self.member.number])
-        if door in DRAWN[1:]:
+        if door[0].startswith("judging:figure-") or door[0] == "judging:figure":
             return reverse(name, args=[uuid4() if unknown else self.project.uuid, what])
         row = self.done if name == "judging:batch-review" else getattr(self, what)
         return reverse(name, args=[uuid4() if unknown else row.uuid])

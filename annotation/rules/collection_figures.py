@@ -1,0 +1,120 @@
+"""What queries come to, as Tables 1 and 4 of TVR-Ranking say it. Pure.
+
+A word is that of ``text_figures``. The papers do not say how they count words and verbs.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from annotation.rules.text_figures import WORD, words_per_text
+
+Verbs = Callable[[str], Sequence[tuple[str, str]]]  # form and lemma of each verb of a text
+
+
+@dataclass
+class Queries:
+    """The queries of one column."""
+
+    queries: int = 0
+    texts: set[str] = field(default_factory=set)
+    vocabulary: set[str] = field(default_factory=set)
+    forms: set[str] = field(default_factory=set)
+    lemmas: set[str] = field(default_factory=set)
+    lengths: Counter[int] = field(default_factory=Counter)
+
+    def add(self, text: str, verbs: Sequence[tuple[str, str]]) -> None:
+        words = WORD.findall(text.lower())
+        self.queries += 1
+        self.texts.add(text)
+        self.vocabulary.update(words)
+        self.lengths[len(words)] += 1
+        self.forms.update(form for form, _ in verbs)
+        self.lemmas.update(lemma for _, lemma in verbs)
+
+    def figures(self, *, tagged: bool) -> dict[str, Any]:
+        """``tagged`` is whether somebody looked for verbs."""
+        words = words_per_text(self.lengths)
+        return {
+            "queries": self.queries,
+            "texts": len(self.texts),
+            "vocabulary": len(self.vocabulary),
+            "verbs": len(self.forms) if tagged else None,
+            "lemmas": len(self.lemmas) if tagged else None,
+            **{f"words_{name}": words[name] for name in ("min", "mean", "max")},
+        }
+
+
+def query_figures(rows: Iterable[tuple[Sequence[str], str]], *, verbs: Verbs | None) -> dict[str, dict[str, Any]]:
+    """Figures of every column, from the columns and the text of each query; one pass, a text is tagged once."""
+    of = cache(verbs) if verbs else lambda text: ()
+    columns: dict[str, Queries] = {}
+    for names, text in rows:
+        for name in names:
+            columns.setdefault(name, Queries()).add(text, of(text))
+    return {name: held.figures(tagged=verbs is not None) for name, held in columns.items()}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the tables: its name in data, its words, how many decimals, and what it counts exactly."""
+
+    name: str
+    label: str
+    decimals: int
+    meaning: str = ""
+
+
+TABLE_1 = (
+    Row("queries", "Queries", 0, "Of the whole corpus: its descriptions."),
+    Row("texts", "Different texts", 0, "Letter by letter."),
+    Row("moments", "Moments", 0, "Different ones; which, the line of the column says."),
+    Row("videos", "Videos", 0, "With one of these moments."),
+    Row("vocabulary", "Vocabulary", 0, "Different words of the queries, in small letters. A word is a run of letters "
+        "and digits with the apostrophes and hyphens inside it."),
+    Row("verbs", "Verbs", 0, "Different words tagged as main verbs, as they stand in the queries; by our tagger, which "
+        "knows WordNet. Auxiliaries and modals are none."),
+    Row("lemmas", "Verbs, base forms", 0, "The same by their base form: walks and walking are one."),
+    Row("moment_hours", "Hours of moments", 2, "Each moment once, overlaps as often as they occur."),
+    Row("video_hours", "Hours of videos", 2, "Whole videos, each once."),
+)  # fmt: skip
+TABLE_4 = (
+    Row("words_min", "Query length in words, least", 0),
+    Row("words_mean", "mean", 2, "Over queries, not over different texts."),
+    Row("words_max", "most", 0),
+    Row("moment_min", "Moment in seconds, least", 2),
+    Row("moment_mean", "mean", 2),
+    Row("moment_max", "most", 2),
+    Row("video_min", "Video in seconds, least", 2),
+    Row("video_mean", "mean", 2, "Over these videos, each once."),
+    Row("video_max", "most", 2),
+    Row("ratio", "Moment-to-video ratio", 3, "The mean over moments of the moment's length by that of its video."),
+)
+ROWS = (*TABLE_1, *TABLE_4)
+PUBLISHED: Mapping[str, Mapping[str, float]] = {  # TVR-Ranking, Tables 1 and 4
+    "train": {
+        **{"queries": 69317, "moments": 94259, "videos": 19614, "vocabulary": 10865, "verbs": 3846},
+        **{"moment_hours": 228.91, "video_hours": 414.86, "words_min": 4, "words_mean": 13.98, "words_max": 122},
+        **{"moment_min": 0.26, "moment_mean": 8.74, "moment_max": 239.38},
+        **{"video_min": 2.02, "video_mean": 76.14, "video_max": 272.02, "ratio": 0.12},
+    },
+    "val": {
+        **{"queries": 500, "moments": 12191, "videos": 9272, "vocabulary": 994, "verbs": 330},
+        **{"moment_hours": 29.48, "video_hours": 197.27, "words_min": 7, "words_mean": 14.11, "words_max": 35},
+        **{"moment_min": 0.27, "moment_mean": 8.71, "moment_max": 121.86},
+        **{"video_min": 2.02, "video_mean": 76.59, "video_max": 272.02, "ratio": 0.11},
+    },
+    "test": {
+        **{"queries": 2781, "moments": 42472, "videos": 18146, "vocabulary": 2517, "verbs": 837},
+        **{"moment_hours": 101.60, "video_hours": 384.23, "words_min": 6, "words_mean": 13.97, "words_max": 108},
+        **{"moment_min": 0.26, "moment_mean": 8.61, "moment_max": 138.02},
+        **{"video_min": 2.02, "video_mean": 76.23, "video_max": 272.02, "ratio": 0.11},
+    },
+}
+
+
+def told(value: float | None, decimals: int) -> str:
+    """A value of the tables as people read it."""
+    return "–" if value is None else f"{value:,.{decimals}f}"

@@ -1,0 +1,126 @@
+"""Tables 1 and 4 over what was judged, beside what the paper prints."""
+
+import csv
+import io
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Project, TextStatistics, Video
+from annotation.services.statistics import statistics_compute
+from annotation.similarity import registry
+from annotation.similarity.wordnet import WordNetMissing
+from judging import selectors
+from judging.models import BatchReview
+from tests.conftest import Messages
+from tests.factories import BatchFactory, CaptionFactory, PairFactory, ProjectFactory, admin
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def untagged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """WordNet takes seconds to read."""
+
+    def missing() -> object:
+        raise WordNetMissing("not installed")
+
+    monkeypatch.setattr(registry, "wordnet", missing)
+
+
+@pytest.fixture
+def project() -> Project:
+    """Three queries: one closed, one extended, one that nobody has decided about; and a pilot, which counts nowhere."""
+    made: Project = ProjectFactory()
+    closed = BatchFactory(query__project=made, query__text="A man sits", pairs=0, state="done")
+    BatchReview.objects.create(batch=closed, decision="close", suggestion="close")
+    extended = BatchFactory(query__project=made, query__text="A woman runs far", pairs=0, state="done")
+    BatchReview.objects.create(batch=extended, decision="extend", suggestion="extend")
+    second = BatchFactory(query=extended.query, number=2, pairs=0)
+    undecided = BatchFactory(query__project=made, pairs=0)
+    pilot = BatchFactory(query__project=made, pairs=0, state="done", is_pilot=True)
+    for batch, rank, relevance in (
+        *((closed, 1, 4), (closed, 2, 0), (extended, 1, 1), (extended, 2, 2), (second, 21, 3)),
+        *((undecided, 1, 2), (pilot, 1, 4)),
+    ):
+        PairFactory(batch=batch, candidate__rank=rank, state="settled", relevance=relevance)
+    PairFactory(batch=closed, candidate__rank=3, state="dropped", reason="no_consensus")
+    PairFactory(batch=undecided, candidate__rank=2)
+    Video.objects.filter(corpus=made.corpus).update(duration_s=100)
+    CaptionFactory(moment__video__corpus=made.corpus, description__text="It rains.")
+    return made
+
+
+def test_what_was_judged(project: Project) -> None:
+    found = selectors.judged_figures(project, "val")
+    counts = ("settled", "dropped", "judged", "relevant", "one_batch", "two_batches", "moments", "videos")
+    assert [found[name] for name in counts] == [6, 1, 3, 5, 1, 1, 6, 6]
+    assert found["relevant_per_query"] == pytest.approx(5 / 3)
+    assert (found["consensus"], found["one_share"], found["two_share"]) == (pytest.approx(600 / 7), 50, 50)
+    assert (found["moment_mean"], found["ratio"]) == (2.75, pytest.approx(0.0275))
+    assert found["video_hours"] == pytest.approx(600 / 3600)
+
+
+def test_moments_of_several_queries_count_once(project: Project) -> None:
+    first = project.batches.filter(query__text="A man sits").get().pairs.first()
+    assert first is not None
+    other = project.batches.filter(query__text="A woman runs far", number=1).get()
+    PairFactory(batch=other, candidate__rank=9, candidate__moment=first.candidate.moment, state="settled", relevance=1)
+    found = selectors.judged_figures(project, "val")
+    assert (found["settled"], found["moments"]) == (7, 6)
+
+
+def test_nothing_judged_is_not_nought() -> None:
+    found = selectors.judged_figures(ProjectFactory(), "test")
+    assert (found["settled"], found["relevant_per_query"], found["consensus"], found["one_share"]) == (
+        0,
+        None,
+        None,
+        None,
+    )
+    assert (found["moments"], found["moment_mean"]) == (0, None)
+
+
+class TestPages:
+    @pytest.fixture
+    def browser(self, client: Client, project: Project) -> Client:
+        client.force_login(admin(project))
+        return client
+
+    @staticmethod
+    def said(browser: Client, project: Project, name: str = "judging:tables") -> str:
+        answer: Any = browser.get(reverse(name, args=[project.uuid]))
+        assert answer.status_code == 200
+        return str(answer.content.decode())
+
+    def test_the_first_visit_has_words_counted(self, browser: Client, project: Project, messages: Messages) -> None:
+        with messages():
+            assert "are being counted" in self.said(browser, project)
+        page = self.said(browser, project)
+        assert "are being counted" not in page
+        assert "TVR-Ranking, validation" in page and "as published" in page
+        assert "WordNet is not installed" in page
+        assert "12,191" in page and "27.1" in page
+
+    def test_the_file(self, browser: Client, project: Project) -> None:
+        statistics_compute(project_id=project.pk)
+        rows = csv.DictReader(io.StringIO(self.said(browser, project, "judging:tables-csv")))
+        values = {(row["column"], row["measure"]): row["value"] for row in rows}
+        assert values["split val", "relevant_per_query"] == "1.666667"
+        assert values["split val", "moments"] == "6"
+        assert values["split val", "words_max"] == "6"
+        assert values["all", "queries"] == "1"
+        assert values["published val", "relevant_per_query"] == "27.1"
+        assert ("split val", "verbs") not in values
+
+    def test_latex(self, browser: Client, project: Project) -> None:
+        said = self.said(browser, project, "judging:tables-tex")
+        assert "Relevant moments per query & 1.7 & -- & 27.1 & 27.0" in said
+
+    def test_of_nothing(self, client: Client) -> None:
+        empty = ProjectFactory()
+        client.force_login(admin(empty))
+        assert "Nothing to count yet" in self.said(client, empty)
+        assert not TextStatistics.objects.exists()
