@@ -15,7 +15,7 @@ from judging.selectors import released_edits
 
 def counts_of(scope: Scope) -> dict[str, Any]:
     """Counts that are the same in every release of the same state; those of edits are told in the manifest only."""
-    pairs = Pair.objects.filter(batch__query__in=scope.keys).order_by()
+    pairs = Pair.objects.filter(batch__query__in=scope.among).order_by()
     by_state = dict(pairs.order_by("state").values_list("state").annotate(n=Count("pk")))
     relevance = pairs.filter(state=Pair.State.SETTLED).order_by("relevance").values_list("relevance")
     given = facts_of(scope.keys)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models.expressions import RawSQL
 
 from annotation.models import Candidate, Project, Query
 from annotation.rules.pooling import BATCH_SIZE
@@ -57,6 +58,11 @@ class Scope:
     def keys(self) -> list[int]:
         """Of the queries judged."""
         return [query.judged for query in self.own]
+
+    @property
+    def among(self) -> RawSQL:
+        """The keys as ``__in`` takes them, however many there are."""
+        return RawSQL("SELECT unnest(%s::bigint[])", [self.keys])
 
     @property
     def is_partial(self) -> bool:
