@@ -80,9 +80,14 @@ The whole release goes back into a site of its own by `manage.py import_release 
 """
 
 
+def told_of(name: str) -> str:
+    """What a file holds, in a few words; nothing where it is not known."""
+    if name.startswith("guideline-v"):
+        return f"the guideline, version {name.removeprefix('guideline-v').removesuffix('.md')}"
+    return ABOUT.get(name, "")
+
+
 def readme(settings: Mapping[str, Any], counts: Mapping[str, Any], names: Iterable[str]) -> str:
-    guidelines = {row["file"]: f"the guideline, version {row['version']}" for row in settings["guidelines"]}
-    about = {**ABOUT, **guidelines}
     partial = (
         "\n\n**Partial:** queries to judge are missing; see `missing.csv`." if counts["queries_unfinished"] else ""
     )
@@ -91,6 +96,6 @@ def readme(settings: Mapping[str, Any], counts: Mapping[str, Any], names: Iterab
         f"# {settings['words']['title'] or settings['project']}\n\n"
         f"{counts['queries']:,} judged queries, {pairs:,} pairs, {counts['judgments']:,} judgments.{partial}\n\n"
         "## Files\n\n| file | holds |\n|---|---|\n"
-        + "".join(f"| `{name}` | {about[name]} |\n" for name in sorted(names))
+        + "".join(f"| `{name}` | {told_of(name)} |\n" for name in sorted(names))
         + f"\n{FORM}\n{LOADING}"
     )

@@ -120,6 +120,12 @@ def finished_queries(project_id: int) -> QuerySet[Query]:
     )
 
 
+def unfinished_queries(project_id: int) -> QuerySet[Query]:
+    """Queries to judge that a release made now would lack, those of pilot sets apart."""
+    left = queries_to_judge(project_id).exclude(pk__in=finished_queries(project_id).values("pk"))
+    return left.exclude(pk__in=queries_to_judge(project_id).filter(IS_PILOT).values("pk"))
+
+
 def _missing(project_id: int, released: set[int], *, includes_pilot: bool) -> Iterator[Missing]:
     to_judge = queries_to_judge(project_id)
     pilot = set() if includes_pilot else set(to_judge.filter(IS_PILOT).values_list("pk", flat=True))

@@ -36,8 +36,5 @@ urlpatterns = [
     path("batches/<uuid:batch_uuid>/", lead.batch, name="batch"),
     path("batches/<uuid:batch_uuid>/review/", reviews.batch_review, name="batch-review"),
     path("batches/<uuid:batch_uuid>/review/undo/", reviews.review_undo, name="review-undo"),
-    path("releases/<uuid:project_uuid>/", lead.releases, name="releases"),
-    path("releases/<uuid:project_uuid>/new/", lead.release_create, name="release-create"),
-    path("releases/<uuid:release_uuid>/download/", lead.release_download, name="release-download"),
     path("audit/<uuid:project_uuid>/", lead.audit, name="audit"),
 ]
