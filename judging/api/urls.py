@@ -1,6 +1,6 @@
 from django.urls import path
 
-from judging.api import annotator, lead, train_sets
+from judging.api import annotator, lead, releases, train_sets
 
 app_name = "api"
 urlpatterns = [
@@ -21,6 +21,9 @@ urlpatterns = [
     path("projects/<uuid:project_uuid>/train-sets/", train_sets.TrainSets.as_view(), name="train-sets"),
     path("train-sets/<uuid:set_uuid>.json", train_sets.TrainSetJson.as_view(), name="train-set-json"),
     path("train-sets/<uuid:set_uuid>.parquet", train_sets.TrainSetParquet.as_view(), name="train-set-parquet"),
+    path("projects/<uuid:project_uuid>/releases/", releases.Releases.as_view(), name="releases"),
+    path("projects/<uuid:project_uuid>/judgments.csv", releases.JudgmentsCsv.as_view(), name="judgments-csv"),
+    path("releases/<uuid:release_uuid>.zip", releases.ReleaseZip.as_view(), name="release-zip"),
     path("batches/<uuid:batch_uuid>/", lead.OneBatch.as_view(), name="batch"),
     path("batches/<uuid:batch_uuid>/review/", lead.Review.as_view(), name="review"),
     path("pairs/<uuid:pair_uuid>/withdraw/", lead.Withdraw.as_view(), name="withdraw"),

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('annotation', '0024_audit_at_any_size'),
-        ('judging', '0021_fill_counts_and_queue'),
+        ('judging', '0022_releases_stay'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

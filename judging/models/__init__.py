@@ -18,11 +18,12 @@ from judging.models.policy import (
     Weights,
 )
 from judging.models.quality import QualityAlert, QualityReport
-from judging.models.release import Release
+from judging.models.release import WORDS, Release, ReleaseWords
 from judging.models.tally import JudgmentDay, Tally
 
 __all__ = [
     "SEATS",
+    "WORDS",
     "Assignment",
     "Batch",
     "BatchReview",
@@ -52,6 +53,7 @@ __all__ = [
     "QualityReport",
     "Recut",
     "Release",
+    "ReleaseWords",
     "ReviewUndone",
     "Sitting",
     "SittingGrade",

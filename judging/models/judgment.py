@@ -91,6 +91,9 @@ class Judgment(models.Model):
     comment = models.TextField(blank=True)
     active_ms = models.PositiveIntegerField(null=True, help_text="From pair shown to grade sent, changes included.")
     source = models.CharField(max_length=9, choices=Source)
+    origin = models.CharField(
+        max_length=9, choices=Source, blank=True, default="", db_default="", help_text="What the imported release says."
+    )
     guideline = models.ForeignKey(Guideline, models.PROTECT, null=True, related_name="+", db_index=False)
     policy = models.ForeignKey(Policy, models.PROTECT, null=True, related_name="+", db_index=False)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -114,6 +117,10 @@ class Judgment(models.Model):
                     & Q(position__isnull=False, position__gte=1)  # a null alone would pass
                 ),
                 name="judgment_given_under_an_assignment_unless_imported",
+            ),
+            models.CheckConstraint(
+                condition=Q(origin="") | Q(source="imported", origin__in=["person", "simulated"]),
+                name="judgment_origin_of_the_imported",
             ),
             models.CheckConstraint(
                 condition=Q(previous_grade__isnull=True) | Q(previous_grade__range=(0, 4)),

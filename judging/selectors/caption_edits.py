@@ -4,13 +4,13 @@ A query keeps the text it was drawn with, a candidate the texts it was ranked by
 as they read now.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
 
-from annotation.models import Project, Query
+from annotation.models import Project
 
 CHANGED = "caption.text <> {was} OR caption.state NOT IN ('accepted', 'edited')"
 OF_CANDIDATES = f"""
@@ -84,10 +84,10 @@ def edit_counts(project: Project) -> EditCounts:
         return EditCounts(*cursor.fetchone())
 
 
-def released_edits(project: Project, queries: Iterable[Query]) -> tuple[int, int]:
-    """Of these judged queries: captions edited since their candidates were ranked; queries, or twins of theirs, whose
-    own caption was."""
+def released_edits(project: Project, queries: Sequence[int]) -> tuple[int, int]:
+    """Of these judged queries, by key: captions edited since their candidates were ranked; queries, or twins of
+    theirs, whose own caption was."""
     with connection.cursor() as cursor:
-        cursor.execute(RELEASED, {"project": project.pk, "queries": [query.pk for query in queries]})
+        cursor.execute(RELEASED, {"project": project.pk, "queries": list(queries)})
         candidates, own = cursor.fetchone()
         return int(candidates), int(own)

@@ -1,29 +1,33 @@
-"""Making a release: its row, its files, its archive."""
+"""Making a release: its row, its files, its archive; and what the team says of its releases."""
 
-import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from hashlib import file_digest
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from zipfile import ZIP_DEFLATED, ZipFile
+from time import monotonic
+from typing import Any
 
 from django.core.files import File
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
+from django.utils import timezone
 
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Project, User
 from annotation.services.audit import audit_record
-from judging import releases
-from judging.models import Release
+from judging.exceptions import NotPossibleNow
+from judging.models import WORDS, Release, ReleaseWords
+from judging.releases import files
+from judging.releases.scope import Scope, scope_of
 
 logger = logging.getLogger(__name__)
 BUILD_TASK = "judging.tasks.release_build"
-LATE = timedelta(minutes=1)  # a release still without files by then has lost its message, or its worker is busy
+LATE = timedelta(minutes=2)  # a release that has not moved for so long has lost its message, or its worker
 READY_TASK = "models_runner.tasks.similarity_runs_make"
+EVERY_S = 1.0  # how often progress is written
+NO_WORD = "It failed without a word"
 
 
 @transaction.atomic
@@ -41,31 +45,76 @@ def release_create(*, project: Project, actor: User | None, includes_pilot: bool
     return release
 
 
+@transaction.atomic
+def release_retry(*, release: Release, actor: User) -> None:
+    """Build a release again that failed.
+
+    Raises:
+        NotPossibleNow: it did not fail, or somebody has tried again already.
+    """
+    held = Release.objects.select_for_update(of=("self",)).select_related("project").get(pk=release.pk)
+    if held.state != Release.State.FAILED:
+        raise NotPossibleNow(f"Release {held.version} is {held.get_state_display().lower()} already.")
+    held.state, held.error, held.done, held.total, held.moved_at = Release.State.PREPARING, "", 0, 0, timezone.now()
+    held.save(update_fields=["state", "error", "done", "total", "moved_at"])
+    audit_record(project=held.project, actor=actor, action="release.retry", subject=held.uuid, version=held.version)
+    send_on_commit(BUILD_TASK, held.pk)
+
+
 def release_build(*, release_id: int, folder: Path | None = None) -> Release:
-    """Write the files of a release into ``folder`` (a temporary one by default) and its archive into the storage."""
-    release = Release.objects.select_related("project").get(pk=release_id)
-    if release.state == Release.State.READY:
-        return release
-    with only_one("release", release.pk) as alone, _folder(folder) as target:
-        if not alone:
+    """Write the files of a release into ``folder`` (a temporary one by default) and its archive into the storage.
+
+    Safe to repeat and to kill: nothing is kept before the archive is whole, and one that is ready stays as it is.
+    """
+    with only_one("release", release_id) as alone, _folder(folder) as target:
+        release = Release.objects.select_related("project").get(pk=release_id)
+        if not alone or release.state == Release.State.READY:
             return release
         try:
-            with _snapshot():
-                releases.write_files(release, target)
-                manifest = _manifest_write(release, target)
-        except Exception as error:
-            Release.objects.filter(pk=release.pk).update(state=Release.State.FAILED, error=str(error)[:2000])
+            with _Progress(release) as progress:
+                manifest, scope = _files_write(release, target, progress)
+                _archive_save(release, scope, target, manifest, progress)
+        except OperationalError:
             raise
-        _archive_save(release, target, manifest)
+        except Exception as error:
+            failed = {"state": Release.State.FAILED, "error": str(error)[:2000] or NO_WORD}
+            Release.objects.filter(pk=release.pk).exclude(state=Release.State.READY).update(**failed)
+            raise
     logger.info("release %s ready: %s", release.pk, release.manifest["counts"])
     return release
 
 
 def releases_sweep(*, now: datetime) -> None:
-    """Send the building of releases whose files were not written: the message may have been lost."""
-    late = Release.objects.filter(created_at__lte=now - LATE)
+    """Send the building of releases that do not move: the message may have been lost, or the worker."""
+    late = Release.objects.filter(moved_at__lte=now - LATE)
     for pk in late.filter(state=Release.State.PREPARING).values_list("pk", flat=True):
         send_on_commit(BUILD_TASK, pk)
+
+
+@transaction.atomic
+def release_words_set(*, project: Project, actor: User | None, **words: str) -> list[str]:
+    """Keep what the team says of its releases, from the next one on; the names of what changed.
+
+    Which words they are goes into the audit log, not the words: they may name people.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)
+    held, _ = ReleaseWords.objects.get_or_create(project=project)
+    changed = [name for name in WORDS if name in words and getattr(held, name) != words[name]]
+    if not changed:
+        return []
+    for name in changed:
+        setattr(held, name, words[name])
+    held.edited_by = actor
+    held.save()
+    audit_record(project=project, actor=actor, action="release.words", subject=project.uuid, changed=changed)
+    return changed
+
+
+def _files_write(release: Release, folder: Path, progress: "_Progress") -> tuple[dict[str, Any], Scope]:
+    with _snapshot():
+        release.state_at = timezone.now()
+        scope = scope_of(release)
+        return files.write_files(release, scope, folder, progress.tell), scope
 
 
 @contextmanager
@@ -87,28 +136,50 @@ def _folder(folder: Path | None) -> Iterator[Path]:
             yield Path(made)
 
 
-def _manifest_write(release: Release, folder: Path) -> dict[str, object]:
-    files = {path.name: {"bytes": path.stat().st_size, "sha256": _sha256(path)} for path in sorted(folder.iterdir())}
-    manifest: dict[str, object] = {**releases.manifest_facts(release), "files": files}
-    (folder / releases.MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
-    return manifest
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as source:
-        return file_digest(source, "sha256").hexdigest()
-
-
-@transaction.atomic
-def _archive_save(release: Release, folder: Path, manifest: dict[str, object]) -> None:
+def _archive_save(
+    release: Release, scope: Scope, folder: Path, manifest: dict[str, Any], progress: "_Progress"
+) -> None:
     name = f"release-{release.version}.zip"
     with TemporaryDirectory(prefix="momentjudge-zip-") as place:
         path = Path(place) / name
-        with ZipFile(path, "w", ZIP_DEFLATED) as archive:
-            for file in sorted(folder.iterdir()):
-                archive.write(file, file.name)
+        files.pack(folder, path, progress.tell)
+        release.archive_bytes, release.archive_sha256 = path.stat().st_size, files.digest_of(path)
         with path.open("rb") as source:
             release.archive.save(name, File(source), save=False)
-    release.manifest, release.state, release.error = manifest, Release.State.READY, ""
-    release.save(update_fields=["archive", "manifest", "state", "error"])
-    send_on_commit(READY_TASK, release.pk)
+    release.manifest, release.content_sha256 = manifest, manifest["content_sha256"]
+    release.is_partial, release.state, release.error = scope.is_partial, Release.State.READY, ""
+    with transaction.atomic():
+        release.save(
+            update_fields=[
+                *("archive", "archive_bytes", "archive_sha256", "content_sha256", "manifest"),
+                *("is_partial", "state", "state_at", "error"),
+            ]
+        )
+        send_on_commit(READY_TASK, release.pk)
+
+
+class _Progress:
+    """Writes down how far a release is, past the snapshot, which shows nobody anything before its end."""
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        self.own = None if connection.in_atomic_block else connection.copy()
+        self.step, self.written_at = "", -EVERY_S
+
+    def __enter__(self) -> "_Progress":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.own:
+            self.own.close()
+
+    def tell(self, step: str, done: int, total: int) -> None:
+        if step == self.step and done < total and monotonic() - self.written_at < EVERY_S:
+            return
+        self.step, self.written_at = step, monotonic()
+        with (self.own or connection).cursor() as cursor:
+            cursor.execute(WRITE, [step, done, total, timezone.now(), self.release.pk])
+
+
+WRITE = """
+UPDATE judging_release SET step = %s, done = %s, total = %s, moved_at = %s WHERE id = %s AND state = 'preparing'"""

@@ -1,4 +1,4 @@
-"""Pages of the lead: state, queries, one batch, releases. Admins may look, leads decide."""
+"""Pages of the lead: state, queries, one batch. Admins may look, leads decide."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -7,7 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
@@ -18,9 +18,8 @@ from annotation.similarity.base import SimilarityMissing
 from judging import selectors
 from judging.charts import DayChart
 from judging.forms import SimilarityForm
-from judging.models import Batch, BatchReview, Pair, Release
+from judging.models import Batch, BatchReview, Pair
 from judging.services import projects
-from judging.services import releases as release_services
 from judging.services.policies import policy_in_force
 from judging.views.reviews import cases_of, shared
 
@@ -122,32 +121,3 @@ def batch(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
         "may_decide": membership.role in LEAD,
     }
     return render(request, "judging/batch.html", context)
-
-
-@project_page(STAFF)
-def releases(request: MemberRequest, project: Project) -> HttpResponse:
-    context = {
-        "releases": project.releases.all(),
-        "pilot": project.queries.filter(query_set__is_pilot=True).count(),
-    }
-    return render(request, "judging/releases.html", context)
-
-
-@project_page(STAFF)
-@post_only("judging:releases")
-def release_create(request: MemberRequest, project: Project) -> HttpResponse:
-    pilot = "include_pilot" in request.POST
-    made = release_services.release_create(project=project, actor=request.user, includes_pilot=pilot)
-    messages.success(request, f"Release {made.version} is being prepared.")
-    return redirect("judging:releases", project.uuid)
-
-
-@login_required
-def release_download(request: HttpRequest, release_uuid: UUID) -> FileResponse:
-    release = get_object_or_404(Release.objects.select_related("project"), uuid=release_uuid)
-    grant(request, release.project, STAFF)
-    if release.state != Release.State.READY:
-        raise Http404
-    return FileResponse(
-        release.archive.open("rb"), as_attachment=True, filename=f"momentjudge-release-{release.version}.zip"
-    )

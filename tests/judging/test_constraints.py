@@ -36,6 +36,7 @@ from tests.judging.constraints import (
     pools,
     quality,
     queries,
+    releases,
     runs,
     settings,
     train_sets,
@@ -61,6 +62,7 @@ AREAS = (
     desk,
     settings,
     pay,
+    releases,
     runs,
 )
 REFUSED: Refused = {name: prepare for area in AREAS for name, prepare in area.REFUSED.items()}

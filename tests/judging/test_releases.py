@@ -5,6 +5,7 @@ from copy import deepcopy
 from hashlib import sha256
 from io import BytesIO, StringIO
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
@@ -12,9 +13,10 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import Caption, Project, Query
 from annotation.services.candidates import candidates_rank
-from judging import releases
 from judging.exceptions import NotPossibleNow
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
+from judging.releases import files, finished_queries, scope_of
+from judging.releases.facts import counts_of, manifest_facts
 from judging.services.query_sets import query_set_change, query_set_create
 from judging.services.releases import release_build, release_create
 from models_runner.retrieval import records
@@ -47,8 +49,17 @@ def made(db: None, made_once: HandMade) -> HandMade:
 @pytest.fixture
 def folder(made: HandMade, tmp_path: Path) -> Path:
     """The files of the hand-made project's first release."""
-    releases.write_files(Release.objects.create(project=made.project, version=1), tmp_path / "out")
+    files_of(Release.objects.create(project=made.project, version=1), tmp_path / "out")
     return tmp_path / "out"
+
+
+def files_of(release: Release, folder: Path) -> dict[str, Any]:
+    return files.write_files(release, scope_of(release), folder)
+
+
+def facts_of(release: Release) -> dict[str, Any]:
+    scope = scope_of(release)
+    return manifest_facts(release, scope, counts_of(scope))
 
 
 def pair_ids(made: HandMade, number: int) -> list[int]:
@@ -58,15 +69,31 @@ def pair_ids(made: HandMade, number: int) -> list[int]:
 
 def test_names_of_the_files(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == [
+        "README.md",
+        "SHA256SUMS",
+        "batches.csv",
+        "candidates.csv",
+        "croissant.json",
+        "datasheet.md",
+        "guideline-v1.md",
+        "judgments.csv",
+        "manifest.json",
+        "missing.csv",
+        "moments.jsonl",
         "pairs.csv",
+        "pool_answers.csv",
+        "pool_entries.csv",
         "qrels.txt",
+        "queries.csv",
         "raw_annotation.csv",
+        "settings.json",
         "test.json",
         "train_top01.json",
         "train_top20.json",
         "train_top40.json",
         "val.json",
         "video_corpus.json",
+        "videos.csv",
     ]
 
 
@@ -106,7 +133,7 @@ def test_a_caption_in_review_is_in_no_file(made: HandMade, tmp_path: Path) -> No
     moment = Pair.objects.get(pk=pair_ids(made, 10)[0]).candidate.moment
     doubtful = moment.captions.order_by("pk").first()
     Caption.objects.filter(pk=doubtful.pk).update(state=Caption.State.IN_REVIEW, failed=[Caption.Check.NAME])
-    releases.write_files(Release.objects.create(project=made.project, version=1), tmp_path)
+    files_of(Release.objects.create(project=made.project, version=1), tmp_path)
     [*_, first] = [m for query in json.loads((tmp_path / "val.json").read_text()) for m in query["relevant_moment"][:1]]
     assert first["caption"] == "a later caption"
 
@@ -162,7 +189,8 @@ def test_training_sets(folder: Path) -> None:
     assert "relevance" not in best[0]
     ids = [m["pair_id"] for query in sets[40] for m in query["relevant_moment"]]
     assert len(set(ids)) == len(ids)
-    assert not set(ids) & set(Pair.objects.values_list("pk", flat=True))
+    judged = [int(line.split(",")[0]) for line in (folder / "pairs.csv").read_text().splitlines()[1:]]
+    assert min(ids) > max(judged)
     assert [q["relevant_moment"][:1] for q in sets[40]] == [q["relevant_moment"] for q in sets[1]]
 
 
@@ -174,7 +202,7 @@ def test_training_sets_have_the_form_of_all_other_files(folder: Path) -> None:
 
 def test_training_sets_of_a_project_without_moments_are_empty(tmp_path: Path) -> None:
     release = Release.objects.create(project=QueryFactory(split="train").project, version=1)
-    releases.write_files(release, tmp_path)
+    files_of(release, tmp_path)
     assert (tmp_path / "train_top20.json").read_text() == "[]\n"
 
 
@@ -201,13 +229,13 @@ def test_grades_of_an_open_assignment_are_left_out(made: HandMade, tmp_path: Pat
     with triggers_asleep():
         last.update(state="open", ended_at=None)
     release = Release.objects.create(project=made.project, version=1)
-    releases.write_files(release, tmp_path)
+    files_of(release, tmp_path)
     lines = (tmp_path / "raw_annotation.csv").read_text().splitlines()
     _, two, three = pair_ids(made, 10)
     assert f"{two},103,3" in lines
     assert f"{two},104,2" not in lines
     assert f"{three},104,0" not in lines
-    assert releases.manifest_facts(release)["counts"]["judgments"] == 12  # type: ignore[index]
+    assert facts_of(release)["counts"]["judgments"] == 12
 
 
 class TestPools:
@@ -221,7 +249,7 @@ class TestPools:
         return made
 
     def test_a_pooled_pair_has_no_similarity_and_names_its_runs(self, grown: Growing, tmp_path: Path) -> None:
-        releases.write_files(Release.objects.create(project=grown.project, version=1), tmp_path)
+        files_of(Release.objects.create(project=grown.project, version=1), tmp_path)
         held = records.read_ground_truth(tmp_path / "val.json")[0]
         assert [(m.start_s, m.similarity, m.relevance) for m in held.moments] == [
             *[(0.0, 0.977654, 2), (10.0, 0.967654, 2)],
@@ -235,14 +263,14 @@ class TestPools:
         ]
 
     def test_the_manifest_says_what_was_pooled(self, grown: Growing) -> None:
-        facts = releases.manifest_facts(Release.objects.create(project=grown.project, version=1))
-        (told,) = facts["pools"]  # type: ignore[misc]
+        facts = facts_of(Release.objects.create(project=grown.project, version=1))
+        (told,) = facts["pools"]
         assert told.pop("opened_at")
         assert told == {"sources": ["xml"], "depth": 5, "iou_min": 0.7, "pairs": 1}
 
     def test_a_query_with_an_open_pooled_batch_is_left_out_and_counted(self, grown: Growing) -> None:
         grown.open(grown.plan(grown.rows("other", [4])))
-        facts = releases.manifest_facts(Release.objects.create(project=grown.project, version=1))
+        facts = facts_of(Release.objects.create(project=grown.project, version=1))
         assert facts["pools"] == []
         counts = facts["counts"]
         assert isinstance(counts, dict)
@@ -266,36 +294,36 @@ def test_the_manifest_counts_captions_edited_since(made: HandMade, encoder: obje
 
 
 def edited(release: Release) -> tuple[int, int]:
-    counts = releases.manifest_facts(release)["counts"]
+    counts = facts_of(release)["counts"]
     assert isinstance(counts, dict)
     return counts["captions_edited"], counts["query_captions_edited"]
 
 
 class TestFinishedQueries:
     def test_hand_made(self, made: HandMade) -> None:
-        numbers = releases.finished_queries(made.project.pk).distinct().values_list("number", flat=True)
+        numbers = finished_queries(made.project.pk).distinct().values_list("number", flat=True)
         assert sorted(numbers) == [10, 20]
 
     def test_extended_without_anything_beyond_is_finished(self) -> None:
         batch = BatchFactory(state="done")
         review(batch, "extend")
-        assert list(releases.finished_queries(batch.project_id).distinct()) == [batch.query]
+        assert list(finished_queries(batch.project_id).distinct()) == [batch.query]
 
     def test_extended_and_not_opened_yet_is_not(self) -> None:
         batch = BatchFactory(state="done")
         CandidateFactory(query=batch.query, rank=21)
         review(batch, "extend")
-        assert not releases.finished_queries(batch.project_id).exists()
+        assert not finished_queries(batch.project_id).exists()
 
     def test_extended_and_being_judged_is_not(self) -> None:
         batch = BatchFactory(state="done")
         BatchFactory(query=batch.query, number=2)
         review(batch, "extend")
-        assert not releases.finished_queries(batch.project_id).exists()
+        assert not finished_queries(batch.project_id).exists()
 
     def test_open_first_batch_is_not(self) -> None:
         batch = BatchFactory()
-        assert not releases.finished_queries(batch.project_id).exists()
+        assert not finished_queries(batch.project_id).exists()
 
 
 def review(batch: Batch, decision: str) -> None:
@@ -311,19 +339,22 @@ class TestBuild:
             for name, file in manifest["files"].items():
                 content = archive.read(name)
                 assert (len(content), sha256(content).hexdigest()) == (file["bytes"], file["sha256"])
-            assert set(archive.namelist()) == {*manifest["files"], "manifest.json"}
+            assert archive.namelist() == sorted({*manifest["files"], "manifest.json", "SHA256SUMS"})
         assert manifest == release.manifest
         assert (manifest["project"], manifest["release"]) == ("hand made", 1)
         assert manifest["counts"] == {
             "queries": 2,
+            "twins": 1,
             "queries_unfinished": 2,
             "queries_pilot": 0,
+            "missing": {"being_judged": 1, "awaits_decision": 1},
             "pairs": {"settled": 4, "dropped": 1},
             "relevance": {"0": 1, "1": 1, "2": 1, "4": 1},
             "judgments": 14,
             "simulated_judgments": 0,
             "annotators": 4,
             "videos": 2,
+            "moments": 4,
             "captions_edited": 0,
             "query_captions_edited": 0,
         }
@@ -378,7 +409,7 @@ class TestBuild:
         def full(*args: object) -> None:
             raise OSError("The disk is full")
 
-        monkeypatch.setattr(releases, "write_files", full)
+        monkeypatch.setattr(files, "write_files", full)
         release = release_create(project=made.project, actor=None)
         with pytest.raises(OSError, match="disk is full"):
             release_build(release_id=release.pk)
@@ -422,7 +453,7 @@ def test_only_finished_queries_of_the_project(made: HandMade, tmp_path: Path) ->
     other = BatchFactory(query=QueryFactory(number=10, text="elsewhere"))
     judge_round(other, [1, 1], [1, 1])
     review(other, "close")
-    releases.write_files(Release.objects.create(project=made.project, version=1), tmp_path)
+    files_of(Release.objects.create(project=made.project, version=1), tmp_path)
     assert "elsewhere" not in "".join(path.read_text() for path in tmp_path.iterdir())
     assert len((tmp_path / "raw_annotation.csv").read_text().splitlines()) == 1 + 14
     assert Judgment.objects.count() > 14

@@ -29,6 +29,7 @@ DOORS: list[Door] = [  # method, name, what the URL names, for whom, what is sen
     ("get", "batches", "project", STAFF, {}),
     ("get", "query-sets", "project", STAFF, {}),
     ("get", "train-sets", "project", STAFF, {}),
+    ("get", "releases", "project", STAFF, {}),
     ("get", "query-set", "query_set", STAFF, {}),
     ("patch", "query-set", "query_set", LEAD, {"priority": "high"}),
     ("get", "batch", "batch", STAFF, {}),
@@ -43,6 +44,7 @@ HELD: list[Door] = [  # only who holds the pair's assignment learns that it exis
 ]
 ELSEWHERE = {"projects", "finish", "preview-gif", "preview-mp4"}  # tried in test_annotator
 ELSEWHERE |= {"train-set-json", "train-set-parquet"}  # tried in test_train_sets
+ELSEWHERE |= {"release-zip", "judgments-csv"}  # tried in test_releases
 
 
 @dataclass

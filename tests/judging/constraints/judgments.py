@@ -123,6 +123,7 @@ REFUSED: Refused = {
     "judgment_seat_is_1_or_2": change(JudgmentFactory, seat=3),
     "judgment_round_is_1_or_2": change(JudgmentFactory, round=3),
     "judgment_given_under_an_assignment_unless_imported": change(JudgmentFactory, assignment=None),
+    "judgment_origin_of_the_imported": change(JudgmentFactory, origin="person"),
     "judgment_previous_grade_from_0_to_4": change(JudgmentFactory, previous_grade=5),
     "flag_once_per_pair_and_annotator": again(flag, assignment=AssignmentFactory),
     "flag_says_why": change(flag, reason="boring"),

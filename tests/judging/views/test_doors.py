@@ -9,7 +9,7 @@ from django.urls import get_resolver, reverse
 from annotation.models import Membership, User
 from judging.models import Release
 from models_runner.models import Run
-from tests.factories import MembershipFactory, UserFactory
+from tests.factories import MembershipFactory, UserFactory, triggers_asleep
 from tests.judging.views.doors import DOORS, HELD, OPEN, Door, World
 
 pytestmark = pytest.mark.django_db
@@ -91,7 +91,8 @@ def test_who_lost_the_role_keeps_no_way_in(world: World) -> None:
 
 
 def test_release_and_run_that_are_not_ready(world: World) -> None:
-    Release.objects.update(state="preparing")
+    with triggers_asleep():
+        Release.objects.update(state="preparing")
     Run.objects.update(state="running")
     for name in ("judging:release-download", "models_runner:run-download"):
         door = next(door for door in DOORS if door[0] == name)

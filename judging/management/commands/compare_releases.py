@@ -1,0 +1,39 @@
+"""manage.py compare_releases BEFORE.zip AFTER.zip: what differs between two releases."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from judging.releases.compare import Change, Compared
+
+
+class Command(BaseCommand):
+    help = "Compare two archives of releases pair by pair; the last line of output is JSON with the counts."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("before", type=Path, help="archive of the earlier release")
+        parser.add_argument("after", type=Path, help="archive of the later one")
+        parser.add_argument("--csv", type=Path, metavar="FILE", help="write every change into a new file")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            with options["before"].open("rb") as before, options["after"].open("rb") as after:
+                with Compared(before, after) as held:
+                    self._write(held, options["csv"])
+                self.stdout.write(json.dumps(held.counted.facts()))
+        except (OSError, BadZipFile, KeyError, ValueError) as error:
+            raise CommandError(f"The releases could not be compared: {error}.") from error
+
+    def _write(self, held: Compared, path: Path | None) -> None:
+        if path is None:
+            for _ in held.changes():
+                pass
+            return
+        with path.open("x", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(Change._fields)
+            writer.writerows(held.changes())

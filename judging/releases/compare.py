@@ -1,0 +1,184 @@
+"""What differs between two releases, by their archives: rows as they are now are not asked. Pure but for the archive.
+
+Candidates are frozen, so a query's rank names the same pair in both; the lists are sorted by it and merged.
+"""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import IO, NamedTuple, Self
+from zipfile import ZipFile
+
+from judging.releases.forms import COLUMNS, PAIRS
+
+SETTLED = "settled"
+KINDS = {
+    "added": "pairs that only the later one has",
+    "changed": "in both, with another relevance or state",
+    "dropped": "settled before, not any more",
+    "settled": "not settled before",
+    "removed": "pairs that only the earlier one has",
+}
+
+
+class PairLine(NamedTuple):
+    """What comparing needs of a line of pairs.csv."""
+
+    query_id: int
+    rank: int
+    pair_id: int
+    query: str
+    moment: str
+    state: str
+    relevance: str
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.query_id, self.rank
+
+    @property
+    def outcome(self) -> str:
+        return self.relevance if self.state == SETTLED else self.state
+
+
+class Change(NamedTuple):
+    """One pair that is not in both as it was; ``before`` and ``after`` are relevance or state, empty where it is not
+    in that release."""
+
+    kind: str
+    query_id: int
+    query: str
+    pair_id: int
+    moment: str
+    rank: int
+    before: str
+    after: str
+
+
+@dataclass
+class Comparison:
+    """Counts of all changes, of queries that only one of them holds, and some of the changes."""
+
+    same: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    queries_added: set[int] = field(default_factory=set)
+    queries_removed: set[int] = field(default_factory=set)
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    def facts(self) -> dict[str, int]:
+        return {
+            "same": self.same,
+            **{kind: self.counts[kind] for kind in KINDS},
+            "queries_added": len(self.queries_added),
+            "queries_removed": len(self.queries_removed),
+        }
+
+
+class Compared:
+    """Two archives, held open while their pairs are gone through."""
+
+    def __init__(self, before: IO[bytes], after: IO[bytes]) -> None:
+        self.sources = (before, after)
+        self.counted = Comparison()
+
+    def __enter__(self) -> Self:
+        self.stack = ExitStack()
+        self.lines = [pair_lines(self.stack.enter_context(ZipFile(source))) for source in self.sources]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stack.close()
+
+    def changes(self) -> Iterator[Change]:
+        """Every change, by query and rank; ``counted`` is complete when they have been gone through."""
+        seen: tuple[set[int], set[int]] = (set(), set())
+        for before, after in merged(*self.lines):
+            for held, line in zip(seen, (before, after), strict=True):
+                if line:
+                    held.add(line.query_id)
+            kind = kind_of(before, after)
+            if kind is None:
+                self.counted.same += 1
+                continue
+            self.counted.counts[kind] += 1
+            yield _change(kind, before, after)
+        self.counted.queries_added = seen[1] - seen[0]
+        self.counted.queries_removed = seen[0] - seen[1]
+
+
+def compared(
+    before: IO[bytes], after: IO[bytes], *, kind: str = "", start: int = 0, stop: int = 0
+) -> tuple[Comparison, list[Change]]:
+    """All counts, and the changes from ``start`` to before ``stop``, of one kind or of all."""
+    with Compared(before, after) as held:
+        chosen = (change for change in held.changes() if kind in ("", change.kind))
+        shown = list(islice(chosen, start, stop))
+        for _ in chosen:
+            pass
+        return held.counted, shown
+
+
+def pair_lines(archive: ZipFile) -> Iterator[PairLine]:
+    """The lines of pairs.csv, by query and rank."""
+    with archive.open(PAIRS) as source, io.TextIOWrapper(source, "utf-8", newline="") as text:
+        reader = csv.reader(text)
+        columns = next(reader)
+        place = {name: columns.index(name) for name in COLUMNS[PAIRS] if name in columns}
+        for cells in reader:
+            yield _pair_line(cells, place)
+
+
+def _pair_line(cells: list[str], place: dict[str, int]) -> PairLine:
+    video, start, end = (cells[place[name]] for name in ("video_name", "start", "end"))
+    return PairLine(
+        query_id=int(cells[place["query_id"]]),
+        rank=int(cells[place["rank"]]),
+        pair_id=int(cells[place["pair_id"]]),
+        query=cells[place["query"]],
+        moment=f"{video} {start}-{end}" if video else "",
+        state=cells[place["state"]],
+        relevance=cells[place["relevance"]],
+    )
+
+
+def merged(before: Iterable[PairLine], after: Iterable[PairLine]) -> Iterator[tuple[PairLine | None, PairLine | None]]:
+    """Both lists side by side."""
+    left, right = iter(before), iter(after)
+    one, two = next(left, None), next(right, None)
+    while one or two:
+        if two is None or (one and one.place < two.place):
+            yield one, None
+            one = next(left, None)
+        elif one is None or two.place < one.place:
+            yield None, two
+            two = next(right, None)
+        else:
+            yield one, two
+            one, two = next(left, None), next(right, None)
+
+
+def kind_of(before: PairLine | None, after: PairLine | None) -> str | None:
+    """What became of a pair; None where nothing did."""
+    if before is None or after is None:
+        return "added" if before is None else "removed"
+    if before.outcome == after.outcome:
+        return None
+    if before.state == after.state == SETTLED:
+        return "changed"
+    if before.state == SETTLED:
+        return "dropped"
+    return "settled" if after.state == SETTLED else "changed"
+
+
+def _change(kind: str, before: PairLine | None, after: PairLine | None) -> Change:
+    line = after or before
+    assert line is not None  # one of them is there
+    outcomes = (before.outcome if before else "", after.outcome if after else "")
+    return Change(kind, line.query_id, line.query, line.pair_id, line.moment, line.rank, *outcomes)

@@ -1,0 +1,79 @@
+"""What moments are retrieved from: videos, moments, the captions that serve; and all queries of the project."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from annotation.models import Moment, Query
+from annotation.selectors import captions_serving
+from judging.releases.forms import (
+    MOMENTS,
+    QUERIES,
+    VIDEO_CORPUS,
+    VIDEOS,
+    CsvFile,
+    json_line,
+    write_json,
+    write_lines,
+    yes,
+)
+from judging.releases.judged import OnProgress
+from judging.releases.scope import Scope
+
+CHUNK = 2000
+
+
+def write_corpus(scope: Scope, folder: Path, on_progress: OnProgress) -> None:
+    corpus = scope.project.corpus
+    rows = corpus.videos.order_by("pk").values_list("name", "index", "duration_s", "source_split")
+    videos = [] if corpus.is_placeholder else list(rows)
+    with CsvFile(folder, VIDEOS) as file:
+        file.add_all(videos)
+    write_json(folder / VIDEO_CORPUS, {name: [seconds, index] for name, index, seconds, _ in sorted(videos)})
+    write_lines(folder / MOMENTS, _moments(scope, on_progress))
+
+
+def _moments(scope: Scope, on_progress: OnProgress) -> Iterator[str]:
+    """One line for each moment, in the order of their import, which breaks ties between similarities."""
+    corpus = scope.project.corpus
+    found = Moment.objects.filter(video__corpus=corpus, video__corpus__is_placeholder=False)
+    done, total = 0, found.count()
+    columns = ("pk", "video__name", "start_s", "end_s", "preview_state")
+    rows = found.order_by("pk").values_list(*columns).iterator(chunk_size=CHUNK)
+    while chunk := list(islice(rows, CHUNK)):
+        captions = _captions(corpus.pk, [pk for pk, *_ in chunk])
+        for pk, video, start_s, end_s, preview in chunk:
+            moment: dict[str, Any] = {"video_name": video, "start": start_s, "end": end_s}
+            if preview == Moment.Preview.FAILED:
+                moment["not_cut"] = True
+            yield json_line({**moment, "captions": captions.get(pk, [])})
+        done += len(chunk)
+        on_progress(done, total)
+
+
+def _captions(corpus_id: int, moments: list[int]) -> dict[int, list[dict[str, Any]]]:
+    """The captions of each moment that serve, first made first."""
+    held: dict[int, list[dict[str, Any]]] = {}
+    rows = captions_serving(corpus_id).filter(moment__in=moments).order_by("pk")
+    for moment, number, kind, text, provider, model in rows.values_list(
+        "moment", "description__source_id", "description__kind", "text", "provider", "model"
+    ):
+        told = {"id": number, "kind": kind, "text": text, "provider": provider, "model": model}
+        held.setdefault(moment, []).append(told)
+    return held
+
+
+def write_queries(scope: Scope, folder: Path) -> None:
+    """All queries of the project, released or not; one that is not is there with its text and split only."""
+    serving = captions_serving(scope.project.corpus_id).values("pk")
+    released = set(scope.keys)
+    rows = Query.objects.filter(project=scope.project).order_by("number")
+    said = dict(rows.filter(caption__in=serving).values_list("pk", "caption__description__source_id"))
+    columns = ("pk", "number", "text", "split", "judged_as", "judged_as__number", "query_set__name", "is_placeholder")
+    with CsvFile(folder, QUERIES) as file:
+        for pk, number, text, split, judged, twin_of, held, is_placeholder in rows.values_list(*columns).iterator(
+            chunk_size=CHUNK
+        ):
+            is_in = (judged or pk) in released
+            file.add((number, text, split, twin_of, held, said.get(pk), yes(is_placeholder), yes(is_in)))

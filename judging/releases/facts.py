@@ -1,0 +1,69 @@
+"""What a release counts."""
+
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Count
+
+from annotation.models import Moment, Pooling, Video
+from judging.models import Pair, Release
+from judging.releases.judgments import facts_of
+from judging.releases.pools import measures_used, pairs_of_pools, pools_used
+from judging.releases.scope import Scope
+from judging.selectors import released_edits
+
+
+def counts_of(scope: Scope) -> dict[str, Any]:
+    """Counts that are the same in every release of the same state; those of edits are told in the manifest only."""
+    pairs = Pair.objects.filter(batch__query__in=scope.among).order_by()
+    by_state = dict(pairs.order_by("state").values_list("state").annotate(n=Count("pk")))
+    relevance = pairs.filter(state=Pair.State.SETTLED).order_by("relevance").values_list("relevance")
+    given = facts_of(scope.keys)
+    moments = Moment.objects.filter(video__corpus=scope.project.corpus_id, video__corpus__is_placeholder=False)
+    unfinished = [query for query in scope.missing if query.state != "pilot"]
+    return {
+        "queries": len(scope.own),
+        "twins": len(scope.listed) - len(scope.own),
+        "queries_unfinished": len(unfinished),
+        "queries_pilot": len(scope.missing) - len(unfinished),
+        "missing": scope.missing_by_state,
+        "pairs": by_state,
+        "relevance": {str(value): n for value, n in relevance.annotate(n=Count("pk"))},
+        **{name: given[name] for name in ("judgments", "simulated_judgments", "annotators")},
+        "videos": Video.objects.filter(corpus=scope.project.corpus_id, corpus__is_placeholder=False).count(),
+        "moments": moments.count(),
+    }
+
+
+def manifest_facts(release: Release, scope: Scope, counts: dict[str, Any]) -> dict[str, Any]:
+    """What the release is: all that differs between two releases of the same state."""
+    captions_edited, query_captions_edited = released_edits(scope.project, scope.keys)
+    edits = {"captions_edited": captions_edited, "query_captions_edited": query_captions_edited}
+    given = facts_of(scope.keys)
+    return {
+        "project": scope.project.name,
+        "release": release.version,
+        "created_at": release.created_at.isoformat(),
+        "state_at": release.state_at.isoformat() if release.state_at else None,
+        "judged_from": given["judged_from"],
+        "judged_to": given["judged_to"],
+        "sentence_model": settings.SENTENCE_MODEL,
+        "similarities": [
+            {name: getattr(row, name) for name in ("name", "model", "version", "normalisation")}
+            for row in measures_used(scope)
+        ],
+        "includes_pilot": release.includes_pilot,
+        "partial": scope.is_partial,
+        "pools": [_pool(row, pairs_of_pools(scope)) for row in pools_used(scope)],
+        "counts": {**counts, **edits},
+    }
+
+
+def _pool(row: Pooling, pairs: dict[int, int]) -> dict[str, Any]:
+    return {
+        "opened_at": row.opened_at.isoformat() if row.opened_at else None,
+        "sources": [source.name for source in row.sources.all()],
+        "depth": row.depth,
+        "iou_min": row.iou_min,
+        "pairs": pairs.get(row.pk, 0),
+    }

@@ -1,0 +1,119 @@
+"""Opens a release that comes from outside: an archive or a folder, every file checked before one is believed. Pure."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+from zipfile import BadZipFile, ZipFile, ZipInfo
+
+from annotation.exceptions import ImportRefused
+from judging.releases import forms
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")  # of a file: it lies beside the others, nowhere else
+LARGEST_MANIFEST = 16 * 2**20
+MOST_TIMES, FREE_OF_DOUBT = 250, 2**20  # a file that unpacks to more than so many times its packed size is no text
+PIECE = 1 << 20
+NOT_NEEDED = {
+    *forms.JUDGED_SPLITS.values(),
+    *forms.TRAIN_FILES.values(),
+    *(forms.RAW, forms.QRELS, forms.VIDEO_CORPUS, forms.DATASHEET, forms.README, forms.CROISSANT),
+}  # they follow from the others: checked, not unpacked
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """A folder with the files of the release that are needed to read it back, and its manifest.
+
+    Raises:
+        ImportRefused: it is no release, a file is missing, too many, outside or not the one of the manifest.
+    """
+    if path.is_dir():
+        manifest = _manifest((path / forms.MANIFEST).read_bytes() if (path / forms.MANIFEST).is_file() else b"")
+        _folder_check(path, manifest["files"])
+        yield path, manifest
+    else:
+        with TemporaryDirectory(prefix="momentjudge-import-") as made:
+            try:
+                with path.open("rb") as source, ZipFile(source) as archive:
+                    manifest = _unpack(archive, Path(made))
+            except (BadZipFile, NotImplementedError, EOFError) as error:
+                raise ImportRefused(f"{path.name} is no zip archive that can be read: {error}.") from error
+            yield Path(made), manifest
+
+
+def _manifest(content: bytes) -> dict[str, Any]:
+    try:
+        manifest = json.loads(content)
+        files = manifest["files"]
+        good = all(
+            NAME.fullmatch(name) and isinstance(told["bytes"], int) and isinstance(told["sha256"], str)
+            for name, told in files.items()
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ImportRefused(f"It is no release: {forms.MANIFEST} is missing or cannot be read.") from error
+    if not good:
+        raise ImportRefused(f"{forms.MANIFEST} names a file that cannot lie beside it.")
+    return dict(manifest)
+
+
+def _folder_check(folder: Path, files: Mapping[str, Any]) -> None:
+    for name, told in files.items():
+        path = folder / name
+        if path.is_symlink() or not path.is_file():
+            raise ImportRefused(f"{name} is missing, or it is no plain file.")
+        with path.open("rb") as source:
+            _check(name, told, path.stat().st_size, source, None)
+
+
+def _unpack(archive: ZipFile, folder: Path) -> dict[str, Any]:
+    entries: dict[str, ZipInfo] = {}
+    for entry in archive.infolist():
+        if not NAME.fullmatch(entry.filename):
+            raise ImportRefused(f"The archive holds {entry.filename[:100]!r}, which does not lie beside its manifest.")
+        if entry.filename in entries:
+            raise ImportRefused(f"The archive holds {entry.filename} twice.")
+        if entry.flag_bits & 1:
+            raise ImportRefused(f"{entry.filename} is encrypted.")
+        if entry.file_size > FREE_OF_DOUBT and entry.file_size > MOST_TIMES * entry.compress_size:
+            raise ImportRefused(f"{entry.filename} would unpack to {entry.file_size:,} bytes; it is not unpacked.")
+        entries[entry.filename] = entry
+    held = entries.get(forms.MANIFEST)
+    if held and held.file_size > LARGEST_MANIFEST:
+        raise ImportRefused(f"{forms.MANIFEST} is too large.")
+    manifest = _manifest(archive.read(held) if held else b"")
+    files = manifest["files"]
+    if odd := sorted(set(files) ^ (set(entries) - {forms.MANIFEST, forms.SUMS})):
+        raise ImportRefused(f"The archive and its manifest disagree about {', '.join(odd[:5])}.")
+    _check_room(folder, sum(told["bytes"] for name, told in files.items() if name not in NOT_NEEDED))
+    for name, told in files.items():
+        with archive.open(entries[name]) as source:
+            if name in NOT_NEEDED:
+                _check(name, told, entries[name].file_size, source, None)
+            else:
+                with (folder / name).open("wb") as target:
+                    _check(name, told, entries[name].file_size, source, target)
+    return manifest
+
+
+def _check(name: str, told: Mapping[str, Any], size: int, source: IO[bytes], target: IO[bytes] | None) -> None:
+    """Read the file to its end, copy it where asked, and compare its size and checksum."""
+    if size != told["bytes"]:
+        raise ImportRefused(f"{name} has {size:,} bytes and not the {told['bytes']:,} of the manifest.")
+    digest = sha256()
+    while piece := source.read(PIECE):
+        digest.update(piece)
+        if target:
+            target.write(piece)
+    if digest.hexdigest() != told["sha256"]:
+        raise ImportRefused(f"{name} is not the file of the manifest: its SHA-256 is another.")
+
+
+def _check_room(folder: Path, size: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if size > free:
+        raise ImportRefused(f"The archive unpacks to {size:,} bytes, and {free:,} are free.")

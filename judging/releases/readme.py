@@ -1,0 +1,101 @@
+"""README.md of an archive: what each file is, and how to load it. Pure."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from judging.releases import forms
+
+ABOUT = {
+    forms.README: "this file",
+    forms.DATASHEET: "what the data is, how it came to be, what it may be used for",
+    forms.SETTINGS: "rules, versions, similarities, pools, splits and seeds, in numbers",
+    forms.JUDGED_SPLITS["val"]: "ground truth of the validation queries, in the published form",
+    forms.JUDGED_SPLITS["test"]: "ground truth of the test queries, in the published form",
+    forms.VIDEO_CORPUS: "videos in the published form: name to [seconds, index]",
+    forms.RAW: "single grades in the published form: pair, annotator number, grade",
+    forms.QRELS: "settled pairs as TREC qrels",
+    forms.PAIRS: "every pair with its moment, rank, state and relevance",
+    forms.JUDGMENTS: "single grades with round, seat, position, guideline and policy version",
+    forms.QUERIES: "every query with its split",
+    forms.CANDIDATES: "the ranking that was judged from, with similarities",
+    forms.BATCHES: "how many batches and rounds a query had, and who decided that it be so",
+    forms.MISSING: "queries to judge that are not in this release, and how far they are",
+    forms.VIDEOS: "videos, in the order of their import",
+    forms.MOMENTS: "every moment with the captions that serve; one JSON object a line",
+    forms.POOL_ANSWERS: "what pooled systems answered, counted",
+    forms.POOL_ENTRIES: "which moments pooled systems returned",
+    forms.CROISSANT: "the release described for programs (Croissant 1.0)",
+    forms.MANIFEST: "number and date of the release, counts, size and SHA-256 of the files",
+    forms.SUMS: "checksums for `sha256sum -c SHA256SUMS`",
+    **{
+        name: f"pseudo training set: the {depth} most similar moments of each training query"
+        for depth, name in forms.TRAIN_FILES.items()
+    },
+}
+PARTIAL = "\n\n**Partial:** queries to judge are missing; see `missing.csv`."
+FORM = """\
+Text is UTF-8, times are seconds, an empty cell stands for nothing. Files join on `pair_id` and `query_id`; a moment is
+a video with start and end. Rows of training sets are not judged: their `pair_id` only numbers them.
+"""
+LOADING = """\
+## Loading
+
+Ground truth, as the code published with TVR-Ranking reads it: a list of queries, each with its moments. Put `val.json`,
+`test.json`, `train_top20.json` and `video_corpus.json` where that code looks for its annotations.
+
+```python
+import json
+
+queries = json.load(open("val.json", encoding="utf-8"))
+rows = [
+    (query["query_id"], moment["video_name"], *moment["timestamp"], moment["relevance"])
+    for query in queries
+    for moment in query["relevant_moment"]
+]
+```
+
+[ir_measures](https://ir-measur.es), with a run of your own in TREC form (`query Q0 moment rank score name`):
+
+```python
+import ir_measures
+from ir_measures import nDCG
+
+qrels = list(ir_measures.read_trec_qrels("qrels.txt"))
+run = list(ir_measures.read_trec_run("run.txt"))
+print(ir_measures.calc_aggregate([nDCG @ 20], qrels, run))
+```
+
+[ranx](https://amenra.github.io/ranx) reads the same files:
+
+```
+from ranx import Qrels, Run, evaluate
+
+print(evaluate(Qrels.from_file("qrels.txt", kind="trec"), Run.from_file("run.txt", kind="trec"), "ndcg@20"))
+```
+
+These measures ask for the very moment of the qrels; NDCG@K,IoU≥μ, which lets overlapping moments count, is computed by
+MomentJudge (`python -m models_runner.retrieval score val.json RUN`).
+
+The whole release goes back into a site of its own by `manage.py import_release ARCHIVE`.
+"""
+
+
+def told_of(name: str) -> str:
+    """What a file holds, in a few words; nothing where it is not known."""
+    if name.startswith("guideline-v"):
+        return f"the guideline, version {name.removeprefix('guideline-v').removesuffix('.md')}"
+    return ABOUT.get(name, "")
+
+
+def readme(settings: Mapping[str, Any], counts: Mapping[str, Any], names: Iterable[str]) -> str:
+    partial = (
+        "\n\n**Partial:** queries to judge are missing; see `missing.csv`." if counts["queries_unfinished"] else ""
+    )
+    pairs = sum(counts["pairs"].values())
+    return (
+        f"# {settings['words']['title'] or settings['project']}\n\n"
+        f"{counts['queries']:,} judged queries, {pairs:,} pairs, {counts['judgments']:,} judgments.{partial}\n\n"
+        "## Files\n\n| file | holds |\n|---|---|\n"
+        + "".join(f"| `{name}` | {told_of(name)} |\n" for name in sorted(names))
+        + f"\n{FORM}\n{LOADING}"
+    )

@@ -1,0 +1,36 @@
+"""The pseudo training sets of a release: each training query's top moments, ranked once for all of the files."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from django.conf import settings
+
+from annotation.models import Project
+from annotation.selectors import queries_to_train_on
+from annotation.services.measures import measure_of
+from annotation.services.train_pool import train_pool_of
+from annotation.similarity import registry
+from annotation.train_sets.files import JsonTrainFile
+from judging.releases.forms import TRAIN_DEPTHS, TRAIN_FILES, write_json
+from judging.releases.judged import OnProgress
+
+
+def write_train(project: Project, folder: Path, *, first: int, on_progress: OnProgress) -> None:
+    """``first`` is the number of the first row; nobody judges these, so they are numbered behind the judged."""
+    total = queries_to_train_on(project.pk).count()
+    if not total:
+        for name in TRAIN_FILES.values():
+            write_json(folder / name, [])
+        return
+    pool = train_pool_of(project=project, measure=measure_of(registry.sentence_model(settings.SENTENCE_MODEL)))
+    done = 0
+    with ExitStack() as stack:
+        files = [
+            stack.enter_context(JsonTrainFile(folder / name, pool.moments, depth=depth, first=first))
+            for depth, name in TRAIN_FILES.items()
+        ]
+        for block in pool.ranked(project, depth=max(TRAIN_DEPTHS)):
+            for file in files:
+                file.add(block)
+            done += len(block.numbers)
+            on_progress(done, max(done, total))

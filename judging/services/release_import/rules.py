@@ -1,0 +1,104 @@
+"""Versions, query sets, similarities, pools and words, as settings.json tells them."""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from annotation.exceptions import ImportRefused
+from annotation.models import Measure, NamedQuerySet, Pooling, PoolSource, Project
+from judging.models import WORDS, Guideline, GuidelineExample, Policy, ReleaseWords
+from judging.models.policy import POLICY_VALUES
+from judging.releases.forms import SETTINGS, guideline_file
+from judging.services.release_import.corpus import Held
+
+
+@dataclass
+class Ruled:
+    """Keys of what was stored, by the number or name it has in files."""
+
+    guidelines: dict[int, int] = field(default_factory=dict)
+    policies: dict[int, int] = field(default_factory=dict)
+    query_sets: dict[str, NamedQuerySet] = field(default_factory=dict)
+    measures: dict[int, int] = field(default_factory=dict)
+    pools: dict[int, int] = field(default_factory=dict)
+    sources: dict[tuple[int, str], int] = field(default_factory=dict)  # by pool and name
+
+
+def rules_store(project: Project, folder: Path, settings: dict[str, Any], held: Held) -> Ruled:
+    ruled = Ruled()
+    for told in settings["policies"]:
+        ruled.policies[told["version"]] = _policy(project, told).pk
+    for told in settings["guidelines"]:
+        ruled.guidelines[told["version"]] = _guideline(project, folder, told, held).pk
+    for told in settings["query_sets"]:
+        ruled.query_sets[told["name"]] = NamedQuerySet.objects.create(project=project, **told)
+    for told in settings["similarities"]:
+        named = {name: told[name] for name in ("name", "model", "version", "normalisation")}
+        ruled.measures[told["number"]] = Measure.objects.get_or_create(**named)[0].pk
+    for told in settings["pools"]:
+        _pool(project, told, ruled)
+    words = {name: str(settings["words"].get(name, "")) for name in WORDS}
+    if any(words.values()):
+        ReleaseWords.objects.create(project=project, **_checked_words(words))
+    return ruled
+
+
+def _policy(project: Project, told: dict[str, Any]) -> Policy:
+    """A version as it was; what this release did not know yet has its default."""
+    values = {name: told[name] for name in POLICY_VALUES if name in told}
+    values["pay_rate"] = Decimal(values["pay_rate"])
+    row = Policy(project=project, version=told["version"], **values)
+    try:
+        row.full_clean(exclude=["project", "created_by"])
+    except ValidationError as error:
+        raise ImportRefused(f"{SETTINGS}: policy {told['version']}: {'; '.join(error.messages)}") from error
+    row.save()
+    return row
+
+
+def _guideline(project: Project, folder: Path, told: dict[str, Any], held: Held) -> Guideline:
+    path = folder / guideline_file(int(told["version"]))
+    if not path.is_file():
+        raise ImportRefused(f"{path.name} is not in it.")
+    with path.open(newline="", encoding="utf-8") as file:
+        body = file.read()
+    row = Guideline.objects.create(
+        project=project, version=told["version"], body=body, levels=told["levels"], changes=told["changes"]
+    )
+    GuidelineExample.objects.bulk_create(
+        GuidelineExample(
+            guideline=row,
+            grade=example["grade"],
+            query_text=example["query"],
+            moment_id=held.moments[example["video_name"], example["start"], example["end"]],
+        )
+        for example in told["examples"]
+    )
+    return row
+
+
+def _pool(project: Project, told: dict[str, Any], ruled: Ruled) -> None:
+    row = Pooling.objects.create(
+        project=project,
+        query_set=ruled.query_sets[told["query_set"]] if told["query_set"] else None,
+        state=Pooling.State.DONE,
+        opened_at=timezone.now(),
+        **{name: told[name] for name in ("depth", "iou_min", "split", "seed", "others")},
+    )
+    ruled.pools[told["number"]] = row.pk
+    for source in told["sources"]:
+        made = PoolSource.objects.create(pooling=row, name=source["name"], other_queries=source["other_queries"])
+        ruled.sources[told["number"], made.name] = made.pk
+
+
+def _checked_words(words: dict[str, str]) -> dict[str, str]:
+    row = ReleaseWords(**words)
+    try:
+        row.clean_fields(exclude=["project", "edited_by"])
+    except ValidationError as error:
+        raise ImportRefused(f"{SETTINGS}: words: {'; '.join(error.messages)}") from error
+    return words

@@ -1,0 +1,221 @@
+"""Releases: the list, one with its files and its datasheet, what changed since another, and downloads."""
+
+import csv
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+from zipfile import BadZipFile, ZipFile
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.safestring import SafeString
+
+from annotation.access import STAFF, MemberRequest, grant, post_only, project_page
+from annotation.models import Project
+from annotation.services.import_reports import safe_cell
+from judging.exceptions import NotPossibleNow
+from judging.markdown import markdown_html
+from judging.models import Release
+from judging.releases import compare, forms
+from judging.releases.judgments import judgments_csv as judgments_of
+from judging.releases.readme import told_of
+from judging.releases.scope import STATES, unfinished_queries
+from judging.services import releases as services
+
+PER_PAGE = 20
+CHANGES_PER_PAGE = 50
+LARGEST_DATASHEET = 1 << 20
+PAGE = "judging:releases"
+
+
+@project_page(STAFF)
+def releases(request: MemberRequest, project: Project) -> HttpResponse:
+    """All releases, newest first, and the button for another."""
+    page = Paginator(project.releases.all(), PER_PAGE).get_page(request.GET.get("page"))
+    if request.htmx:  # a release asks how far it is
+        return render(request, "judging/releases.html#list", {"page": page})
+    context = {
+        "page": page,
+        "unfinished": unfinished_queries(project.pk).count(),
+        "pilot": project.queries.filter(query_set__is_pilot=True).count(),
+    }
+    return render(request, "judging/releases.html", context)
+
+
+@project_page(STAFF)
+@post_only(PAGE)
+def release_create(request: MemberRequest, project: Project) -> HttpResponse:
+    pilot = "include_pilot" in request.POST
+    made = services.release_create(project=project, actor=request.user, includes_pilot=pilot)
+    messages.success(request, f"Release {made.version} is being prepared.")
+    return redirect(PAGE, project.uuid)
+
+
+@login_required
+@post_only("judging:release")
+def release_retry(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
+    """Build a release again that failed."""
+    release = _granted(request, release_uuid)
+    try:
+        services.release_retry(release=release, actor=request.user)  # type: ignore[arg-type]
+    except NotPossibleNow as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"Release {release.version} is being prepared again.")
+    return redirect(PAGE, release.project.uuid)
+
+
+@login_required
+def release(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
+    """One release: counts, files with their sums, what is missing, the datasheet."""
+    held = _granted(request, release_uuid)
+    counts = held.manifest.get("counts", {})
+    context = {
+        "release": held,
+        "counts": counts,
+        "files": [(name, told_of(name), file) for name, file in held.manifest.get("files", {}).items()],
+        "missing": [(STATES.get(state, state), n) for state, n in counts.get("missing", {}).items()],
+        "before": others(held).filter(version__lt=held.version).first(),
+        "datasheet": _datasheet(held),
+    }
+    return render(request, "judging/release.html", context)
+
+
+@login_required
+def release_download(request: HttpRequest, release_uuid: UUID) -> FileResponse:
+    return release_file(request, release_uuid)
+
+
+def release_file(request: HttpRequest, release_uuid: UUID) -> FileResponse:
+    """The archive, as it was released: another of its name is not handed out."""
+    held = _ready(request, release_uuid)
+    if held.archive_bytes and held.archive.size != held.archive_bytes:
+        raise NotPossibleNow("The archive in the storage is not the one that was released.")
+    name = f"momentjudge-release-{held.version}.zip"
+    return FileResponse(held.archive.open("rb"), as_attachment=True, filename=name)
+
+
+@project_page(STAFF)
+def judgments_csv(request: MemberRequest, project: Project) -> StreamingHttpResponse:
+    """All final grades as they are now, released or not, sent as they are read."""
+    return judgments_answer(project)
+
+
+def judgments_answer(project: Project) -> StreamingHttpResponse:
+    headers = {"Content-Disposition": 'attachment; filename="judgments.csv"'}
+    return StreamingHttpResponse(judgments_of(project), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+@login_required
+def release_changes(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
+    """What is otherwise than in an earlier release: the one before, or another that is chosen."""
+    held = _ready(request, release_uuid)
+    before, choices, kind = _before(request, held), list(others(held)), _kind(request)
+    context: dict[str, Any] = {"release": held, "before": before, "choices": choices, "kind": kind}
+    if before is not None:
+        number = _whole(request.GET.get("page"))
+        start = (number - 1) * CHANGES_PER_PAGE
+        with _open(before) as one, _open(held) as two:
+            found, shown = compare.compared(one, two, kind=kind, start=start, stop=start + CHANGES_PER_PAGE)
+        listed = found.counts[kind] if kind else found.total
+        page = Paginator(range(listed), CHANGES_PER_PAGE).get_page(number)
+        asked = urlencode({"before": before.uuid, "kind": kind})
+        kinds = [(name, words, found.counts[name]) for name, words in compare.KINDS.items()]
+        context |= {"found": found, "changes": shown, "page": page, "keep": f"&{asked}", "kinds": kinds}
+    return render(request, "judging/release_changes.html", context)
+
+
+@login_required
+def release_changes_csv(request: HttpRequest, release_uuid: UUID) -> HttpResponseBase:
+    """Every change, not only what fits a page."""
+    held = _ready(request, release_uuid)
+    before = _before(request, held)
+    if before is None:
+        return redirect("judging:release-changes", held.uuid)
+    name = f"release-{before.version}-to-{held.version}.csv"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingHttpResponse(
+        _change_lines(before, held, _kind(request)), content_type="text/csv; charset=utf-8", headers=headers
+    )
+
+
+def others(held: Release) -> QuerySet[Release]:
+    """The other releases of the project that have an archive, newest first."""
+    return held.project.releases.filter(state=Release.State.READY).exclude(pk=held.pk)
+
+
+class _Line:
+    """What the writer of rows writes to: it hands each line on."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+def _change_lines(before: Release, after: Release, kind: str) -> Iterator[str]:
+    writer = csv.writer(_Line(), lineterminator="\n")
+    yield writer.writerow(compare.Change._fields)
+    with ExitStack() as stack:
+        one, two = (stack.enter_context(_open(release)) for release in (before, after))
+        for change in stack.enter_context(compare.Compared(one, two)).changes():
+            if kind in ("", change.kind):
+                yield writer.writerow([safe_cell(value) for value in change])
+
+
+def _open(release: Release) -> Any:
+    return release.archive.open("rb")
+
+
+def _kind(request: HttpRequest) -> str:
+    kind = request.GET.get("kind", "")
+    return kind if kind in compare.KINDS else ""
+
+
+def _whole(asked: str | None) -> int:
+    return int(asked) if asked and asked.isascii() and asked.isdigit() and int(asked[:7]) > 0 else 1
+
+
+def _before(request: HttpRequest, held: Release) -> Release | None:
+    """The one asked for; without a word the newest before this one, or else any other."""
+    found = others(held)
+    if asked := request.GET.get("before"):
+        return get_object_or_404(found, uuid=_uuid(asked))
+    return found.filter(version__lt=held.version).first() or found.first()
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise Http404 from error
+
+
+def _datasheet(release: Release) -> SafeString | None:
+    """Its datasheet without the title; None where there is none to read."""
+    if release.state != Release.State.READY:
+        return None
+    try:
+        with _open(release) as source, ZipFile(source) as archive, archive.open(forms.DATASHEET) as file:
+            text = file.read(LARGEST_DATASHEET).decode("utf-8", "replace")
+    except (OSError, BadZipFile, KeyError):
+        return None
+    return markdown_html(text.partition("\n")[2])
+
+
+def _granted(request: HttpRequest, release_uuid: UUID) -> Release:
+    held = get_object_or_404(Release.objects.select_related("project"), uuid=release_uuid)
+    grant(request, held.project, STAFF)
+    return held
+
+
+def _ready(request: HttpRequest, release_uuid: UUID) -> Release:
+    held = _granted(request, release_uuid)
+    if held.state != Release.State.READY:
+        raise Http404
+    return held

@@ -1,0 +1,271 @@
+"""A release goes back into a project of its own, and the release of that is the same."""
+
+import csv
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.exceptions import ImportRefused, NotPossible
+from annotation.models import Candidate, Corpus, Project, Query
+from judging.models import Judgment, Pair, Release
+from judging.releases import files, forms, scope_of
+from judging.services.batches import batch_advance, batch_review
+from judging.services.historic import judgments_import
+from judging.services.policies import guideline_publish, policy_publish
+from judging.services.query_sets import query_set_create
+from judging.services.release_import import release_import
+from judging.services.releases import release_words_set
+from tests.factories import PairFactory, QueryFactory, UserFactory
+from tests.judging.growing import Growing
+from tests.judging.play import finish, judge, judge_round
+from tests.judging.world import HandMade
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+DATA = Path(__file__).parents[2] / "docs" / "data"
+
+
+def written(project: Project, folder: Path, version: int = 1) -> dict[str, Any]:
+    release = Release.objects.create(project=project, version=version)
+    return files.write_files(release, scope_of(release), folder)
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {
+        path.name: sha256(path.read_bytes()).hexdigest()
+        for path in folder.iterdir()
+        if path.name not in forms.ABOUT_THE_RELEASE
+    }
+
+
+def step_aside(project: Project) -> None:
+    """Let another project have the names."""
+    Corpus.objects.filter(pk=project.corpus_id).update(name="was released")
+    Project.objects.filter(pk=project.pk).update(name="was released")
+
+
+def again(project: Project, folder: Path) -> tuple[Project, dict[str, str], dict[str, str]]:
+    """A project made of the project's release; the files of both, by their sums."""
+    written(project, folder / "one")
+    step_aside(project)
+    made, _ = release_import(path=folder / "one")
+    written(made, folder / "two")
+    return made, digests(folder / "one"), digests(folder / "two")
+
+
+@pytest.fixture(scope="module")
+def all_done(kept_for_module: None) -> Project:
+    """Every query is finished: under two guidelines, in a query set, with words; a seed is known."""
+    made = HandMade()
+    project = made.project
+    Corpus.objects.filter(pk=project.corpus_id).update(name="all done")
+    Project.objects.filter(pk=project.pk).update(name="all done")
+    guideline_publish(project=project, actor=made.lead, body="Grade, *please*.\r\n", levels=list("abcde"))
+    policy_publish(project=project, actor=made.lead, lease_minutes=30)
+    query_set_create(project=project, name="songs", queries=project.queries.filter(number=10), actor=made.lead)
+    release_words_set(project=project, actor=made.lead, licence="CC BY 4.0", contact="team@example.org")
+    project.audit_events.create(project=project, action="queries.draw", data={"seed": 7, "val": 3})
+    QueryFactory(project=project, number=2**40, text='"quoted", with a comma\nand a line', split="train")
+    waiting, begun = (project.batches.get(query__number=number) for number in (30, 31))
+    batch_review(batch=waiting, extend=False, lead=made.lead)
+    finish(begun.assignments.get())
+    given = Judgment.objects.get(pair__batch=begun).grade
+    judge(begun, [given])
+    batch_advance(batch_id=begun.pk)
+    begun.refresh_from_db()
+    batch_review(batch=begun, extend=False, lead=made.lead)
+    return Project.objects.get(pk=project.pk)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("released")
+
+
+@pytest.fixture
+def released(all_done: Project, place: Path, tmp_path: Path) -> Path:
+    """A copy of the release of the project, written once, whose names are free."""
+    if not (place / "one").exists():
+        written(all_done, place / "one")
+    step_aside(all_done)
+    return Path(shutil.copytree(place / "one", tmp_path / "one"))
+
+
+def test_the_release_of_what_was_imported_is_the_same(all_done: Project, tmp_path: Path) -> None:
+    made, before, after = again(all_done, tmp_path)
+    assert len(before) == 23
+    assert after == before
+    assert made.corpus != all_done.corpus
+
+
+def test_states_relevance_and_grades_are_those_released(all_done: Project, released: Path) -> None:
+    made, _ = release_import(path=released)
+    columns = ("batch__query__number", "candidate__rank", "state", "relevance", "reason")
+    pairs = Pair.objects.order_by(*columns[:2])
+    assert list(pairs.filter(batch__project=made).values_list(*columns)) == list(
+        pairs.filter(batch__project=all_done).values_list(*columns)
+    )
+    given = Judgment.objects.filter(pair__batch__project=made)
+    assert set(given.values_list("source", "origin", "assignment")) == {("imported", "person", None)}
+    assert set(given.values_list("guideline__version", "policy__version")) >= {(1, 1), (2, 2)}
+    assert made.release_words.licence == "CC BY 4.0"
+    assert not made.batches.filter(awaits_review=True).exists()
+
+
+def test_nobody_has_a_name_after_it(released: Path) -> None:
+    made, _ = release_import(path=released)
+    people = made.memberships.select_related("user")
+    assert {(row.role, row.standing) for row in people} == {("annotator", "left")}
+    assert {row.number for row in people} >= {101, 102, 103, 104}
+    assert all(row.user.username.startswith("released-") for row in people)
+    assert not any(row.user.has_usable_password() for row in people)
+
+
+def test_a_new_pair_has_a_number_that_no_pair_of_the_release_has(released: Path) -> None:
+    made, _ = release_import(path=released)
+    numbers = Pair.objects.filter(batch__project=made).values_list("source_id", flat=True)
+    assert PairFactory.create().pk > max(number for number in numbers if number is not None)
+
+
+def test_a_partial_release_lacks_what_it_lists(kept_for_module: None, tmp_path: Path) -> None:
+    made = HandMade()
+    manifest = written(made.project, tmp_path / "one")
+    assert manifest["partial"]
+    with (tmp_path / "one" / "missing.csv").open(newline="") as file:
+        rows = [(row["query_id"], row["state"], row["batch"], row["pairs_undecided"]) for row in csv.DictReader(file)]
+    assert rows == [("30", "awaits_decision", "1", "0"), ("31", "being_judged", "1", "1")]
+    step_aside(made.project)
+    again_made, _ = release_import(path=tmp_path / "one")
+    written(again_made, tmp_path / "two")
+    one, two = digests(tmp_path / "one"), digests(tmp_path / "two")
+    assert {name for name in one if one[name] != two[name]} == {"missing.csv", "datasheet.md"}
+    assert [query.batches.count() for query in Query.objects.filter(project=again_made, number__in=[30, 31])] == [0, 0]
+
+
+def test_pools_come_back_with_who_returned_what(tmp_path: Path) -> None:
+    made = Growing()
+    made.close()
+    (batch,) = made.open(made.plan(made.rows("xml", [1, 3]), depth=5))
+    judge_round(batch, [3], [3])
+    imported, before, after = again(made.project, tmp_path)
+    assert after == before
+    assert Candidate.objects.get(query__project=imported, source="pooled").pooling.sources.get().name == "xml"
+
+
+def test_historic_judgments_come_back(tmp_path: Path) -> None:
+    judgments_import(path=DATA / "judgments.csv", project_name="tiny")
+    imported, before, after = again(Project.objects.get(name="tiny"), tmp_path)
+    assert after == before
+    assert imported.corpus.is_placeholder
+    assert Judgment.objects.filter(pair__batch__project=imported, occurrence=1).exists()
+
+
+class TestRefused:
+    """Whatever is wrong, nothing is kept and the reason is said."""
+
+    @pytest.fixture
+    def folder(self, released: Path) -> Iterator[Path]:
+        before = (Project.objects.count(), Corpus.objects.count())
+        yield released
+        assert (Project.objects.count(), Corpus.objects.count()) == before
+
+    def refused(self, path: Path, words: str) -> None:
+        with pytest.raises(ImportRefused, match=words):
+            release_import(path=path)
+
+    def change(self, folder: Path, name: str, edit: Callable[[str], str]) -> None:
+        """Edit a file so that its checksum is right again."""
+        path = folder / name
+        with path.open(newline="") as file:
+            text = file.read()
+        path.write_text(edit(text), newline="")
+        assert path.read_text() != text
+        manifest = json.loads((folder / "manifest.json").read_text())
+        manifest["files"][name] = {"bytes": path.stat().st_size, "sha256": files.digest_of(path)}
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+
+    def test_a_checksum_that_fails(self, folder: Path) -> None:
+        raw = (folder / "raw_annotation.csv").read_bytes()
+        (folder / "raw_annotation.csv").write_bytes(raw[:-2] + (b"3" if raw[-2:-1] != b"3" else b"2") + b"\n")
+        self.refused(folder, "raw_annotation.csv is not the file of the manifest")
+
+    def test_a_link_is_no_file(self, folder: Path) -> None:
+        (folder / "pairs.csv").rename(folder / "elsewhere.csv")
+        (folder / "pairs.csv").symlink_to("elsewhere.csv")
+        self.refused(folder, "pairs.csv is missing, or it is no plain file")
+
+    @pytest.mark.parametrize(
+        ("name", "was", "becomes", "words"),
+        [
+            ("pairs.csv", ",dropped,,no_consensus,", ",settled,2,,", "is settled 2, which its grades"),
+            (
+                "pairs.csv",
+                ",dropped,,no_consensus,",
+                ",dropped,3,no_consensus,",
+                "line 4: a settled pair has its relev",
+            ),
+            ("judgments.csv", ",101,", ",-1,", "judgments.csv, line 2: worker is '-1'"),
+            ("judgments.csv", ",1,1,person", ",9,1,person", "guideline 9 is not known"),
+            ("queries.csv", ",val,10,", ",val,12,", "judged_as 12 is no query"),
+            ("candidates.csv", "alpha,1.0,2.5", "alpha,1.0,2.75", "line 2: moment .* is not known"),
+            ("moments.jsonl", '"start": 1.0', '"start": 9.0', "moments.jsonl, line 1: a moment starts before"),
+            ("videos.csv", "alpha,5,60.5", "alpha,5,nan", "videos.csv, line 2: duration is 'nan', no number"),
+            ("batches.csv", "10,1,2", "10,1,3", "batches.csv, line 2: rounds is '3'"),
+            ("settings.json", '"lease_minutes": 30', '"lease_minutes": 0', "policy 2: .*A lease lasts a minute"),
+        ],
+    )
+    def test_a_line_that_cannot_be(self, folder: Path, name: str, was: str, becomes: str, words: str) -> None:
+        self.change(folder, name, lambda text: text.replace(was, becomes, 1))
+        self.refused(folder, words)
+
+    def zipped(self, folder: Path, **more: bytes) -> Path:
+        path = folder.parent / "release.zip"
+        with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+            for file in folder.iterdir():
+                archive.write(file, file.name)
+            for name, content in more.items():
+                archive.writestr(name.replace("__", "/").replace("dots", ".."), content)
+        return path
+
+    def test_a_path_outside(self, folder: Path) -> None:
+        self.refused(self.zipped(folder, dots__outside=b"x"), "does not lie beside its manifest")
+
+    def test_a_file_that_the_manifest_does_not_name(self, folder: Path) -> None:
+        self.refused(self.zipped(folder, more=b"x"), "disagree about more")
+
+    def test_an_archive_that_would_unpack_without_end(self, folder: Path) -> None:
+        self.refused(self.zipped(folder, bomb=bytes(2 * 2**20)), "bomb would unpack to 2,097,152 bytes")
+
+    def test_no_archive_and_no_release(self, folder: Path) -> None:
+        nothing = folder.parent / "nothing.zip"
+        nothing.write_text("no zip")
+        self.refused(nothing, "no zip archive")
+        (folder.parent / "empty").mkdir()
+        self.refused(folder.parent / "empty", "It is no release")
+
+    def test_names_that_are_taken(self, folder: Path, all_done: Project) -> None:
+        with pytest.raises(NotPossible, match="a project named 'was released' already"):
+            release_import(path=folder, project_name="was released")
+        with pytest.raises(NotPossible, match="a corpus named 'was released' already"):
+            release_import(path=folder, corpus_name="was released")
+
+
+def test_the_command_imports_an_archive(released: Path, tmp_path: Path) -> None:
+    files.pack(released, tmp_path / "release-1.zip")
+    shutil.rmtree(released)
+    out = StringIO()
+    call_command(
+        "import_release", tmp_path / "release-1.zip", project="again", stdout=out, lead=[UserFactory().username]
+    )
+    counts = json.loads(out.getvalue().splitlines()[-1])
+    assert counts == {"videos": 2, "queries": 8, "batches": 5, "pairs": 7, "judgments": 18, "annotators": 5}
+    assert Project.objects.get(name="again").memberships.get(role="lead")
+    with pytest.raises(CommandError, match="There is no"):
+        call_command("import_release", tmp_path / "nothing.zip")

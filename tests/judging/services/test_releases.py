@@ -1,0 +1,115 @@
+"""Making a release: how far it is, what a failure and another try leave, and what the team says."""
+
+from datetime import timedelta
+
+import pytest
+
+from annotation.models import Project
+from judging.exceptions import NotPossibleNow
+from judging.models import Release, ReleaseWords
+from judging.releases import files
+from judging.services import releases as services
+from judging.services.releases import (
+    release_build,
+    release_create,
+    release_retry,
+    release_words_set,
+    releases_sweep,
+)
+from tests.conftest import Messages
+from tests.factories import NOW, ProjectFactory, lead
+from tests.judging.world import HandMade
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+
+
+@pytest.fixture(scope="module")
+def project(kept_for_module: None) -> Project:
+    return HandMade().project
+
+
+def test_progress_goes_through_every_step(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "EVERY_S", 0)
+    release = release_create(project=project, actor=None)
+    told: list[str] = []
+    write = files.write_content
+
+    def watched(*args: object) -> object:
+        *others, tell = args
+
+        def seen(step: str, done: int, total: int) -> None:
+            tell(step, done, total)  # type: ignore[operator]
+            told.append(Release.objects.get(pk=release.pk).progress)
+
+        return write(*others, seen)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(files, "write_content", watched)
+    release_build(release_id=release.pk)
+    assert told == [
+        "Writing judged queries: 0 of 3",
+        "Writing judged queries: 3 of 3",
+        "Writing videos and moments: 4 of 4",
+        "Waiting for a worker",  # a step without a length yet
+        "Ranking training queries: 2 of 2",
+        "Writing judgments: 0 of 1",
+    ]
+    release.refresh_from_db()
+    assert release.step == Release.Step.PACKING
+
+
+class TestFailed:
+    @pytest.fixture
+    def failed(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> Release:
+        def full(*args: object) -> None:
+            raise OSError("The disk is full")
+
+        release = release_create(project=project, actor=None)
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "pack", full)
+            with pytest.raises(OSError, match="full"):
+                release_build(release_id=release.pk)
+        release.refresh_from_db()
+        return release
+
+    def test_it_says_why_and_keeps_no_archive(self, failed: Release) -> None:
+        assert (failed.state, failed.error, failed.archive.name) == ("failed", "The disk is full", "")
+
+    def test_another_try_makes_it(self, failed: Release, messages: Messages) -> None:
+        person = lead(failed.project)
+        with messages():
+            release_retry(release=failed, actor=person)
+        failed.refresh_from_db()
+        assert (failed.state, failed.error) == ("ready", "")
+        assert failed.project.audit_events.filter(action="release.retry", actor=person).count() == 1
+
+    def test_only_what_failed_is_tried_again(self, failed: Release) -> None:
+        person = lead(failed.project)
+        release_retry(release=failed, actor=person)
+        with pytest.raises(NotPossibleNow, match="preparing already"):
+            release_retry(release=failed, actor=person)
+
+
+def test_what_does_not_move_is_sent_again(messages: Messages) -> None:
+    lost, at_work = (release_create(project=ProjectFactory(), actor=None) for _ in range(2))
+    Release.objects.filter(pk=lost.pk).update(moved_at=NOW - timedelta(minutes=3))
+    Release.objects.filter(pk=at_work.pk).update(moved_at=NOW)
+    with messages():
+        releases_sweep(now=NOW)
+    states = dict(Release.objects.values_list("pk", "state"))
+    assert (states[lost.pk], states[at_work.pk]) == ("ready", "preparing")
+
+
+class TestWords:
+    def test_the_log_says_which_words_changed_and_not_what_they_say(self) -> None:
+        project = ProjectFactory()
+        words = {"contact": "ada@example.org", "licence": "CC0", "url": ""}
+        assert release_words_set(project=project, actor=lead(project), **words) == ["licence", "contact"]
+        assert ReleaseWords.objects.get(project=project).contact == "ada@example.org"
+        (event,) = project.audit_events.filter(action="release.words")
+        assert event.data == {"changed": ["licence", "contact"]}
+
+    def test_the_same_again_changes_nothing(self) -> None:
+        project = ProjectFactory()
+        release_words_set(project=project, actor=None, licence="CC0")
+        assert release_words_set(project=project, actor=None, licence="CC0") == []
+        assert project.audit_events.filter(action="release.words").count() == 1

@@ -1,0 +1,116 @@
+"""What differs between two releases, by their archives."""
+
+import csv
+import json
+from io import BytesIO, StringIO
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from judging.releases.compare import Change, compared
+from judging.releases.forms import COLUMNS, PAIRS
+
+Row = tuple[int, int, str, str]  # query, rank, state, relevance
+
+
+def archive(*rows: Row) -> BytesIO:
+    """An archive with these pairs; a pair's number is made of query and rank."""
+    text = StringIO()
+    writer = csv.DictWriter(text, COLUMNS[PAIRS], restval="", lineterminator="\n")
+    writer.writeheader()
+    for query, rank, state, relevance in rows:
+        known = {"pair_id": 100 * query + rank, "query_id": query, "query": f"query {query}", "rank": rank}
+        known |= {"video_name": "alpha", "start": 1.0, "end": 2.5, "state": state, "relevance": relevance}
+        writer.writerow(known)
+    made = BytesIO()
+    with ZipFile(made, "w") as zipped:
+        zipped.writestr(PAIRS, text.getvalue())
+    return made
+
+
+BEFORE = (
+    (9, 1, "settled", "1"),
+    (10, 1, "settled", "4"),
+    (10, 2, "settled", "2"),
+    (10, 3, "dropped", ""),
+    (10, 4, "settled", "0"),
+    (100, 1, "settled", "3"),
+)
+AFTER = (
+    (10, 1, "settled", "4"),
+    (10, 2, "settled", "3"),
+    (10, 3, "settled", "1"),
+    (10, 4, "withdrawn", ""),
+    (10, 21, "settled", "2"),
+    (11, 1, "dropped", ""),
+    (100, 1, "settled", "3"),
+)
+
+
+def test_every_kind_of_change() -> None:
+    found, changes = compared(archive(*BEFORE), archive(*AFTER), stop=50)
+    assert [(c.kind, c.query_id, c.rank, c.before, c.after) for c in changes] == [
+        ("removed", 9, 1, "1", ""),
+        ("changed", 10, 2, "2", "3"),
+        ("settled", 10, 3, "dropped", "1"),
+        ("dropped", 10, 4, "0", "withdrawn"),
+        ("added", 10, 21, "", "2"),
+        ("added", 11, 1, "", "dropped"),
+    ]
+    assert found.facts() == {
+        **{"same": 2, "added": 2, "changed": 1, "dropped": 1, "settled": 1, "removed": 1},
+        **{"queries_added": 1, "queries_removed": 1},
+    }
+
+
+def test_a_change_names_its_pair() -> None:
+    _, (change, *_) = compared(archive(*BEFORE), archive(*AFTER), kind="changed", stop=9)
+    assert change == Change("changed", 10, "query 10", 1002, "alpha 1.0-2.5", 2, "2", "3")
+
+
+def test_a_page_of_one_kind_with_the_counts_of_all() -> None:
+    found, changes = compared(archive(*BEFORE), archive(*AFTER), kind="added", start=1, stop=2)
+    assert [(change.query_id, change.rank) for change in changes] == [(11, 1)]
+    assert (found.total, found.counts["added"]) == (6, 2)
+
+
+@pytest.mark.parametrize(("before", "after", "kind"), [((), BEFORE, "added"), (BEFORE, (), "removed")])
+def test_one_of_them_is_empty(before: tuple[Row, ...], after: tuple[Row, ...], kind: str) -> None:
+    found, _ = compared(archive(*before), archive(*after))
+    assert dict(found.counts) == {kind: 6}
+
+
+def test_the_same_has_no_change() -> None:
+    assert compared(archive(*AFTER), archive(*AFTER), stop=9)[1] == []
+
+
+class TestCommand:
+    @pytest.fixture
+    def place(self, tmp_path: Path) -> Path:
+        for name, rows in (("before", BEFORE), ("after", AFTER)):
+            (tmp_path / f"{name}.zip").write_bytes(archive(*rows).getvalue())
+        return tmp_path
+
+    def test_counts_and_csv(self, place: Path) -> None:
+        out = StringIO()
+        call_command(
+            "compare_releases", place / "before.zip", place / "after.zip", csv=place / "changes.csv", stdout=out
+        )
+        assert json.loads(out.getvalue())["changed"] == 1
+        lines = (place / "changes.csv").read_text().splitlines()
+        assert lines[0] == "kind,query_id,query,pair_id,moment,rank,before,after"
+        assert lines[2] == "changed,10,query 10,1002,alpha 1.0-2.5,2,2,3"
+        assert len(lines) == 7
+
+    def test_no_archive(self, place: Path) -> None:
+        (place / "after.zip").write_text("nothing")
+        with pytest.raises(CommandError, match="could not be compared"):
+            call_command("compare_releases", place / "before.zip", place / "after.zip")
+
+    def test_a_file_that_is_there_is_not_written_over(self, place: Path) -> None:
+        (place / "mine.csv").write_text("mine")
+        with pytest.raises(CommandError, match="could not be compared"):
+            call_command("compare_releases", place / "before.zip", place / "after.zip", csv=place / "mine.csv")
+        assert (place / "mine.csv").read_text() == "mine"

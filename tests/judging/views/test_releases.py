@@ -1,0 +1,167 @@
+"""Pages of releases: the list, one of them, what changed, what they say; grades as CSV."""
+
+import pytest
+from django.core.files.base import ContentFile
+from django.test import Client
+
+from annotation.models import Project
+from judging.models import Judgment, Pair, Release, ReleaseWords
+from judging.services.releases import release_build, release_create
+from tests.factories import ProjectFactory, admin, lead, triggers_asleep
+from tests.judging.api.acts import Program, refusal
+from tests.judging.views.acts import url
+from tests.judging.world import HandMade
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+
+
+@pytest.fixture(scope="module")
+def project(kept_for_module: None) -> Project:
+    return HandMade().project
+
+
+@pytest.fixture
+def browser(client: Client, project: Project) -> Client:
+    client.force_login(lead(project))
+    return client
+
+
+@pytest.fixture
+def ready(project: Project) -> Release:
+    return release_build(release_id=release_create(project=project, actor=None).pk)
+
+
+def text(browser: Client, name: str, row: object, **more: object) -> str:
+    answer = browser.get(url(name, row), more)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_the_list_is_empty_at_first(client: Client) -> None:
+    empty = ProjectFactory()
+    client.force_login(lead(empty))
+    page = text(client, "releases", empty)
+    assert "No release yet" in page
+    assert "marked partial" not in page
+
+
+def test_the_list_says_what_would_be_missing_and_what_is(browser: Client, project: Project, ready: Release) -> None:
+    page = text(browser, "releases", project)
+    assert "2 queries are not finished. A release made now is marked partial" in page
+    for told in ('<span class="state partial">', ready.archive_sha256, url("release", ready)):
+        assert told in page
+
+
+def test_one_at_work_asks_how_far_it_is(browser: Client, project: Project) -> None:
+    release = Release.objects.create(project=project, version=9, step="training", done=20, total=60)
+    page = browser.get(url("releases", project), headers={"HX-Request": "true"}).content.decode()
+    assert f'hx-select="#release-{release.uuid}"' in page
+    assert "Ranking training queries: 20 of 60" in page
+    assert '<progress value="20" max="60"' in page
+    assert "<h1>" not in page
+
+
+def test_a_failed_one_says_why_and_is_tried_again(browser: Client, project: Project) -> None:
+    release = Release.objects.create(project=project, version=9, state="failed", error="The disk is full")
+    page = text(browser, "releases", project)
+    assert "The disk is full" in page
+    assert url("release-retry", release) in page
+    assert browser.post(url("release-retry", release)).status_code == 302
+    release.refresh_from_db()
+    assert release.state == "preparing"
+    again = browser.post(url("release-retry", release), follow=True).content.decode()
+    assert "is preparing already" in again
+
+
+def test_one_shows_its_files_and_its_datasheet(browser: Client, ready: Release) -> None:
+    page = text(browser, "release", ready)
+    for name, file in ready.manifest["files"].items():
+        assert f"<code>{name}</code>" in page
+        assert file["sha256"] in page
+    assert "<h2>Composition</h2>" in page
+    assert "the first batch is done; a lead decides about a second" in page
+    assert ready.content_sha256 in page
+
+
+def test_an_archive_that_was_replaced_is_not_handed_out(browser: Client, ready: Release) -> None:
+    ready.archive.storage.delete(ready.archive.name)
+    ready.archive.storage.save(ready.archive.name, ContentFile(b"something else"))
+    assert browser.get(url("release-download", ready)).status_code == 409
+    assert "no datasheet that could be shown" in text(browser, "release", ready)
+
+
+class TestChanges:
+    @pytest.fixture
+    def two(self, ready: Release) -> Release:
+        """A second release in which a pair of query 10 was taken out."""
+        pair = Pair.objects.filter(batch__query__number=10, relevance=2)
+        with triggers_asleep():
+            pair.update(state="withdrawn", relevance=None, reason="withdrawn_by_lead")
+        return release_build(release_id=release_create(project=ready.project, actor=None).pk)
+
+    def test_the_one_before_unless_another_is_chosen(self, browser: Client, ready: Release, two: Release) -> None:
+        page = text(browser, "release-changes", two)
+        assert f"What changed from release {ready.version} to {two.version}" in page
+        assert '<span class="state dropped">dropped</span></td><td>2</td><td>withdrawn</td>' in page
+        back = text(browser, "release-changes", ready, before=str(two.uuid))
+        assert "<td>withdrawn</td><td>2</td>" in back
+
+    def test_one_kind(self, browser: Client, two: Release) -> None:
+        assert "No such change" in text(browser, "release-changes", two, kind="added")
+        assert "<td>withdrawn</td>" in text(browser, "release-changes", two, kind="unheard of")
+
+    def test_as_csv(self, browser: Client, two: Release) -> None:
+        answer = browser.get(url("release-changes-csv", two))
+        head, line = b"".join(answer.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
+        assert head == "kind,query_id,query,pair_id,moment,rank,before,after"
+        assert line.startswith("dropped,10,a person sings,")
+
+    @pytest.mark.parametrize("before", ["nonsense", "00000000-0000-4000-8000-000000000000"])
+    def test_no_such_release(self, browser: Client, two: Release, before: str) -> None:
+        assert browser.get(url("release-changes", two), {"before": before}).status_code == 404
+
+    def test_the_only_one(self, browser: Client, ready: Release) -> None:
+        assert "Nothing to compare with" in text(browser, "release-changes", ready)
+        assert browser.get(url("release-changes-csv", ready)).status_code == 302
+
+
+class TestWords:
+    def test_a_lead_writes_them(self, browser: Client, project: Project) -> None:
+        answer = browser.post(url("release-words-save", project), {"licence": "CC BY 4.0", "uses": "Search."})
+        assert answer.status_code == 302
+        held = ReleaseWords.objects.get(project=project)
+        assert (held.licence, held.uses, held.contact) == ("CC BY 4.0", "Search.", "")
+        assert 'value="CC BY 4.0"' in text(browser, "release-words", project)
+
+    def test_an_address_that_is_none(self, browser: Client, project: Project) -> None:
+        answer = browser.post(url("release-words-save", project), {"url": "not an address"})
+        assert answer.status_code == 422
+        assert "Enter a valid URL" in answer.content.decode()
+
+    def test_an_admin_reads_them(self, client: Client, project: Project) -> None:
+        client.force_login(admin(project))
+        assert "<fieldset disabled>" in text(client, "release-words", project)
+        assert client.post(url("release-words-save", project), {}).status_code == 403
+
+
+class TestGrades:
+    def test_all_final_grades_as_csv(self, browser: Client, project: Project) -> None:
+        answer = browser.get(url("judgments-csv", project))
+        head, *rows = b"".join(answer.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
+        assert head == "query_id,pair_id,worker,relevance,round,seat,position,guideline,policy,source"
+        final = Judgment.objects.filter(pair__batch__project=project).exclude(assignment__state="open")
+        assert len(rows) == final.count() == 16
+        query, _, *cells = rows[0].split(",")
+        assert (query, cells[:4], cells[5:]) == ("10", ["101", "4", "1", "1"], ["1", "1", "person"])
+
+    def test_by_the_api(self, project: Project, ready: Release) -> None:
+        program = Program(admin(project))
+        answer = program.get("judgments-csv", project)
+        assert len(answer.getvalue().splitlines()) == 17  # type: ignore[attr-defined]
+        (found,) = program.get("releases", project).json()["results"]
+        assert (found["version"], found["is_partial"], found["counts"]["judgments"]) == (ready.version, True, 14)
+        archive = program.client.get(found["archive"]["url"])
+        assert len(archive.getvalue()) == found["archive"]["bytes"]  # type: ignore[attr-defined]
+        stranger = Program(lead(ProjectFactory()))
+        for name, row in (("judgments-csv", project), ("release-zip", ready)):
+            assert refusal(stranger.get(name, row)) == (404, "not_found")
