@@ -1,9 +1,9 @@
-"""What a corpus needs next on its way to candidates."""
+"""What a corpus needs next on its way: import, rewriting, review, splits, candidates, training sets."""
 
 from typing import NamedTuple
 
 from annotation.models import Caption, Description, Project
-from annotation.selectors import queries_to_judge
+from annotation.selectors import queries_to_judge, queries_to_train_on
 
 
 class Step(NamedTuple):
@@ -17,7 +17,7 @@ def next_step(project: Project) -> Step | None:
     if project.corpus.is_placeholder or not project.corpus.descriptions.exists():
         return None
     if project.queries.exists():
-        return None if _is_ranked(project) else RANK
+        return _after_the_draw(project)
     unwritten = Description.objects.filter(corpus=project.corpus_id).exclude(
         caption__in=Caption.objects.exclude(provider=Caption.Provider.AS_DESCRIBED)
     )
@@ -30,9 +30,17 @@ def next_step(project: Project) -> Step | None:
     return DRAW
 
 
+def _after_the_draw(project: Project) -> Step | None:
+    if not _is_ranked(project):
+        return RANK
+    is_written = project.train_sets.exists() or not queries_to_train_on(project.pk).exists()
+    return None if is_written else WRITE
+
+
 CAPTIONS = "annotation:captions"
 DRAW = Step("No queries are drawn yet.", "Draw queries", "annotation:splits")
 RANK = Step("The queries have no candidates yet.", "Rank candidates and open batches", "judging:queries")
+WRITE = Step("No training set is written yet.", "Write one", "annotation:train-sets")
 
 
 def _is_ranked(project: Project) -> bool:

@@ -1,5 +1,5 @@
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -9,7 +9,7 @@ from django.contrib.auth.validators import UnicodeUsernameValidator
 
 from annotation.models import Membership, NamedQuerySet, User
 from annotation.services.identities import NewAccount
-from annotation.similarity.registry import offered
+from annotation.similarity.registry import lacking, offered
 from judging.models import Flag
 from judging.rules.consensus import GRADES
 from judging.services.standings import ACTIONS, REASON_IS_KEPT
@@ -23,6 +23,21 @@ class SubmitForm(forms.Form):
 
     def first_error(self) -> str:
         return str(next(iter(self.errors.values()))[0])
+
+
+class SelectAvailable(forms.Select):
+    """A choice some of whose options cannot be chosen, because of what they lack."""
+
+    def __init__(self, *args: Any, lacking: Mapping[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.lacking = lacking
+
+    def create_option(self, name: str, value: Any, label: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        lacks = self.lacking.get(str(value))
+        option = super().create_option(name, value, f"{label} (not installed)" if lacks else label, *args, **kwargs)
+        if lacks:
+            option["attrs"]["disabled"] = True
+        return option
 
 
 class SimilarityForm(SubmitForm):
@@ -41,6 +56,12 @@ class SimilarityForm(SubmitForm):
         assert isinstance(field, forms.ChoiceField)
         field.initial = chosen
         field.choices = [("", default), *others, *mine]
+        self.lacking = {name: lacks for name, _ in others if (lacks := lacking(name))}
+        field.widget = SelectAvailable(choices=field.choices, lacking=self.lacking)
+
+    def to_install(self) -> list[str]:
+        """What would have to be installed for those that cannot be chosen, each said once."""
+        return list(dict.fromkeys(self.lacking.values()))
 
 
 class GivenForm(SubmitForm):

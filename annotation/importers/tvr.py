@@ -66,9 +66,9 @@ def read_durations(path: str | Path) -> dict[str, tuple[float, int]]:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise ImportFileError(f"The file of video lengths cannot be read: {error.strerror}.") from error
+        raise ImportFileError(f"The file of video lengths {path} cannot be read: {error.strerror}.") from error
     except ValueError as error:
-        raise ImportFileError("The file of video lengths is not JSON.") from error
+        raise ImportFileError(f"The file of video lengths {path} is not JSON.") from error
     return durations_of(text)
 
 

@@ -90,6 +90,11 @@ class Description(models.Model):
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def kind_in_words(self) -> str:
+        words = {self.Kind.VIDEO: "of the video", self.Kind.SUBTITLE: "of the speech", self.Kind.BOTH: "of both"}
+        return words[self.Kind(self.kind)]
+
 
 class Caption(models.Model):
     """The imprecise sentence of a moment, names replaced; who made it, how, and whether it may serve is kept."""

@@ -8,6 +8,10 @@ from fractions import Fraction
 
 JUDGED = ("val", "test")
 TRAIN = "train"
+NONE_OF = {
+    "val": "No val query: models trained on this collection have nothing to be chosen by.",
+    "test": "No test query: runs on this collection have nothing to be scored on.",
+}
 SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*(%?)")
 LARGEST_SEED = 2**31 - 1
 

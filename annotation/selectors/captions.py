@@ -39,6 +39,11 @@ class Report:
     checks: list[CheckRow]
 
     @property
+    def unchecked(self) -> int:
+        """Proposed, and not yet told from one another by the checks."""
+        return self.rewritten - self.accepted - self.waiting - self.accepted_by_people - self.edited
+
+    @property
     def left(self) -> int:
         return self.descriptions - self.rewritten
 

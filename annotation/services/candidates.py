@@ -118,11 +118,17 @@ def pool_of(*, project: Project, model: str, on_progress: OnProgress | None = No
     return Pool(pool.moment_ids, pool.first_caption, vectors_of(pool.captions, model=model, on_progress=on_progress))
 
 
-def candidates_rank(*, project_id: int, on_progress: OnProgress | None = None) -> int:
+def candidates_rank(
+    *, project_id: int, on_progress: OnProgress | None = None, on_ranked: OnProgress | None = None
+) -> int:
     """Rank the pool for every judged query of the project that has no candidates; the rest stay as they are.
 
     Moments without a preview take part only where the corpus has no video at all: its pools can be studied, and nothing
     of them can be opened.
+
+    Args:
+        on_progress: hears how many texts were embedded.
+        on_ranked: hears how many queries were ranked.
 
     Returns:
         How many queries were given candidates.
@@ -138,7 +144,11 @@ def candidates_rank(*, project_id: int, on_progress: OnProgress | None = None) -
         return 0
     similarity = registry.similarity(similarity_of(project), embed=partial(vectors_of, on_progress=on_progress))
     measure = measure_of(similarity)
-    ranked = list(similarity.top([query.text for query in queries], pool.captions, pool.first_caption, depth=DEPTH))
+    ranked = []
+    for found in similarity.top([query.text for query in queries], pool.captions, pool.first_caption, depth=DEPTH):
+        ranked.append(found)
+        if on_ranked:
+            on_ranked(len(ranked), len(queries))
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)  # one ranking at a time
         free = set(_queries_without_candidates(project).values_list("pk", flat=True))

@@ -44,8 +44,8 @@ def queries_draw(
     """
     Project.objects.select_for_update().get(pk=project.pk)
     drawn_before = project.queries.exists()
-    if drawn_before and not again:
-        raise NotPossible(f"The project {project.name!r} has queries already.")
+    if refusal := draw_refusal(project=project, again=again):
+        raise NotPossible(refusal)
     if drawn_before:
         _throw_away(project)
     draft = _draft(project, sizes, seed)
@@ -71,9 +71,19 @@ def queries_draw(
     return draft.counts
 
 
-def _draft(project: Project, sizes: Mapping[str, Size], seed: int) -> Draft:
+def draw_refusal(*, project: Project, again: bool) -> str:
+    """Why queries cannot be drawn now, whatever the sizes; empty where they can."""
+    if project.queries.exists():
+        if not again:
+            return f"The project {project.name!r} has queries already."
+        if uses := uses_of_queries(project):
+            return f"The queries stay: there are {_listed(uses)} of them already."
     if project.corpus.rewritings.filter(finished_at=None).exists():
-        raise NotPossible("The descriptions are being rewritten; draw queries when that is done.")
+        return "The descriptions are being rewritten; draw queries when that is done."
+    return ""
+
+
+def _draft(project: Project, sizes: Mapping[str, Size], seed: int) -> Draft:
     try:
         return draft_of(project.corpus_id, sizes, seed)
     except NoSplit as error:
@@ -90,8 +100,6 @@ def _chunks(draft: Draft, project: Project) -> Iterator[list[Query]]:
 
 
 def _throw_away(project: Project) -> None:
-    if uses := uses_of_queries(project):
-        raise NotPossible(f"The queries stay: there are {_listed(uses)} of them already.")
     try:
         with connection.cursor() as cursor:  # one statement: the ORM would look for uses query by query once more
             cursor.execute("DELETE FROM annotation_query WHERE project_id = %s", [project.pk])

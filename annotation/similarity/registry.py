@@ -10,7 +10,7 @@ from django.conf import settings
 from numpy.typing import NDArray
 
 from annotation.similarity import sentences
-from annotation.similarity.base import Similarity, SimilarityMissing
+from annotation.similarity.base import Similarity, SimilarityMissing, TopNotOffered
 from annotation.similarity.meteor import Meteor, not_alone
 from annotation.similarity.reranked import Reranked
 from annotation.similarity.senses import Ties, WordNetSenses
@@ -61,6 +61,15 @@ def offered(default: str) -> list[tuple[str, str]]:
         (f"meteor{OVER}{default}", f"meteor{OVER}{default}: words, stems, synonyms and their order"),
         (f"meteor{OVER}bow", f"meteor{OVER}bow: the same, among those with most words in common"),
     ]
+
+
+def lacking(name: str) -> str:
+    """What is to be installed or set before the similarity of this name can be used; empty where nothing is."""
+    try:
+        check(name)
+    except (SimilarityMissing, TopNotOffered) as error:
+        return str(error)
+    return ""
 
 
 def sentence_setup() -> sentences.Setup:

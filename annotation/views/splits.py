@@ -13,7 +13,7 @@ from django.urls import reverse
 from annotation.access import STAFF, MemberRequest, post_only, project_page
 from annotation.exceptions import NotPossible
 from annotation.models import Project, Query
-from annotation.rules.splits import LARGEST_SEED, NoSplit, Size, size_of
+from annotation.rules.splits import JUDGED, LARGEST_SEED, NONE_OF, NoSplit, Size, size_of
 from annotation.selectors import splits as selectors
 from annotation.services.queries import queries_draw
 
@@ -106,6 +106,7 @@ def _page(
         "source": source,
         "form": form or DrawForm(initial=_first(source)),
         "draft": draft,
+        "none_of": [NONE_OF[split] for split in JUDGED if draft and not draft[split]],
         "fault": fault,
         "counts": counts,
         "drawn": sum(counts.values()),

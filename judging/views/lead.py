@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from annotation.models import Project
+from annotation.models import Candidate, Project
 from annotation.selectors import corpus_is_seen, measures_of
 from annotation.similarity.base import SimilarityMissing
 from judging import selectors
@@ -61,6 +61,7 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         "job": selectors.job_running(project),
         "stopped": selectors.job_failed(project, projects.JOB),
         "measures": measures_of(project),
+        "candidates": Candidate.objects.filter(query__project=project, query__is_placeholder=False).count(),
         "unfrozen": selectors.queries_unfrozen(project).count(),
         "is_seen": corpus_is_seen(project.corpus_id),
         "form": SimilarityForm(chosen=project.similarity),

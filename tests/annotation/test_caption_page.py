@@ -151,7 +151,8 @@ class TestPage:
     ) -> None:
         CaptionFactory(moment__video__corpus=project.corpus, description__text="Ross waves.", text="Ross waves.")
         settings.REWRITING_MODEL = settings.REWRITING_API_KEY = ""  # type: ignore[attr-defined]
-        assert 'value="openai" disabled>Chat API: set REWRITING_MODEL' in client.get(url(project)).content.decode()
+        page = client.get(url(project)).content.decode()
+        assert 'value="openai" disabled>Chat API (not set up)' in page and "set REWRITING_MODEL" in page
         settings.REWRITING_MODEL = settings.REWRITING_API_KEY = "x"  # type: ignore[attr-defined]
         assert '<option value="openai">Chat API</option>' in client.get(url(project)).content.decode()
 

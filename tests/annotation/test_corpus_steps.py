@@ -3,9 +3,9 @@
 import pytest
 
 from annotation.corpus_steps import next_step
-from annotation.models import Caption, Project
+from annotation.models import Caption, Project, TrainSet
 from annotation.services.queries import queries_draw
-from tests.factories import CandidateFactory, CaptionFactory, ProjectFactory
+from tests.factories import CandidateFactory, CaptionFactory, ProjectFactory, QueryFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -27,6 +27,10 @@ def test_from_an_empty_corpus_to_candidates() -> None:
     queries_draw(project=project, sizes={"val": 1}, seed=1)
     assert said(project).endswith("judging:queries")
     CandidateFactory(query=project.queries.get())
+    assert said(project) == ""
+    QueryFactory(project=project, split="train", number=7)
+    assert said(project) == "No training set is written yet. annotation:train-sets"
+    TrainSet.objects.create(project=project, depth=1)
     assert said(project) == ""
 
 

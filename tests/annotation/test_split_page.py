@@ -44,6 +44,10 @@ def shown(text: str) -> dict[str, str]:
 
 @pytest.mark.usefixtures("person")
 class TestDraw:
+    def test_a_split_without_queries_is_said_before(self, client: Client, project: Project) -> None:
+        page = client.get(url(project), {**SIZES, "val": "0"}).content.decode()
+        assert "No val query: models" in page and "No test query" not in page
+
     def test_looked_at_then_drawn(self, client: Client, project: Project) -> None:
         assert "1 caption waits for review and is left out" in client.get(url(project)).content.decode()
         page = client.get(url(project), SIZES).content.decode()
@@ -55,7 +59,8 @@ class TestDraw:
         drawn = client.post(url(project, "queries-draw"), form, follow=True).content.decode()
         assert project.queries.filter(split="test").count() == 2
         assert "queries are drawn" in drawn and "Drawn with seed 5 by the lead" in drawn
-        assert "asked for: 2 validation, 25% test" in drawn
+        assert "asked for: 2 val, 25% test" in drawn
+        assert all(reverse(name, args=[project.uuid]) in drawn for name in ("judging:queries", "annotation:train-sets"))
         assert client.post(url(project, "queries-draw"), form).status_code == 409  # the other tab
 
     def test_drawn_again_only_with_a_yes(self, client: Client, project: Project) -> None:

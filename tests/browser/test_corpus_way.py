@@ -43,7 +43,7 @@ def test_from_a_file_to_pools_training_sets_and_statistics(browse: Browse, tmp_p
     page.get_by_label("Validation").fill("2")
     page.get_by_label("Test").fill("25%")
     page.get_by_role("button", name="Show what comes out").click()
-    expect(page.get_by_role("row", name="Training")).to_contain_text("5")
+    expect(page.get_by_role("row", name="Training (train)")).to_contain_text("5")
     page.get_by_role("button", name="Draw these queries").click()
     expect(page.get_by_text("9 queries are drawn.")).to_be_visible()
     assert Query.objects.filter(split="test").count() == 2

@@ -8,9 +8,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotation.exceptions import MomentJudgeError
 from annotation.management.draws import add_draw_arguments, say_what_is_unwritten, sizes_asked
 from annotation.models import Project
-from annotation.rules.splits import NoSplit
+from annotation.rules.splits import JUDGED, NONE_OF, NoSplit
 from annotation.selectors.splits import draft_of
-from annotation.services.queries import queries_draw
+from annotation.services.queries import draw_refusal, queries_draw
 
 
 class Command(BaseCommand):
@@ -31,10 +31,15 @@ class Command(BaseCommand):
         try:
             if options["dry_run"]:
                 counts = draft_of(project.corpus_id, sizes, seed).counts
+                if refusal := draw_refusal(project=project, again=options["again"]):
+                    self.stderr.write(f"This would be refused. {refusal}")
             else:
                 counts = queries_draw(project=project, sizes=sizes, seed=seed, again=options["again"])
         except (MomentJudgeError, NoSplit) as error:
             raise CommandError(str(error)) from error
+        for split in JUDGED:
+            if not counts[split]:
+                self.stderr.write(NONE_OF[split])
         if counts["waiting"]:
             self.stderr.write(f"{counts['waiting']:,} captions wait for review and are left out.")
         self.stdout.write(json.dumps(counts))

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.exceptions import MomentJudgeError
-from annotation.importers import FORMATS, Given, ImportFileError, read_durations
+from annotation.importers import FORMATS, Given, ImportFileError, form_of, read_durations
 from annotation.importers.files import read_path
 from annotation.services.corpora import corpus_durations, corpus_import
 from annotation.services.import_reports import ImportReport, OnRemark, remarks_writer
@@ -48,6 +48,8 @@ class Command(BaseCommand):
         except (ImportFileError, MomentJudgeError, OSError) as error:
             raise CommandError(str(error)) from error
         self._say_bad(report)
+        if report.bad_lines and not (report.moments or report.subtitles):
+            self._say_form(options["format"], options["file"])
         if report.bad_lines and not options["skip_bad"]:
             raise CommandError(
                 f"{report.bad_lines} bad lines; nothing was imported. --skip-bad imports the rest.",
@@ -74,6 +76,15 @@ class Command(BaseCommand):
             dry_run=options["dry_run"],
             on_remark=on_remark,
         )
+
+    def _say_form(self, asked: str, path: Path) -> None:
+        """Not one line was good: perhaps the file has another form."""
+        if not path.is_file():
+            return
+        with path.open("rb") as source:
+            seems = form_of(source, path.name)
+        if seems and seems != asked:
+            self.stderr.write(f"The file looks like {FORMATS[seems].label}: try import_corpus {seems}.")
 
     def _say_bad(self, report: ImportReport) -> None:
         for bad in report.bad[:LINES_SHOWN]:

@@ -1,6 +1,8 @@
 """manage.py rank_candidates PROJECT: the candidates of queries that have none yet, by a similarity of one's choice."""
 
 import json
+from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -10,6 +12,8 @@ from annotation.models import Project
 from annotation.selectors import measures_of
 from annotation.services.candidates import candidates_rank, similarity_choose
 from annotation.similarity.registry import NAMES, similarity
+
+EVERY_S = 5.0  # how often progress is said
 
 
 class Command(BaseCommand):
@@ -31,10 +35,26 @@ class Command(BaseCommand):
             raise CommandError(f"There is no project named {options['project']!r}; there are: {known}.")
         try:
             self._choose(project, options["similarity"])
-            ranked = candidates_rank(project_id=project.pk)
+            ranked = candidates_rank(
+                project_id=project.pk,
+                on_progress=self._teller("texts embedded"),
+                on_ranked=self._teller("queries ranked"),
+            )
         except MomentJudgeError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(json.dumps({"queries": ranked, "by": [str(measure) for measure in measures_of(project)]}))
+
+    def _teller(self, what: str) -> Callable[[int, int], None]:
+        """A function that says how far it is, on a line of its own every few seconds and at the end."""
+        said_at = monotonic()
+
+        def tell(done: int, total: int) -> None:
+            nonlocal said_at
+            if done == total or monotonic() - said_at >= EVERY_S:
+                said_at = monotonic()
+                self.stderr.write(f"{done:,} of {total:,} {what}")
+
+        return tell
 
     def _choose(self, project: Project, name: str | None) -> None:
         if name == "default":

@@ -201,6 +201,16 @@ class TestCommand:
             call_command("import_corpus", "tvr", str(tmp_path), *files[2:])
         assert (bad.value.returncode, unusable.value.returncode) == (3, 1)
 
+    def test_missing_table_of_lengths_is_named(self, files: list[str], tmp_path: Path) -> None:
+        with pytest.raises(CommandError, match="video lengths .*/lengths.json cannot be read: No such file"):
+            call_command("import_corpus", *files[:2], "--durations", str(tmp_path / "lengths.json"))
+
+    def test_file_of_another_form_is_recognised(self, files: list[str]) -> None:
+        said = StringIO()
+        with pytest.raises(CommandError, match="nothing was imported"):
+            call_command("import_corpus", "csv", files[1], stderr=said)
+        assert "looks like TVR (one JSON object a line): try import_corpus tvr." in said.getvalue()
+
     def test_dry_run(self, files: list[str]) -> None:
         out = StringIO()
         call_command("import_corpus", *files, "--skip-bad", "--dry-run", stdout=out, stderr=StringIO())

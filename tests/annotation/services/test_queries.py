@@ -190,6 +190,22 @@ class TestCommand:
         assert self.draw(project, *words) == said
         assert project.queries.filter(split="test").count() == said["test"] == 3
 
+    def test_a_dry_run_says_what_would_be_refused(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+        self.draw(project, "--val", "1", "--test", "1")
+        words = [project.name, "--val", "1", "--test", "1", "--dry-run"]
+        call_command("draw_queries", *words)
+        assert "This would be refused. The project" in capsys.readouterr().err
+        call_command("draw_queries", *words, "--again")
+        assert "refused" not in capsys.readouterr().err
+        CandidateFactory(query=project.queries.first())
+        call_command("draw_queries", *words, "--again")
+        assert "This would be refused. The queries stay: there are candidates" in capsys.readouterr().err
+
+    def test_a_split_without_queries_is_said(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+        call_command("draw_queries", project.name, "--val", "0", "--test", "1")
+        said = capsys.readouterr().err
+        assert "No val query" in said and "No test query" not in said
+
     def test_again(self, project: Project) -> None:
         self.draw(project, "--val", "1", "--test", "0")
         with pytest.raises(CommandError, match="already"):

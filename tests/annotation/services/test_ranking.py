@@ -116,6 +116,12 @@ class TestCommand:
         assert self.call(project.name) == {"queries": 0, "by": ["bow, 1, clean"]}
 
     @pytest.mark.usefixtures("encoder")
+    def test_says_how_far_it_is(self, project: Project) -> None:
+        said = StringIO()
+        call_command("rank_candidates", project.name, stdout=StringIO(), stderr=said)
+        assert said.getvalue().splitlines() == ["1 of 1 queries ranked"]  # the model made of hashes embeds in no time
+
+    @pytest.mark.usefixtures("encoder")
     def test_back_to_the_default(self, project: Project) -> None:
         Project.objects.filter(pk=project.pk).update(similarity="bow")
         assert self.call(project.name, "--similarity", "default")["by"] == [f"{MODEL}, hashed, as written"]

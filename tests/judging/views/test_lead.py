@@ -117,6 +117,7 @@ class TestQueries:
         assert not Batch.objects.exists()
         answer = browser.get(url("candidates-csv", project))
         header, row = b"".join(answer.streaming_content).decode().splitlines()
+        assert "All candidates as CSV</a> <small>1 row</small>" in browser.get(url("queries", project)).content.decode()
         assert header == "query_id,split,query,rank,similarity,source,video_name,start,end,captions,measure"
         assert row == "7,val,a dog,1,0.5,similarity,alpha,1.0,2.0,'=A dog barks.,bow"
 
@@ -131,6 +132,16 @@ class TestQueries:
         assert not project.jobs.exists()
         project.refresh_from_db()
         assert project.similarity == ""
+
+    def test_what_is_not_installed_cannot_be_chosen_and_is_said(
+        self, browser: Client, project: Project, tmp_path: Path, settings: Any
+    ) -> None:
+        settings.MOMENTJUDGE_VAR = tmp_path
+        QueryFactory(project=project)
+        page = browser.get(url("queries", project)).content.decode()
+        assert '<option value="pos" disabled>pos: verbs and nouns (not installed)</option>' in page
+        assert '<option value="bow">bow: words</option>' in page
+        assert page.count("manage.py install_wordnet") == 1
 
     def test_a_ranking_that_stopped_says_why(self, browser: Client, project: Project) -> None:
         QueryFactory(project=project)
