@@ -52,7 +52,7 @@ migrations: setup-dev ## models and migrations agree
 	@DJANGO_SETTINGS_MODULE=config.settings.test $(BIN)/python manage.py makemigrations --check --dry-run
 
 pytest: setup-dev ## the tests, without the slow ones
-	@$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" $(ARGS)
 
 lock: ## rewrite requirements/*.lock after a pin has changed (needs uv)
 	@command -v uv > /dev/null || { echo 'uv is missing: install it with pip' >&2; exit 1; }

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django_htmx.middleware import HtmxDetails
@@ -48,17 +48,17 @@ def grant_by(request: HttpRequest, project_uuid: UUID, roles: frozenset[Membersh
 def project_page(
     roles: frozenset[Membership.Role],
 ) -> Callable[
-    [Callable[Concatenate[MemberRequest, Project, P], HttpResponse]],
-    Callable[Concatenate[HttpRequest, UUID, P], HttpResponse],
+    [Callable[Concatenate[MemberRequest, Project, P], HttpResponseBase]],
+    Callable[Concatenate[HttpRequest, UUID, P], HttpResponseBase],
 ]:
     """A view of one project, named by UUID in the URL, for people of these roles."""
 
     def decorate(
-        view: Callable[Concatenate[MemberRequest, Project, P], HttpResponse],
-    ) -> Callable[Concatenate[HttpRequest, UUID, P], HttpResponse]:
+        view: Callable[Concatenate[MemberRequest, Project, P], HttpResponseBase],
+    ) -> Callable[Concatenate[HttpRequest, UUID, P], HttpResponseBase]:
         @login_required
         @wraps(view)
-        def page(request: HttpRequest, project_uuid: UUID, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        def page(request: HttpRequest, project_uuid: UUID, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             membership = grant_by(request, project_uuid, roles)
             return view(cast(MemberRequest, request), membership.project, *args, **kwargs)
 
@@ -86,15 +86,15 @@ def staff_page(
     return page  # type: ignore[return-value]
 
 
-def post_only(back: str) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
+def post_only(back: str) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
     """A view that changes something; whoever comes by GET, as after logging in, is sent to the page ``back``.
 
     The page takes what the view does, objects by their UUID.
     """
 
-    def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    def decorate(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
         @wraps(view)
-        def door(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        def door(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.method == "POST":
                 return view(request, *args, **kwargs)
             return redirect(back, *(getattr(place, "uuid", place) for place in [*args, *kwargs.values()]))

@@ -10,7 +10,7 @@ from django.template.defaultfilters import truncatechars
 from annotation import caption_selectors as selectors
 from annotation.access import STAFF, MemberRequest, post_only, project_page
 from annotation.exceptions import NotPossible
-from annotation.models import Caption, Project
+from annotation.models import Caption, Job, Project
 from annotation.services import captions as services
 from annotation.services.rewriting import KIND, rewriting_start
 
@@ -46,7 +46,12 @@ def captions(request: MemberRequest, project: Project) -> HttpResponse:
         "last": selectors.last_review(project.corpus_id, request.user.pk),
         "providers": PROVIDERS,
     }
-    return render(request, "annotation/captions.html#progress" if request.htmx else "annotation/captions.html", context)
+    if not request.htmx:
+        return render(request, "annotation/captions.html", context)
+    answer = render(request, "annotation/captions.html#progress", context)
+    if not project.jobs.filter(kind=KIND, state=Job.State.RUNNING).exists():
+        answer["HX-Refresh"] = "true"  # what is to be decided is there now
+    return answer
 
 
 @post_only(PAGE)
@@ -79,10 +84,15 @@ def decide(request: MemberRequest, project: Project) -> HttpResponse:
         _act(request, project, caption, form)
     except NotPossible as error:
         return _said(request, project, caption, str(error), status=409)
+    shown = selectors.caption_shown(caption.pk)
+    name = services.name_left_in(shown) if shown.state == Caption.State.EDITED else ""
     if not request.htmx:
+        if name:
+            messages.warning(request, f"Your caption still names a person: {name}. Undo takes it back.")
         return redirect(PAGE, project.uuid)
     context = {
-        "caption": selectors.caption_shown(caption.pk),
+        "caption": shown,
+        "name_left": name,
         "project": project,
         "waiting": selectors.captions_in_review(project.corpus_id).count(),
     }

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 
+from annotation.exceptions import MomentJudgeError
 from annotation.rewriting.checks import Found
 from annotation.rewriting.lexicon import Member, lexicon_for
 from annotation.rewriting.mentions import Reader
@@ -12,10 +13,15 @@ from annotation.rewriting.tokens import tokenise
 SURE, LIKELY = 1.0, 0.85  # a name of a list; a capitalised word that can be nothing else
 PERSON = {"PER", "PERSON", "B-PER", "I-PER"}
 LEXICON = "lexicon"
+WINDOW = 480  # bytes: no token is shorter than one, and models read 512 with those that frame a text
+SHARED_WORDS = 4  # of neighbouring windows, so that a name on their edge is whole in one
 
 
-class NameModelMissing(RuntimeError):
+class NameModelMissing(MomentJudgeError):
     """The model of this name cannot be loaded here."""
+
+    status = 409
+    code = "name_model_missing"
 
 
 class NameFinder(Protocol):
@@ -57,7 +63,42 @@ class ModelNames:
         self.name = name
 
     def find(self, texts: Sequence[str], *, videos: Sequence[str]) -> list[Found]:
-        return [_likeliest(entities) for entities in _load(self.name)(list(texts), batch_size=32)]
+        cut = [windows(text) for text in texts]
+        try:
+            found = iter(_load(self.name)([window for parts in cut for window in parts], batch_size=32))
+            return [_likeliest([entity for _ in parts for entity in next(found)]) for parts in cut]
+        except RuntimeError as error:
+            raise _unusable(self.name, error) from error
+
+
+def windows(text: str) -> list[str]:
+    """The text in parts that no model of 512 tokens cuts, each beginning with the last words of the one before."""
+    words = [piece for word in text.split() for piece in _pieces(word)]
+    parts: list[str] = []
+    part: list[str] = []
+    size = 0
+    for word in words:
+        room = len(word.encode()) + 1
+        if size + room > WINDOW:
+            parts.append(" ".join(part))
+            part = [] if len(part) <= SHARED_WORDS else part[-SHARED_WORDS:]
+            part = part if sum(len(one.encode()) + 1 for one in part) + room <= WINDOW else []
+            size = sum(len(one.encode()) + 1 for one in part)
+        part.append(word)
+        size += room
+    return [*parts, " ".join(part)] if parts else [text.strip()]
+
+
+def _pieces(word: str) -> list[str]:
+    step = WINDOW // 4 - 1  # a character has four bytes at most
+    return [word[at : at + step] for at in range(0, len(word), step)]
+
+
+def _unusable(name: str, error: Exception) -> NameModelMissing:
+    return NameModelMissing(
+        f"The model of names {name!r} cannot be used: {error} Set CAPTION_NER to a token-classification model that is"
+        " here, or to 'lexicon'."
+    )
 
 
 def _likeliest(entities: Sequence[dict[str, Any]]) -> Found:
@@ -67,12 +108,9 @@ def _likeliest(entities: Sequence[dict[str, Any]]) -> Found:
 
 @lru_cache(maxsize=1)
 def _load(name: str) -> Any:
-    import transformers
-
     try:
+        import transformers
+
         return transformers.pipeline("token-classification", model=name, aggregation_strategy="simple")
-    except (OSError, ValueError) as error:
-        raise NameModelMissing(
-            f"The model of names {name!r} cannot be loaded: {error} Set CAPTION_NER to a token-classification model"
-            " that is here, or to 'lexicon'."
-        ) from error
+    except (ImportError, OSError, ValueError, RuntimeError) as error:
+        raise _unusable(name, error) from error

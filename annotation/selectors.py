@@ -106,6 +106,12 @@ def captions_serving(corpus_id: int) -> QuerySet[Caption]:
     return Caption.objects.filter(description__corpus=corpus_id, state__in=serving)
 
 
+def corpus_is_seen(corpus_id: int) -> bool:
+    """Whether the corpus has a video to look at, or a preview."""
+    ready = Moment.objects.filter(video__corpus=corpus_id, preview_state=Moment.Preview.READY)
+    return Video.objects.filter(corpus=corpus_id).exclude(file="").exists() or ready.exists()
+
+
 def captions_to_train_on(corpus_id: int) -> QuerySet[Caption]:
     """Captions whose moments training queries are ranked over: all that serve.
 

@@ -16,6 +16,7 @@ from annotation.exceptions import NotPossible
 from annotation.models import Project, TrainSet, User
 from annotation.models.train_set import MOST_DEPTH
 from annotation.services import train_sets as services
+from annotation.similarity.base import SimilarityMissing
 
 PER_PAGE = 20
 PAGE = "annotation:train-sets"
@@ -47,7 +48,7 @@ def start(request: MemberRequest, project: Project) -> HttpResponse:
         return _page(request, project, form, status=422)
     try:
         services.train_set_start(project=project, depth=form.cleaned_data["depth"], actor=request.user)
-    except NotPossible as error:
+    except (NotPossible, SimilarityMissing) as error:
         form.add_error(None, str(error))
         return _page(request, project, form, status=409)
     return redirect(PAGE, project.uuid)

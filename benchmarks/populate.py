@@ -4,7 +4,8 @@
 
 The newest batches are open in every way a batch can be: new, begun, in two people's hands, left by somebody whose time
 ran out or who gave it back, escalated. All others are done. Every row obeys the rules; only the triggers are off while
-they are written. Prints a JSON line: the project, who may be set to work, what was written.
+they are written, so what these keep count of is counted afterwards. Prints a JSON line: the project, who may be set to
+work, what was written.
 """
 
 import argparse
@@ -85,9 +86,9 @@ FROM generate_series(1000, 999 + %(moments)s) AS i, (SELECT video_id, preview FR
 INSERT INTO annotation_query (id, uuid, project_id, number, text, split, is_placeholder, created_at)
 SELECT i, gen_random_uuid(), %(project)s, i, 'Someone does thing number ' || i || '.', 'test', false, at FROM laid""",
     "annotation_candidate": """
-INSERT INTO annotation_candidate (id, query_id, moment_id, rank, similarity, measure_id)
+INSERT INTO annotation_candidate (id, query_id, moment_id, rank, similarity, measure_id, source, wordings)
 SELECT (i - 1) * %(batch)s + rank, i, first + (i * 7 + rank) %% %(moments)s, rank, 1 - rank / 100.0,
-    (SELECT id FROM annotation_measure WHERE name = 'benchmark')
+    (SELECT id FROM annotation_measure WHERE name = 'benchmark'), 'similarity', '{}'
 FROM laid, generate_series(1, %(batch)s) AS rank,
     (SELECT max(id) - %(moments)s + 1 AS first FROM annotation_moment) AS moment""",
     "judging_batch": """
@@ -218,6 +219,7 @@ def fill(pairs: int, judgments: int, annotators: int) -> "tuple[Seeded, dict[str
     from django.db import connection, transaction
 
     from benchmarks import seeding
+    from judging.services.tallies import tallies_recount
 
     size = sizes(pairs=pairs, judgments=judgments)
     if annotators < FEWEST_ANNOTATORS:
@@ -225,7 +227,10 @@ def fill(pairs: int, judgments: int, annotators: int) -> "tuple[Seeded, dict[str
     with transaction.atomic(), connection.cursor() as cursor:
         seeded = seeding.ground_seed(annotators=annotators)
         seeding.benchmark_measure()
-        return seeded, _write(cursor, seeded.project, [user.pk for user in seeded.annotators], size)
+        rows = _write(cursor, seeded.project, [user.pk for user in seeded.annotators], size)
+        cursor.execute("SET LOCAL session_replication_role = origin")
+        tallies_recount(project=seeded.project)
+        return seeded, rows
 
 
 def _write(cursor: Any, project: "Project", people: Sequence[int], size: Sizes) -> dict[str, int]:

@@ -20,6 +20,7 @@ STAFF_PAGES = [
     ("Corpus", "annotation:corpus"),
     ("Exams", "judging:exams"),
     ("Quality", "judging:flags"),
+    ("Figures", "judging:figures"),
     ("Releases", "judging:releases"),
     ("Runs", "models_runner:runs"),
     ("Settings", "judging:guideline"),

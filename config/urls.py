@@ -18,6 +18,7 @@ urlpatterns = [
     path("", include("judging.urls")),
     path("api/", include("config.api")),
     path("runs/", include("models_runner.urls")),
+    path("", include("models_runner.pool_urls")),
 ]
 handler400 = "config.errors.unreadable"
 handler404 = "config.errors.not_found"

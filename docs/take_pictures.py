@@ -92,6 +92,9 @@ def staff(browser: Browser) -> None:
     for label in STAFF:
         page.click(f"header nav >> text={label}")
         take(page, label.lower())
+    page.click("header nav >> text=Figures")
+    page.click("main >> text=Case studies")
+    take(page, "figure")
     page.click("header nav >> text=Queries")
     page.click("main tbody a")
     take(page, "batch")

@@ -1,31 +1,42 @@
-"""Geometry of the bars of relevance with the line of similarity (paper, Figure 6), in the SVG's own units."""
+"""Geometry of charts in the SVG's own units: relevance with similarity (paper, Figure 6), judgments per day."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from judging.models import Pair
 from judging.rules.extension import TAIL
-from judging.rules.order_effects import Effect
 
 STEP, HEIGHT = 20, 80  # width of one rank; height of relevance 4 and of similarity 1
 BAR = 14
+LEAST = 2  # relevance 0 is seen, too
 
 
-@dataclass(frozen=True)
+def grid() -> list[tuple[int, int]]:
+    """Where each relevance lies: its height from the top."""
+    return [(HEIGHT - HEIGHT * relevance // 4, relevance) for relevance in range(5)]
+
+
+@dataclass(frozen=True, slots=True)
 class Bar:
-    """One candidate: its bar of relevance and its point of similarity."""
+    """One candidate: its bar of relevance and its point of similarity, if it has one; numbers as the SVG has them."""
 
-    pair: Pair
+    state: str
+    relevance: int | None
+    rank: int
+    left: int
     x: int
-    y: float
-    height: float
-    point_x: float
-    point_y: float
+    y: str
+    height: str
+    middle: int
+    point: str
     in_tail: bool
+    is_ticked: bool  # its rank is written below
 
     @property
-    def point(self) -> str:
-        return f"{self.point_x:g},{self.point_y:.1f}"
+    def is_out(self) -> bool:
+        return self.state in (Pair.State.DROPPED, Pair.State.WITHDRAWN)
 
 
 def bars_of(pairs: Sequence[Pair]) -> list[Bar]:
@@ -35,47 +46,60 @@ def bars_of(pairs: Sequence[Pair]) -> list[Bar]:
 
 
 def _bar(pair: Pair, place: int, *, in_tail: bool) -> Bar:
-    height = HEIGHT * (pair.relevance or 0) / 4
-    similarity = max(0.0, pair.candidate.similarity or 0.0)
-    x = place * STEP + (STEP - BAR) // 2
-    return Bar(pair, x, HEIGHT - height, height, place * STEP + STEP / 2, HEIGHT * (1 - similarity), in_tail)
+    height = max(LEAST, HEIGHT * (pair.relevance or 0) / 4)
+    left, rank, similarity = place * STEP, pair.candidate.rank, pair.candidate.similarity
+    middle = left + STEP // 2
+    return Bar(
+        state=pair.state,
+        relevance=pair.relevance,
+        rank=rank,
+        left=left,
+        x=left + (STEP - BAR) // 2,
+        y=f"{HEIGHT - height:g}",
+        height=f"{height:g}",
+        middle=middle,
+        point="" if similarity is None else f"{middle},{HEIGHT * (1 - max(0.0, similarity)):.1f}",
+        in_tail=in_tail,
+        is_ticked=place == 0 or rank % 5 == 0,
+    )
 
 
 @dataclass(frozen=True)
-class Whisker:
-    """One group of an effect chart: the point of its deviation and its 95 % interval, in the SVG's own units."""
+class DayBar:
+    """One day: its bar in the SVG's own units, and whether the day is written below."""
 
-    effect: Effect
-    label: str
-    x: float
+    day: date
+    judgments: int
+    x: int
     y: float
-    top: float
-    bottom: float
+    height: float
+    is_ticked: bool
 
 
-class EffectChart:
-    """Deviations by group around a line of zero (see rules.order_effects); the scale fits the widest interval."""
+class DayChart:
+    """Judgments per day, with the pace as a line."""
 
-    WIDTH, HEIGHT, LEAST = 400, 120, 0.5  # LEAST: a chart of noise must not look like mountains
+    STEP, BAR, HEIGHT = 20, 14, 90
 
-    def __init__(self, effects: Sequence[Effect]) -> None:
-        self.effects = [effect for effect in effects if effect.deviation is not None]
-        reaches = [abs(effect.deviation or 0) + (effect.half_width or 0) for effect in self.effects]
-        self.scale = max([self.LEAST, *reaches])
-
-    @property
-    def zero(self) -> float:
-        return self.HEIGHT / 2
+    def __init__(self, days: Sequence[tuple[date, int]], per_day: float) -> None:
+        self.days, self.per_day = days, per_day
+        self.most = max([1, math.ceil(per_day), *(n for _, n in days)])
 
     @property
-    def whiskers(self) -> list[Whisker]:
-        step = self.WIDTH / max(1, len(self.effects))
-        return [self._whisker(effect, (place + 0.5) * step) for place, effect in enumerate(self.effects)]
+    def width(self) -> int:
+        return self.STEP * len(self.days)
 
-    def _whisker(self, effect: Effect, x: float) -> Whisker:
-        deviation, half = effect.deviation or 0.0, effect.half_width or 0.0
-        label = "first" if effect.group is None else str(effect.group)
-        return Whisker(effect, label, x, self._y(deviation), self._y(deviation + half), self._y(deviation - half))
+    @property
+    def bars(self) -> list[DayBar]:
+        inset = (self.STEP - self.BAR) // 2
+        return [
+            DayBar(day, n, place * self.STEP + inset, self._y(n), self.HEIGHT - self._y(n), day.weekday() == 0)
+            for place, (day, n) in enumerate(self.days)
+        ]
 
-    def _y(self, deviation: float) -> float:
-        return self.zero * (1 - deviation / self.scale)
+    @property
+    def pace_y(self) -> float:
+        return self._y(self.per_day)
+
+    def _y(self, judgments: float) -> float:
+        return self.HEIGHT * (1 - judgments / self.most)

@@ -75,6 +75,24 @@ class NotReviewable(JudgingError):
     code = "not_reviewable"
 
 
+class AlreadyReviewed(NotReviewable):
+    """Somebody else has decided about the query."""
+
+    code = "already_reviewed"
+
+
+class NothingBeyond(NotReviewable):
+    """No candidate is left for a second batch."""
+
+    code = "nothing_beyond"
+
+
+class ReviewStands(JudgingError):
+    """What followed from a decision has been begun, so it is not taken back."""
+
+    code = "review_stands"
+
+
 class InvitationUnknown(JudgingError):
     """No invitation has this secret."""
 

@@ -1,4 +1,5 @@
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -92,6 +93,44 @@ class WithdrawForm(SubmitForm):
     reason = forms.CharField(max_length=1000, error_messages={"required": "Say why: the reason is kept with the pair."})
 
 
+class WordForm(SubmitForm):
+    """A lead's answer to a flag."""
+
+    words = forms.CharField(
+        max_length=1000,
+        error_messages={
+            "required": "Say why: your word is kept with the flag.",
+            "max_length": "At most 1000 characters are kept with a flag.",
+        },
+    )
+
+
+class BoundsForm(SubmitForm):
+    """Where a moment starts and ends, in seconds of its video."""
+
+    start_s = forms.FloatField(
+        error_messages={"required": "Say where the moment starts.", "invalid": "Its start is a number of seconds."}
+    )
+    end_s = forms.FloatField(
+        error_messages={"required": "Say where the moment ends.", "invalid": "Its end is a number of seconds."}
+    )
+
+
+class SieveForm(forms.Form):
+    """Which pairs of a list to show."""
+
+    q = forms.CharField(required=False, max_length=200)
+    split = forms.ChoiceField(choices=[("", "any split"), ("val", "val"), ("test", "test")], required=False)
+    status = forms.ChoiceField(
+        choices=[("waiting", "waiting"), ("answered", "answered"), ("all", "all")], required=False
+    )
+    annotator = forms.IntegerField(required=False, min_value=0, max_value=2**31 - 1)
+
+    def __init__(self, *args: Any, reasons: Sequence[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["reason"] = forms.ChoiceField(choices=[("", "any reason"), *reasons], required=False)
+
+
 class QuerySetForm(SubmitForm):
     """Which queries make a new set."""
 
@@ -110,9 +149,31 @@ class QuerySetChangeForm(SubmitForm):
     pilot = forms.ChoiceField(choices=[("yes", "yes"), ("no", "no")], required=False)
 
 
-class ReviewForm(forms.Form):
+class BehindForm(forms.Form):
+    """``after`` is the last case on a page, behind which the next one is looked for."""
+
+    after = forms.UUIDField(required=False)
+
+
+class ReviewForm(BehindForm):
     decision = forms.ChoiceField(choices=[("extend", "extend"), ("close", "close")])
     reason = forms.CharField(required=False, max_length=1000)
+
+
+class AcceptForm(SubmitForm):
+    """Which suggestions to accept together."""
+
+    which = forms.ChoiceField(
+        choices=[("all", "all suggestions"), ("extend", "those to extend"), ("close", "those to close")],
+        required=False,
+        error_messages={"invalid_choice": "Choose which suggestions."},
+    )
+    distance = forms.FloatField(
+        min_value=0,
+        max_value=4,
+        required=False,
+        error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), "The distance is a number from 0 to 4."),
+    )
 
 
 NEW_PASSWORD = forms.PasswordInput({"autocomplete": "new-password"})

@@ -12,12 +12,15 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from annotation.models import Candidate, Measure, Moment, Project, Query, Video
+from annotation.models import Candidate, Measure, Moment, Pooling, Project, Query, Video
+from annotation.rules.pooling import BATCH_SIZE
 from annotation.selectors import captions_serving, queries_to_judge
+from annotation.services.measures import measure_of
 from annotation.services.train_pool import train_pool_of
+from annotation.similarity import registry
 from annotation.train_sets.files import JsonTrainFile
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
-from judging.selectors import annotator_numbers
+from judging.selectors import annotator_numbers, contributions, released_edits
 
 MANIFEST = "manifest.json"
 JUDGED_SPLITS = {Query.Split.VAL: "val.json", Query.Split.TEST: "test.json"}
@@ -40,15 +43,20 @@ def queries_left_out(release: Release) -> tuple[int, int]:
 
 
 def finished_queries(project_id: int) -> QuerySet[Query]:
-    """Judged queries with nothing left to do: closed after the first batch, second batch done, or historic."""
+    """Judged queries with nothing left to do: closed after the first batch, second batch done, or historic.
+
+    A batch pooled from runs makes a query unfinished until it is done, too.
+    """
     closed = BatchReview.objects.filter(batch__query=OuterRef("pk"), decision=BatchReview.Decision.CLOSE)
     extended = BatchReview.objects.filter(batch__query=OuterRef("pk"), decision=BatchReview.Decision.EXTEND)
     second = Batch.objects.filter(query=OuterRef("pk"), number=2)
-    return Query.objects.filter(project=project_id, batches__number=1, batches__state=Batch.State.DONE).filter(
+    beyond = Candidate.objects.filter(query=OuterRef("pk"), source=Candidate.Source.SIMILARITY, rank=BATCH_SIZE + 1)
+    judged = Query.objects.filter(project=project_id, batches__number=1, batches__state=Batch.State.DONE)
+    return judged.filter(~Exists(Batch.objects.filter(query=OuterRef("pk"), state=Batch.State.OPEN))).filter(
         Q(is_placeholder=True)
         | Exists(closed)
         | Exists(second.filter(state=Batch.State.DONE))
-        | (Exists(extended) & ~Exists(second) & ~Q(candidates__rank=21))
+        | (Exists(extended) & ~Exists(second) & ~Exists(beyond))
     )
 
 
@@ -121,7 +129,7 @@ def _moment_row(pair: Pair, captions: dict[int, str]) -> dict[str, object]:
         "video_name": moment.video.name,
         "timestamp": [moment.start_s, moment.end_s],
         "duration": moment.video.duration_s,
-        "caption": captions.get(moment.pk, ""),
+        "caption": captions.get(moment.pk),
         "similarity": pair.candidate.similarity,
     }
 
@@ -129,7 +137,7 @@ def _moment_row(pair: Pair, captions: dict[int, str]) -> dict[str, object]:
 def _write_train(release: Release, folder: Path) -> None:
     """The pseudo training sets: each training query's top moments by similarity, ranked once for all of them."""
     project = release.project
-    pool = train_pool_of(project=project, model=settings.SENTENCE_MODEL)
+    pool = train_pool_of(project=project, measure=measure_of(registry.sentence_model(settings.SENTENCE_MODEL)))
     last = Pair.objects.filter(batch__project=project).order_by("-pk").values_list("pk", flat=True).first() or 0
     with ExitStack() as stack:
         files = [
@@ -167,10 +175,13 @@ PAIR_COLUMNS = [
     "state",
     "relevance",
     "reason",
+    "source",
+    "returned_by",
 ]
 
 
 def _pair_rows(finished: Iterable[Query], pairs: dict[int, list[Pair]]) -> Iterator[list[object]]:
+    returned = contributions(pair.candidate_id for held in pairs.values() for pair in held)
     for query in finished:
         for pair in pairs.get(query.pk, []):
             moment, candidate = pair.candidate.moment, pair.candidate
@@ -187,6 +198,8 @@ def _pair_rows(finished: Iterable[Query], pairs: dict[int, list[Pair]]) -> Itera
                 pair.state,
                 pair.relevance,
                 pair.reason,
+                candidate.source,
+                "; ".join(f"{name}: {rank}" for name, rank in returned.get(candidate.pk, [])),
             ]
 
 
@@ -219,6 +232,7 @@ def manifest_facts(release: Release) -> dict[str, object]:
     judgments = Judgment.objects.filter(pair__batch__query__in=finished).exclude(
         assignment__state=Assignment.State.OPEN
     )
+    captions_edited, query_captions_edited = released_edits(project, finished)
     return {
         "project": project.name,
         "release": release.version,
@@ -226,6 +240,7 @@ def manifest_facts(release: Release) -> dict[str, object]:
         "sentence_model": settings.SENTENCE_MODEL,
         "similarities": _measures(finished),
         "includes_pilot": release.includes_pilot,
+        "pools": list(_pools(finished)),
         "counts": {
             "queries": finished.count(),
             "queries_unfinished": unfinished,
@@ -236,6 +251,8 @@ def manifest_facts(release: Release) -> dict[str, object]:
             "simulated_judgments": judgments.filter(source=Judgment.Source.SIMULATED).count(),
             "annotators": judgments.order_by().values("annotator").distinct().count(),
             "videos": Video.objects.filter(corpus=project.corpus_id, corpus__is_placeholder=False).count(),
+            "captions_edited": captions_edited,
+            "query_captions_edited": query_captions_edited,
         },
     }
 
@@ -245,6 +262,19 @@ def _measures(queries: QuerySet[Query]) -> list[dict[str, object]]:
     used = Candidate.objects.filter(query__in=queries.values("pk"), measure__isnull=False).order_by()
     rows = Measure.objects.filter(pk__in=used.values("measure").distinct()).order_by("pk")
     return [dict(row) for row in rows.values("name", "model", "version", "normalisation")]
+
+
+def _pools(finished: QuerySet[Query]) -> Iterator[dict[str, object]]:
+    """The pools whose candidates are in the release: what was pooled, and how many pairs came of it."""
+    poolings = Pooling.objects.filter(candidates__query__in=finished).distinct().order_by("opened_at", "pk")
+    for pooling in poolings.prefetch_related("sources"):
+        yield {
+            "opened_at": pooling.opened_at.isoformat() if pooling.opened_at else None,
+            "sources": [source.name for source in pooling.sources.all()],
+            "depth": pooling.depth,
+            "iou_min": pooling.iou_min,
+            "pairs": Pair.objects.filter(candidate__pooling=pooling, batch__query__in=finished).count(),
+        }
 
 
 def _write_json(path: Path, value: object) -> None:

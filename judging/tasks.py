@@ -21,6 +21,30 @@ def batch_extend(batch_id: int) -> None:
     batches.batch_extend(batch_id=batch_id)
 
 
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def batches_extend(project_id: int) -> None:
+    """Open the second batches that were asked for together; a repeat finds them open."""
+    from judging.services import batches
+
+    batches.batches_extend(project_id=project_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def reviews_decide(project_id: int) -> None:
+    """Decide by the rule what waits, where the policy says so; a repeat finds nothing waiting."""
+    from judging.services import reviews
+
+    reviews.reviews_decide(project_id=project_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def recut_work(recut_id: int) -> None:
+    """Cut a preview anew; a repeat finds it done."""
+    from judging.services import recuts
+
+    recuts.recut_work(recut_id=recut_id)
+
+
 @shared_task
 def assignments_sweep() -> None:
     from judging.services import assignments
@@ -30,9 +54,10 @@ def assignments_sweep() -> None:
 
 @shared_task
 def batches_sweep() -> None:
-    from judging.services import batches
+    from judging.services import batches, reviews
 
     batches.batches_sweep()
+    reviews.reviews_sweep()
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
@@ -65,6 +90,30 @@ def batches_prepare(project_id: int) -> None:
     from judging.services import projects
 
     projects.batches_prepare(project_id=project_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def candidates_rank(project_id: int) -> None:
+    """Rank candidates and open nothing; a repeat finds them ranked."""
+    from judging.services import projects
+
+    projects.candidates_rank_run(project_id=project_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def pool_open(pooling_id: int) -> None:
+    """Open the batches of a confirmed pool; a repeat goes on where it was."""
+    from judging.services import pools
+
+    pools.pool_open(pooling_id=pooling_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def coverage_prepare(pooling_id: int) -> None:
+    """Plan a coverage study; a repeat finds the plan."""
+    from judging.services import coverage
+
+    coverage.coverage_prepare(pooling_id=pooling_id)
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
@@ -110,14 +159,29 @@ def invitation_mail(invitation_id: int) -> None:
 @shared_task
 def work_sweep() -> None:
     """Send again work whose message was lost."""
-    from judging.services import exams, invitations, projects, quality, releases, training
+    from judging.services import (
+        coverage,
+        exams,
+        invitations,
+        pools,
+        projects,
+        quality,
+        recuts,
+        releases,
+        tallies,
+        training,
+    )
 
     invitations.invitations_sweep(now=timezone.now())
     releases.releases_sweep(now=timezone.now())
     projects.preparations_sweep(now=timezone.now())
+    pools.pools_sweep(now=timezone.now())
+    coverage.coverage_sweep(now=timezone.now())
     quality.quality_sweep(now=timezone.now())
     training.trainings_sweep(now=timezone.now())
     exams.exams_sweep(now=timezone.now())
+    recuts.recuts_sweep(now=timezone.now())
+    tallies.tallies_fold()
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)

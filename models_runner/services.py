@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from annotation.messages import send_on_commit
-from annotation.models import Query, User
+from annotation.models import Candidate, Query, User
 from annotation.services.audit import audit_record
 from judging.models import Release
 from judging.releases import JUDGED_SPLITS
@@ -41,7 +41,7 @@ def similarity_runs_make(*, release_id: int) -> list[Run]:
     with TemporaryDirectory(prefix="momentjudge-runs-") as place:
         folder = Path(place)
         with release.archive.open("rb") as source, ZipFile(source) as archive:
-            archive.extractall(folder)
+            archive.extractall(folder, JUDGED_SPLITS.values())  # not its training sets, which are large
         truths = {split: _truth(folder / name) for split, name in JUDGED_SPLITS.items()}
         return [_run_make(release, split, judged, folder) for split, judged in truths.items() if judged]
 
@@ -79,11 +79,12 @@ def _run_make(release: Release, split: str, judged: list[records.JudgedQuery], f
 
 
 def _ranked(release: Release, judged: list[records.JudgedQuery]) -> list[records.RankedQuery]:
-    """The frozen candidates of each query, best first; twins answer with those of the query judged for them."""
+    """The frozen candidates of each query by similarity, best first; twins answer with those of their query."""
     rows = Query.objects.filter(project=release.project, number__in=[int(query.query_id) for query in judged])
     ranked = []
     for query in rows.select_related("judged_as").order_by("number"):
-        candidates = (query.judged_as or query).candidates.select_related("moment__video").order_by("rank")
+        ranked_by = (query.judged_as or query).candidates.filter(source=Candidate.Source.SIMILARITY)
+        candidates = ranked_by.select_related("moment__video").order_by("rank")
         moments = tuple(
             records.ScoredMoment(c.moment.video.name, c.moment.start_s, c.moment.end_s, c.similarity or 0.0)
             for c in candidates

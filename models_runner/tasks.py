@@ -13,9 +13,18 @@ def similarity_runs_make(release_id: int) -> None:
     services.similarity_runs_make(release_id=release_id)
 
 
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def pool_prepare(pooling_id: int) -> None:
+    """Plan a pool from its runs; a repeat finds the plan."""
+    from models_runner import pool_services
+
+    pool_services.pool_prepare(pooling_id=pooling_id)
+
+
 @shared_task
 def runs_sweep() -> None:
-    """Make the similarity runs of recent releases that have none: their message was lost."""
-    from models_runner import services
+    """Send again the similarity runs and the plans of pools whose message was lost."""
+    from models_runner import pool_services, services
 
     services.runs_sweep(now=timezone.now())
+    pool_services.pools_sweep(now=timezone.now())

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import factory
-from django.db import connection
+from django.db import connection, transaction
 from factory.django import DjangoModelFactory, FileField
 
 from annotation.models import (
@@ -18,6 +18,8 @@ from annotation.models import (
     Membership,
     Moment,
     NamedQuerySet,
+    Pooling,
+    PoolSource,
     Project,
     Query,
     User,
@@ -205,6 +207,37 @@ class CandidateFactory(DjangoModelFactory):
     rank = 1
     similarity = factory.LazyAttribute(lambda row: round(0.987654 - row.rank / 100, 6))
     measure = factory.SubFactory(MeasureFactory)
+
+    @classmethod
+    def _create(cls, model_class: type[Candidate], *args: Any, **kwargs: Any) -> Candidate:
+        """A test may make the batch first; the database wants the candidates first."""
+        if not kwargs["query"].batches.exists():
+            return super()._create(model_class, *args, **kwargs)  # type: ignore[no-any-return]
+        with transaction.atomic(), triggers_asleep():
+            return super()._create(model_class, *args, **kwargs)  # type: ignore[no-any-return]
+
+
+class PoolingFactory(DjangoModelFactory):
+    """A plan of one run that nobody has opened yet, without entries."""
+
+    class Meta:
+        model = Pooling
+        skip_postgeneration_save = True
+
+    project = factory.SubFactory(ProjectFactory)
+    depth = 20
+    iou_min = 0.7
+    state = Pooling.State.READY
+    opened_at = factory.Maybe(factory.LazyAttribute(lambda row: row.state in ("opening", "done")), NOW, None)
+    sources = factory.RelatedFactory("tests.factories.PoolSourceFactory", "pooling")
+
+
+class PoolSourceFactory(DjangoModelFactory):
+    class Meta:
+        model = PoolSource
+
+    pooling = factory.SubFactory(PoolingFactory, sources=None)
+    name = "first run"
 
 
 class BatchFactory(DjangoModelFactory):

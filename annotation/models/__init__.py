@@ -6,6 +6,7 @@ from annotation.models.imports import CorpusImport
 from annotation.models.job import Job
 from annotation.models.measure import Measure
 from annotation.models.moment import Caption, Description, Moment, TextVector
+from annotation.models.pooling import PoolAnswer, PoolEntry, Pooling, PoolSource
 from annotation.models.project import Membership, Project, StandingChange
 from annotation.models.query import Candidate, NamedQuerySet, Query
 from annotation.models.rewriting import CaptionFailure, CaptionReview, CastMember, Prompt, Rewriting
@@ -31,6 +32,10 @@ __all__ = [
     "Membership",
     "Moment",
     "NamedQuerySet",
+    "PoolAnswer",
+    "PoolEntry",
+    "PoolSource",
+    "Pooling",
     "Project",
     "Prompt",
     "Query",

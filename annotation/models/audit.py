@@ -22,7 +22,10 @@ class AuditEvent(models.Model):
 
     class Meta:
         ordering = ["-id"]
-        indexes = [models.Index(fields=["project", "-id"], name="audit_by_project_newest")]
+        indexes = [
+            models.Index(fields=["project", "-id"], name="audit_by_project_newest"),
+            models.Index(fields=["subject", "-id"], name="audit_by_subject_newest"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.action} at {self.created_at:%Y-%m-%d %H:%M}"

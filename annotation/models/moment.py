@@ -142,6 +142,7 @@ class Caption(models.Model):
     detail = models.CharField(max_length=300, blank=True)
     reviewed_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
     reviewed_at = models.DateTimeField(null=True)
+    text_changed_at = models.DateTimeField(null=True, editable=False, help_text="The database's word.")
 
     class Meta:
         constraints = [

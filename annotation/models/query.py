@@ -68,19 +68,40 @@ class Query(models.Model):
             ),
             models.CheckConstraint(condition=Q(split__in=["train", "val", "test"]), name="query_split_is_known"),
         ]
+        indexes = [
+            models.Index(
+                fields=["project"],
+                condition=Q(judged_as__isnull=True, is_placeholder=False, split__in=["val", "test"]),
+                name="query_to_be_judged",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.text
 
 
 class Candidate(models.Model):
-    """A moment of the pool with its place for a query; frozen when the query's first batch opens."""
+    """A moment of the pool with its place for a query; frozen when the query's first batch opens.
+
+    Those pooled from runs come later, behind the last rank.
+    """
+
+    class Source(models.TextChoices):
+        SIMILARITY = "similarity"
+        POOLED = "pooled"
 
     query = models.ForeignKey(Query, models.PROTECT, related_name="candidates")
     moment = models.ForeignKey(Moment, models.PROTECT, related_name="candidates")
     rank = models.PositiveSmallIntegerField()
     similarity = models.FloatField(null=True, help_text="Rounded to 1e-6; null for historic judgments.")
     measure = models.ForeignKey(Measure, models.PROTECT, null=True, related_name="candidates")
+    source = models.CharField(max_length=10, choices=Source, default=Source.SIMILARITY)
+    pooling = models.ForeignKey(
+        "annotation.Pooling", models.PROTECT, null=True, related_name="candidates", help_text="That brought it."
+    )
+    wordings = models.JSONField(
+        default=dict, help_text="What the moment's captions said when it was ranked: text by the caption's id."
+    )
 
     class Meta:
         constraints = [
@@ -94,6 +115,11 @@ class Candidate(models.Model):
             models.CheckConstraint(
                 condition=Q(similarity__isnull=True) | Q(measure__isnull=False),
                 name="candidate_similarity_has_its_measure",
+            ),
+            models.CheckConstraint(
+                condition=Q(source="similarity", pooling__isnull=True)
+                | Q(source="pooled", pooling__isnull=False, similarity__isnull=True),
+                name="candidate_pooled_by_a_pooling",
             ),
         ]
 

@@ -72,6 +72,7 @@ class Rewriting(models.Model):
     started_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
+    next_try_at = models.DateTimeField(null=True, help_text="Set while the provider does not answer.")
     error = models.TextField(blank=True)
 
     class Meta:

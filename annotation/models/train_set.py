@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
+from annotation.models.measure import Measure
 from annotation.models.project import Project
 
 MOST_DEPTH = 1_000_000
@@ -28,7 +29,13 @@ class TrainSet(models.Model):
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     project = models.ForeignKey(Project, models.PROTECT, related_name="train_sets")
     depth = models.PositiveIntegerField(help_text="Moments of a query; all of them where there are fewer.")
-    model = models.CharField(max_length=100, help_text="The sentence model of the similarities.")
+    measure = models.ForeignKey(
+        Measure,
+        models.PROTECT,
+        null=True,
+        related_name="train_sets",
+        help_text="Of the similarities; unknown until it is begun.",
+    )
     state = models.CharField(max_length=7, choices=State, default=State.RUNNING)
     step = models.CharField(max_length=9, choices=Step, default=Step.EMBEDDING)
     done = models.PositiveIntegerField(default=0)
@@ -64,7 +71,14 @@ class TrainSet(models.Model):
             models.CheckConstraint(condition=Q(done__lte=F("total")), name="train_set_done_within_total"),
             models.CheckConstraint(
                 condition=~Q(state="done")
-                | ~(Q(json="") | Q(json_sha256="") | Q(parquet="") | Q(parquet_sha256="") | Q(finished_at=None)),
+                | ~(
+                    Q(json="")
+                    | Q(json_sha256="")
+                    | Q(parquet="")
+                    | Q(parquet_sha256="")
+                    | Q(finished_at=None)
+                    | Q(measure=None)
+                ),
                 name="train_set_done_has_its_files",
             ),
             models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="train_set_failed_says_why"),

@@ -3,15 +3,13 @@
 import re
 from dataclasses import dataclass
 
-from annotation.rewriting.english import ARTICLES, FUNCTION_WORDS, PLURAL_VERB, VERBS
+from annotation.rewriting.language import is_english
 from annotation.rewriting.lexicon import Lexicon
 from annotation.rewriting.mentions import Reader
 from annotation.rewriting.tokens import tokenise
 
 LONGEST = 2000  # characters; the longest of TVR has 700
 MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>|&(?:[a-z]+|#\d+);")
-ENGLISH = ARTICLES | FUNCTION_WORDS | {"and", "is", "are", "was", "were", "he", "she", "they", "it", "has", "have"}
-WORDS_TO_TELL = 4  # of a text in Latin letters, before its language is judged
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ def flaws(description: str, lexicon: Lexicon) -> list[str]:
     found += ["markup"] if MARKUP.search(text) else []
     if len(text) <= LONGEST and _is_only_a_name(text, lexicon):
         found.append("only_name")
-    elif not _is_english(text):
+    elif not is_english(text):
         found.append("language")
     return found
 
@@ -42,14 +40,3 @@ def _is_only_a_name(text: str, lexicon: Lexicon) -> bool:
     named = {at for mention in mentions for at in range(mention.start, mention.end)}
     rest = [token.text for at, token in enumerate(tokens) if at not in named and token.is_word]
     return bool(mentions) and not [word for word in rest if word != "and"]
-
-
-def _is_english(text: str) -> bool:
-    letters = [character for character in text if character.isalpha()]
-    latin = sum(character < "ɐ" for character in letters)
-    if latin < 0.8 * len(letters):
-        return False
-    words = re.findall(r"[^\W\d_]+", text.lower())
-    if len(words) < WORDS_TO_TELL:
-        return True
-    return any(word in ENGLISH or word in VERBS or word in PLURAL_VERB for word in words)

@@ -6,7 +6,8 @@ TITLE_NOUN = {  # title as written, lower case and without its stop -> the noun 
     **dict.fromkeys(["mr", "mrs", "ms", "miss", "sir", "madam", "mister"], ""),
     **dict.fromkeys(["dr", "doctor"], "doctor"),
     "father": "priest",
-    **dict.fromkeys(["det", "detective"], "detective"),
+    "sister": "nun",
+    **dict.fromkeys(["det", "detective", "decetive", "dectective", "detctive", "detecive"], "detective"),
     **dict.fromkeys(["capt", "captain"], "captain"),
     **dict.fromkeys(["prof", "professor"], "professor"),
     **dict.fromkeys(["lt", "lieutenant"], "lieutenant"),
@@ -18,7 +19,7 @@ TITLE_NOUN = {  # title as written, lower case and without its stop -> the noun 
 PLURAL_TITLES = {"drs": "doctor", "doctors": "doctor", "detectives": "detective", "agents": "agent"}
 PLURAL_TITLES |= {"officers": "officer", "nurses": "nurse", "surgeons": "surgeon"}
 TITLE_GENDER = {**dict.fromkeys(["mr", "sir", "mister", "uncle"], "M")}
-TITLE_GENDER |= dict.fromkeys(["mrs", "ms", "miss", "madam", "aunt", "waitress"], "F")
+TITLE_GENDER |= dict.fromkeys(["mrs", "ms", "miss", "madam", "aunt", "waitress", "sister"], "F")
 
 NOUN_OF = {"M": "man", "F": "woman", "N": "person"}
 PLURAL_OF = {"man": "men", "woman": "women", "person": "people"}
@@ -86,6 +87,10 @@ VERBS = set(
     " scribble separate settle shove shuffle slump smack smash smirk snore soak sob splash squint startle strike"
     " stroll strum stuff suck supervise surround tackle tape taste testify text throw thumb toss tow trace trail"
     " transfer tug tumble type uncuff unbutton untie view vomit weep whistle withdraw withstand".split()
+)
+ONLY_VERBS = set(  # that are no nouns, so that nobody owns them
+    "are were have do eat sit stand go come wear enter leave speak bring begin become continue converse discuss explain"
+    " follow carry give get grab keep listen put run say see seem tell take think wait walk".split()
 )
 IRREGULAR = {"is": "are", "was": "were", "has": "have", "does": "do", "goes": "go", "isn't": "aren't"}
 IRREGULAR |= {"wasn't": "weren't", "doesn't": "don't", "hasn't": "haven't"}

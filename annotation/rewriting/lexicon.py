@@ -5,11 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
+from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Literal
 
 from annotation.rewriting.english import NOUN_OF
+from annotation.rewriting.tokens import tokenise
 
 Gender = Literal["M", "F", "N"]
 SPELLED_ALIKE = 0.76  # of difflib's ratio, same first letter: "Lenord" is Leonard
@@ -38,6 +40,8 @@ class Person:
     noun: str = ""
     is_word: bool = False
     is_cast: bool = False
+    is_main: bool = False
+    is_here: bool = False  # of the main cast of the video's own show
 
     @property
     def word(self) -> str:
@@ -48,8 +52,9 @@ class Lexicon:
     """Names by their lower-case words; earlier members go before later ones of the same name."""
 
     def __init__(
-        self, members: Iterable[Member], *, given: dict[str, str], proper: set[str], ordinary: set[str]
+        self, members: Iterable[Member], *, given: dict[str, str], proper: set[str], ordinary: set[str], show: str = ""
     ) -> None:
+        self.things, self.places = _things(), _words("places.txt")
         self.cast: dict[str, Person] = {}
         self.full: set[tuple[str, str]] = set()  # neighbouring names of one person
         self._given, self.proper, self.ordinary = given, proper, ordinary
@@ -61,7 +66,9 @@ class Lexicon:
             parts = [part.lower() for part in member.name.split()]
             self.full |= {(a, b) for a in parts for b in parts if a != b}
             for part in parts:
-                person = Person(parts[0] + parts[-1], member.gender, member.noun, part in words, is_cast=True)
+                is_here = member.main and member.videos == show
+                key, is_word = parts[0] + parts[-1], part in words
+                person = Person(key, member.gender, member.noun, is_word, True, member.main, is_here)
                 self.cast.setdefault(part, person)
         self._spelt = [name for name in self.cast if len(name) >= SHORTEST_MISSPELT]
 
@@ -123,7 +130,7 @@ def lexicon_for(members: Sequence[Member] = (), *, video: str = "") -> Lexicon:
 @lru_cache(maxsize=32)
 def _lexicon(members: tuple[Member, ...], start: str) -> Lexicon:
     everyone = sorted((*members, *_packaged()), key=lambda member: not (start and member.videos == start))
-    return Lexicon(everyone, given=_given(), proper=_words("proper.txt"), ordinary=_words("ordinary.txt"))
+    return Lexicon(everyone, given=_given(), proper=_words("proper.txt"), ordinary=_words("ordinary.txt"), show=start)
 
 
 @lru_cache(maxsize=1)
@@ -137,10 +144,29 @@ def _given() -> dict[str, str]:
     return {name: "N" if name in men and name in women else "M" if name in men else "F" for name in men | women}
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1)
+def _things() -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Names of things as the words of their tokens, the longest first, by the first word."""
+    lines = (_data() / "things.txt").read_text(encoding="utf-8").splitlines()
+    names = [tuple(token.text for token in tokenise(line)) for line in lines if line and not line.startswith("#")]
+    names.sort(key=len, reverse=True)
+    return {name[0]: tuple(other for other in names if other[0] == name[0]) for name in names}
+
+
+@lru_cache(maxsize=8)
 def _words(file: str) -> set[str]:
     lines = (_data() / file).read_text(encoding="utf-8").splitlines()
     return {word for line in lines if not line.startswith("#") for word in line.split()}
+
+
+@lru_cache(maxsize=1)
+def data_digest() -> str:
+    """A hash of every packaged list."""
+    digest = sha256()
+    for file in sorted(_data().iterdir(), key=lambda one: one.name):
+        if file.name.endswith((".txt", ".csv")):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def _data() -> Traversable:

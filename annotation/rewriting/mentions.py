@@ -1,18 +1,16 @@
-"""Finding the people a sentence names, and which of them are named together."""
+"""Finding the people a sentence names."""
 
 from dataclasses import dataclass, field
 
 from annotation.rewriting.english import (
     ADJECTIVES,
-    ADVERBS,
     ALSO_PREPOSITIONS,
     ARTICLES,
     FUNCTION_WORDS,
-    LISTENERS,
     MATTER,
+    ONLY_VERBS,
     OWNERS,
     PAST,
-    PLURAL_TITLES,
     PLURAL_VERB,
     PREPOSITIONS,
     RELATIONS,
@@ -22,11 +20,19 @@ from annotation.rewriting.english import (
     VERBS,
 )
 from annotation.rewriting.lexicon import Lexicon, Person
+from annotation.rewriting.things import things
 from annotation.rewriting.tokens import Token
 
+FAMILY_NAMES = {"Young"}  # of the words that name nobody by themselves
 SUFFIXES = {"jr", "jr.", "sr", "sr."}
+PARTICLES = {"up", "down", "out", "away"}
 THIRTEEN = "thirteen"
 TELLING = {"tells", "told", "asks", "asked", "gives", "gave", "hands", "handed", "shows", "showed"}
+NOT_OWNED = PREPOSITIONS | ONLY_VERBS | {"and", "or"}
+FAMILY = "people"  # "the Gellers"
+PRONOUNS = {"he", "she", "him", "her", "they", "it"}
+NEVER_SMALL = {"will", "green", "grey", "gates", "mark", "bing", "bloom", "hunt", "park", "parks", "chase"}
+TO_SOMEBODY = {"to", "from", "with", "for", "besides", "beside", "behind", "toward", "towards", "against", "like", "by"}
 SENTENCE_WORDS = FUNCTION_WORDS | set(PLURAL_VERB)
 
 
@@ -44,28 +50,12 @@ class Mention:
     owns: bool = False  # a possessive follows, inside the span
 
 
-@dataclass
-class Group:
-    """Mentions joined by commas and "and", as one subject or object; most are of one."""
-
-    mentions: list[Mention]
-    head: str = ""  # "detectives": the plural title before them
-    both: bool = False
-
-    @property
-    def start(self) -> int:
-        return self.mentions[0].start
-
-    @property
-    def end(self) -> int:
-        return self.mentions[-1].end
-
-
 class Reader:
     """Looks for names in one sentence's tokens."""
 
     def __init__(self, tokens: list[Token], lexicon: Lexicon, *, wary: bool = False) -> None:
         self.tokens, self.lexicon, self.wary = tokens, lexicon, wary
+        self.things = things(tokens, lexicon, wary=wary)
 
     def word(self, at: int) -> str:
         return self.tokens[at].text if 0 <= at < len(self.tokens) else ""
@@ -101,7 +91,7 @@ class Reader:
         """Where the name after the titles begins, the noun they leave, and the gender they tell."""
         noun, gender = "", ""
         while (title := self.lower(at).rstrip(".")) in TITLE_NOUN and self._may_be_titled(at + 1):
-            if title == "father" and self.word(at)[0].islower():
+            if title in {"father", "sister"} and self.word(at)[0].islower():
                 break
             noun, gender = TITLE_NOUN[title] or noun, TITLE_GENDER.get(title, gender)
             at += 1
@@ -109,7 +99,7 @@ class Reader:
 
     def _may_be_titled(self, at: int) -> bool:
         word = self.word(at)
-        return word[:1].isupper() or word.lower() in self.lexicon.cast
+        return word[:1].isupper() or word == "13" or word.lower() in self.lexicon.cast
 
     def _gendered(self, person: Person, gender: str) -> Person:
         if gender and gender != person.gender:
@@ -119,6 +109,8 @@ class Reader:
     def person_at(self, at: int, *, titled: bool = False) -> Person | None:
         """Whom the word at ``at`` names; ``titled`` when a title or a first name stands before it."""
         word = self.word(at)
+        if at in self.things:
+            return None
         if word == "13" or word.lower() == THIRTEEN:
             return self._thirteen(at)
         if not word[:1].isalpha() or (len(word) < 2 and not (titled and word.isupper())):
@@ -137,8 +129,19 @@ class Reader:
         if self.tokens[at].starts and self.lower(at + 1) in PLURAL_VERB:
             return known or self.lexicon.alike(word)
         if known and known.is_cast:
-            return known if titled or not known.is_word or self._is_beside_a_name(at) else None
+            is_name = titled or not known.is_word or self._is_beside_a_name(at)
+            return known if is_name or (known.is_here and self._stands_as_a_name(at)) else None
         return None
+
+    def _stands_as_a_name(self, at: int) -> bool:
+        """Whether a small word stands where a thing needs an article: "tells house she", not "to house number"."""
+        word, before, after = self.lower(at), self.lower(at - 1), self.lower(at + 1)
+        if word in NEVER_SMALL or word in {self.lower(at - 2), self.lower(at + 2)}:
+            return False
+        takes_a_name = before in TO_SOMEBODY or before in PLURAL_VERB or before in VERBS
+        ends = not after[:1].isalnum() or after in FUNCTION_WORDS or after in PRONOUNS or after == "and"
+        acts = before in {",", "and", "as", "when", "while", "that"} and after in PLURAL_VERB
+        return (takes_a_name and (ends or after in PLURAL_VERB)) or acts
 
     def _is_beside_a_name(self, at: int) -> bool:
         """ "castle" is nobody by itself, but in "castle and Beckett"."""
@@ -152,7 +155,8 @@ class Reader:
         if known and known.is_cast:
             return known if not known.is_word or titled or self._is_name_here(at) else None
         is_acronym = word.isupper() and len(word) < 5 and not known
-        if (is_acronym or self.lexicon.is_no_name(word)) and not self._has_title(at):
+        is_family_name = titled and word in FAMILY_NAMES and self.lexicon.known(self.word(at - 1))
+        if (is_acronym or self.lexicon.is_no_name(word)) and not self._has_title(at) and not is_family_name:
             return None
         return self._guest(at, known, titled)
 
@@ -164,6 +168,8 @@ class Reader:
         named = self.word(at)[0] == "T" and not self.tokens[at].starts
         alone = after in PLURAL_VERB or after in VERBS or after in FUNCTION_WORDS or after in {"and", "heaves"}
         alone = alone or after in PAST or not after[:1].isalpha()
+        alone = alone or (after.endswith("ly") and self.lower(at + 2) in PLURAL_VERB)
+        alone = alone or (after.endswith("s") and self.lower(at + 2) in PARTICLES)  # "Thirteen holes up", misspelt
         return person if named or alone else None
 
     def _is_name_here(self, at: int) -> bool:
@@ -176,10 +182,16 @@ class Reader:
             is_month = self.word(at) in self.lexicon.proper and before in {"in", "on", "of", "since", "by"}
             return not is_month and (before not in ARTICLES or after == "'s")
         if self.lower(at) == "will" and after[:1].isupper():
-            return not self.lexicon.known(after)
+            return not self.lexicon.known(after) or self.lower(at + 2) in PLURAL_VERB
         if after.lower() in THINGS:
             return False
-        return self.lower(at) not in MATTER or self._may_follow_a_name(after)
+        return self._may_follow_matter(after) if self.lower(at) in MATTER else True
+
+    def _may_follow_matter(self, after: str) -> bool:
+        """As behind a name, but for nouns: "Green grass", "Green leaves"."""
+        word = after.lower()
+        is_noun = (word.endswith("s") and word not in PLURAL_VERB) or word == "leaves"
+        return self._may_follow_a_name(after) and not is_noun
 
     def _may_follow_a_name(self, after: str) -> bool:
         word = after.lower()
@@ -238,6 +250,8 @@ class Reader:
         first, second = self.word(at - 1), self.word(at)
         if not second[0].isupper() or not self.lexicon.are_one(first, second):
             return False
+        if second.lower() in PLURAL_VERB and not self.lexicon.known(second):
+            return False
         told = self.lower(at - 2) in TELLING and self.lexicon.known(first) and self.lexicon.known(second)
         return not told or (first.lower(), second.lower()) in self.lexicon.full
 
@@ -247,8 +261,11 @@ class Reader:
         if after == "'s" or (after == "'" and self.tokens[mention.end].glued and name.endswith("s")):
             mention.owns, mention.end = True, mention.end + 1
         elif name.endswith("s") and name not in self.lexicon.cast and self.lexicon.cast.get(name[:-1]):
-            not_owned = PLURAL_VERB.keys() | PREPOSITIONS | {"and", "or"}
-            mention.owns = after not in not_owned and after[:1].isalpha()
+            not_owned = after in NOT_OWNED or after in PLURAL_VERB
+            if after in VERBS and self.lower(mention.start - 1) == "the":
+                mention.title = mention.title or FAMILY
+            else:
+                mention.owns = not not_owned and after[:1].isalpha()
 
     def _take_what_stands_before(self, mention: Mention) -> None:
         start = mention.start
@@ -298,71 +315,3 @@ class Reader:
             and closed
             and not self.word(mention.end + 1)[:1].isupper()
         )
-
-
-def group(reader: Reader, mentions: list[Mention]) -> list[Group]:
-    """Mentions that "and" joins become one group, unless a verb shows that another clause begins between them."""
-    groups: list[Group] = []
-    rest = list(mentions)
-    while rest:
-        chain = _chain(reader, rest)
-        rest = rest[len(chain) :]
-        groups += _clauses(reader, chain)
-    for one in groups:
-        _take_head(reader, one)
-    return groups
-
-
-def _chain(reader: Reader, mentions: list[Mention]) -> list[Mention]:
-    """The mentions from the first on that stand in one enumeration that ends with "and"."""
-    links, ends = [mentions[0]], 1
-    for mention in mentions[1:]:
-        between = [reader.lower(at) for at in range(links[-1].end, mention.start)]
-        if links[-1].owns or mention.relation or between not in ([","], ["and"], ["&"], [",", "and"], ["/"]):
-            break
-        links.append(mention)
-        if between != [","]:
-            ends = len(links)
-    return links[:ends]
-
-
-def _clauses(reader: Reader, chain: list[Mention]) -> list[Group]:
-    if len(chain) == 1:
-        return [Group(chain)]
-    after, opens = reader.lower(chain[-1].end), _opens_clause(reader, chain[0].start)
-    acts = after in PLURAL_VERB and not chain[-1].owns
-    adverb_then_acts = (after in ADVERBS or after.endswith("ly")) and reader.lower(chain[-1].end + 1) in PLURAL_VERB
-    if not opens and (acts or adverb_then_acts):
-        return [*_clauses(reader, chain[:-1]), Group(chain[-1:])] if len(chain) > 2 else [Group([m]) for m in chain]
-    comma_first = reader.word(chain[0].end) == ","
-    subordinate = any(reader.tokens[at].starts and reader.lower(at) in LISTENERS for at in range(chain[0].start))
-    if len(chain) > 2 and comma_first and subordinate and not opens and _is_verb(after):
-        return [Group(chain[:1]), Group(chain[1:])]
-    return [Group(chain)]
-
-
-def _is_verb(word: str) -> bool:
-    return word in {"are", "were", "have", "do"} or word in PLURAL_VERB.values()
-
-
-def _opens_clause(reader: Reader, at: int) -> bool:
-    before = reader.lower(at - 1)
-    if before == "both":
-        before = reader.lower(at - 2)
-    return not before or not before[0].isalnum() or before in LISTENERS or before == "and"
-
-
-def _take_head(reader: Reader, one: Group) -> None:
-    """Take "both", and a plural title, into the group's span."""
-    first = one.mentions[0]
-    if len(one.mentions) < 2:
-        return
-    before = reader.lower(first.start - 1).rstrip(".")
-    if before in PLURAL_TITLES:
-        one.head = PLURAL_TITLES[before]
-        first.start -= 1
-    elif before == "both":
-        one.both = True
-        first.start -= 1
-    if first.article == "" and reader.lower(first.start - 1) == "the" and one.head:
-        first.article, first.start = "the", first.start - 1

@@ -1,14 +1,15 @@
 """What every provider of captions gives, and the rules as one of them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from hashlib import sha256
 from typing import Protocol
 
-from annotation.rewriting.lexicon import Member, lexicon_for
+from annotation.rewriting.lexicon import Member, data_digest, lexicon_for
 from annotation.rewriting.rules import rewrite
 
 AGAIN_TEMPERATURE = 0.2
-RULES_VERSION = "1"
+RULES_CODE = 2  # one more with every change of the rules that changes a caption
 
 
 class ProviderUnusable(RuntimeError):
@@ -44,6 +45,7 @@ class Provider(Protocol):
     name: str
     model: str
     batch: int  # items given at once
+    stored_at_once: int  # answers; what an answer costs decides how many may be lost
 
     def temperature(self, *, again: bool) -> float | None: ...
 
@@ -51,15 +53,22 @@ class Provider(Protocol):
         """An answer for every item, in any order; ``again``: another wording, after one that failed."""
 
 
+def rules_version(members: Sequence[Member] = ()) -> str:
+    """What a caption of the rules depends on: their code, their lists, and the cast list of the corpus, in order."""
+    digest = sha256(data_digest().encode())
+    digest.update(repr([astuple(member) for member in members]).encode())
+    return f"{RULES_CODE}-{digest.hexdigest()[:12]}"
+
+
 class Rules:
     """Offline and deterministic; its second wording is more general."""
 
     name = "rules"
-    model = RULES_VERSION
-    batch = 1000
+    batch = stored_at_once = 1000
 
     def __init__(self, members: Sequence[Member] = ()) -> None:
         self.members = tuple(members)
+        self.model = rules_version(self.members)
 
     def temperature(self, *, again: bool) -> float | None:
         return None

@@ -4,6 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from annotation.rewriting.english import PLURAL_VERB
+
 LEFT_OUT = {"a", "an", "the"}
 WORD = re.compile(r"[^\W\d_]{2,}")  # not the s of a possessive
 
@@ -17,11 +19,13 @@ def replacement_words(pairs: Iterable[tuple[str, str]]) -> Counter[str]:
 
 
 def replacements(description: str, caption: str) -> dict[str, int]:
+    """How often each word is new; "walk" for "walks" is no new word, a verb only agrees with people now together."""
     if description == caption:
         return {}
     before = Counter(word.lower() for word in WORD.findall(description))
     after = Counter(word.lower() for word in WORD.findall(caption))
-    return {word: n for word, n in (after - before).items() if word not in LEFT_OUT}
+    agreed = Counter({PLURAL_VERB[word]: n for word, n in (before - after).items() if word in PLURAL_VERB})
+    return {word: n for word, n in (after - before - agreed).items() if word not in LEFT_OUT}
 
 
 def table(counts: Counter[str], *, captions: int, top: int = 20) -> str:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from annotation.rewriting.english import NOUN_OF, PLURAL_VERB, RELATIONS, TITLE_NOUN
+from annotation.rewriting.groups import Group, group
 from annotation.rewriting.lexicon import Lexicon
-from annotation.rewriting.mentions import Group, Reader, group
+from annotation.rewriting.mentions import Reader
 from annotation.rewriting.tokens import Token, join, tokenise
 from annotation.rewriting.wording import Wording
 
@@ -14,6 +15,7 @@ HEARD = set(NOUN_OF.values()) | {noun for noun in TITLE_NOUN.values() if noun} |
 BARE_TITLES = {"Dr.": "doctor", "Dr": "doctor"}
 DOUBLED = re.compile(r"\b(an?|the|she|he) \1\b", re.IGNORECASE)
 AN = re.compile(r"\b([Aa])n (?=[bcdfgjklmnpqrstvwyz][a-z])")  # "an paper"
+AND_MORE = re.compile(r"(?<=, )(he|she), ((?:two|three) (?:other )?(?:men|women|people)\b)(?!')")  # of "he, X and Y"
 TELLING = {"he", "she", "his", "her", "him", "himself", "herself", "hers"}
 
 
@@ -40,13 +42,13 @@ def rewrite(description: str, lexicon: Lexicon, *, general: bool = False) -> Rew
     out: list[Token] = []
     at = 0
     for one in groups:
-        out += _copy(tokens, range(at, one.start), wording, lexicon)
+        out += _copy(reader, range(at, one.start), wording)
         words = wording.of(one)
         out += _placed(words, tokens[one.start], one)
         said.append(words)
         at = one.end
         at = _agree(tokens, at, one, out)
-    out += _copy(tokens, range(at, len(tokens)), wording, lexicon)
+    out += _copy(reader, range(at, len(tokens)), wording)
     return Rewritten(_tidy(join(out)), tuple(words for words in said if words not in ("", "'s")))
 
 
@@ -57,14 +59,15 @@ def _placed(words: str, first: Token, one: Group) -> list[Token]:
     return [Token(words[0].upper() + words[1:] if starts else words, first.glued or words.startswith("'"))]
 
 
-def _copy(tokens: list[Token], between: range, wording: Wording, lexicon: Lexicon) -> Iterator[Token]:
+def _copy(reader: Reader, between: range, wording: Wording) -> Iterator[Token]:
+    tokens = reader.tokens
     for at in between:
         token = tokens[at]
         lower = token.text.lower()
         if lower in HEARD:
             before = tokens[at - 1].text.lower() if at else ""
             wording.hear(lower, new=before in {"a", "an", "another"})
-        yield Token(_small(token, lower, lexicon), token.glued)
+        yield Token(token.text if at in reader.things else _small(token, lower, reader.lexicon), token.glued)
 
 
 def _small(token: Token, lower: str, lexicon: Lexicon) -> str:
@@ -76,9 +79,10 @@ def _small(token: Token, lower: str, lexicon: Lexicon) -> str:
     person = lexicon.cast.get(lower)
     if person and person.is_word and token.text not in lexicon.proper:
         return lower
-    return (
-        lower if lower in TITLE_NOUN or (lower in lexicon.ordinary and token.text not in lexicon.proper) else token.text
-    )
+    if token.text in lexicon.proper:
+        return token.text
+    is_small = lower in TITLE_NOUN or lower in lexicon.ordinary or (lower in PLURAL_VERB and not lexicon.known(lower))
+    return lower if is_small else token.text
 
 
 def _agree(tokens: list[Token], at: int, one: Group, out: list[Token]) -> int:
@@ -102,4 +106,5 @@ def _tidy(text: str) -> str:
     text = re.sub(r",+(?=\.)|^[,;:]\s*|(?<=,),", "", text)
     text = DOUBLED.sub(r"\1", text)
     text = AN.sub(r"\1 ", text)
+    text = AND_MORE.sub(r"\1 and \2", text)
     return text[:1].upper() + text[1:]

@@ -3,7 +3,8 @@
 from collections import Counter, defaultdict
 
 from annotation.rewriting.english import NUMBERS, ORDINALS, PLURAL_OF, article, plural
-from annotation.rewriting.mentions import Group, Mention
+from annotation.rewriting.groups import Group
+from annotation.rewriting.mentions import Mention
 
 NOUN_OF_PLURAL = {many: one for one, many in PLURAL_OF.items()}
 

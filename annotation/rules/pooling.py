@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,7 @@ def top_moments(
 
     pool = (ranker or Ranker).of(captions, first_caption, depth)
     blocks = [queries[start : start + ROWS] for start in range(0, len(queries), ROWS)]
-    threads = threads or len(os.sched_getaffinity(0))
+    threads = threads or (ranker or Ranker).threads or len(os.sched_getaffinity(0))
     with threadpool_limits(1), ThreadPoolExecutor(threads) as workers:
         for start in range(0, len(blocks), threads):  # a few blocks at a time: nothing piles up behind a slow reader
             for moments, similarities in workers.map(pool.ranked, blocks[start : start + threads]):
@@ -74,6 +74,7 @@ class Ranker:
     first: NDArray[np.intp]  # [M]
     moment_of: NDArray[np.int64]  # [C]
     keep: int
+    threads: ClassVar[int | None] = None  # blocks ranked at the same time; None for one a core
 
     @classmethod
     def of(cls, captions: NDArray[np.float32], first: NDArray[np.intp], depth: int) -> Self:
@@ -92,7 +93,7 @@ class Ranker:
         starts = np.searchsorted(keys >> (FAR_BITS + MOMENT_BITS), np.arange(len(queries)))
         best = keys[starts[:, None] + np.arange(self.keep)]
         far = best >> MOMENT_BITS & (2**FAR_BITS - 1)
-        return (best & (2**MOMENT_BITS - 1)).astype(np.intp), 1.0 - far / SCALE
+        return (best & (2**MOMENT_BITS - 1)).astype(np.intp), (SCALE - far) / SCALE
 
     def _exact(
         self, queries: NDArray[np.float32], row: NDArray[np.int64], caption: NDArray[np.int64]

@@ -4,6 +4,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from django.conf import settings
@@ -13,13 +14,15 @@ from numpy.typing import NDArray
 
 from annotation.models import Candidate, Measure, Moment, Project, Query, TextVector, User
 from annotation.rules.pooling import DEPTH, top_moments
-from annotation.selectors import captions_serving, queries_to_judge
+from annotation.selectors import captions_serving, corpus_is_seen, queries_to_judge
 from annotation.services.audit import audit_record
 from annotation.services.measures import measure_of
 from annotation.similarity import registry, sentences
 from annotation.similarity.gpu import ranker_here
 
 logger = logging.getLogger(__name__)
+CHUNK = 2048  # texts embedded and stored at once; longest first, so that a chunk holds texts of a length
+OnProgress = Callable[[int, int], None]  # done, total
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,13 @@ class PoolTexts:
     moment_ids: NDArray[np.int64]  # [M]
     first_caption: NDArray[np.intp]  # [M] into ``captions``
     captions: list[str]  # [C]
+    caption_ids: list[int]  # [C]
+
+    def wordings(self, place: int) -> dict[str, str]:
+        """What the captions of the moment at this place say, by their id."""
+        start = self.first_caption[place]
+        end = self.first_caption[place + 1] if place + 1 < len(self.first_caption) else len(self.captions)
+        return {str(pk): text for pk, text in zip(self.caption_ids[start:end], self.captions[start:end], strict=True)}
 
 
 @dataclass(frozen=True)
@@ -53,27 +63,32 @@ def text_key(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def vectors_of(
-    texts: Sequence[str], *, model: str, on_progress: Callable[[int], None] | None = None
-) -> NDArray[np.float32]:
+def vectors_of(texts: Sequence[str], *, model: str, on_progress: OnProgress | None = None) -> NDArray[np.float32]:
     """Unit vectors [N, D] of ``texts`` [N]; each distinct text is embedded once, ever, per version of the model.
+
+    What is embedded is stored chunk by chunk: killed work goes on there.
 
     Raises:
         SentenceModelMissing: there is no such model here.
     """
     measure = measure_of(registry.sentence_model(model))
     known = _stored(texts, measure)
-    missing = sorted({text for text in texts if text_key(text) not in known})
-    if missing:
-        fresh = sentences.encode(missing, model=model, setup=registry.sentence_setup(), on_progress=on_progress)
+    missing = sorted({text for text in texts if text_key(text) not in known}, key=lambda text: (-len(text), text))
+    for start in range(0, len(missing), CHUNK):
+        some = missing[start : start + CHUNK]
+        say = partial(_tell, on_progress, start, len(missing)) if on_progress else None
+        fresh = sentences.encode(some, model=model, setup=registry.sentence_setup(), on_progress=say)
         rows = [
             TextVector(measure=measure, text_sha256=text_key(text), vector=vector.astype("<f4").tobytes())
-            for text, vector in zip(missing, fresh, strict=True)
+            for text, vector in zip(some, fresh, strict=True)
         ]
-        TextVector.objects.bulk_create(rows, ignore_conflicts=True, batch_size=2000)
-        known |= {text_key(text): vector for text, vector in zip(missing, fresh, strict=True)}
-        known |= _stored(missing, measure)  # another process may have been faster: what is stored counts
+        TextVector.objects.bulk_create(rows, ignore_conflicts=True, batch_size=CHUNK)
+    known |= _stored(missing, measure)  # another process may have been faster: what is stored counts
     return np.stack([known[text_key(text)] for text in texts])
+
+
+def _tell(on_progress: OnProgress, before: int, total: int, done: int) -> None:
+    on_progress(before + done, total)
 
 
 def _stored(texts: Iterable[str], measure: Measure) -> dict[bytes, NDArray[np.float32]]:
@@ -86,19 +101,16 @@ def _stored(texts: Iterable[str], measure: Measure) -> dict[bytes, NDArray[np.fl
     return known
 
 
-def pool_texts_of(*, project: Project) -> PoolTexts:
-    """The moments of the project's corpus that have a preview and a caption, by id."""
-    rows = list(
-        captions_serving(project.corpus_id)
-        .filter(moment__preview_state=Moment.Preview.READY)
-        .order_by("moment_id", "id")
-        .values_list("moment_id", "text")
-    )
-    ids, first = np.unique(np.array([moment_id for moment_id, _ in rows], dtype=np.int64), return_index=True)
-    return PoolTexts(ids, first.astype(np.intp), [text for _, text in rows])
+def pool_texts_of(*, project: Project, preview: str = Moment.Preview.READY) -> PoolTexts:
+    """The moments of the project's corpus that have a caption and a preview in this state, by id."""
+    captions = captions_serving(project.corpus_id).filter(moment__preview_state=preview)
+    rows = list(captions.order_by("moment_id", "id").values_list("moment_id", "id", "text"))
+    moments = np.array([moment_id for moment_id, *_ in rows], dtype=np.int64)
+    ids, first = np.unique(moments, return_index=True)
+    return PoolTexts(ids, first.astype(np.intp), [text for *_, text in rows], [caption for _, caption, _ in rows])
 
 
-def pool_of(*, project: Project, model: str, on_progress: Callable[[int], None] | None = None) -> Pool:
+def pool_of(*, project: Project, model: str, on_progress: OnProgress | None = None) -> Pool:
     """The pool of the project with the vectors of a sentence model."""
     pool = pool_texts_of(project=project)
     if not pool.captions:
@@ -106,8 +118,11 @@ def pool_of(*, project: Project, model: str, on_progress: Callable[[int], None] 
     return Pool(pool.moment_ids, pool.first_caption, vectors_of(pool.captions, model=model, on_progress=on_progress))
 
 
-def candidates_rank(*, project_id: int) -> int:
+def candidates_rank(*, project_id: int, on_progress: OnProgress | None = None) -> int:
     """Rank the pool for every judged query of the project that has no candidates; the rest stay as they are.
+
+    Moments without a preview take part only where the corpus has no video at all: its pools can be studied, and nothing
+    of them can be opened.
 
     Returns:
         How many queries were given candidates.
@@ -117,22 +132,28 @@ def candidates_rank(*, project_id: int) -> int:
     """
     project = Project.objects.get(pk=project_id)
     queries = list(_queries_without_candidates(project).order_by("id"))
-    pool = pool_texts_of(project=project)
+    preview = Moment.Preview.READY if corpus_is_seen(project.corpus_id) else Moment.Preview.MISSING
+    pool = pool_texts_of(project=project, preview=preview)
     if not queries or not pool.captions:
         return 0
-    similarity = registry.similarity(similarity_of(project), embed=vectors_of)
+    similarity = registry.similarity(similarity_of(project), embed=partial(vectors_of, on_progress=on_progress))
     measure = measure_of(similarity)
     ranked = list(similarity.top([query.text for query in queries], pool.captions, pool.first_caption, depth=DEPTH))
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)  # one ranking at a time
         free = set(_queries_without_candidates(project).values_list("pk", flat=True))
         rows = [
-            Candidate(query=query, moment_id=moment, rank=rank, similarity=value, measure=measure)
+            Candidate(
+                query=query,
+                moment_id=int(pool.moment_ids[moment]),
+                rank=rank,
+                similarity=value,
+                measure=measure,
+                wordings=pool.wordings(moment),
+            )
             for query, (moments, values) in zip(queries, ranked, strict=True)
             if query.pk in free
-            for rank, (moment, value) in enumerate(
-                zip(pool.moment_ids[moments].tolist(), values.tolist(), strict=True), start=1
-            )
+            for rank, (moment, value) in enumerate(zip(moments.tolist(), values.tolist(), strict=True), start=1)
         ]
         Candidate.objects.bulk_create(rows, batch_size=2000)
     logger.info(
@@ -167,6 +188,19 @@ def similarity_choose(*, project: Project, name: str, actor: User | None) -> Non
         )
         held.similarity = name
         held.save(update_fields=["similarity"])
+
+
+@transaction.atomic
+def candidates_clear(*, queries: QuerySet[Query]) -> int:
+    """Forget the candidates of these queries, so that they are ranked anew; the database keeps those of a batch.
+
+    Returns:
+        How many queries lost their candidates.
+    """
+    held = list(queries.select_for_update(of=("self",)).values_list("pk", flat=True))
+    ids = list(queries.filter(pk__in=held).values_list("pk", flat=True))  # a batch may have been opened meanwhile
+    Candidate.objects.filter(query__in=ids).delete()
+    return len(ids)
 
 
 def _queries_without_candidates(project: Project) -> QuerySet[Query]:

@@ -3,18 +3,20 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from annotation import ner
 from annotation.caption_selectors import last_review
 from annotation.exceptions import NotPossible
 from annotation.models import Caption, CaptionFailure, CaptionReview, Project, Rewriting, User
 from annotation.rewriting.provider import Item, ProviderAway, ProviderUnusable
 from annotation.services.audit import audit_record
-from annotation.services.rewriting import UNTOLD, Work, failure_of
+from annotation.services.rewriting import UNTOLD, Work, failure_of, members_of
 
-REMEMBERED = ["text", "state", "provider", "model", "temperature", "attempt", "failed", "detail"]
-REMEMBERED += ["similarity", "similarity_measure_id", "name_found", "name_score"]
+REMEMBERED = ["text", "state", "provider", "model", "prompt_id", "temperature", "attempt", "failed", "detail"]
+REMEMBERED += ["similarity", "similarity_measure_id", "name_found", "name_score", "name_model"]
 LONGEST = 2000
 Decision, State = CaptionReview.Decision, Caption.State
 
@@ -45,6 +47,14 @@ def caption_edit(*, project: Project, caption: Caption, text: str, actor: User) 
     _decide(project, _in_review(caption), actor, Decision.EDITED, text=said, state=State.EDITED)
 
 
+def name_left_in(caption: Caption) -> str:
+    """A name of a person that the lexicon finds in the caption; empty where it finds none."""
+    video = caption.moment.video
+    names = ner.name_finder(ner.LEXICON, members_of(video.corpus_id))
+    (found,) = names.find([caption.text], videos=[video.name])
+    return found.text if found.score > settings.CAPTION_NAME_SCORE_MAX else ""
+
+
 def caption_redo(*, project: Project, caption: Caption, actor: User) -> None:
     """Ask the provider for another wording now; it stays in review.
 
@@ -59,17 +69,21 @@ def caption_redo(*, project: Project, caption: Caption, actor: User) -> None:
         (answer,) = work.provider.rewrite([item], again=_is_other(asked))
     except (ProviderAway, ProviderUnusable) as error:
         raise NotPossible(str(error)) from error
+    before, known = remembered(asked), list(asked.failed)
+    work.reword(asked, answer)
+    work.measure([asked])  # loads models: nobody's row is locked meanwhile
     with transaction.atomic():
         held = _in_review(asked)
-        before, known = remembered(held), list(held.failed)
-        work.reword(held, answer)
-        work.measure([held])
-        if held.failed:
-            CaptionFailure.objects.bulk_create([failure_of(held)], ignore_conflicts=True)
-        held.failed = list(dict.fromkeys([*known, *held.failed]))
-        held.save()
-        CaptionReview.objects.create(caption=held, actor=actor, decision=Decision.REDONE, before=before, text=held.text)
-        audit_record(project=project, actor=actor, action="caption.redone", subject=held.uuid)
+        if remembered(held) != before:
+            raise NotPossible("Somebody has redone this caption meanwhile.")
+        if asked.failed:
+            CaptionFailure.objects.bulk_create([failure_of(asked)], ignore_conflicts=True)
+        asked.failed = list(dict.fromkeys([*known, *asked.failed]))
+        asked.save()
+        CaptionReview.objects.create(
+            caption=asked, actor=actor, decision=Decision.REDONE, before=before, text=asked.text
+        )
+        audit_record(project=project, actor=actor, action="caption.redone", subject=asked.uuid)
 
 
 @transaction.atomic
@@ -125,7 +139,10 @@ def _in_review(caption: Caption) -> Caption:
 def _decide(project: Project, held: Caption, actor: User, decision: str, *, text: str, state: str) -> None:
     before = remembered(held)
     held.text, held.state, held.reviewed_by, held.reviewed_at = text, state, actor, timezone.now()
-    held.save(update_fields=["text", "state", "reviewed_by", "reviewed_at"])
+    if decision == Decision.EDITED:  # what was measured was another text
+        held.similarity = held.similarity_measure = held.name_score = None
+        held.name_found = held.name_model = ""
+    held.save()
     CaptionReview.objects.create(caption=held, actor=actor, decision=decision, before=before, text=text)
     audit_record(
         project=project,

@@ -90,10 +90,10 @@ def remarks_writer(target: IO[str]) -> OnRemark:
     """A function that writes every remark to ``target`` as a row of CSV, the header first."""
     writer = csv.writer(target)
     writer.writerow(COLUMNS)
-    return lambda remark: writer.writerow([_cell(value) for value in remark])
+    return lambda remark: writer.writerow([safe_cell(value) for value in remark])
 
 
-def _cell(value: object) -> object:
+def safe_cell(value: object) -> object:
     """A text that a spreadsheet takes for no formula, and that UTF-8 can hold."""
     if not isinstance(value, str):
         return value

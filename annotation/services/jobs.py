@@ -2,6 +2,7 @@
 
 from django.db.models import F, Value
 from django.db.models.functions import Least
+from django.utils import timezone
 
 from annotation.models import Job, Project
 
@@ -15,7 +16,9 @@ def job_start(*, project: Project, kind: str, title: str, total: int) -> Job:
 
 
 def job_set(*, job: Job, done: int, title: str) -> None:
-    Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(done=Least(Value(done), F("total")), title=title)
+    Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(
+        done=Least(Value(done), F("total")), title=title, updated_at=timezone.now()
+    )
 
 
 def job_finish(*, job: Job, title: str) -> None:

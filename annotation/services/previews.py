@@ -1,15 +1,19 @@
-"""Cutting the previews of one video's moments."""
+"""Cutting the previews of one video's moments, and one of them anew."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from uuid import uuid4
 
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from django.db import IntegrityError, transaction
 
 from annotation import media
+from annotation.exceptions import NotPossible
 from annotation.messages import send_on_commit
 from annotation.models import Moment, Video
 from annotation.models.moment import preview_path
@@ -64,6 +68,51 @@ def preview_save(*, moment: Moment, gif: bytes, clip: bytes) -> bool:
 
 def _file_save(moment: Moment, filename: str, content: bytes) -> str:
     return default_storage.save(preview_path(moment, filename), ContentFile(content))
+
+
+def preview_cut(*, video: Video, start_s: float, end_s: float) -> media.Preview:
+    """A preview of this stretch of the video, not stored anywhere yet.
+
+    Raises:
+        NotPossible: the video cannot be read, or not there; the message says why.
+    """
+    if not video.file:
+        raise NotPossible("The video file is missing.")
+    try:
+        with local_copy(video) as path:
+            [cut] = media.cut_previews(path, [(start_s, end_s)])
+    except (media.VideoUnreadable, FileNotFoundError) as error:
+        raise NotPossible(NOT_READABLE.format(error)) from error
+    if isinstance(cut, media.CutFailure):
+        raise NotPossible(cut.reason)
+    return cut
+
+
+@transaction.atomic
+def preview_replace(*, moment: Moment, cut: media.Preview, start_s: float, end_s: float) -> None:
+    """Give the moment these bounds and this preview, under a new name: browsers keep what they have seen.
+
+    Raises:
+        NotPossible: another moment of the video has these bounds.
+    """
+    held = Moment.objects.select_for_update().get(pk=moment.pk)
+    old = [str(file.name) for file in (held.preview, held.preview_clip) if file]
+    names = {"preview": _file_save(held, "preview.gif", cut.gif), "preview_clip": ""}
+    if cut.clip:
+        names["preview_clip"] = _file_save(held, "preview.mp4", cut.clip)
+    state = {"preview_state": Moment.Preview.READY, "preview_error": "", "preview_uuid": uuid4()}
+    try:
+        with transaction.atomic():
+            Moment.objects.filter(pk=held.pk).update(start_s=start_s, end_s=end_s, **names, **state)
+    except IntegrityError as error:
+        _files_delete(filter(None, names.values()))
+        raise NotPossible("Another moment has these bounds, or this one has been judged meanwhile.") from error
+    transaction.on_commit(partial(_files_delete, old))
+
+
+def _files_delete(names: Iterable[str]) -> None:
+    for name in names:
+        default_storage.delete(name)
 
 
 def _fail(moments: Sequence[Moment], reason: str) -> None:

@@ -1,11 +1,13 @@
 """Rewriting the descriptions of a corpus into captions, checking them, and saying how it went."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
 from decimal import Decimal
+from itertools import islice
 
 from django.conf import settings
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
@@ -29,9 +31,10 @@ logger = logging.getLogger(__name__)
 KIND = "rewriting"
 MILLION = Decimal(1_000_000)
 Check, State = Caption.Check, Caption.State
+AWAY_FOR = timedelta(minutes=5)
 SOMEBODY_WAITS_S = 20  # the longest a page waits for the provider
 TEXT_KEPT = 20_000  # characters of a huge description that its caption in review shows
-STOPS = (ProviderAway, ProviderUnusable, SimilarityMissing, ner.NameModelMissing)
+STOPS = (ProviderUnusable, SimilarityMissing, ner.NameModelMissing)
 
 
 @transaction.atomic
@@ -39,16 +42,18 @@ def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, projec
     """Order captions for every description of the corpus that has none of its own yet, in the background.
 
     The people of ``project`` see its progress. A rewriting that stopped before its end goes on where it was, with the
-    provider asked for now.
+    provider asked for now; so does one whose provider does not answer.
 
     Raises:
         NotPossible: another provider is at work on the corpus, the provider is not set up, or nothing is left to do.
     """
     corpus = Corpus.objects.select_for_update().get(pk=corpus.pk)
     running = Rewriting.objects.filter(corpus=corpus, finished_at=None).first()
-    if running:
+    if running and running.provider == provider:
         send_on_commit("annotation.tasks.rewriting_run", running.pk)
         return running
+    if running and running.next_try_at is None:
+        raise NotPossible(f"Another rewriting of {corpus.name!r}, by {running.provider}, is not finished.")
     left = descriptions_to_rewrite(corpus.pk).count()
     if not left and not _unchecked(corpus.pk).exists():
         raise NotPossible(f"Every description of {corpus.name!r} has its caption.")
@@ -57,6 +62,8 @@ def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, projec
         model = provider_of(provider, corpus_id=corpus.pk, prompt=prompt).model
     except ProviderUnusable as error:
         raise NotPossible(str(error)) from error
+    if running:  # its provider does not answer
+        Rewriting.objects.filter(pk=running.pk).update(finished_at=timezone.now(), next_try_at=None)
     rewriting = Rewriting.objects.create(
         project=project, corpus=corpus, provider=provider, model=model, prompt=prompt, started_by=actor
     )
@@ -85,6 +92,7 @@ def rewriting_run(*, rewriting_id: int) -> int:
     with only_one(KIND, rewriting.corpus_id) as alone:
         if not alone or rewriting.finished_at:
             return 0
+        Rewriting.objects.filter(pk=rewriting.pk).update(next_try_at=None)
         progress = Progress(rewriting)
         written = 0
         try:
@@ -94,10 +102,19 @@ def rewriting_run(*, rewriting_id: int) -> int:
                 work.check(work.propose(batch))
                 written += len(batch)
                 progress.tell()
-        except STOPS as error:
-            Rewriting.objects.filter(pk=rewriting.pk).update(error=str(error), finished_at=timezone.now())
-            progress.fail(str(error))
-            logger.warning("rewriting %s stopped: %s", rewriting.pk, error)
+        except OperationalError:
+            raise  # the task is tried again
+        except ProviderAway as error:
+            at = timezone.now() + AWAY_FOR
+            Rewriting.objects.filter(pk=rewriting.pk).update(error=str(error), next_try_at=at)
+            progress.fail(f"{error} It is tried again at {timezone.localtime(at):%H:%M}.")
+            logger.warning("rewriting %s waits: %s", rewriting.pk, error)
+            return written
+        except Exception as error:
+            said = str(error) if isinstance(error, STOPS) else f"{type(error).__name__}: {error}"
+            Rewriting.objects.filter(pk=rewriting.pk).update(error=said, finished_at=timezone.now())
+            progress.fail(said)
+            logger.warning("rewriting %s stopped: %s", rewriting.pk, said, exc_info=not isinstance(error, STOPS))
             return written
         Rewriting.objects.filter(pk=rewriting.pk).update(error="", finished_at=timezone.now())
         progress.finish()
@@ -130,8 +147,9 @@ class Progress:
 
 
 def rewritings_sweep() -> int:
-    """Send every rewriting that is not finished; its message may have been lost, or its worker killed."""
-    ids = list(Rewriting.objects.filter(finished_at=None).values_list("pk", flat=True))
+    """Send every rewriting whose time it is; its message may have been lost, or its worker killed."""
+    due = Q(next_try_at=None) | Q(next_try_at__lte=timezone.now())
+    ids = list(Rewriting.objects.filter(due, finished_at=None).values_list("pk", flat=True))
     for rewriting_id in ids:
         send_on_commit("annotation.tasks.rewriting_run", rewriting_id)
     return len(ids)
@@ -173,6 +191,7 @@ def provider_of(name: str, *, corpus_id: int, prompt: Prompt | None, patient: bo
             settings.REWRITING_PER_MINUTE,
             settings.REWRITING_TIMEOUT_S if patient else min(SOMEBODY_WAITS_S, settings.REWRITING_TIMEOUT_S),
             settings.REWRITING_TRIES if patient else 1,
+            probes=patient,
         )
     )
 
@@ -192,51 +211,56 @@ class Work:
         """Ask for captions and store them before anything else is done; they wait for their checks."""
         flaws = {row.pk: checks.flaws(row.text, self._lexicon(row)) for row in descriptions}
         asked = [row for row in descriptions if not {"empty", "huge"} & set(flaws[row.pk])]
-        answers = self._ask(asked, again=False)
-        proposals = [
-            self._proposal(
-                row,
-                answers.get(row.pk, Answer(row.pk, problem=flaws[row.pk][0] if flaws[row.pk] else "no_answer")),
-                flaws[row.pk],
-            )
-            for row in descriptions
-        ]
-        return _store(proposals)
+        rows, stored = {row.pk: row for row in descriptions}, []
+        for answers in self._ask(asked, again=False):
+            stored += _store([self._proposal(rows.pop(answer.key), answer, flaws[answer.key]) for answer in answers])
+        if rows:
+            stored += _store([self._proposal(row, None, flaws[key]) for key, row in rows.items()])
+        return stored
 
     def check(self, captions: Iterable[Caption]) -> None:
         """Accept what passes; what fails is asked for once more and goes to review, whatever comes back."""
         waiting = list(captions)
         if not waiting:
             return
-        self.measure(waiting)
-        good = [caption for caption in waiting if not caption.failed]
-        bad = [caption for caption in waiting if caption.failed]
+        fresh = [caption for caption in waiting if caption.attempt == 1]  # the others were killed after being redone
+        self.measure(fresh)
+        good = [caption for caption in fresh if not caption.failed]
+        bad = [caption for caption in waiting if caption.failed or caption.attempt > 1]
         for caption in good:
             caption.state = State.ACCEPTED
-        failures = [failure_of(caption) for caption in bad]
-        again = self._redo(bad)
         with transaction.atomic():
-            CaptionFailure.objects.bulk_create([*failures, *again], ignore_conflicts=True)
-            _save([*good, *bad])
+            _fail([caption for caption in bad if caption.attempt == 1])
+            _save(good)
+        self._redo([caption for caption in bad if caption.attempt == 1 and not HOPELESS & set(caption.failed)])
+        self._send_to_review(bad)
 
-    def _redo(self, captions: Sequence[Caption]) -> list[CaptionFailure]:
-        """Another wording of each; returns what failed again."""
-        hopeless = {Check.EMPTY, Check.HUGE}
-        asked = [caption for caption in captions if not hopeless & set(caption.failed)]
-        answers = self._ask([caption.description for caption in asked], again=True)
-        first = {caption.pk: list(caption.failed) for caption in captions}
-        for caption in asked:
-            self.reword(caption, answers.get(caption.description_id))
-        self.measure(asked)
-        failures = [failure_of(caption) for caption in asked if caption.failed]
-        for caption in captions:
-            caption.failed = list(dict.fromkeys([*first[caption.pk], *caption.failed]))
-            caption.state = State.IN_REVIEW
-        return failures
+    def _redo(self, captions: Sequence[Caption]) -> None:
+        """Another wording of each, stored before anything else is done with it."""
+        rows = {caption.description_id: caption for caption in captions}
+        for answers in self._ask([caption.description for caption in captions], again=True):
+            redone = [rows.pop(answer.key) for answer in answers]
+            for caption, answer in zip(redone, answers, strict=True):
+                self.reword(caption, answer)
+            _save(redone)
+        for caption in rows.values():
+            self.reword(caption, None)
+
+    def _send_to_review(self, captions: Sequence[Caption]) -> None:
+        redone = [caption for caption in captions if caption.attempt > 1]
+        self.measure(redone)
+        first = dict(CaptionFailure.objects.filter(caption__in=captions, attempt=1).values_list("caption", "failed"))
+        with transaction.atomic():
+            _fail([caption for caption in redone if caption.failed])
+            for caption in captions:
+                caption.failed = list(dict.fromkeys([*first[caption.pk], *caption.failed]))
+                caption.state = State.IN_REVIEW
+            _save(captions)
 
     def reword(self, caption: Caption, answer: Answer | None) -> None:
         """Put the second answer into the caption; where there is none, what it says stays."""
         caption.attempt += 1
+        caption.provider, caption.model, caption.prompt = self.provider.name, self.provider.model, self.prompt
         caption.temperature = self.provider.temperature(again=True)
         caption.failed, caption.detail = [], ""
         answer = answer or Answer(caption.description_id, problem=Check.NO_ANSWER)
@@ -246,14 +270,18 @@ class Work:
             caption.text = answer.text
         _count(caption, answer)
 
-    def _ask(self, descriptions: Sequence[Description], *, again: bool) -> dict[int, Answer]:
-        items = [Item(row.pk, row.text, row.moment.video.name) for row in descriptions]
-        return {answer.key: answer for answer in self.provider.rewrite(items, again=again)} if items else {}
+    def _ask(self, descriptions: Sequence[Description], *, again: bool) -> Iterator[list[Answer]]:
+        """Answers as they come, as many together as are stored at once; the first answer for each counts."""
+        left = {row.pk: Item(row.pk, row.text, row.moment.video.name) for row in descriptions}
+        answers = iter(self.provider.rewrite(list(left.values()), again=again) if left else ())
+        while some := list(islice(answers, self.provider.stored_at_once)):
+            yield [answer for answer in some if left.pop(answer.key, None)]
 
     def _lexicon(self, description: Description) -> Lexicon:
         return lexicon_for(self.members, video=description.moment.video.name)
 
-    def _proposal(self, description: Description, answer: Answer, flaws: Sequence[str]) -> Caption:
+    def _proposal(self, description: Description, answer: Answer | None, flaws: Sequence[str]) -> Caption:
+        answer = answer or Answer(description.pk, problem=flaws[0] if flaws else Check.NO_ANSWER)
         caption = getattr(description, "caption", None) or Caption(description=description, moment=description.moment)
         caption.text = answer.text or description.text[:TEXT_KEPT]
         caption.provider, caption.model, caption.prompt = self.provider.name, self.provider.model, self.prompt
@@ -283,6 +311,7 @@ class Work:
             caption.failed = list(dict.fromkeys([*caption.failed, *failed]))
 
 
+HOPELESS = {Check.EMPTY, Check.HUGE}
 UNTOLD = {Check.NO_ANSWER, Check.REFUSED, Check.EMPTY, Check.HUGE}
 
 
@@ -330,6 +359,10 @@ def _store(proposals: Sequence[Caption]) -> list[Caption]:
     )
     Caption.objects.bulk_update(mine, PROPOSED_FIELDS, batch_size=500)
     return [*mine, *new]
+
+
+def _fail(captions: Sequence[Caption]) -> None:
+    CaptionFailure.objects.bulk_create([failure_of(caption) for caption in captions], ignore_conflicts=True)
 
 
 def _save(captions: Sequence[Caption]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from django.db.models import Count
 from numpy.typing import NDArray
 
-from annotation.models import Project
+from annotation.models import Measure, Project
 from annotation.selectors import captions_to_train_on, queries_to_train_on
 from annotation.services.candidates import vectors_of
 from annotation.train_sets.moments import TrainMoments
@@ -23,9 +23,9 @@ OnProgress = Callable[[int, int], None]  # done, total
 
 @dataclass(frozen=True)
 class TrainPool:
-    """The moments of a corpus, what rows say of them, and the vectors of their captions under ``model``."""
+    """The moments of a corpus, what rows say of them, and the vectors of their captions under a sentence model."""
 
-    model: str
+    measure: Measure
     moments: TrainMoments
     first_caption: NDArray[np.intp]  # [M] into ``vectors``
     vectors: NDArray[np.float32]  # [C, D]
@@ -41,14 +41,14 @@ class TrainPool:
             self.vectors,
             self.first_caption,
             depth=depth,
-            vectors_of=partial(vectors_of, model=self.model),
+            vectors_of=partial(vectors_of, model=self.measure.name),
             repeated=set(repeated.values_list("text", flat=True)),
         )
         return ranked_blocks(query_blocks(project, block_size(depth)), ranker, parts)
 
     def made_of(self, depth: int) -> bytes:
         """What ranks to this depth depend on besides the queries."""
-        return b"/".join([FORM, str(depth).encode(), self.model.encode(), self.digest])
+        return b"/".join([FORM, str(depth).encode(), str(self.measure).encode(), self.digest])
 
 
 def query_blocks(project: Project, size: int) -> Iterator[Sequence[Query]]:
@@ -58,7 +58,7 @@ def query_blocks(project: Project, size: int) -> Iterator[Sequence[Query]]:
         yield block
 
 
-def train_pool_of(*, project: Project, model: str, on_progress: OnProgress | None = None) -> TrainPool:
+def train_pool_of(*, project: Project, measure: Measure, on_progress: OnProgress | None = None) -> TrainPool:
     """The moments of the project's corpus that training queries are ranked over, by id; new captions are embedded.
 
     A moment's caption in the files is the first of its captions that serve.
@@ -70,8 +70,7 @@ def train_pool_of(*, project: Project, model: str, on_progress: OnProgress | Non
     moments, first, digest = TrainMoments(), [], sha256()
     vectors, count, last = np.zeros((0, 0), np.float32), 0, None
     while chunk := list(islice(rows, CHUNK)):
-        say = partial(_tell, on_progress, count, total)
-        found = vectors_of([text for _, text, *_ in chunk], model=model, on_progress=say)
+        found = vectors_of([text for _, text, *_ in chunk], model=measure.name)
         vectors.resize((count + len(chunk), found.shape[1]), refcheck=False)  # in place: there is one copy
         vectors[count:] = found
         for place, (moment, text, name, duration_s, start_s, end_s) in enumerate(chunk, start=count):
@@ -81,10 +80,6 @@ def train_pool_of(*, project: Project, model: str, on_progress: OnProgress | Non
                 last = moment
             digest.update(repr((moment, text, name, duration_s, start_s, end_s)).encode())
         count += len(chunk)
-        _tell(on_progress, count, total, 0)
-    return TrainPool(model, moments, np.array(first, np.intp), vectors, digest.digest())
-
-
-def _tell(on_progress: OnProgress | None, before: int, total: int, done: int) -> None:
-    if on_progress:
-        on_progress(before + done, max(total, before + done))
+        if on_progress:
+            on_progress(count, max(total, count))
+    return TrainPool(measure, moments, np.array(first, np.intp), vectors, digest.digest())

@@ -27,8 +27,9 @@ from annotation.models import Project, TrainSet, User
 from annotation.models.train_set import MOST_DEPTH
 from annotation.selectors import captions_to_train_on, queries_to_train_on
 from annotation.services.audit import audit_record
+from annotation.services.measures import measure_of
 from annotation.services.train_pool import TrainPool, train_pool_of
-from annotation.similarity.sentences import SentenceModelMissing
+from annotation.similarity import registry
 from annotation.train_sets.files import JsonTrainFile, ParquetTrainFile
 from annotation.train_sets.ranks import Parts
 
@@ -57,6 +58,7 @@ def train_set_start(*, project: Project, depth: int, actor: User | None, wake: b
 
     Raises:
         NotPossible: the depth is out of range, or there is no training query or no moment to rank.
+        SimilarityMissing: there is no such sentence model here.
     """
     Project.objects.select_for_update().get(pk=project.pk)
     if not 1 <= depth <= MOST_DEPTH:
@@ -65,18 +67,12 @@ def train_set_start(*, project: Project, depth: int, actor: User | None, wake: b
         raise NotPossible("This project has no training queries; draw queries first.")
     if not captions_to_train_on(project.corpus_id).exists():
         raise NotPossible("No moment of the corpus has a caption that serves.")
-    model = settings.SENTENCE_MODEL
+    registry.check(settings.SENTENCE_MODEL)
     held = project.train_sets.filter(depth=depth, state=State.RUNNING).first()
     if held is None:
-        held = project.train_sets.filter(depth=depth, state=State.FAILED, model=model).order_by("-pk").first()
-        held = (
-            _go_on(held)
-            if held
-            else TrainSet.objects.create(project=project, depth=depth, model=model, started_by=actor)
-        )
-        audit_record(
-            project=project, actor=actor, action="train_set.start", subject=held.uuid, depth=depth, model=model
-        )
+        held = project.train_sets.filter(depth=depth, state=State.FAILED).order_by("-pk").first()
+        held = _go_on(held) if held else TrainSet.objects.create(project=project, depth=depth, started_by=actor)
+        audit_record(project=project, actor=actor, action="train_set.start", subject=held.uuid, depth=depth)
     if wake:
         send_on_commit(TASK, held.pk)
     return held
@@ -125,7 +121,7 @@ def train_set_write(*, train_set_id: int, on_progress: OnProgress | None = None)
             _write(row, _Progress(row, on_progress))
         except _Discarded:
             _throw_away(row.uuid)
-        except (MomentJudgeError, SentenceModelMissing, OSError) as error:
+        except (MomentJudgeError, OSError) as error:
             _fail(row, str(error))
         except OperationalError:
             raise
@@ -136,7 +132,9 @@ def train_set_write(*, train_set_id: int, on_progress: OnProgress | None = None)
 
 
 def _write(row: TrainSet, progress: "_Progress") -> None:
-    pool = train_pool_of(project=row.project, model=row.model, on_progress=progress.embedding)
+    row.measure = measure_of(registry.sentence_model(settings.SENTENCE_MODEL))
+    row.save(update_fields=["measure"])
+    pool = train_pool_of(project=row.project, measure=row.measure, on_progress=progress.embedding)
     total = queries_to_train_on(row.project_id).count()
     if not total or not len(pool.moments):
         raise NotPossible("There is no training query, or no moment with a caption that serves, any more.")
@@ -151,7 +149,7 @@ def _write(row: TrainSet, progress: "_Progress") -> None:
 
 def _files_write(row: TrainSet, pool: TrainPool, parts: Parts, folder: Path, on_progress: Callable[[int], None]) -> int:
     """Both files, into ``folder``; says how many queries they hold."""
-    about = {"project": row.project.name, "depth": str(row.depth), "model": row.model}
+    about = {"project": row.project.name, "depth": str(row.depth), "similarity": str(pool.measure)}
     queries = 0
     on_progress(queries)
     with (

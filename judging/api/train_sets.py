@@ -29,13 +29,14 @@ class TrainFileGiven(serializers.Serializer[Any]):
 class TrainSetGiven(serializers.ModelSerializer[TrainSet]):
     """``done`` and ``total`` count what ``step`` is at; the files are null until the set is done."""
 
+    similarity = serializers.CharField(source="measure.name", default=None, allow_null=True)
     json = serializers.SerializerMethodField()
     parquet = serializers.SerializerMethodField()
 
     class Meta:
         model = TrainSet
         fields = [
-            *("uuid", "depth", "model", "state", "step", "done", "total", "error", "remark"),
+            *("uuid", "depth", "similarity", "state", "step", "done", "total", "error", "remark"),
             *("queries", "moments", "rows", "json", "parquet", "created_at", "finished_at"),
         ]
 

@@ -32,6 +32,16 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'batches',
+                'indexes': [
+                    models.Index(condition=models.Q(('state', 'open')), fields=['project', '-round', 'id'], name='batch_open_by_project'),
+                    models.Index(condition=models.Q(('state', 'done')), fields=['project', 'number', 'done_at'], name='batch_done_by_project'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('query', 'number'), name='batch_number_once_per_query'),
+                    models.CheckConstraint(condition=models.Q(('number__in', [1, 2])), name='batch_number_is_1_or_2'),
+                    models.CheckConstraint(condition=models.Q(('round__in', [1, 2])), name='batch_round_is_1_or_2'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('done_at__isnull', True), ('state', 'open')), models.Q(('done_at__isnull', False), ('state', 'done')), _connector='OR'), name='batch_done_has_its_time'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -50,6 +60,19 @@ class Migration(migrations.Migration):
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.project')),
                 ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='judging.batch')),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('state', 'open')), fields=['expires_at'], name='assignment_open_by_expiry'),
+                    models.Index(fields=['annotator', '-id'], name='assignment_by_annotator'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('state', 'lapsed'), _negated=True), fields=('batch', 'round', 'seat'), name='assignment_one_holder_per_seat', violation_error_message='Somebody else has just taken this batch.'),
+                    models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('project', 'annotator'), name='assignment_one_open_per_annotator'),
+                    models.CheckConstraint(condition=models.Q(('seat__in', (1, 2))), name='assignment_seat_is_1_or_2'),
+                    models.CheckConstraint(condition=models.Q(('round__in', [1, 2])), name='assignment_round_is_1_or_2'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', True), ('state', 'open')), models.Q(models.Q(('state', 'open'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='assignment_ended_has_its_time'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='BatchReview',
@@ -75,6 +98,11 @@ class Migration(migrations.Migration):
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='guidelines', to='annotation.project')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('project', 'version'), name='guideline_version_once_per_project'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='GuidelineExample',
@@ -87,6 +115,50 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-grade'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('guideline', 'grade'), name='guideline_example_once_per_grade'),
+                    models.CheckConstraint(condition=models.Q(('grade__range', (0, 4))), name='guideline_example_grade_from_0_to_4'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='Pair',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ('source_id', models.PositiveBigIntegerField(help_text='pair_id of an imported file', null=True)),
+                ('state', models.CharField(choices=[('open', 'Open'), ('escalated', 'Escalated'), ('settled', 'Settled'), ('dropped', 'Dropped'), ('withdrawn', 'Withdrawn')], default='open', max_length=9)),
+                ('relevance', models.PositiveSmallIntegerField(null=True)),
+                ('reason', models.CharField(blank=True, choices=[('no_consensus', 'No Consensus'), ('no_second_round', 'No Second Round'), ('withdrawn_by_lead', 'Withdrawn By Lead')], max_length=20)),
+                ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pairs', to='judging.batch')),
+                ('candidate', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='pair', to='annotation.candidate')),
+            ],
+            options={
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(models.Q(('relevance__isnull', False), ('relevance__range', (0, 4)), ('state', 'settled')), models.Q(models.Q(('state', 'settled'), _negated=True), ('relevance__isnull', True)), _connector='OR'), name='pair_settled_has_its_relevance'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['dropped', 'withdrawn']), models.Q(('reason', ''), _negated=True)), models.Q(models.Q(('state__in', ['dropped', 'withdrawn']), _negated=True), ('reason', '')), _connector='OR'), name='pair_out_says_why'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='Policy',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('version', models.PositiveIntegerField()),
+                ('lease_minutes', models.PositiveSmallIntegerField(default=20)),
+                ('extend_from_mean', models.FloatField(default=2.0, help_text='Suggest a second batch from this mean of the last five.')),
+                ('extend_automatically', models.BooleanField(default=False)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='policies', to='annotation.project')),
+            ],
+            options={
+                'verbose_name_plural': 'policies',
+                'constraints': [
+                    models.UniqueConstraint(fields=('project', 'version'), name='policy_version_once_per_project'),
+                    models.CheckConstraint(condition=models.Q(('lease_minutes__gte', 1)), name='policy_lease_lasts'),
+                    models.CheckConstraint(condition=models.Q(('extend_from_mean__range', (0, 4))), name='policy_mean_is_a_relevance'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -103,7 +175,19 @@ class Migration(migrations.Migration):
                 ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to=settings.AUTH_USER_MODEL)),
                 ('assignment', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to='judging.assignment')),
                 ('guideline', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.guideline')),
+                ('pair', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to='judging.pair')),
+                ('policy', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.policy')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('pair', 'annotator', 'occurrence'), name='judgment_once_per_pair_and_annotator', violation_error_message='You have already judged this pair.'),
+                    models.UniqueConstraint(fields=('pair', 'round', 'seat'), name='judgment_two_per_pair_and_round'),
+                    models.CheckConstraint(condition=models.Q(('grade__range', (0, 4))), name='judgment_grade_from_0_to_4'),
+                    models.CheckConstraint(condition=models.Q(('seat__in', (1, 2))), name='judgment_seat_is_1_or_2'),
+                    models.CheckConstraint(condition=models.Q(('round__in', [1, 2])), name='judgment_round_is_1_or_2'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('assignment__isnull', True), ('source', 'imported')), models.Q(models.Q(('source', 'imported'), _negated=True), ('assignment__isnull', False), ('guideline__isnull', False), ('occurrence', 0), ('policy__isnull', False)), _connector='OR'), name='judgment_given_under_an_assignment_unless_imported'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='JudgmentChange',
@@ -116,46 +200,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('from_grade__range', (0, 4)), ('to_grade__range', (0, 4)), models.Q(('from_grade', models.F('to_grade')), _negated=True)), name='judgment_change_is_one'),
+                ],
             },
-        ),
-        migrations.CreateModel(
-            name='Pair',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('source_id', models.PositiveBigIntegerField(help_text='pair_id of an imported file', null=True)),
-                ('state', models.CharField(choices=[('open', 'Open'), ('escalated', 'Escalated'), ('settled', 'Settled'), ('dropped', 'Dropped'), ('withdrawn', 'Withdrawn')], default='open', max_length=9)),
-                ('relevance', models.PositiveSmallIntegerField(null=True)),
-                ('reason', models.CharField(blank=True, choices=[('no_consensus', 'No Consensus'), ('no_second_round', 'No Second Round'), ('withdrawn_by_lead', 'Withdrawn By Lead')], max_length=20)),
-                ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pairs', to='judging.batch')),
-                ('candidate', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='pair', to='annotation.candidate')),
-            ],
-        ),
-        migrations.AddField(
-            model_name='judgment',
-            name='pair',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to='judging.pair'),
-        ),
-        migrations.CreateModel(
-            name='Policy',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('version', models.PositiveIntegerField()),
-                ('lease_minutes', models.PositiveSmallIntegerField(default=20)),
-                ('extend_from_mean', models.FloatField(default=2.0, help_text='Suggest a second batch from this mean of the last five.')),
-                ('extend_automatically', models.BooleanField(default=False)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='policies', to='annotation.project')),
-            ],
-            options={
-                'verbose_name_plural': 'policies',
-            },
-        ),
-        migrations.AddField(
-            model_name='judgment',
-            name='policy',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.policy'),
         ),
         migrations.CreateModel(
             name='Release',
@@ -173,126 +221,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-version'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('project', 'version'), name='release_version_once_per_project'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('state', 'ready'), _negated=True), models.Q(('archive', ''), _negated=True), _connector='OR'), name='release_ready_has_its_archive'),
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name='batch',
-            index=models.Index(condition=models.Q(('state', 'open')), fields=['project', '-round', 'id'], name='batch_open_by_project'),
-        ),
-        migrations.AddIndex(
-            model_name='batch',
-            index=models.Index(condition=models.Q(('state', 'done')), fields=['project', 'number', 'done_at'], name='batch_done_by_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='batch',
-            constraint=models.UniqueConstraint(fields=('query', 'number'), name='batch_number_once_per_query'),
-        ),
-        migrations.AddConstraint(
-            model_name='batch',
-            constraint=models.CheckConstraint(condition=models.Q(('number__in', [1, 2])), name='batch_number_is_1_or_2'),
-        ),
-        migrations.AddConstraint(
-            model_name='batch',
-            constraint=models.CheckConstraint(condition=models.Q(('round__in', [1, 2])), name='batch_round_is_1_or_2'),
-        ),
-        migrations.AddConstraint(
-            model_name='batch',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('done_at__isnull', True), ('state', 'open')), models.Q(('done_at__isnull', False), ('state', 'done')), _connector='OR'), name='batch_done_has_its_time'),
-        ),
-        migrations.AddIndex(
-            model_name='assignment',
-            index=models.Index(condition=models.Q(('state', 'open')), fields=['expires_at'], name='assignment_open_by_expiry'),
-        ),
-        migrations.AddIndex(
-            model_name='assignment',
-            index=models.Index(fields=['annotator', '-id'], name='assignment_by_annotator'),
-        ),
-        migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'lapsed'), _negated=True), fields=('batch', 'round', 'seat'), name='assignment_one_holder_per_seat', violation_error_message='Somebody else has just taken this batch.'),
-        ),
-        migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('project', 'annotator'), name='assignment_one_open_per_annotator'),
-        ),
-        migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(('seat__in', (1, 2))), name='assignment_seat_is_1_or_2'),
-        ),
-        migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(('round__in', [1, 2])), name='assignment_round_is_1_or_2'),
-        ),
-        migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', True), ('state', 'open')), models.Q(models.Q(('state', 'open'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='assignment_ended_has_its_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='guideline',
-            constraint=models.UniqueConstraint(fields=('project', 'version'), name='guideline_version_once_per_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='guidelineexample',
-            constraint=models.UniqueConstraint(fields=('guideline', 'grade'), name='guideline_example_once_per_grade'),
-        ),
-        migrations.AddConstraint(
-            model_name='guidelineexample',
-            constraint=models.CheckConstraint(condition=models.Q(('grade__range', (0, 4))), name='guideline_example_grade_from_0_to_4'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgmentchange',
-            constraint=models.CheckConstraint(condition=models.Q(('from_grade__range', (0, 4)), ('to_grade__range', (0, 4)), models.Q(('from_grade', models.F('to_grade')), _negated=True)), name='judgment_change_is_one'),
-        ),
-        migrations.AddConstraint(
-            model_name='pair',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('relevance__isnull', False), ('relevance__range', (0, 4)), ('state', 'settled')), models.Q(models.Q(('state', 'settled'), _negated=True), ('relevance__isnull', True)), _connector='OR'), name='pair_settled_has_its_relevance'),
-        ),
-        migrations.AddConstraint(
-            model_name='pair',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['dropped', 'withdrawn']), models.Q(('reason', ''), _negated=True)), models.Q(models.Q(('state__in', ['dropped', 'withdrawn']), _negated=True), ('reason', '')), _connector='OR'), name='pair_out_says_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='policy',
-            constraint=models.UniqueConstraint(fields=('project', 'version'), name='policy_version_once_per_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='policy',
-            constraint=models.CheckConstraint(condition=models.Q(('lease_minutes__gte', 1)), name='policy_lease_lasts'),
-        ),
-        migrations.AddConstraint(
-            model_name='policy',
-            constraint=models.CheckConstraint(condition=models.Q(('extend_from_mean__range', (0, 4))), name='policy_mean_is_a_relevance'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.UniqueConstraint(fields=('pair', 'annotator', 'occurrence'), name='judgment_once_per_pair_and_annotator', violation_error_message='You have already judged this pair.'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.UniqueConstraint(fields=('pair', 'round', 'seat'), name='judgment_two_per_pair_and_round'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.CheckConstraint(condition=models.Q(('grade__range', (0, 4))), name='judgment_grade_from_0_to_4'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.CheckConstraint(condition=models.Q(('seat__in', (1, 2))), name='judgment_seat_is_1_or_2'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.CheckConstraint(condition=models.Q(('round__in', [1, 2])), name='judgment_round_is_1_or_2'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('assignment__isnull', True), ('source', 'imported')), models.Q(models.Q(('source', 'imported'), _negated=True), ('assignment__isnull', False), ('guideline__isnull', False), ('occurrence', 0), ('policy__isnull', False)), _connector='OR'), name='judgment_given_under_an_assignment_unless_imported'),
-        ),
-        migrations.AddConstraint(
-            model_name='release',
-            constraint=models.UniqueConstraint(fields=('project', 'version'), name='release_version_once_per_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='release',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'ready'), _negated=True), models.Q(('archive', ''), _negated=True), _connector='OR'), name='release_ready_has_its_archive'),
         ),
     ]

@@ -33,9 +33,18 @@ class Migration(migrations.Migration):
                 ('report', models.JSONField(default=dict, help_text='Of the cohort; empty until it is computed.')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('closed_at', models.DateTimeField(null=True)),
+                ('closed_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='exams', to='annotation.project')),
             ],
             options={
                 'ordering': ['-number'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('project', 'number'), name='exam_number_once_per_project'),
+                    models.UniqueConstraint(condition=models.Q(('state__in', ['preparing', 'open'])), fields=('project',), name='exam_one_at_a_time', violation_error_message='Close the exam that is open first.'),
+                    models.CheckConstraint(condition=models.Q(('depth__gte', 1), ('queries__gte', 1)), name='exam_asks_for_something'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('closed_at__isnull', False), ('state', 'closed')), models.Q(models.Q(('state', 'closed'), _negated=True), ('closed_at__isnull', True)), _connector='OR'), name='exam_closed_has_its_time'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -49,9 +58,15 @@ class Migration(migrations.Migration):
                 ('score', models.PositiveSmallIntegerField(help_text='Right answers; null until answered.', null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('answered_at', models.DateTimeField(null=True)),
+                ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='gate_attempts', to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='gate_attempts', to='annotation.project')),
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('answered_at__isnull', True)), fields=('project', 'annotator'), name='gate_attempt_one_at_a_time'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('answered_at__isnull', True), ('score__isnull', True)), models.Q(('answered_at__isnull', False), ('score__isnull', False)), _connector='OR'), name='gate_attempt_answered_has_its_score'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -64,9 +79,15 @@ class Migration(migrations.Migration):
                 ('correct', models.PositiveSmallIntegerField(help_text='Place of the right option, from 0.')),
                 ('is_retired', models.BooleanField(default=False)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('moment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.moment')),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='gate_questions', to='annotation.project')),
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('description', ''), _negated=True), name='gate_question_says_something'),
+                    models.CheckConstraint(condition=models.Q(('correct__lte', 5)), name='gate_question_has_a_right_option'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -83,14 +104,35 @@ class Migration(migrations.Migration):
                 ('active_ms', models.PositiveIntegerField(null=True)),
                 ('source', models.CharField(choices=[('person', 'Person'), ('simulated', 'Simulated'), ('imported', 'Imported')], max_length=9)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('annotator', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='gold_grades', to=settings.AUTH_USER_MODEL)),
+                ('assignment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='gold_grades', to='judging.assignment')),
+                ('guideline', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.guideline')),
+                ('pair', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='gold_grades', to='judging.pair')),
+                ('policy', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.policy')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['annotator', 'created_at'], name='gold_by_annotator_and_day'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('pair', 'annotator'), name='gold_grade_once_per_pair_and_annotator'),
+                    models.CheckConstraint(condition=models.Q(('grade__range', (0, 4)), models.Q(('truth__isnull', True), ('truth__range', (0, 4)), _connector='OR')), name='gold_grade_from_0_to_4'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='GuidelineConfirmation',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='guideline_confirmations', to=settings.AUTH_USER_MODEL)),
+                ('guideline', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='confirmations', to='judging.guideline')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('guideline', 'annotator'), name='guideline_confirmation_once_per_annotator'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='HoursCorrection',
@@ -101,9 +143,15 @@ class Migration(migrations.Migration):
                 ('seconds', models.IntegerField()),
                 ('reason', models.CharField(max_length=1000)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='hours_corrections', to=settings.AUTH_USER_MODEL)),
+                ('made_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='hours_corrections', to='annotation.project')),
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(models.Q(('seconds', 0), _negated=True), models.Q(('reason', ''), _negated=True)), name='hours_correction_says_what_and_why'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -117,9 +165,18 @@ class Migration(migrations.Migration):
                 ('expires_at', models.DateTimeField()),
                 ('accepted_at', models.DateTimeField(null=True)),
                 ('revoked_at', models.DateTimeField(null=True)),
+                ('accepted_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('identity', models.ForeignKey(help_text='Whom it was mailed to, if anybody.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='invitations', to='annotation.identity')),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='invitations', to='annotation.project')),
             ],
             options={
                 'ordering': ['-id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('digest__regex', '^[0-9a-f]{64}$')), name='invitation_is_kept_as_digest'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('accepted_at__isnull', True), ('accepted_by__isnull', True)), models.Q(('accepted_at__isnull', False), ('accepted_by__isnull', False), ('revoked_at__isnull', True)), _connector='OR'), name='invitation_accepted_by_somebody'),
+                    models.CheckConstraint(condition=models.Q(('expires_at__gt', models.F('created_at'))), name='invitation_lasts'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -134,7 +191,20 @@ class Migration(migrations.Migration):
                 ('tutorial_position', models.PositiveSmallIntegerField(help_text='Place in the tutorial, from 1.', null=True)),
                 ('is_retired', models.BooleanField(default=False, help_text='A lead found it unfit; nobody is asked it again.')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('exam', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='known_pairs', to='judging.exam')),
+                ('moment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='known_pairs', to='annotation.moment')),
+                ('pair', models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='known_pair', to='judging.pair')),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='known_pairs', to='annotation.project')),
+                ('query', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='known_pairs', to='annotation.query')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('project', 'query', 'moment'), name='known_pair_once_per_project'),
+                    models.CheckConstraint(condition=models.Q(('truth__isnull', True), ('truth__in', [Decimal('0'), Decimal('0.5'), Decimal('1'), Decimal('1.5'), Decimal('2'), Decimal('2.5'), Decimal('3'), Decimal('3.5'), Decimal('4')]), _connector='OR'), name='known_pair_truth_is_a_median'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('exam__isnull', False), ('pair__isnull', True), ('source', 'exam')), models.Q(('exam__isnull', True), ('pair__isnull', False), ('source', 'settled'), ('truth__isnull', False)), models.Q(('exam__isnull', True), ('pair__isnull', True), ('source', 'lead')), _connector='OR'), name='known_pair_says_where_its_truth_is_from'),
+                    models.CheckConstraint(condition=models.Q(('tutorial_position__isnull', True), models.Q(('source', 'lead'), ('truth__isnull', False)), _connector='OR'), name='known_pair_of_the_tutorial_has_its_truth'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='PayRate',
@@ -145,9 +215,15 @@ class Migration(migrations.Migration):
                 ('currency', models.CharField(max_length=3)),
                 ('from_day', models.DateField()),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pay_rates', to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pay_rates', to='annotation.project')),
+                ('set_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('currency__regex', '^[A-Z]{3}$'), ('rate__gte', 0)), name='pay_rate_is_an_amount'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -162,9 +238,16 @@ class Migration(migrations.Migration):
                 ('raised_at', models.DateTimeField(auto_now_add=True)),
                 ('seen_at', models.DateTimeField(null=True)),
                 ('note', models.CharField(blank=True, max_length=1000)),
+                ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='quality_alerts', to='annotation.project')),
+                ('seen_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'ordering': ['-id'],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('seen_at__isnull', True)), fields=('project', 'annotator', 'kind'), name='quality_alert_one_unseen_of_a_kind'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('seen_at__isnull', True), ('seen_by__isnull', True)), models.Q(('seen_at__isnull', False), ('seen_by__isnull', False)), _connector='OR'), name='quality_alert_seen_by_somebody'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -174,6 +257,7 @@ class Migration(migrations.Migration):
                 ('data', models.JSONField()),
                 ('last_judgment', models.BigIntegerField(default=0, help_text='The newest judgment that it counts.')),
                 ('computed_at', models.DateTimeField()),
+                ('project', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='quality_report', to='annotation.project')),
             ],
         ),
         migrations.CreateModel(
@@ -190,9 +274,18 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('graded_at', models.DateTimeField(help_text='When the last first grade was given.', null=True)),
                 ('ended_at', models.DateTimeField(null=True)),
+                ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='sittings', to=settings.AUTH_USER_MODEL)),
+                ('exam', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='sittings', to='judging.exam')),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='sittings', to='annotation.project')),
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('state__in', ['open', 'waiting', 'feedback'])), fields=('project', 'annotator', 'purpose'), name='sitting_one_at_a_time'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('exam__isnull', False), ('purpose', 'exam')), models.Q(models.Q(('purpose', 'exam'), _negated=True), ('exam__isnull', True)), _connector='OR'), name='sitting_of_an_exam_names_it'),
+                    models.CheckConstraint(condition=models.Q(('known_ids__len__gt', 0)), name='sitting_asks_for_something'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['done', 'missed']), ('ended_at__isnull', False)), models.Q(models.Q(('state__in', ['done', 'missed']), _negated=True), ('ended_at__isnull', True)), _connector='OR'), name='sitting_ended_has_its_time'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -206,9 +299,18 @@ class Migration(migrations.Migration):
                 ('active_ms', models.PositiveIntegerField(help_text='From pair shown to grade sent.', null=True)),
                 ('source', models.CharField(choices=[('person', 'Person'), ('simulated', 'Simulated'), ('imported', 'Imported')], default='person', max_length=9)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='sitting_grades', to=settings.AUTH_USER_MODEL)),
+                ('guideline', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.guideline')),
+                ('known_pair', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='grades', to='judging.knownpair')),
+                ('sitting', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='grades', to='judging.sitting')),
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('sitting', 'known_pair', 'attempt'), name='sitting_grade_once_per_pair_and_attempt'),
+                    models.UniqueConstraint(condition=models.Q(('attempt', 0)), fields=('annotator', 'known_pair'), name='sitting_grade_first_once_per_annotator', violation_error_message='You have graded this pair before.'),
+                    models.CheckConstraint(condition=models.Q(('grade__range', (0, 4))), name='sitting_grade_from_0_to_4'),
+                ],
             },
         ),
         migrations.AddField(
@@ -364,325 +466,5 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='policy',
             constraint=models.CheckConstraint(condition=models.Q(('alert_bias__gte', 0), ('alert_fast_s__gte', 0), ('alert_gold__range', (0, 1)), ('alert_kappa__range', (-1, 1)), ('alert_fast_streak__gte', 2), ('alert_run__gte', 2)), name='policy_alerts_are_thresholds'),
-        ),
-        migrations.AddField(
-            model_name='exam',
-            name='closed_by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='exam',
-            name='created_by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='exam',
-            name='project',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='exams', to='annotation.project'),
-        ),
-        migrations.AddField(
-            model_name='gateattempt',
-            name='annotator',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='gate_attempts', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='gateattempt',
-            name='project',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='gate_attempts', to='annotation.project'),
-        ),
-        migrations.AddField(
-            model_name='gatequestion',
-            name='moment',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.moment'),
-        ),
-        migrations.AddField(
-            model_name='gatequestion',
-            name='project',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='gate_questions', to='annotation.project'),
-        ),
-        migrations.AddField(
-            model_name='goldgrade',
-            name='annotator',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='gold_grades', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='goldgrade',
-            name='assignment',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='gold_grades', to='judging.assignment'),
-        ),
-        migrations.AddField(
-            model_name='goldgrade',
-            name='guideline',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.guideline'),
-        ),
-        migrations.AddField(
-            model_name='goldgrade',
-            name='pair',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='gold_grades', to='judging.pair'),
-        ),
-        migrations.AddField(
-            model_name='goldgrade',
-            name='policy',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.policy'),
-        ),
-        migrations.AddField(
-            model_name='guidelineconfirmation',
-            name='annotator',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='guideline_confirmations', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='guidelineconfirmation',
-            name='guideline',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='confirmations', to='judging.guideline'),
-        ),
-        migrations.AddField(
-            model_name='hourscorrection',
-            name='annotator',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='hours_corrections', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='hourscorrection',
-            name='made_by',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='hourscorrection',
-            name='project',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='hours_corrections', to='annotation.project'),
-        ),
-        migrations.AddField(
-            model_name='invitation',
-            name='accepted_by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='invitation',
-            name='created_by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='invitation',
-            name='identity',
-            field=models.ForeignKey(help_text='Whom it was mailed to, if anybody.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='invitations', to='annotation.identity'),
-        ),
-        migrations.AddField(
-            model_name='invitation',
-            name='project',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='invitations', to='annotation.project'),
-        ),
-        migrations.AddField(
-            model_name='knownpair',
-            name='exam',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='known_pairs', to='judging.exam'),
-        ),
-        migrations.AddField(
-            model_name='knownpair',
-            name='moment',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='known_pairs', to='annotation.moment'),
-        ),
-        migrations.AddField(
-            model_name='knownpair',
-            name='pair',
-            field=models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='known_pair', to='judging.pair'),
-        ),
-        migrations.AddField(
-            model_name='knownpair',
-            name='project',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='known_pairs', to='annotation.project'),
-        ),
-        migrations.AddField(
-            model_name='knownpair',
-            name='query',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='known_pairs', to='annotation.query'),
-        ),
-        migrations.AddField(
-            model_name='payrate',
-            name='annotator',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pay_rates', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='payrate',
-            name='project',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pay_rates', to='annotation.project'),
-        ),
-        migrations.AddField(
-            model_name='payrate',
-            name='set_by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='qualityalert',
-            name='annotator',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='qualityalert',
-            name='project',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='quality_alerts', to='annotation.project'),
-        ),
-        migrations.AddField(
-            model_name='qualityalert',
-            name='seen_by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='qualityreport',
-            name='project',
-            field=models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='quality_report', to='annotation.project'),
-        ),
-        migrations.AddField(
-            model_name='sitting',
-            name='annotator',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='sittings', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='sitting',
-            name='exam',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='sittings', to='judging.exam'),
-        ),
-        migrations.AddField(
-            model_name='sitting',
-            name='project',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='sittings', to='annotation.project'),
-        ),
-        migrations.AddField(
-            model_name='sittinggrade',
-            name='annotator',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='sitting_grades', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='sittinggrade',
-            name='guideline',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.guideline'),
-        ),
-        migrations.AddField(
-            model_name='sittinggrade',
-            name='known_pair',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='grades', to='judging.knownpair'),
-        ),
-        migrations.AddField(
-            model_name='sittinggrade',
-            name='sitting',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='grades', to='judging.sitting'),
-        ),
-        migrations.AddConstraint(
-            model_name='exam',
-            constraint=models.UniqueConstraint(fields=('project', 'number'), name='exam_number_once_per_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='exam',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['preparing', 'open'])), fields=('project',), name='exam_one_at_a_time', violation_error_message='Close the exam that is open first.'),
-        ),
-        migrations.AddConstraint(
-            model_name='exam',
-            constraint=models.CheckConstraint(condition=models.Q(('depth__gte', 1), ('queries__gte', 1)), name='exam_asks_for_something'),
-        ),
-        migrations.AddConstraint(
-            model_name='exam',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('closed_at__isnull', False), ('state', 'closed')), models.Q(models.Q(('state', 'closed'), _negated=True), ('closed_at__isnull', True)), _connector='OR'), name='exam_closed_has_its_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='gateattempt',
-            constraint=models.UniqueConstraint(condition=models.Q(('answered_at__isnull', True)), fields=('project', 'annotator'), name='gate_attempt_one_at_a_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='gateattempt',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('answered_at__isnull', True), ('score__isnull', True)), models.Q(('answered_at__isnull', False), ('score__isnull', False)), _connector='OR'), name='gate_attempt_answered_has_its_score'),
-        ),
-        migrations.AddConstraint(
-            model_name='gatequestion',
-            constraint=models.CheckConstraint(condition=models.Q(('description', ''), _negated=True), name='gate_question_says_something'),
-        ),
-        migrations.AddConstraint(
-            model_name='gatequestion',
-            constraint=models.CheckConstraint(condition=models.Q(('correct__lte', 5)), name='gate_question_has_a_right_option'),
-        ),
-        migrations.AddIndex(
-            model_name='goldgrade',
-            index=models.Index(fields=['annotator', 'created_at'], name='gold_by_annotator_and_day'),
-        ),
-        migrations.AddConstraint(
-            model_name='goldgrade',
-            constraint=models.UniqueConstraint(fields=('pair', 'annotator'), name='gold_grade_once_per_pair_and_annotator'),
-        ),
-        migrations.AddConstraint(
-            model_name='goldgrade',
-            constraint=models.CheckConstraint(condition=models.Q(('grade__range', (0, 4)), models.Q(('truth__isnull', True), ('truth__range', (0, 4)), _connector='OR')), name='gold_grade_from_0_to_4'),
-        ),
-        migrations.AddConstraint(
-            model_name='guidelineconfirmation',
-            constraint=models.UniqueConstraint(fields=('guideline', 'annotator'), name='guideline_confirmation_once_per_annotator'),
-        ),
-        migrations.AddConstraint(
-            model_name='hourscorrection',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('seconds', 0), _negated=True), models.Q(('reason', ''), _negated=True)), name='hours_correction_says_what_and_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='invitation',
-            constraint=models.CheckConstraint(condition=models.Q(('digest__regex', '^[0-9a-f]{64}$')), name='invitation_is_kept_as_digest'),
-        ),
-        migrations.AddConstraint(
-            model_name='invitation',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('accepted_at__isnull', True), ('accepted_by__isnull', True)), models.Q(('accepted_at__isnull', False), ('accepted_by__isnull', False), ('revoked_at__isnull', True)), _connector='OR'), name='invitation_accepted_by_somebody'),
-        ),
-        migrations.AddConstraint(
-            model_name='invitation',
-            constraint=models.CheckConstraint(condition=models.Q(('expires_at__gt', models.F('created_at'))), name='invitation_lasts'),
-        ),
-        migrations.AddConstraint(
-            model_name='knownpair',
-            constraint=models.UniqueConstraint(fields=('project', 'query', 'moment'), name='known_pair_once_per_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='knownpair',
-            constraint=models.CheckConstraint(condition=models.Q(('truth__isnull', True), ('truth__in', [Decimal('0'), Decimal('0.5'), Decimal('1'), Decimal('1.5'), Decimal('2'), Decimal('2.5'), Decimal('3'), Decimal('3.5'), Decimal('4')]), _connector='OR'), name='known_pair_truth_is_a_median'),
-        ),
-        migrations.AddConstraint(
-            model_name='knownpair',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('exam__isnull', False), ('pair__isnull', True), ('source', 'exam')), models.Q(('exam__isnull', True), ('pair__isnull', False), ('source', 'settled'), ('truth__isnull', False)), models.Q(('exam__isnull', True), ('pair__isnull', True), ('source', 'lead')), _connector='OR'), name='known_pair_says_where_its_truth_is_from'),
-        ),
-        migrations.AddConstraint(
-            model_name='knownpair',
-            constraint=models.CheckConstraint(condition=models.Q(('tutorial_position__isnull', True), models.Q(('source', 'lead'), ('truth__isnull', False)), _connector='OR'), name='known_pair_of_the_tutorial_has_its_truth'),
-        ),
-        migrations.AddConstraint(
-            model_name='payrate',
-            constraint=models.CheckConstraint(condition=models.Q(('currency__regex', '^[A-Z]{3}$'), ('rate__gte', 0)), name='pay_rate_is_an_amount'),
-        ),
-        migrations.AddConstraint(
-            model_name='qualityalert',
-            constraint=models.UniqueConstraint(condition=models.Q(('seen_at__isnull', True)), fields=('project', 'annotator', 'kind'), name='quality_alert_one_unseen_of_a_kind'),
-        ),
-        migrations.AddConstraint(
-            model_name='qualityalert',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('seen_at__isnull', True), ('seen_by__isnull', True)), models.Q(('seen_at__isnull', False), ('seen_by__isnull', False)), _connector='OR'), name='quality_alert_seen_by_somebody'),
-        ),
-        migrations.AddConstraint(
-            model_name='sitting',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['open', 'waiting', 'feedback'])), fields=('project', 'annotator', 'purpose'), name='sitting_one_at_a_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='sitting',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('exam__isnull', False), ('purpose', 'exam')), models.Q(models.Q(('purpose', 'exam'), _negated=True), ('exam__isnull', True)), _connector='OR'), name='sitting_of_an_exam_names_it'),
-        ),
-        migrations.AddConstraint(
-            model_name='sitting',
-            constraint=models.CheckConstraint(condition=models.Q(('known_ids__len__gt', 0)), name='sitting_asks_for_something'),
-        ),
-        migrations.AddConstraint(
-            model_name='sitting',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['done', 'missed']), ('ended_at__isnull', False)), models.Q(models.Q(('state__in', ['done', 'missed']), _negated=True), ('ended_at__isnull', True)), _connector='OR'), name='sitting_ended_has_its_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='sittinggrade',
-            constraint=models.UniqueConstraint(fields=('sitting', 'known_pair', 'attempt'), name='sitting_grade_once_per_pair_and_attempt'),
-        ),
-        migrations.AddConstraint(
-            model_name='sittinggrade',
-            constraint=models.UniqueConstraint(condition=models.Q(('attempt', 0)), fields=('annotator', 'known_pair'), name='sitting_grade_first_once_per_annotator', violation_error_message='You have graded this pair before.'),
-        ),
-        migrations.AddConstraint(
-            model_name='sittinggrade',
-            constraint=models.CheckConstraint(condition=models.Q(('grade__range', (0, 4))), name='sitting_grade_from_0_to_4'),
         ),
     ]

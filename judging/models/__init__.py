@@ -1,6 +1,7 @@
 """Who judges, and what it means."""
 
-from judging.models.batch import Batch, BatchReview, Pair
+from judging.models.answers import FlagAnswer, Recut
+from judging.models.batch import Batch, BatchReview, Pair, ReviewUndone
 from judging.models.exam import Exam, KnownPair, Sitting, SittingGrade
 from judging.models.gate import GateAttempt, GateQuestion
 from judging.models.invitation import Invitation
@@ -17,6 +18,7 @@ from judging.models.policy import (
 )
 from judging.models.quality import QualityAlert, QualityReport
 from judging.models.release import Release
+from judging.models.tally import JudgmentDay, Tally
 
 __all__ = [
     "SEATS",
@@ -25,6 +27,7 @@ __all__ = [
     "BatchReview",
     "Exam",
     "Flag",
+    "FlagAnswer",
     "GateAttempt",
     "GateQuestion",
     "GoldGrade",
@@ -37,6 +40,7 @@ __all__ = [
     "Invitation",
     "Judgment",
     "JudgmentChange",
+    "JudgmentDay",
     "KnownPair",
     "OwnGrade",
     "Pair",
@@ -44,8 +48,11 @@ __all__ = [
     "Policy",
     "QualityAlert",
     "QualityReport",
+    "Recut",
     "Release",
+    "ReviewUndone",
     "Sitting",
     "SittingGrade",
+    "Tally",
     "Weights",
 ]

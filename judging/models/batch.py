@@ -1,4 +1,7 @@
-"""Batch: up to 20 pairs of one query, handed out together. Pair: the thing judged. BatchReview: the lead's word."""
+"""Batch: up to 20 pairs of one query, handed out together. Pair: the thing judged. BatchReview: the lead's word.
+
+ReviewUndone: a word that a lead took back.
+"""
 
 from uuid import uuid4
 
@@ -6,11 +9,11 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from annotation.models import Candidate, Project, Query
+from annotation.models import Candidate, Pooling, Project, Query
 
 
 class Batch(models.Model):
-    """Ranks 1 to 20 (number 1) or 21 to 40 (number 2) of a query's candidates."""
+    """Ranks 1 to 20 (number 1) or 21 to 40 (number 2) by similarity; from number 3 on, moments pooled from runs."""
 
     class State(models.TextChoices):
         OPEN = "open"
@@ -20,6 +23,9 @@ class Batch(models.Model):
     project = models.ForeignKey(Project, models.PROTECT, related_name="batches")
     query = models.ForeignKey(Query, models.PROTECT, related_name="batches")
     number = models.PositiveSmallIntegerField()
+    pooling = models.ForeignKey(
+        Pooling, models.PROTECT, null=True, related_name="batches", help_text="That opened it; null by similarity."
+    )
     round = models.PositiveSmallIntegerField(default=1)
     state = models.CharField(max_length=4, choices=State, default=State.OPEN)
     priority = models.SmallIntegerField(default=0, help_text="Of the query's set; higher goes first.")
@@ -29,6 +35,9 @@ class Batch(models.Model):
     )
     free_seats = models.PositiveSmallIntegerField(default=2, help_text="Seats of the round that nobody holds.")
     begun = models.BooleanField(default=False, help_text="Somebody sat at the round.")
+    awaits_review = models.BooleanField(
+        default=False, db_default=False, help_text="A first batch that is done and undecided; triggers say so."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     done_at = models.DateTimeField(null=True)
 
@@ -36,12 +45,18 @@ class Batch(models.Model):
         verbose_name_plural = "batches"
         constraints = [
             models.UniqueConstraint(fields=["query", "number"], name="batch_number_once_per_query"),
-            models.CheckConstraint(condition=Q(number__in=[1, 2]), name="batch_number_is_1_or_2"),
+            models.CheckConstraint(
+                condition=Q(number__in=[1, 2], pooling__isnull=True) | Q(number__gte=3, pooling__isnull=False),
+                name="batch_pooled_from_number_3",
+            ),
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="batch_round_is_1_or_2"),
             models.CheckConstraint(condition=Q(free_seats__range=(0, 2)), name="batch_has_two_seats_a_round"),
             models.CheckConstraint(
                 condition=Q(state="open", done_at__isnull=True) | Q(state="done", done_at__isnull=False),
                 name="batch_done_has_its_time",
+            ),
+            models.CheckConstraint(
+                condition=Q(awaits_review=False) | Q(state="done", number=1), name="batch_awaits_review_when_done"
             ),
         ]
         indexes = [
@@ -51,13 +66,21 @@ class Batch(models.Model):
                 name="batch_to_be_taken",
             ),
             models.Index(fields=["id"], condition=Q(state="open", free_seats=0), name="batch_no_seat_free"),
+            models.Index(fields=["project"], condition=Q(state="open", begun=True), name="batch_under_way"),
             models.Index(
                 fields=["project", "number", "done_at"], condition=Q(state="done"), name="batch_done_by_project"
+            ),
+            models.Index(
+                fields=["project", "done_at", "id"], condition=Q(awaits_review=True), name="batch_that_awaits_review"
             ),
         ]
 
     def __str__(self) -> str:
         return f"batch {self.number} of query {self.query_id}"
+
+    @property
+    def is_pooled(self) -> bool:
+        return self.pooling_id is not None
 
 
 class Pair(models.Model):
@@ -98,6 +121,11 @@ class Pair(models.Model):
                 name="pair_out_says_why",
             ),
         ]
+        indexes = [
+            models.Index(
+                fields=["state", "batch"], condition=Q(state__in=["dropped", "withdrawn"]), name="pair_that_is_out"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"pair {self.uuid}"
@@ -119,3 +147,19 @@ class BatchReview(models.Model):
 
     def __str__(self) -> str:
         return f"{self.decision} {self.batch}"
+
+
+class ReviewUndone(models.Model):
+    """A decision that a lead took back, as it was; rows are only ever added."""
+
+    batch = models.ForeignKey(Batch, models.PROTECT, related_name="undone_reviews")
+    decision = models.CharField(max_length=6, choices=BatchReview.Decision)
+    suggestion = models.CharField(max_length=6, choices=BatchReview.Decision)
+    reason = models.TextField(blank=True)
+    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    decided_at = models.DateTimeField()
+    undone_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    undone_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.decision} {self.batch}, taken back"

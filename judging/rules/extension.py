@@ -9,14 +9,16 @@ TAIL = 5  # the last candidates of a batch, whose relevance tells whether more l
 class Suggestion(NamedTuple):
     extend: bool
     reason: str
+    mean: float | None = None  # of the tail; None where nothing was settled
 
 
-def suggest(relevance_by_rank: Sequence[int | None], *, from_mean: float) -> Suggestion:
+def suggest(relevance_by_rank: Sequence[int | None], *, from_mean: float, further: bool = True) -> Suggestion:
     """Suggest a second batch when the last five settled pairs of the first are relevant enough on average.
 
     Args:
         relevance_by_rank: relevance 0 to 4 of the batch's pairs, best rank first; None where nothing was settled.
         from_mean: the mean from which to extend.
+        further: whether there are candidates for a second batch.
     """
     settled = [relevance for relevance in relevance_by_rank if relevance is not None]
     if not settled:
@@ -24,6 +26,7 @@ def suggest(relevance_by_rank: Sequence[int | None], *, from_mean: float) -> Sug
     tail = settled[-TAIL:]
     mean = sum(tail) / len(tail)
     relation = "at least" if mean >= from_mean else "below"
-    return Suggestion(
-        mean >= from_mean, f"The last {len(tail)} settled pairs average {mean:.2f}, {relation} {from_mean:g}."
-    )
+    told = f"The last {len(tail)} settled pairs average {mean:.2f}, {relation} {from_mean:g}"
+    if mean >= from_mean and not further:
+        return Suggestion(False, f"{told}, but no candidate lies beyond them.", mean)
+    return Suggestion(mean >= from_mean, f"{told}.", mean)

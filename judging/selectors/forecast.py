@@ -13,8 +13,8 @@ WITH batch AS (SELECT batch.id, batch.number, review.id IS NOT NULL AS reviewed
 decided AS (SELECT count(*) AS pairs, count(*) FILTER (WHERE pair.state = 'escalated' OR EXISTS (
         SELECT 1 FROM judging_judgment judgment WHERE judgment.pair_id = pair.id AND judgment.round = 2)) AS escalated
     FROM judging_pair pair JOIN batch ON batch.id = pair.batch_id WHERE pair.state NOT IN ('open', 'withdrawn'))
-SELECT (SELECT count(*)::float FROM judging_pair pair JOIN batch ON batch.id = pair.batch_id)
-        / nullif((SELECT count(*) FROM batch), 0),
+SELECT (SELECT count(*)::float FROM judging_pair pair JOIN batch ON batch.id = pair.batch_id AND batch.number <= 2)
+        / nullif((SELECT count(*) FROM batch WHERE number <= 2), 0),
     (SELECT count(*) FILTER (WHERE number = 2)::float / nullif(count(*) FILTER (WHERE number = 1 AND reviewed), 0)
         FROM batch),
     (SELECT escalated::float / nullif(pairs, 0) FROM decided),

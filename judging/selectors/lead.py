@@ -1,55 +1,14 @@
 """What leads and tasks read: what is decided, what waits, who gave which grade."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
-from annotation.models import AuditEvent, Job, Project, Query
+from annotation.models import AuditEvent, Candidate, Job, Project, Query
 from annotation.selectors import queries_to_judge
 from judging.models import Assignment, Batch, Flag, Judgment, Pair
-from judging.selectors.quality import flagged_pairs
-
-
-def relevance_by_rank(batch: Batch) -> list[int | None]:
-    return list(batch.pairs.order_by("candidate__rank").values_list("relevance", flat=True))
-
-
-def review_queue(project: Project) -> QuerySet[Batch]:
-    """First batches that wait for the lead, oldest first."""
-    return Batch.objects.filter(
-        project=project, number=1, state=Batch.State.DONE, review__isnull=True, query__is_placeholder=False
-    ).order_by("done_at")
-
-
-def overview_counts(project: Project) -> dict[str, Any]:
-    """Numbers of the lead's first page."""
-    batches = Batch.objects.filter(project=project)
-    pairs = Pair.objects.filter(batch__project=project)
-    judgments = Judgment.objects.filter(pair__batch__project=project)
-    return {
-        "batches": _counted(batches, Batch.State.values),
-        "pairs": _counted(pairs, Pair.State.values),
-        "judgments": judgments.count(),
-        "simulated": judgments.filter(source=Judgment.Source.SIMULATED).count(),
-        "at_work": Assignment.objects.filter(project=project, state=Assignment.State.OPEN).count(),
-        "waiting": review_queue(project).count(),
-        "flagged": flagged_pairs(project).filter(state__in=[Pair.State.OPEN, Pair.State.ESCALATED]).count(),
-        "second_rounds": batches.filter(state=Batch.State.OPEN, round=2).count(),
-    }
-
-
-def _counted(rows: QuerySet[Any], states: Sequence[str]) -> dict[str, int]:
-    found = dict(rows.order_by().values_list("state").annotate(n=Count("pk")))
-    return {state: found.get(state, 0) for state in states}
-
-
-def relevance_counts(project: Project) -> list[tuple[int, int]]:
-    """How many settled pairs have each relevance 0 to 4."""
-    settled = Pair.objects.filter(batch__project=project, state=Pair.State.SETTLED)
-    found = dict(settled.order_by().values_list("relevance").annotate(n=Count("pk")))
-    return [(relevance, found.get(relevance, 0)) for relevance in range(5)]
 
 
 def annotator_numbers(project: Project) -> dict[int, int]:
@@ -60,47 +19,63 @@ def annotator_numbers(project: Project) -> dict[int, int]:
 
 def batch_rows(batch: Batch) -> list[dict[str, Any]]:
     """The pairs of a batch by rank with their grades by annotator number, for the lead."""
-    pairs = batch.pairs.select_related("candidate__moment__video").order_by("candidate__rank")
-    numbers = annotator_numbers(batch.project)
+    return rows_of([batch])[batch.pk]
+
+
+def rows_of(batches: Sequence[Batch]) -> dict[int, list[dict[str, Any]]]:
+    """``batch_rows`` of batches of one project, in as many statements as of one."""
+    rows: dict[int, list[dict[str, Any]]] = {batch.pk: [] for batch in batches}
+    if not batches:
+        return rows
+    pairs = Pair.objects.filter(batch__in=rows).select_related("candidate__moment__video")
+    held = list(pairs.order_by("candidate__rank"))
+    numbers = annotator_numbers(batches[0].project)
+    given = Judgment.objects.filter(pair__batch__in=rows)
+    grades, said = final_grades(given, numbers), _said_of(rows, numbers)
+    why = why_withdrawn([pair.uuid for pair in held if pair.state == Pair.State.WITHDRAWN])
+    for pair in held:
+        rows[pair.batch_id].append(
+            {
+                "pair": pair,
+                "grades": grades.get(pair.pk, []),
+                "said": said.get(pair.pk, []),
+                "why": why.get(pair.uuid, ""),
+            }
+        )
+    return rows
+
+
+def final_grades(given: QuerySet[Judgment], numbers: dict[int, int]) -> dict[int, list[tuple[int | None, int, int]]]:
+    """Those that may change no more by pair: annotator number, grade, round."""
     grades: dict[int, list[tuple[int | None, int, int]]] = {}
-    final = Judgment.objects.filter(pair__batch=batch).exclude(assignment__state=Assignment.State.OPEN)
+    final = given.exclude(assignment__state=Assignment.State.OPEN)
     for pair, annotator, grade, number in final.order_by("round", "seat").values_list(
         "pair", "annotator", "grade", "round"
     ):
         grades.setdefault(pair, []).append((numbers.get(annotator), grade, number))
-    said = _said_of(batch, numbers)
-    why = _why_withdrawn(batch)
-    return [
-        {
-            "pair": pair,
-            "grades": grades.get(pair.pk, []),
-            "said": said.get(pair.pk, []),
-            "why": why.get(pair.uuid, "") if pair.state == Pair.State.WITHDRAWN else "",
-        }
-        for pair in pairs
-    ]
+    return grades
 
 
-def _why_withdrawn(batch: Batch) -> dict[UUID, str]:
+def why_withdrawn(pairs: Sequence[UUID]) -> dict[UUID, str]:
     """What the lead said, by pair; the newest word where it was withdrawn twice."""
-    events = AuditEvent.objects.filter(
-        project=batch.project_id, action="pair.withdraw", subject__in=batch.pairs.values("uuid")
-    )
+    if not pairs:
+        return {}
+    events = AuditEvent.objects.filter(action="pair.withdraw", subject__in=pairs)
     said = events.order_by("id").values_list("subject", "data")
     return {pair: data["reason"] for pair, data in said if pair is not None}
 
 
-def _said_of(batch: Batch, numbers: dict[int, int]) -> dict[int, list[tuple[int | None, str, str]]]:
+def _said_of(batch_ids: Iterable[int], numbers: dict[int, int]) -> dict[int, list[tuple[int | None, str, str]]]:
     """Flags and comments by pair: annotator number, reason of the flag or nothing, words."""
     said: dict[int, list[tuple[int | None, str, str]]] = {}
-    for flag in Flag.objects.filter(pair__batch=batch, withdrawn_at__isnull=True).order_by("id"):
+    for flag in Flag.objects.filter(pair__batch__in=batch_ids, withdrawn_at__isnull=True).order_by("id"):
         said.setdefault(flag.pair_id, []).append(
             (numbers.get(flag.annotator_id), flag.get_reason_display(), flag.comment)
         )
-    comments = (
-        Judgment.objects.filter(pair__batch=batch).exclude(comment="").exclude(assignment__state=Assignment.State.OPEN)
-    )
-    for pair, annotator, comment in comments.order_by("id").values_list("pair", "annotator", "comment"):
+    given = Judgment.objects.filter(pair__batch__in=batch_ids).exclude(assignment__state=Assignment.State.OPEN)
+    for pair, annotator, comment in (
+        given.exclude(comment="").order_by("id").values_list("pair", "annotator", "comment")
+    ):
         said.setdefault(pair, []).append((numbers.get(annotator), "", comment))
     return said
 
@@ -114,6 +89,13 @@ def job_failed(project: Project, kind: str) -> Job | None:
     """The last job of this kind where it failed."""
     last = project.jobs.filter(kind=kind).order_by("-id").first()
     return last if last and last.state == Job.State.FAILED else None
+
+
+def queries_unfrozen(project: Project) -> QuerySet[Query]:
+    """Queries whose candidates may still be ranked anew: no batch holds any."""
+    ranked = Candidate.objects.filter(query=OuterRef("pk"))
+    begun = Batch.objects.filter(query=OuterRef("pk"))
+    return queries_to_judge(project.pk).filter(Exists(ranked), ~Exists(begun))
 
 
 def job_running(project: Project) -> Job | None:

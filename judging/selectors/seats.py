@@ -72,7 +72,8 @@ SELECT pair.id, ARRAY(SELECT given.seat FROM judging_judgment given
         AND mine.withdrawn_at IS NULL),
     (SELECT count(*) FROM judging_flag flag JOIN judging_assignment ended ON ended.id = flag.assignment_id
         AND ended.state <> 'open' WHERE flag.pair_id = pair.id AND flag.withdrawn_at IS NULL
-        AND (pair.restored_at IS NULL OR flag.created_at > pair.restored_at))
+        AND (pair.restored_at IS NULL OR flag.created_at > pair.restored_at)
+        AND NOT EXISTS (SELECT 1 FROM judging_flaganswer answer WHERE answer.flag_id = flag.id))
 FROM judging_batch batch
 JOIN judging_pair pair ON pair.batch_id = batch.id
     AND pair.state = CASE batch.round WHEN 1 THEN 'open' ELSE 'escalated' END

@@ -104,7 +104,9 @@ def _gold_take(project: Project, annotator: User, now: datetime) -> Assignment |
 
 def _seat_take(batch_id: int, annotator: User, now: datetime) -> Assignment | None:
     """An assignment on the first seat of the batch that fits; what the batch says of its seats is put right."""
-    batch = Batch.objects.select_for_update().get(pk=batch_id)
+    batch = Batch.objects.select_for_update().filter(pk=batch_id).first()
+    if batch is None:
+        return None  # a lead has just taken back its being opened
     if Assignment.objects.filter(project=batch.project_id, annotator=annotator, state=Assignment.State.OPEN).exists():
         return None  # their other tab was faster, and a third may be ending that one: it waits for us, so not we for it
     asked = selectors.pairs_asked_now(batch_id=batch.pk, annotator_id=annotator.pk)

@@ -1,32 +1,38 @@
 """Batches: opening them, deciding their pairs, and the lead's word on a second one."""
 
 import logging
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
+from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotation.messages import send_on_commit
-from annotation.models import Candidate, Moment, NamedQuerySet, Query, User
-from annotation.rules.pooling import BATCH_SIZE
+from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query, User
+from annotation.rules.pooling import BATCH_SIZE, BATCHES
+from annotation.rules.run_pools import in_batches
 from annotation.services.audit import audit_record
 from judging import selectors
-from judging.exceptions import NotReviewable
-from judging.models import SEATS, Assignment, Batch, BatchReview, Judgment, Pair
+from judging.exceptions import AlreadyReviewed, NothingBeyond, NotReviewable
+from judging.models import SEATS, Assignment, Batch, BatchReview, Judgment, Pair, Policy
 from judging.rules import consensus
-from judging.rules.extension import suggest
+from judging.rules.extension import Suggestion
+from judging.selectors import Outlook
 from judging.services.policies import policy_in_force
 from judging.services.seats import flagged_withdraw, seats_count
 
 logger = logging.getLogger(__name__)
 ADVANCE_TASK = "judging.tasks.batch_advance"
 EXTEND_TASK = "judging.tasks.batch_extend"
+WORD = {True: BatchReview.Decision.EXTEND, False: BatchReview.Decision.CLOSE}
 
 
 @transaction.atomic
 def batch_create(*, query: Query, number: int) -> Batch | None:
-    """Open ranks 1 to 20 (number 1) or 21 to 40 (number 2) of the query for judging.
+    """Open ranks 1 to 20 (number 1) or 21 to 40 (number 2) by similarity for judging.
 
     Repeating it returns the batch that is there; None when no candidate has such a rank.
     """
@@ -35,16 +41,28 @@ def batch_create(*, query: Query, number: int) -> Batch | None:
     if held:
         return held
     ranks = ((number - 1) * BATCH_SIZE + 1, number * BATCH_SIZE)
-    candidates = list(
-        query.candidates.filter(rank__range=ranks, moment__preview_state=Moment.Preview.READY).order_by("rank")
-    )
-    if not candidates:
-        return None
+    ranked = query.candidates.filter(source=Candidate.Source.SIMILARITY, rank__range=ranks)
+    candidates = list(ranked.filter(moment__preview_state=Moment.Preview.READY).order_by("rank"))
+    return _batch_open(query, number, candidates) if candidates else None
+
+
+def batches_pool(*, query: Query, pooling: Pooling, candidates: Sequence[Candidate]) -> list[Batch]:
+    """Open batches of twenty of these, numbered behind the last; the caller holds the query's row."""
+    last = Batch.objects.filter(query=query).aggregate(last=Max("number"))["last"] or 0
+    first = max(last, BATCHES) + 1
+    return [
+        _batch_open(query, number, twenty, pooling)
+        for number, twenty in enumerate(in_batches(candidates, BATCH_SIZE), start=first)
+    ]
+
+
+def _batch_open(query: Query, number: int, candidates: Sequence[Candidate], pooling: Pooling | None = None) -> Batch:
     query_set = NamedQuerySet.objects.select_for_update().filter(queries=query).first()
     batch = Batch.objects.create(
         project_id=query.project_id,
         query=query,
         number=number,
+        pooling=pooling,
         priority=query_set.priority if query_set else 0,
         is_paused=query_set.is_paused if query_set else False,
         is_pilot=_is_pilot(query, query_set),
@@ -70,10 +88,11 @@ def batches_open(*, project_id: int) -> int:
 def batch_advance(*, batch_id: int) -> None:
     """Decide every pair whose round is complete, open the second round, or close the batch.
 
-    It recomputes from the rows under the batch's lock, so it may run twice, late or out of order.
+    It recomputes from the rows under the batch's lock, so it may run twice, late or out of order; the batch may be
+    gone, where a lead took back its being opened.
     """
-    batch = Batch.objects.select_for_update().get(pk=batch_id)
-    if batch.state == Batch.State.DONE:
+    batch = Batch.objects.select_for_update().filter(pk=batch_id).first()
+    if batch is None or batch.state == Batch.State.DONE:
         return
     flagged_withdraw(batch)
     _pairs_decide(batch)
@@ -115,55 +134,85 @@ def _batch_close(batch: Batch, *, now: datetime) -> None:
     logger.info("batch %s: done", batch.pk)
     policy = policy_in_force(batch.project_id)
     if batch.number == 1 and policy.extend_automatically:
-        extend, reason = suggest(selectors.relevance_by_rank(batch), from_mean=policy.extend_from_mean)
-        _review_write(batch, extend=extend, suggested=extend, reason=f"Automatic. {reason}", lead=None)
+        suggestion = outlook_of(batch, policy).suggestion
+        review_write(batch, extend=suggestion.extend, suggestion=suggestion, lead=None)
+
+
+def outlook_of(batch: Batch, policy: Policy) -> Outlook:
+    return selectors.outlooks([batch], from_mean=policy.extend_from_mean)[batch.pk]
 
 
 @transaction.atomic
 def batch_review(*, batch: Batch, extend: bool, lead: User, reason: str = "") -> BatchReview:
     """Record the lead's word on a finished first batch; extending wakes the task that opens the second.
 
+    The same lead saying the same again is answered as the first time.
+
     Raises:
-        NotReviewable: the batch is not finished, not a first one, or was decided otherwise before.
+        NotReviewable: the batch is not finished, or not a first one.
+        AlreadyReviewed: it was decided before; the message says by whom.
+        NothingBeyond: it shall be extended, and no candidate is left for a second batch.
     """
-    held = Batch.objects.select_for_update(of=("self",)).select_related("query").get(pk=batch.pk)
+    held = Batch.objects.select_for_update(of=("self",)).select_related("query", "project").get(pk=batch.pk)
     if held.state != Batch.State.DONE or held.number != 1 or held.query.is_placeholder:
         raise NotReviewable("This batch is not waiting for a decision.")
     decided = BatchReview.objects.filter(batch=held).first()
     if decided:
-        if (decided.decision == BatchReview.Decision.EXTEND) == extend:
+        if decided.decision == WORD[extend] and decided.decided_by_id == lead.pk:
             return decided
-        raise NotReviewable("This query was decided otherwise in the meantime.")
-    policy = policy_in_force(held.project_id)
-    suggested, _ = suggest(selectors.relevance_by_rank(held), from_mean=policy.extend_from_mean)
-    return _review_write(held, extend=extend, suggested=suggested, reason=reason, lead=lead)
+        raise AlreadyReviewed(selectors.review_in_words(decided))
+    outlook = outlook_of(held, policy_in_force(held.project_id))
+    if extend and not outlook.beyond:
+        raise NothingBeyond("No candidate is left for a second batch, so this query can only be closed.")
+    return review_write(held, extend=extend, suggestion=outlook.suggestion, lead=lead, reason=reason)
 
 
-def _review_write(batch: Batch, *, extend: bool, suggested: bool, reason: str, lead: User | None) -> BatchReview:
-    word = {True: BatchReview.Decision.EXTEND, False: BatchReview.Decision.CLOSE}
+def review_write(
+    batch: Batch, *, extend: bool, suggestion: Suggestion, lead: User | None, reason: str = ""
+) -> BatchReview:
+    """One decision with its record; of the automatic rule where there is no ``lead``."""
     review = BatchReview.objects.create(
-        batch=batch, decision=word[extend], suggestion=word[suggested], reason=reason, decided_by=lead
+        batch=batch,
+        decision=WORD[extend],
+        suggestion=WORD[suggestion.extend],
+        reason=reason if lead else f"Automatic. {suggestion.reason}",
+        decided_by=lead,
     )
-    audit_record(
-        project=batch.project,
-        actor=lead,
-        action=f"batch.{review.decision}",
-        subject=batch.uuid,
-        query=batch.query.text,
-        suggestion=review.suggestion,
-        reason=reason,
-    )
+    action, subject, data = review_event(review, batch)
+    audit_record(project=batch.project, actor=lead, action=action, subject=subject, **data)
     if extend:
         send_on_commit(EXTEND_TASK, batch.pk)
     return review
 
 
+def review_event(review: BatchReview, batch: Batch, **more: object) -> tuple[str, UUID, dict[str, Any]]:
+    """What the audit keeps of a decision: action, subject, data."""
+    data = {"query": batch.query.text, "suggestion": review.suggestion, "reason": review.reason, **more}
+    return f"batch.{review.decision}", batch.uuid, data if review.decided_by_id else {**data, "automatic": True}
+
+
+@transaction.atomic
 def batch_extend(*, batch_id: int) -> Batch | None:
-    """Open the second batch that the lead asked for; None when no candidate lies beyond the first."""
-    review = BatchReview.objects.select_related("batch__query").get(batch=batch_id)
-    if review.decision != BatchReview.Decision.EXTEND:
-        return None
-    return batch_create(query=review.batch.query, number=2)
+    """Open the second batch that was asked for; None when the decision was taken back, or no candidate is left.
+
+    The decision stays as it is until the batch is there: who takes it back waits, and takes the batch with it.
+    """
+    query = Query.objects.select_for_update(of=("self",)).get(batches=batch_id)  # as who takes the decision back
+    asked = BatchReview.objects.filter(batch=batch_id, decision=BatchReview.Decision.EXTEND)
+    return batch_create(query=query, number=2) if asked.exists() else None
+
+
+def batches_extend(*, project_id: int | None = None) -> None:
+    """Open every second batch that was asked for and is not there."""
+    second = Batch.objects.filter(query=OuterRef("batch__query"), number=2)
+    beyond = Candidate.objects.filter(
+        query=OuterRef("batch__query"), source=Candidate.Source.SIMILARITY, rank__gt=BATCH_SIZE
+    )
+    asked = BatchReview.objects.filter(~Exists(second), Exists(beyond), decision=BatchReview.Decision.EXTEND)
+    if project_id is not None:
+        asked = asked.filter(batch__project=project_id)
+    for batch_id in asked.values_list("batch", flat=True):
+        batch_extend(batch_id=batch_id)
 
 
 def batches_sweep() -> None:
@@ -174,11 +223,7 @@ def batches_sweep() -> None:
     in_part = unheld.filter(Exists(_pairs_with_both_grades()), free_seats__gt=0, begun=True)
     for batch_id in [*complete.values_list("pk", flat=True), *in_part.values_list("pk", flat=True)]:
         batch_advance(batch_id=batch_id)
-    second = Batch.objects.filter(query=OuterRef("batch__query"), number=2)
-    beyond = Candidate.objects.filter(query=OuterRef("batch__query"), rank__gt=BATCH_SIZE)
-    asked = BatchReview.objects.filter(~Exists(second), Exists(beyond), decision=BatchReview.Decision.EXTEND)
-    for batch_id in asked.values_list("batch", flat=True):
-        batch_extend(batch_id=batch_id)
+    batches_extend()
 
 
 def _pairs_with_both_grades() -> QuerySet[Pair]:

@@ -164,8 +164,9 @@ def _store(pairs: Sequence[HistoricPair], project_name: str) -> Project:
     project = Project.objects.create(name=project_name, corpus=corpus)
     Policy.objects.create(project=project, version=1)
     annotators = _annotators(project, {worker for pair in pairs for worker in pair.workers})
-    batches = _batches(project, sorted({pair.pair_id // BATCH_SIZE for pair in pairs}))
-    rows = _pairs(corpus, batches, pairs)
+    queries = _queries(project, sorted({pair.pair_id // BATCH_SIZE for pair in pairs}))
+    candidates = _candidates(corpus, queries, pairs)
+    rows = _pairs(_batches(project, queries), candidates, pairs)
     Judgment.objects.bulk_create(_judgments(pairs, rows, annotators), batch_size=CHUNK)
     return project
 
@@ -186,8 +187,8 @@ def _annotators(project: Project, workers: set[int]) -> dict[int, int]:
     return {worker: user.pk for worker, user in made.items()}
 
 
-def _batches(project: Project, blocks: Sequence[int]) -> dict[int, Batch]:
-    queries = Query.objects.bulk_create(
+def _queries(project: Project, blocks: Sequence[int]) -> dict[int, Query]:
+    made = Query.objects.bulk_create(
         [
             Query(
                 project=project,
@@ -200,15 +201,10 @@ def _batches(project: Project, blocks: Sequence[int]) -> dict[int, Batch]:
         ],
         batch_size=CHUNK,
     )
-    now = timezone.now()
-    made = Batch.objects.bulk_create(
-        [Batch(project=project, query=query, number=1, state=Batch.State.DONE, done_at=now) for query in queries],
-        batch_size=CHUNK,
-    )
     return dict(zip(blocks, made, strict=True))
 
 
-def _pairs(corpus: Corpus, batches: Mapping[int, Batch], pairs: Sequence[HistoricPair]) -> list[Pair]:
+def _candidates(corpus: Corpus, queries: Mapping[int, Query], pairs: Sequence[HistoricPair]) -> list[Candidate]:
     video = Video.objects.create(corpus=corpus, name="placeholder", duration_s=len(pairs) + 1, index=0)
     moments = Moment.objects.bulk_create(
         [
@@ -217,10 +213,10 @@ def _pairs(corpus: Corpus, batches: Mapping[int, Batch], pairs: Sequence[Histori
         ],
         batch_size=CHUNK,
     )
-    candidates = Candidate.objects.bulk_create(
+    return Candidate.objects.bulk_create(
         [
             Candidate(
-                query_id=batches[pair.pair_id // BATCH_SIZE].query_id,
+                query=queries[pair.pair_id // BATCH_SIZE],
                 moment=moment,
                 rank=pair.pair_id % BATCH_SIZE + 1,
             )
@@ -228,6 +224,21 @@ def _pairs(corpus: Corpus, batches: Mapping[int, Batch], pairs: Sequence[Histori
         ],
         batch_size=CHUNK,
     )
+
+
+def _batches(project: Project, queries: Mapping[int, Query]) -> dict[int, Batch]:
+    now = timezone.now()
+    made = Batch.objects.bulk_create(
+        [
+            Batch(project=project, query=query, number=1, state=Batch.State.DONE, done_at=now)
+            for query in queries.values()
+        ],
+        batch_size=CHUNK,
+    )
+    return dict(zip(queries, made, strict=True))
+
+
+def _pairs(batches: Mapping[int, Batch], candidates: Sequence[Candidate], pairs: Sequence[HistoricPair]) -> list[Pair]:
     rows = []
     for pair, candidate in zip(pairs, candidates, strict=True):
         outcome, reason = pair.outcome()

@@ -9,9 +9,10 @@ from annotation.messages import send_on_commit
 from annotation.models import User
 from annotation.services.audit import audit_record
 from judging.exceptions import NotPossibleNow
-from judging.models import Assignment, Batch, Judgment, Pair
+from judging.models import Assignment, Batch, FlagAnswer, Judgment, Pair
 from judging.rules import consensus
 from judging.services.batches import ADVANCE_TASK
+from judging.services.flags import flags_answer
 from judging.services.seats import seats_count
 
 logger = logging.getLogger(__name__)
@@ -20,6 +21,8 @@ logger = logging.getLogger(__name__)
 @transaction.atomic
 def pair_withdraw(*, pair: Pair, lead: User, reason: str) -> None:
     """Take the pair out: nobody is asked for it any more, it has no relevance, and releases leave it out.
+
+    Its flags are answered by that.
 
     Raises:
         NotPossibleNow: no reason was given, or it is withdrawn already.
@@ -34,6 +37,7 @@ def pair_withdraw(*, pair: Pair, lead: User, reason: str) -> None:
     Pair.objects.filter(pk=held.pk).update(
         state=Pair.State.WITHDRAWN, relevance=None, reason=Pair.Reason.WITHDRAWN_BY_LEAD
     )
+    flags_answer(pair=held, kind=FlagAnswer.Kind.WITHDRAWN, lead=lead, words=reason.strip())
     _followed(batch, held, lead, "pair.withdraw", reason=reason, was=held.state)
 
 

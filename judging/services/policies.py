@@ -5,11 +5,14 @@ from typing import Any, NamedTuple
 
 from django.db import transaction
 
+from annotation.messages import send_on_commit
 from annotation.models import Project, User
 from annotation.services.audit import audit_record
 from judging.exceptions import GateTooShort, NotPossibleNow, PolicyStale
 from judging.models import GateQuestion, Guideline, GuidelineExample, Judgment, Policy
 from judging.models.policy import POLICY_VALUES
+
+REVIEW_TASK = "judging.tasks.reviews_decide"
 
 
 class Example(NamedTuple):
@@ -88,6 +91,8 @@ def policy_publish(*, project: Project, actor: User | None, seen: int | None = N
     audit_record(
         project=project, actor=actor, action="policy.publish", subject=project.uuid, version=made.version, **values
     )
+    if last and made.extend_automatically and not last.extend_automatically:
+        send_on_commit(REVIEW_TASK, project.pk)
     return made
 
 

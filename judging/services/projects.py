@@ -1,8 +1,10 @@
 """A new project, ready to be judged as soon as its previews are cut."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import IntegrityError, transaction
 
@@ -12,21 +14,22 @@ from annotation.messages import send_on_commit
 from annotation.models import Corpus, Job, Membership, Project, User
 from annotation.rules.splits import Size
 from annotation.services.audit import audit_record
-from annotation.services.candidates import candidates_rank, similarity_choose, similarity_of
+from annotation.services.candidates import candidates_clear, candidates_rank, similarity_choose, similarity_of
 from annotation.services.jobs import job_fail, job_finish, job_set, job_start
 from annotation.services.members import member_add
 from annotation.services.names import checked_name
 from annotation.services.queries import queries_draw
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing, TopNotOffered
+from judging import selectors
 from judging.guideline import BODY, LEVELS
 from judging.services.batches import batches_open
 from judging.services.policies import guideline_publish, policy_publish
 
 logger = logging.getLogger(__name__)
-JOB = "batches"
+JOB, RANK_JOB = "batches", "ranking"
 LATE = timedelta(minutes=1)
-PREPARE_TASK = "judging.tasks.batches_prepare"
+PREPARE_TASK, RANK_TASK = "judging.tasks.batches_prepare", "judging.tasks.candidates_rank"
 
 
 @transaction.atomic
@@ -76,17 +79,40 @@ def batches_request(*, project: Project, actor: User, similarity: str | None = N
         NotPossible: there is nothing to judge, or something else is being prepared.
         SimilarityMissing: what is to rank is not here.
     """
+    _check(project, JOB, similarity, actor)
+    job_start(project=project, kind=JOB, title="Waiting for a worker", total=2)
+    audit_record(project=project, actor=actor, action="batches.open", subject=project.uuid)
+    send_on_commit(PREPARE_TASK, project.pk)
+
+
+@transaction.atomic
+def candidates_request(*, project: Project, actor: User, similarity: str | None = None) -> int:
+    """Wake the task that ranks candidates, anew where no batch holds them yet, and opens nothing.
+
+    Returns:
+        Of how many queries candidates were forgotten, to be ranked anew.
+
+    Raises:
+        NotPossible: there is nothing to judge, or something else is being prepared.
+        SimilarityMissing: what is to rank is not here.
+    """
+    _check(project, RANK_JOB, similarity, actor)
+    cleared = candidates_clear(queries=selectors.queries_unfrozen(project))
+    audit_record(project=project, actor=actor, action="candidates.rank", subject=project.uuid, queries=cleared)
+    job_start(project=project, kind=RANK_JOB, title="Ranking candidates", total=1)
+    send_on_commit(RANK_TASK, project.pk)
+    return cleared
+
+
+def _check(project: Project, kind: str, similarity: str | None, actor: User) -> None:
     if project.corpus.is_placeholder:
         raise NotPossible("Historic judgments have no moments to judge.")
-    if project.jobs.filter(state=Job.State.RUNNING).exclude(kind=JOB).exists():
+    if project.jobs.filter(state=Job.State.RUNNING).exclude(kind=kind).exists():
         raise NotPossible("Something is being prepared in this project; wait until that is done.")
     if similarity is not None:
         similarity_choose(project=project, name=similarity, actor=actor)
         project.refresh_from_db()
     registry.check(similarity_of(project))
-    job_start(project=project, kind=JOB, title="Waiting for a worker", total=2)
-    audit_record(project=project, actor=actor, action="batches.open", subject=project.uuid)
-    send_on_commit(PREPARE_TASK, project.pk)
 
 
 def batches_prepare(*, project_id: int) -> int:
@@ -98,24 +124,48 @@ def batches_prepare(*, project_id: int) -> int:
 
 def _prepare(project: Project) -> int:
     job = job_start(project=project, kind=JOB, title="Waiting for a worker", total=2)
-    try:
+    with _told(job):
         job_set(job=job, done=0, title="Embedding captions and ranking candidates")
-        candidates_rank(project_id=project.pk)
+        candidates_rank(project_id=project.pk, on_progress=partial(_embedding, job))
         job_set(job=job, done=1, title="Opening first batches")
         opened = batches_open(project_id=project.pk)
+        job_finish(job=job, title=f"{opened} batches opened")
+        return opened
+    return 0
+
+
+def candidates_rank_run(*, project_id: int) -> None:
+    """Rank the queries without candidates, for those who wait."""
+    project = Project.objects.get(pk=project_id)
+    with only_one(JOB, project_id) as alone:
+        if not alone:
+            return
+        job = job_start(project=project, kind=RANK_JOB, title="Ranking candidates", total=1)
+        with _told(job):
+            ranked = candidates_rank(project_id=project_id, on_progress=partial(_embedding, job))
+            job_finish(job=job, title=f"Candidates of {ranked} queries ranked")
+
+
+def _embedding(job: Job, done: int, total: int) -> None:
+    job_set(job=job, done=0, title=f"Embedding texts: {done:,} of {total:,}")
+
+
+@contextmanager
+def _told(job: Job) -> Iterator[None]:
+    """A failure is written to the job; what is only missing here goes no further."""
+    try:
+        yield
     except (SimilarityMissing, TopNotOffered) as error:
         job_fail(job=job, error=str(error))
-        logger.warning("project %s: candidates are not ranked: %s", project.pk, error)
-        return 0
+        logger.warning("%s: candidates are not ranked: %s", job, error)
     except Exception as error:
         job_fail(job=job, error=f"{type(error).__name__}: {error}")
         raise
-    job_finish(job=job, title=f"{opened} batches opened")
-    return opened
 
 
 def preparations_sweep(*, now: datetime) -> None:
     """Send every preparation that has not moved for a while; one that is at work holds its lock and goes on."""
-    stale = Job.objects.filter(kind=JOB, state=Job.State.RUNNING, updated_at__lte=now - LATE)
-    for project_id in stale.values_list("project", flat=True):
-        send_on_commit(PREPARE_TASK, project_id)
+    stale = Job.objects.filter(state=Job.State.RUNNING, updated_at__lte=now - LATE)
+    for kind, task in ((JOB, PREPARE_TASK), (RANK_JOB, RANK_TASK)):
+        for project_id in stale.filter(kind=kind).values_list("project", flat=True):
+            send_on_commit(task, project_id)

@@ -1,6 +1,6 @@
-"""Pages of the lead: state, review queue, queries, one batch, releases, audit. Admins may look, leads decide."""
+"""Pages of the lead: state, queries, one batch, releases, audit. Admins may look, leads decide."""
 
-from typing import Any
+from collections.abc import Callable
 from uuid import UUID
 
 from django.contrib import messages
@@ -9,54 +9,35 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from annotation.models import Project
-from annotation.selectors import measures_of
+from annotation.selectors import corpus_is_seen, measures_of
+from annotation.similarity.base import SimilarityMissing
 from judging import selectors
-from judging.charts import Bar, bars_of
-from judging.forms import ReviewForm, SimilarityForm
-from judging.models import Batch, Pair, Release
-from judging.rules.extension import TAIL, suggest
-from judging.services import batches, projects
+from judging.charts import DayChart
+from judging.forms import SimilarityForm
+from judging.models import Batch, BatchReview, Pair, Release
+from judging.services import projects
 from judging.services import releases as release_services
 from judging.services.policies import policy_in_force
+from judging.views.reviews import cases_of, shared
 
 PER_PAGE = 50
-CASES_PER_PAGE = 10
 OUTSIDE = "somebody without a role here"
 
 
 @project_page(STAFF)
 def overview(request: MemberRequest, project: Project) -> HttpResponse:
-    """State of the project; asks again by itself every few seconds."""
-    relevance = selectors.relevance_counts(project)
-    context = {
-        "counts": selectors.overview_counts(project),
-        "relevance": relevance,
-        "most": max((n for _, n in relevance), default=0) or 1,
-        "jobs": project.jobs.order_by("-id")[:5],
-    }
+    """How far the project is; the page asks again by itself, and is told nothing while nothing has changed."""
+    policy = policy_in_force(project.pk)
+    found = selectors.overview(project, policy, now=timezone.now())
+    if request.htmx and request.GET.get("seen") == found.digest:
+        return HttpResponse(status=204)
+    context = {"found": found, "chart": DayChart(found.days, found.finish.per_day), "policy": policy}
     part = "#state" if request.htmx else ""
     return render(request, f"judging/overview.html{part}", context)
-
-
-@project_page(STAFF)
-def review_queue(request: MemberRequest, project: Project) -> HttpResponse:
-    """Finished first batches, each with its relevance by rank and a suggestion."""
-    queue = selectors.review_queue(project).select_related("query", "project")
-    page = Paginator(queue, CASES_PER_PAGE).get_page(request.GET.get("page"))
-    policy = policy_in_force(project.pk)
-    cases = []
-    for batch in page:
-        rows = selectors.batch_rows(batch)
-        relevance = [row["pair"].relevance for row in rows]
-        cases.append((batch, bars(rows), suggest(relevance, from_mean=policy.extend_from_mean)))
-    return render(request, "judging/review_queue.html", {"page": page, "cases": cases, "tail": TAIL})
-
-
-def bars(rows: list[dict[str, Any]]) -> list[Bar]:
-    return bars_of([row["pair"] for row in rows])
 
 
 @project_page(STAFF)
@@ -82,6 +63,8 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         "job": selectors.job_running(project),
         "stopped": selectors.job_failed(project, projects.JOB),
         "measures": measures_of(project),
+        "unfrozen": selectors.queries_unfrozen(project).count(),
+        "is_seen": corpus_is_seen(project.corpus_id),
         "form": SimilarityForm(chosen=project.similarity),
     }
     return render(request, "judging/queries.html", context)
@@ -91,6 +74,17 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
 @post_only("judging:queries")
 def batches_open(request: MemberRequest, project: Project) -> HttpResponse:
     """Rank candidates and open the first batch of every judged query that has none."""
+    return _rank(request, project, projects.batches_request, "Candidates are being ranked; then batches open.")
+
+
+@project_page(STAFF)
+@post_only("judging:queries")
+def candidates_rank(request: MemberRequest, project: Project) -> HttpResponse:
+    """Rank candidates, anew for queries without a batch, and open nothing."""
+    return _rank(request, project, projects.candidates_request, "Candidates are being ranked.")
+
+
+def _rank(request: MemberRequest, project: Project, asked: Callable[..., object], said: str) -> HttpResponse:
     similarity = None
     if "similarity" in request.POST:
         form = SimilarityForm(request.POST, chosen=project.similarity)
@@ -98,8 +92,12 @@ def batches_open(request: MemberRequest, project: Project) -> HttpResponse:
             messages.error(request, form.first_error())
             return redirect("judging:queries", project.uuid)
         similarity = form.cleaned_data["similarity"]
-    projects.batches_request(project=project, actor=request.user, similarity=similarity)
-    messages.success(request, "Candidates are being ranked; batches open as soon as that is done.")
+    try:
+        asked(project=project, actor=request.user, similarity=similarity)
+    except SimilarityMissing as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, said)
     return redirect("judging:queries", project.uuid)
 
 
@@ -108,35 +106,23 @@ def batch(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
     """One batch: its candidates by rank, grades behind each."""
     held = get_object_or_404(Batch.objects.select_related("project", "query"), uuid=batch_uuid)
     membership = grant(request, held.project, STAFF)
-    rows = selectors.batch_rows(held)
-    relevance = [row["pair"].relevance for row in rows]
+    [case] = cases_of(held.project, [held])
+    review = BatchReview.objects.filter(batch=held).select_related("batch").first()
+    returned = selectors.contributions(row["pair"].candidate_id for row in case.rows)
     context = {
+        **shared(request),
         "batch": held,
-        "rows": rows,
-        "bars": bars(rows),
-        "review": getattr(held, "review", None),
-        "waiting": selectors.review_queue(held.project).filter(pk=held.pk).exists(),
-        "suggestion": suggest(relevance, from_mean=policy_in_force(held.project_id).extend_from_mean),
+        "case": case,
+        "rows": [{**row, "returned": returned.get(row["pair"].candidate_id, [])} for row in case.rows],
+        "bars": case.bars,
+        "review": review,
+        "undoable": review is not None and selectors.review_may_be_undone(review),
+        "waiting": held.awaits_review,
+        "suggestion": case.outlook.suggestion,
         "others": held.query.batches.exclude(pk=held.pk).order_by("number"),
         "may_decide": membership.role in LEAD,
     }
     return render(request, "judging/batch.html", context)
-
-
-@login_required
-@post_only("judging:batch")
-def batch_review(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
-    held = get_object_or_404(Batch.objects.select_related("project"), uuid=batch_uuid)
-    membership = grant(request, held.project, LEAD)
-    form = ReviewForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, "Choose to extend or to close the query.")
-        return redirect("judging:batch", held.uuid)
-    extend = form.cleaned_data["decision"] == "extend"
-    batches.batch_review(batch=held, extend=extend, lead=membership.user, reason=form.cleaned_data["reason"])
-    said = "A second batch is being opened." if extend else "The query is closed."
-    messages.success(request, said)
-    return redirect("judging:review-queue", held.project.uuid)
 
 
 @project_page(STAFF)

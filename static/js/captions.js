@@ -19,7 +19,11 @@
     k: () => move(-1),
     a: () => press("accept"),
     r: () => press("redo"),
-    e: () => (current() ?? all()[0])?.querySelector("textarea").focus(),
+    e: () => {
+      const box = (current() ?? all()[0])?.querySelector("textarea");
+      box?.focus();
+      box?.setSelectionRange(box.value.length, box.value.length);
+    },
     u: () => document.querySelector("form[data-undo]")?.requestSubmit(),
   };
 

@@ -75,6 +75,14 @@ class TestPage:
         page = client.post(url(project, "caption-undo"), follow=True).content.decode()
         assert "taken back" in page and "A man and Joey wave." in page
 
+    def test_edit_that_still_names_somebody_is_said(self, client: Client, project: Project) -> None:
+        part = decide(client, project, waiting(project), "edit", text="A man and Joey wave at a woman.")[1]
+        assert "Edited" in part and "still names a person: Joey" in part
+        assert "still names" not in decide(client, project, waiting(project), "edit", text="Two men wave.")[1]
+        form = {"caption": str(waiting(project).uuid), "act": "edit", "text": "Joey waves."}
+        page = client.post(url(project, "caption-decide"), form, follow=True).content.decode()
+        assert "still names a person: Joey" in page
+
     def test_whoever_accepts_means_the_words_in_the_box(self, client: Client, project: Project) -> None:
         changed, same = waiting(project), waiting(project)
         assert "Edited" in decide(client, project, changed, "accept", text="Two men wave.")[1]

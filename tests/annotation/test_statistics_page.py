@@ -21,7 +21,15 @@ from annotation.services.query_sets import query_set_create
 from annotation.services.statistics import statistics_compute, statistics_request, statistics_sweep
 from annotation.statistics_selectors import state_of_texts
 from tests.conftest import Messages
-from tests.factories import CandidateFactory, CaptionFactory, DescriptionFactory, MomentFactory, ProjectFactory, lead
+from tests.factories import (
+    CandidateFactory,
+    CaptionFactory,
+    DescriptionFactory,
+    MeasureFactory,
+    MomentFactory,
+    ProjectFactory,
+    lead,
+)
 
 pytestmark = pytest.mark.django_db
 Limit = Callable[[int], AbstractContextManager[object]]
@@ -39,6 +47,7 @@ def project() -> Project:
     made: Project = ProjectFactory()
     for description, caption, kind, similarity in WORDS:
         values = {"description__text": description, "description__kind": kind, "similarity": similarity}
+        values["similarity_measure"] = None if similarity is None else MeasureFactory()
         CaptionFactory(moment__video__corpus=made.corpus, text=caption, provider="rules", **values)
     DescriptionFactory(moment=MomentFactory(video__corpus=made.corpus), text="Ross leaves.")  # of no caption yet
     CaptionFactory(text="elsewhere")

@@ -8,6 +8,7 @@ from benchmarks.populate import FREE_HANDS, OPEN_KINDS, fill, sizes
 from judging import selectors
 from judging.models import Assignment, Batch, Judgment, Pair
 from judging.rules.leasing import free_seats
+from judging.services.tallies import tallies_recount
 
 ASKED_OTHERWISE = """
 SELECT count(*) FROM judging_judgment given JOIN judging_assignment held ON held.id = given.assignment_id
@@ -48,6 +49,8 @@ def test_rows_obey_the_rules() -> None:
     sat = Assignment.objects.values("batch", "annotator").annotate(n=Count("pk"))
     assert not sat.filter(n__gt=1).exists()
     assert Assignment.objects.filter(state="open").count() == 2 * OPEN_KINDS["held"]
+    assert tallies_recount(project=seeded.project) is False
+    assert not Batch.objects.filter(awaits_review=True).exists()
     free_hands = seeded.annotators[-FREE_HANDS:]
     assert not Assignment.objects.filter(state="open", annotator__in=free_hands).exists()
 

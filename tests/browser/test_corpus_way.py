@@ -1,5 +1,6 @@
-"""A corpus goes its way by pages: imported, made a project, rewritten, looked at, divided, counted."""
+"""A corpus goes its way by pages: imported, made a project, rewritten, looked at, divided, ranked, written, counted."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ ACTS = ["opens a letter", "closes the door", "sits down", "waves", "reads a book
 
 
 @pytest.mark.usefixtures("encoder")
-def test_from_a_file_to_splits_and_statistics(browse: Browse, tmp_path: Path) -> None:
+def test_from_a_file_to_pools_training_sets_and_statistics(browse: Browse, tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     rows = [f"v{n},{n}.0,{n}.5,Rachel {act} in the kitchen of the house.,60,video" for n, act in enumerate(ACTS)]
     rows.append("v9,1,2,<b>Ross</b> and Joey wave.,60,video")
@@ -46,6 +47,21 @@ def test_from_a_file_to_splits_and_statistics(browse: Browse, tmp_path: Path) ->
     page.get_by_role("button", name="Draw these queries").click()
     expect(page.get_by_text("9 queries are drawn.")).to_be_visible()
     assert Query.objects.filter(split="test").count() == 2
+
+    page.get_by_role("link", name="Queries", exact=True).first.click()
+    page.get_by_label("Similarity that ranks").select_option("bow")
+    page.get_by_role("button", name="Rank candidates").click()
+    with page.expect_download() as pool:
+        page.get_by_role("link", name="All candidates as CSV").click()
+    assert len(pool.value.path().read_text().splitlines()) == 1 + 4 * 9
+
+    page.get_by_role("link", name="Corpus", exact=True).first.click()
+    page.get_by_role("link", name="Training sets").click()
+    page.get_by_label("N, moments for each query").fill("3")
+    page.get_by_role("button", name="Write a training set").click()
+    with page.expect_download() as written:
+        page.get_by_role("button", name="JSON").click()
+    assert [len(row["relevant_moment"]) for row in json.loads(written.value.path().read_text())] == [3] * 5
 
     page.get_by_role("link", name="Statistics").click()
     expect(page.get_by_role("img", name="Texts by their number of words")).to_be_visible()

@@ -5,30 +5,39 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response, ViewportSize, expect
 
-from annotation.models import Job, Moment, Project
+from annotation.models import Job, Moment, Pooling, Project
+from annotation.services.poolings import Returned
 from judging.models import Batch, Pair, QualityAlert, Release
 from judging.selectors import quality_report
 from judging.services.batches import batch_review
+from judging.services.pairs import pair_withdraw
 from judging.services.policies import policy_publish
+from judging.services.pools import pool_plan
 from judging.services.quality import quality_compute
 from judging.services.releases import release_create
 from tests import factories
 from tests.browser import acts
 from tests.browser.axe import barriers_in
 from tests.browser.conftest import Browse
-from tests.judging.play import judge, judge_round
+from tests.judging.play import judge, judge_round, pairs_of
 
 DESKTOP: ViewportSize = {"width": 1280, "height": 720}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 LONG = "A person in a long dark coat hurries down the stairs of an old house while somebody else is calling from above"
 UNBROKEN = "Supercalifragilisticexpialidocious" * 3
 STAFF_PAGES = [
-    *(f"judging:{name}" for name in ("overview", "review-queue", "queries", "query-sets", "flags", "order")),
+    *(
+        f"judging:{name}"
+        for name in ("overview", "review-queue", "queries", "query-sets", "flags", "figures", "coverage")
+    ),
+    *(f"judging:{name}" for name in ("dropped", "withdrawn")),
     *(f"judging:{name}" for name in ("releases", "guideline", "audit", "agreement", "alerts", "exams")),
     *(f"judging:{name}" for name in ("guideline-versions", "training", "gate-questions", "policy")),
     "annotation:corpus",
     "annotation:train-sets",
+    "judging:caption-edits",
     "models_runner:runs",
+    "pools:pools",
 ]
 ANNOTATOR_PAGES = [f"judging:{name}" for name in ("desk", "pair-next", "last-look", "own-grades", "guideline")]
 
@@ -91,9 +100,11 @@ def busy_project() -> Project:
         judge_round(closed := acts.batch(project, text=f"{UNBROKEN} {split}", split=split), [1, 2, 3], [1, 2, 3])
         batch_review(batch=closed, extend=False, lead=factories.lead(project), reason=UNBROKEN)
     judge_round(acts.batch(project, text="A person waits"), [0, 2, 2], [4, 2, 2])
-    acts.batch(project, text="A person sleeps")
+    sleeping = acts.batch(project, text="A person sleeps")
+    factories.FlagFactory(assignment=factories.AssignmentFactory(batch=sleeping), comment=UNBROKEN)
+    pair_withdraw(pair=pairs_of(sleeping)[1], lead=factories.lead(project), reason=UNBROKEN)
     states = set(Pair.objects.values_list("state", flat=True))
-    assert states == set(Pair.State.values) - {Pair.State.WITHDRAWN}
+    assert states == set(Pair.State.values)
     Job.objects.create(project=project, kind="preview", title="Cutting previews", done=3, total=9)
     broken = {"preview_state": Moment.Preview.FAILED, "preview_error": f"ffmpeg: {UNBROKEN * 2}"}
     factories.MomentFactory(video__corpus=project.corpus, preview="", **broken)
@@ -101,7 +112,21 @@ def busy_project() -> Project:
     policy_publish(project=project, actor=None, alert_from=1, alert_run=2)
     quality_compute(project_id=project.pk)
     assert QualityAlert.objects.filter(kind="run").exists()
+    factories.QueryFactory(project=project, text=LONG, split="train", caption=factories.CaptionFactory(text=UNBROKEN))
     return project
+
+
+def planned_pool(project: Project) -> Pooling:
+    """Two runs, one of them with a long name, return a moment that is no candidate of the first query."""
+    pooling: Pooling = factories.PoolingFactory(project=project, state="preparing")
+    factories.PoolSourceFactory(pooling=pooling, name=UNBROKEN)
+    new = factories.MomentFactory(video__corpus=project.corpus)
+    query = project.queries.order_by("number").values_list("number", flat=True)[0]
+    names = [source.name for source in pooling.sources.all()]
+    pool_plan(
+        pooling=pooling, returned=[Returned(query, new.video.name, new.start_s, new.end_s, name, 1) for name in names]
+    )
+    return pooling
 
 
 @pytest.mark.usefixtures("encoder")
@@ -111,10 +136,13 @@ def test_pages_of_lead_and_admin_are_clean(browse: Browse) -> None:
     details = [reverse("judging:batch", args=[batch.uuid]) for batch in shown]
     report = quality_report(project)
     assert report is not None
+    details += [reverse("judging:figure", args=[project.uuid, name]) for name in ("grades", "cases")]
     details += [reverse("annotation:corpora"), reverse("annotation:import-new")]
     details += [reverse("judging:agreement-of", args=[project.uuid, next(iter(report.data["annotators"]))])]
-    for user in (factories.lead(project), factories.admin(project)):
-        assert visit(browse(user), *paths(STAFF_PAGES, project), *details) == []
+    pool = reverse("pools:pool", args=[planned_pool(project).uuid])
+    of_lead = [pool, *paths(["judging:reviews-preview"], project)]
+    assert visit(browse(factories.lead(project)), *paths(STAFF_PAGES, project), *details, *of_lead) == []
+    assert visit(browse(factories.admin(project)), *paths(STAFF_PAGES, project), *details) == []
 
 
 def test_pages_of_a_project_without_anything_are_clean(browse: Browse) -> None:
@@ -169,11 +197,13 @@ def test_pages_that_ask_again_show_what_has_changed(browse: Browse) -> None:
     complaints = Complaints(page)
     page.clock.install()
     page.goto(reverse("judging:overview", args=[project.uuid]))
-    waiting = page.locator("dt", has_text="Waiting for you").locator("+ dd")
+    waiting = page.locator("dt", has_text="Wait for your decision").locator("+ dd")
     expect(waiting).to_have_text("1")
+    page.get_by_text("As a table").click()
     Batch.objects.filter(pk=batch.pk).update(number=2)
-    page.clock.run_for(3100)
+    page.clock.run_for(5100)
     expect(waiting).to_have_text("0")
+    expect(page.get_by_role("columnheader", name="Day")).to_be_visible()  # what was unfolded stays so
 
     page.goto(reverse("judging:releases", args=[project.uuid]))
     expect(page.get_by_text("Preparing the files")).to_be_visible()
@@ -182,3 +212,21 @@ def test_pages_that_ask_again_show_what_has_changed(browse: Browse) -> None:
     expect(page.get_by_text("The disk is full.")).to_be_visible()
     expect(page.get_by_role("main")).to_have_count(1)
     assert complaints == []
+
+
+def test_a_page_that_nobody_sees_asks_for_nothing(browse: Browse, asked: list[str]) -> None:
+    project = acts.project()
+    page = browse(factories.lead(project))
+    page.clock.install()
+    page.goto(reverse("judging:overview", args=[project.uuid]))
+    waiting = page.locator("dt", has_text="Wait for your decision").locator("+ dd")
+    expect(waiting).to_have_text("0")
+    seen = """Object.defineProperty(document, 'hidden', {value: %s, configurable: true});
+        document.dispatchEvent(new Event('visibilitychange'))"""
+    page.evaluate(seen % "true")
+    factories.BatchFactory(query__project=project, state="done", pairs=0)
+    before = len(asked)
+    page.clock.run_for(60_000)
+    assert len(asked) == before
+    page.evaluate(seen % "false")
+    expect(waiting).to_have_text("1")

@@ -57,9 +57,10 @@ def test_a_grade_is_a_number_from_0_to_4(schema: dict[str, Any]) -> None:
     assert taken["required"] == ["grade", "key"]
 
 
-OF_PAGES_ALONE = {  # no endpoint invites, trains, examines or sets
+OF_PAGES_ALONE = {  # no endpoint invites, trains, examines, sets or reviews
     *("invitation_unknown", "invitation_gone", "guideline_stale", "policy_stale", "gate_too_short", "gate_closed"),
     *("answers_incomplete", "unfinished", "too_few_pairs", "sitting_over"),
+    *("already_reviewed", "nothing_beyond", "review_stands"),
 }
 
 

@@ -4,6 +4,7 @@ import doctest
 import io
 import shlex
 from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
 
 import pytest
 from django.core.management import call_command, get_commands, load_command_class
@@ -64,7 +65,10 @@ def test_only_blocks_that_can_be_run_are_marked() -> None:
 
 
 @pytest.mark.parametrize("block", SHELL, ids=str)
-def test_every_management_command_takes_the_words_shown(block: Block) -> None:
+def test_every_management_command_takes_the_words_shown(
+    block: Block, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a file to be written is opened with the words
     for line in (line for line in block.text.splitlines() if f"{PYTHON} manage.py " in line):
         words = shlex.split(line, comments=True)
         name, *options = words[words.index("manage.py") + 1 :]

@@ -5,9 +5,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from itertools import pairwise
 
-from judging.models import Assignment, Batch, Flag, Judgment, JudgmentChange, Pair
+from annotation.models import Project
+from judging.models import Assignment, Batch, Flag, Judgment, JudgmentChange, JudgmentDay, Pair
 from judging.rules import consensus
 from judging.rules.keys import form_key
+from judging.selectors import tallies
 
 OPEN = Assignment.State.OPEN
 WITHDRAWN = Pair.State.WITHDRAWN
@@ -23,6 +25,7 @@ class Rows:
     """All rows of a project, and what must hold of them at any instant at which nobody is in the middle of a step."""
 
     def __init__(self, project_id: int) -> None:
+        self.project = Project.objects.get(pk=project_id)
         self.batches = list(Batch.objects.filter(project=project_id).order_by("pk"))
         self.pairs = list(Pair.objects.filter(batch__project=project_id).order_by("pk"))
         self.assignments = list(Assignment.objects.filter(project=project_id).order_by("pk"))
@@ -52,6 +55,7 @@ class Rows:
         for batch in self.batches:
             self.a_batch_is_done_when_nothing_is_left(batch)
             self.the_free_seats_are_a_recount(batch)
+        self.kept_counts_are_a_recount()
 
     def check_times(self) -> None:
         """Where everybody's clock is the same."""
@@ -149,6 +153,18 @@ class Rows:
 
     def the_free_seats_are_a_recount(self, batch: Batch) -> None:
         assert batch.free_seats == len(self.free_seats_of(batch))
+
+    def kept_counts_are_a_recount(self) -> None:
+        pairs = Counter(
+            f"pair:{pair.state}" + f":{pair.relevance}" * (pair.relevance is not None) for pair in self.pairs
+        )
+        batches = Counter(f"batch:{batch.number}:{batch.state}:{batch.round}" for batch in self.batches)
+        assert tallies(self.project) == {**pairs, **batches}
+        days = JudgmentDay.objects.filter(project=self.project)
+        kept: Counter[int] = Counter()
+        for annotator, judgments in days.values_list("annotator", "judgments"):
+            kept[annotator] += judgments
+        assert kept == Counter(judgment.annotator_id for judgment in self.judgments)
 
     def free_seats_of(self, batch: Batch) -> set[int]:
         """Seats that nobody holds and that lack a grade."""

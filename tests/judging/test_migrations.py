@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
+from pytest_django import DjangoDbBlocker
 
 from judging.models import Assignment, Batch, Judgment, JudgmentChange, Pair
 from judging.services.assignments import assignment_finish, assignment_take
@@ -21,25 +23,54 @@ from tests.factories import (
     QueryFactory,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
-FIRST = [("judging", "0002_frozen_candidates_and_final_grades")]
+FIRST = ("judging", "0002_frozen_candidates_and_final_grades")
+SCHEMA = """
+SELECT 'column', table_name || '.' || column_name, data_type || is_nullable FROM information_schema.columns
+WHERE table_schema = 'public'
+UNION ALL SELECT 'constraint', conname, pg_get_constraintdef(oid) FROM pg_constraint
+UNION ALL SELECT 'index', indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'
+UNION ALL SELECT 'trigger', tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+UNION ALL SELECT 'function', proname, prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+"""
 
 
 @pytest.fixture
-def first_version() -> Iterator[Any]:
-    """The judging app's models as they were; the newest tables are back afterwards whatever happens."""
-    executor = MigrationExecutor(connection)
-    newest = [node for node in executor.loader.graph.leaf_nodes() if node[0] == "judging"]
-    executor.migrate(FIRST)
-    try:
-        yield executor.loader.project_state(FIRST).apps
-    finally:
-        upgrade(newest)
+def empty_database(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """A database without a table, for this test alone: that of the others stays as it is."""
+    own = connection.settings_dict["NAME"]
+    with django_db_blocker.unblock():
+        connection.close()
+        with connection._nodb_cursor() as cursor:  # type: ignore[attr-defined]
+            cursor.execute(f"DROP DATABASE IF EXISTS {own}_empty")
+            cursor.execute(f"CREATE DATABASE {own}_empty")
+        connection.settings_dict["NAME"] = f"{own}_empty"
+        try:
+            yield
+        finally:
+            connection.close()
+            connection.settings_dict["NAME"] = own
+            with connection._nodb_cursor() as cursor:  # type: ignore[attr-defined]
+                cursor.execute(f"DROP DATABASE {own}_empty")
 
 
-def upgrade(targets: list[tuple[str, str]] | None = None) -> None:
+@pytest.fixture
+def first_version(empty_database: None) -> Any:
+    """The judging app's models as they were, with its tables."""
     executor = MigrationExecutor(connection)
-    executor.migrate(targets or [node for node in executor.loader.graph.leaf_nodes() if node[0] == "judging"])
+    others = [node for node in executor.loader.graph.leaf_nodes() if node[0] not in ("judging", "models_runner")]
+    executor.migrate([*others, FIRST])
+    return executor.loader.project_state([FIRST]).apps
+
+
+def upgrade() -> None:
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
+def schema() -> set[tuple[str, str, str]]:
+    with connection.cursor() as cursor:
+        cursor.execute(SCHEMA)
+        return set(cursor.fetchall())
 
 
 class OldRows:
@@ -108,3 +139,18 @@ def test_orders_positions_and_seats_are_filled_and_judging_goes_on(first_version
     assert list(outcomes) == [("settled", 2), ("settled", 3), ("settled", 4)]
     GuidelineConfirmationFactory(guideline=old.project.guidelines.get(), annotator=old.people[0])
     assert assignment_take(project=old.project, annotator=old.people[0]) is None
+
+
+def test_every_step_of_judging_says_how_it_is_taken_back() -> None:
+    steps = [step for node, step in MigrationLoader(None).disk_migrations.items() if node[0] == "judging"]
+    assert [step.name for step in steps if not all(operation.reversible for operation in step.operations)] == []
+
+
+@pytest.mark.slow
+def test_judging_taken_back_to_its_first_version_and_laid_again_is_the_same(empty_database: None) -> None:
+    upgrade()
+    before = schema()
+    MigrationExecutor(connection).migrate([FIRST])
+    assert len(schema()) < len(before)
+    upgrade()
+    assert schema() == before

@@ -6,17 +6,17 @@ from statistics import mean
 import pytest
 
 from annotation.models import Project
-from judging import selectors
 from judging.models import Judgment
-from judging.rules.order_effects import Effect
+from judging.selectors.figures import Scope, order_effects
+from judging.selectors.figures.order import OrderEffects
 from tests.factories import BatchFactory, ProjectFactory, QueryFactory, annotator
 from tests.judging.play import finish, give, judge, take
 
 pytestmark = pytest.mark.django_db
 
 
-def report(project: Project, *, simulated: bool = True, annotator_id: int | None = None) -> dict[str, list[Effect]]:
-    return selectors.order_effects(project_id=project.pk, simulated=simulated, annotator_id=annotator_id)
+def report(project: Project, *, simulated: bool = True, annotator_id: int | None = None) -> OrderEffects:
+    return order_effects(Scope(project.pk, simulated=simulated), annotator_id=annotator_id)
 
 
 def test_by_hand() -> None:
@@ -29,9 +29,9 @@ def test_by_hand() -> None:
     finish(held)
     judge(batch, [2, 2])
     found = report(batch.project, annotator_id=held.annotator_id)
-    assert [(e.group, e.n, e.mean, e.deviation) for e in found["by_position"]] == [(1, 1, 4.0, 2.0), (2, 1, 2.0, 0.0)]
-    assert [(e.group, e.n, e.deviation) for e in found["by_previous"]] == [(None, 1, 2.0), (4, 1, 0.0)]
-    assert report(batch.project)["judgments"] == 4
+    assert [(e.group, e.n, e.mean, e.deviation) for e in found.by_position] == [(1, 1, 4.0, 2.0), (2, 1, 2.0, 0.0)]
+    assert [(e.group, e.n, e.deviation) for e in found.by_previous] == [(None, 1, 2.0), (4, 1, 0.0)]
+    assert report(batch.project).judgments == 4
 
 
 def test_equal_to_plain_python() -> None:
@@ -44,7 +44,7 @@ def test_equal_to_plain_python() -> None:
     rows = list(Judgment.objects.all())
     others = {row.pk: [o.grade for o in rows if o.pair_id == row.pair_id and o.pk != row.pk] for row in rows}
     found = report(project)
-    for effects, field in ((found["by_position"], "position"), (found["by_previous"], "previous_grade")):
+    for effects, field in ((found.by_position, "position"), (found.by_previous, "previous_grade")):
         assert {e.group for e in effects} == {getattr(row, field) for row in rows}
         for e in effects:
             group = [row for row in rows if getattr(row, field) == e.group]
@@ -58,5 +58,5 @@ def test_open_work_and_programs_are_left_out() -> None:
     held = take(batch)
     give(held, batch.pairs.get(pk=held.pair_ids[0]), 3)
     judge(batch, [1, 1], annotator(batch.project, is_simulated=True))
-    assert report(batch.project)["judgments"] == 2
-    assert report(batch.project, simulated=False)["judgments"] == 0
+    assert report(batch.project).judgments == 2
+    assert report(batch.project, simulated=False).judgments == 0

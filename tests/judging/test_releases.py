@@ -1,6 +1,7 @@
 """The files of a release: exact contents, and that nothing unfinished or personal is in them."""
 
 import json
+from copy import deepcopy
 from hashlib import sha256
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -9,7 +10,8 @@ from zipfile import ZipFile
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.models import Caption, Project
+from annotation.models import Caption, Project, Query
+from annotation.services.candidates import candidates_rank
 from judging import releases
 from judging.exceptions import NotPossibleNow
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
@@ -20,19 +22,26 @@ from tests.conftest import Messages
 from tests.factories import (
     BatchFactory,
     CandidateFactory,
+    CaptionFactory,
     ProjectFactory,
     QueryFactory,
     triggers_asleep,
 )
+from tests.judging.growing import Growing
 from tests.judging.play import judge_round
 from tests.judging.world import HandMade
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
-@pytest.fixture
-def made() -> HandMade:
+@pytest.fixture(scope="module")
+def made_once(kept_for_module: None) -> HandMade:
     return HandMade()
+
+
+@pytest.fixture
+def made(db: None, made_once: HandMade) -> HandMade:
+    return deepcopy(made_once)
 
 
 @pytest.fixture
@@ -119,12 +128,12 @@ def test_pairs_and_qrels(folder: Path, made: HandMade) -> None:
     one, two, three = pair_ids(made, 10)
     first, second = pair_ids(made, 20)
     assert (folder / "pairs.csv").read_text().splitlines() == [
-        "pair_id,query_id,query,video_name,start,end,rank,similarity,batch,state,relevance,reason",
-        f"{one},10,a person sings,alpha,1.0,2.5,1,0.99,1,settled,4,",
-        f"{two},10,a person sings,alpha,10.0,20.25,2,0.98,1,settled,2,",
-        f"{three},10,a person sings,beta,0.0,3.0,3,0.97,1,dropped,,no_consensus",
-        f"{first},20,a dog barks,beta,3.0,30.0,1,0.99,1,settled,1,",
-        f"{second},20,a dog barks,alpha,1.0,2.5,21,0.79,2,settled,0,",
+        "pair_id,query_id,query,video_name,start,end,rank,similarity,batch,state,relevance,reason,source,returned_by",
+        f"{one},10,a person sings,alpha,1.0,2.5,1,0.99,1,settled,4,,similarity,",
+        f"{two},10,a person sings,alpha,10.0,20.25,2,0.98,1,settled,2,,similarity,",
+        f"{three},10,a person sings,beta,0.0,3.0,3,0.97,1,dropped,,no_consensus,similarity,",
+        f"{first},20,a dog barks,beta,3.0,30.0,1,0.99,1,settled,1,,similarity,",
+        f"{second},20,a dog barks,alpha,1.0,2.5,21,0.79,2,settled,0,,similarity,",
     ]
     assert (folder / "qrels.txt").read_text().splitlines() == [
         "10 0 alpha:1.0-2.5 4",
@@ -201,6 +210,67 @@ def test_grades_of_an_open_assignment_are_left_out(made: HandMade, tmp_path: Pat
     assert releases.manifest_facts(release)["counts"]["judgments"] == 12  # type: ignore[index]
 
 
+class TestPools:
+    @pytest.fixture
+    def grown(self) -> Growing:
+        """Query 10 is closed with two pairs of relevance 2; a run brought one pair of relevance 3."""
+        made = Growing()
+        made.close()
+        (batch,) = made.open(made.plan(made.rows("xml", [1, 3]), depth=5))
+        judge_round(batch, [3], [3])
+        return made
+
+    def test_a_pooled_pair_has_no_similarity_and_names_its_runs(self, grown: Growing, tmp_path: Path) -> None:
+        releases.write_files(Release.objects.create(project=grown.project, version=1), tmp_path)
+        held = records.read_ground_truth(tmp_path / "val.json")[0]
+        assert [(m.start_s, m.similarity, m.relevance) for m in held.moments] == [
+            *[(0.0, 0.977654, 2), (10.0, 0.967654, 2)],
+            (30.0, None, 3),
+        ]
+        rows = [line.split(",")[6:] for line in (tmp_path / "pairs.csv").read_text().splitlines()[1:]]
+        assert rows == [
+            ["1", "0.977654", "1", "settled", "2", "", "similarity", ""],
+            ["2", "0.967654", "1", "settled", "2", "", "similarity", "xml: 1"],
+            ["3", "", "3", "settled", "3", "", "pooled", "xml: 2"],
+        ]
+
+    def test_the_manifest_says_what_was_pooled(self, grown: Growing) -> None:
+        facts = releases.manifest_facts(Release.objects.create(project=grown.project, version=1))
+        (told,) = facts["pools"]  # type: ignore[misc]
+        assert told.pop("opened_at")
+        assert told == {"sources": ["xml"], "depth": 5, "iou_min": 0.7, "pairs": 1}
+
+    def test_a_query_with_an_open_pooled_batch_is_left_out_and_counted(self, grown: Growing) -> None:
+        grown.open(grown.plan(grown.rows("other", [4])))
+        facts = releases.manifest_facts(Release.objects.create(project=grown.project, version=1))
+        assert facts["pools"] == []
+        counts = facts["counts"]
+        assert isinstance(counts, dict)
+        assert (counts["queries"], counts["queries_unfinished"]) == (0, 1)
+
+
+def test_the_manifest_counts_captions_edited_since(made: HandMade, encoder: object) -> None:
+    """Of released queries: a caption that two candidates were ranked by, and the caption of the query's twin."""
+    spare = QueryFactory(project=made.project, number=50, split="val")
+    candidates_rank(project_id=made.project.pk)
+    ranked = spare.candidates.get(moment=made.moments[0])
+    with triggers_asleep():
+        made.val.candidates.update(wordings=ranked.wordings)
+    own = CaptionFactory(text="a person sings")
+    Query.objects.filter(number=11).update(caption=own)
+    release = Release.objects.create(project=made.project, version=1)
+    assert edited(release) == (0, 0)
+    Caption.objects.filter(pk=own.pk).update(text="somebody sings")
+    Caption.objects.filter(text="a later caption").update(text="an edited caption")
+    assert edited(release) == (1, 1)
+
+
+def edited(release: Release) -> tuple[int, int]:
+    counts = releases.manifest_facts(release)["counts"]
+    assert isinstance(counts, dict)
+    return counts["captions_edited"], counts["query_captions_edited"]
+
+
 class TestFinishedQueries:
     def test_hand_made(self, made: HandMade) -> None:
         numbers = releases.finished_queries(made.project.pk).distinct().values_list("number", flat=True)
@@ -254,6 +324,8 @@ class TestBuild:
             "simulated_judgments": 0,
             "annotators": 4,
             "videos": 2,
+            "captions_edited": 0,
+            "query_captions_edited": 0,
         }
 
     @pytest.mark.parametrize(

@@ -16,14 +16,24 @@ CREW, PAIRS = 4, 3
 leavings = st.lists(st.tuples(st.integers(0, CREW - 1), st.integers(0, PAIRS)), max_size=8)
 
 
+@pytest.fixture
+def batch() -> Batch:
+    return BatchFactory(pairs=PAIRS)  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def crew(batch: Batch) -> list[User]:
+    return [annotator(batch.project) for _ in range(CREW)]
+
+
 @pytest.mark.django_db
 @given(leavings=leavings, far=st.booleans())
-@settings(max_examples=15, suppress_health_check=list(HealthCheck), database=None)
-def test_a_crew_of_four_finishes_every_batch(leavings: list[tuple[int, int]], far: bool) -> None:
+@settings(max_examples=10, suppress_health_check=list(HealthCheck), database=None)
+def test_a_crew_of_four_finishes_every_batch(
+    batch: Batch, crew: list[User], leavings: list[tuple[int, int]], far: bool
+) -> None:
     """People take, judge some pairs and give the rest back, in any order; then all go on until nothing is offered."""
     with transaction.atomic():
-        batch = BatchFactory(pairs=PAIRS)
-        crew = [annotator(batch.project) for _ in range(CREW)]
         for who, pairs in leavings:
             sit(batch, crew[who], grade=4 * (who % 2) if far else 2, pairs=pairs)
             batch_advance(batch_id=batch.pk)

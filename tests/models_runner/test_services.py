@@ -1,6 +1,7 @@
 """The similarity run of a release: its ranking, its file, its scores."""
 
 import json
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -21,9 +22,14 @@ from tests.judging.world import HandMade
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
-@pytest.fixture
-def made() -> HandMade:
+@pytest.fixture(scope="module")
+def made_once(kept_for_module: None) -> HandMade:
     return HandMade()
+
+
+@pytest.fixture
+def made(db: None, made_once: HandMade) -> HandMade:
+    return deepcopy(made_once)
 
 
 @pytest.fixture

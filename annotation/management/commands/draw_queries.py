@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.exceptions import MomentJudgeError
-from annotation.management.draws import add_draw_arguments, sizes_asked
+from annotation.management.draws import add_draw_arguments, say_what_is_unwritten, sizes_asked
 from annotation.models import Project
 from annotation.rules.splits import NoSplit
 from annotation.services.queries import queries_draw
@@ -27,6 +27,7 @@ class Command(BaseCommand):
         if project is None:
             raise CommandError(f"There is no project named {options['project']!r}.")
         sizes, seed = sizes_asked(options), options["seed"]
+        say_what_is_unwritten(project.corpus_id, options, self.stderr, only_say=options["dry_run"])
         try:
             if options["dry_run"]:
                 counts = draft_of(project.corpus_id, sizes, seed).counts

@@ -9,7 +9,7 @@ from annotation.exceptions import MomentJudgeError
 from annotation.models import Project
 from annotation.selectors import measures_of
 from annotation.services.candidates import candidates_rank, similarity_choose
-from annotation.similarity.registry import NAMES
+from annotation.similarity.registry import NAMES, similarity
 
 
 class Command(BaseCommand):
@@ -29,11 +29,16 @@ class Command(BaseCommand):
         if project is None:
             known = ", ".join(repr(name) for name in Project.objects.values_list("name", flat=True)) or "none"
             raise CommandError(f"There is no project named {options['project']!r}; there are: {known}.")
-        name: str | None = options["similarity"]
         try:
-            if name is not None:
-                similarity_choose(project=project, name="" if name == "default" else name, actor=None)
+            self._choose(project, options["similarity"])
             ranked = candidates_rank(project_id=project.pk)
         except MomentJudgeError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(json.dumps({"queries": ranked, "by": [str(measure) for measure in measures_of(project)]}))
+
+    def _choose(self, project: Project, name: str | None) -> None:
+        if name == "default":
+            similarity_choose(project=project, name="", actor=None)
+        elif name is not None:
+            similarity(name)  # a model of the hub is fetched before it is chosen
+            similarity_choose(project=project, name=name, actor=None)

@@ -31,4 +31,6 @@ class Command(BaseCommand):
         rewriting.refresh_from_db()
         if rewriting.error:
             raise CommandError(rewriting.error)
+        if not rewriting.finished_at:
+            raise CommandError("Another process is rewriting this corpus; wait until it is done.")
         self.stdout.write(json.dumps(asdict(captions_report(corpus.pk)), default=str))

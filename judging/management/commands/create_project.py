@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.exceptions import MomentJudgeError
-from annotation.management.draws import add_draw_arguments, sizes_unless
+from annotation.management.draws import add_draw_arguments, say_what_is_unwritten, sizes_unless
 from annotation.models import Corpus
 from annotation.services.members import leads_named
 from judging.services.projects import project_create
@@ -28,6 +28,8 @@ class Command(BaseCommand):
             known = ", ".join(repr(name) for name in Corpus.objects.values_list("name", flat=True)) or "none"
             raise CommandError(f"There is no corpus named {options['corpus']!r}; there are: {known}.")
         sizes = sizes_unless(options)
+        if sizes is not None:
+            say_what_is_unwritten(corpus.pk, options, self.stderr, only_say=False)
         try:
             leads = leads_named(options["lead"])
             _, counts = project_create(

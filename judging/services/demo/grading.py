@@ -121,8 +121,10 @@ def story_play(project: Project) -> None:
 def _lead_decides(project: Project, finished: Sequence[Batch]) -> None:
     """The demo's lead closes the finished queries, but extends the first: its second batch is judged too."""
     lead = User.objects.get(memberships__project=project, memberships__role=Membership.Role.LEAD)
+    beyond = selectors.second_batch_sizes([batch.pk for batch in finished])
     for place, batch in enumerate(finished):
-        batch_review(batch=batch, extend=place == 0, lead=lead, reason="Decided for the demo.")
+        extend = place == 0 and beyond[batch.pk] > 0  # a demo of few videos has too few moments
+        batch_review(batch=batch, extend=extend, lead=lead, reason="Decided for the demo.")
     if finished:
         second = batch_extend(batch_id=finished[0].pk)
         if second:

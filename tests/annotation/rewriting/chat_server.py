@@ -11,7 +11,7 @@ from typing import Any
 Reply = tuple[int, dict[str, str], bytes]
 
 
-def completion(text: str | None, *, refusal: str | None = None, finish: str = "stop") -> Reply:
+def completion(text: Any, *, refusal: str | None = None, finish: str = "stop") -> Reply:
     body = {
         "id": "c",
         "object": "chat.completion",

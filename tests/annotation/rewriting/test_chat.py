@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from annotation.rewriting.chat import Chat, Endpoint
+from annotation.rewriting.chat import Chat, Endpoint, Pace
 from annotation.rewriting.provider import Answer, Item, ProviderAway, ProviderUnusable
 from tests.annotation.rewriting.chat_server import ChatServer, Reply, chat_server, completion, failure
 
@@ -33,8 +33,8 @@ def ask(
     with chat_server(answer) as server:
         settings = {"per_minute": 10**9, "concurrency": 1, "timeout_s": 5.0, "tries": 3, **values}
         endpoint = Endpoint(server.url, "model-x", "secret", "Replace names.", **settings)  # type: ignore[arg-type]
-        answers = Chat(endpoint, clock=waits.clock, wait=waits).rewrite(items or [ITEM], again=again)
-    return answers, waits, server
+        answers = list(Chat(endpoint, clock=waits.clock, wait=waits).rewrite(items or [ITEM], again=again))
+    return sorted(answers, key=lambda answer: answer.key), waits, server
 
 
 def test_success() -> None:
@@ -63,7 +63,7 @@ def test_busy_endpoint_says_how_long_to_wait() -> None:
 def test_retry_after_may_be_a_date_and_is_never_endless() -> None:
     replies = [failure(429, Retry_After="Wed, 21 Oct 2015 07:28:00 GMT"), failure(503, Retry_After="86400")]
     _, waits, _ = ask(lambda text, before: [*replies, completion("A man.")][before])
-    assert waits == [0.0, 120.0]
+    assert waits == [120.0]
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,11 @@ def test_retry_after_may_be_a_date_and_is_never_endless() -> None:
         (200, {"Content-Type": "application/json"}, b'{"choices": []}'),
         (200, {"Content-Type": "application/json"}, b"[]"),
         (200, {"Content-Type": "text/html"}, b"<p>Welcome</p>"),
+        completion([{"type": "text", "text": "A man waves."}]),
+        (200, {"Content-Type": "application/json"}, b'{"choices": [{"message": "A man waves."}]}'),
+        (200, {"Content-Type": "application/json"}, b'{"choices": {"message": "A man waves."}}'),
     ],
-    ids=["500", "hang-up", "half a JSON", "no choices", "a list", "a web page"],
+    ids=["500", "hang-up", "half a JSON", "no choices", "a list", "a web page", "parts", "a word", "no list"],
 )
 def test_fault_then_success(fault: Reply) -> None:
     answers, waits, server = ask(lambda text, before: fault if before == 0 else completion("A man waves."))
@@ -133,6 +136,61 @@ def test_empty_answer(text: str | None) -> None:
 def test_refusal(reply: Reply) -> None:
     (answer,), waits, _ = ask(lambda said, before: reply)
     assert (answer.text, answer.problem, waits) == ("", "refused", [])
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (completion("A \0 man."), "cannot be stored"),
+        (completion("A \ud800 man."), "cannot be stored"),
+        (completion("A man wa", finish="length"), "cut off"),
+        (completion("A man. " * 300), "2,099 characters"),
+        (failure(400, "This model's maximum context length is 8192 tokens"), "maximum context length"),
+        (failure(413, "too much \0"), "too much \ufffd"),
+    ],
+    ids=["null byte", "half a character", "cut off", "a novel", "too long a request", "too large a request"],
+)
+def test_answer_that_is_none_is_the_items_fault(reply: Reply, words: str) -> None:
+    (answer,), waits, server = ask(lambda text, before: reply)
+    assert (answer.text, answer.problem, waits, len(server.asked)) == ("", "no_answer", [], 1)
+    assert words in answer.detail
+
+
+def test_usage_of_any_kind_is_counted_as_it_can_be() -> None:
+    status, headers, body = completion("A man waves.")
+    reply = status, headers, body.replace(b'"prompt_tokens": 100', b'"prompt_tokens": "many"')
+    (answer,), _, _ = ask(lambda text, before: reply)
+    assert (answer.text, answer.tokens_in, answer.tokens_out) == ("A man waves.", 0, 10)
+
+
+@pytest.mark.parametrize("message", ["Incorrect API key provided", "The model `x` does not exist", "invalid model"])
+def test_refused_for_the_settings_stops_at_once(message: str) -> None:
+    with pytest.raises(ProviderUnusable, match="400"):
+        ask(lambda text, before: failure(400, message))
+
+
+def test_description_without_an_answer_is_at_fault_while_another_gets_one() -> None:
+    (answer,), _, server = ask(lambda text, before: failure(500) if text == ITEM.text else completion("A man."))
+    assert (answer.problem, server.texts().count(ITEM.text)) == ("no_answer", 3)
+
+
+def test_answers_before_an_outage_are_given_before_it_is_said() -> None:
+    got = []
+    with chat_server(lambda text, before: completion("A man.") if text == "a" else failure(503)) as server:
+        chat = Chat(Endpoint(server.url, "x", "secret", "x", 1, 10**9, 5.0, 1))
+        with pytest.raises(ProviderAway, match="503"):
+            got.extend(chat.rewrite([Item(1, "a"), Item(2, "b")]))
+    assert [answer.key for answer in got] == [1]
+
+
+def test_busy_endpoint_is_left_alone_by_all() -> None:
+    waits = Waits()
+    pace = Pace(60, clock=waits.clock, wait=waits)
+    pace.turn()
+    pace.hold(7)
+    pace.turn()
+    pace.turn()
+    assert waits == [7.0, 1.0]
 
 
 def test_pace() -> None:

@@ -6,6 +6,7 @@ import os
 import re
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.rewriting.lexicon import Member, lexicon_for, read_members
+from annotation.rewriting.provider import Rules
 from annotation.rewriting.report import replacement_words, table
 from annotation.rewriting.rules import rewrite
 
@@ -81,12 +83,75 @@ CASES = {
     "Beckett tells Ryan Castle is there.": "A woman tells a man another man is there.",
     "castle  holds an paper,, and a a pen .": "A man holds a paper, and a pen.",
     "House sits and talk to Her.": "A man sits and talk to her.",
+    # things and places
+    "Raj and Sheldon play Mario Kart.": "Two men play Mario Kart.",
+    'The "143 Nicholas Street" sign hangs.': 'The "143 Nicholas Street" sign hangs.',
+    "Amy reads a Where's Waldo book.": "A woman reads a Where's Waldo book.",
+    'Castle sees a "La Seductrice" store.': 'A man sees a "La Seductrice" store.',
+    "Zack holds a Wonder Woman costume.": "A man holds a Wonder Woman costume.",
+    "Raj flies to the North Pole.": "A man flies to the North Pole.",
+    "Ted drives north of the United States.": "A man drives north of the United States.",
+    "The Social Worker waits.": "The Social Worker waits.",
+    "Ross moves to New York in May.": "A man moves to New York in May.",
+    "Ted walks to MacLaren's Pub with Barney.": "A man walks to MacLaren's Pub with another man.",
+    "Rachel waits for Lane.": "A woman waits for a person.",
+    "Izzie tells Denny's father.": "A woman tells a man's father.",
+    # titles that were not known
+    "Sister Augustine prays.": "A nun prays.",
+    "The Decetive Beckett asks Seth.": "The detective asks a man.",
+    # verbs and lists
+    "Julie Stands up from the sofa.": "A woman stands up from the sofa.",
+    "By Sheldon's mark, he, Leonard and Howard leaves Raj.": (
+        "By a man's mark, he and two other men leave a fourth man."
+    ),
+    "Taub, Chase and Trece turn around.": "Three people turn around.",
+    "Amy looks at a Pete.": "A woman looks at a man.",
+    "Taub and Parks wear gloves.": "Two people wear gloves.",
+    "The Gellers eat dinner.": "The people eat dinner.",
+    "Green grass grows.": "Green grass grows.",
+    "Green leaves fall. Green waves.": "Green leaves fall. A woman waves.",
+    "Will Smith walks in.": "A man walks in.",
+    "Will Monica come?": "Will a woman come?",
 }
 
 
 @pytest.mark.parametrize("description", CASES)
 def test_case(description: str) -> None:
     assert rewrite(description, lexicon_for()).text == CASES[description]
+
+
+SMALL = {  # of a show, names that are words, written small
+    ("house", "She is talking to house."): "She is talking to a man.",
+    ("house", "A woman calls to house and he stops."): "A woman calls to a man and he stops.",
+    ("house", "A patient tells house she doesn't want to."): "A patient tells a man she doesn't want to.",
+    ("house", "They walk in and house asks Wilson."): "They walk in and a man asks another man.",
+    ("house", "A man waits, house is left alone."): "A man waits, another man is left alone.",
+    ("house", "Cuddy searches a patient's house and walks into the house."): (
+        "A woman searches a patient's house and walks into the house."
+    ),
+    ("house", "Wilson notices a black mark on the way to house number two."): (
+        "A man notices a black mark on the way to house number two."
+    ),
+    ("castle", "She takes a file from castle's hands."): "She takes a file from a man's hands.",
+    ("castle", "Large metal gates open."): "Large metal gates open.",
+    ("s02", "Sheldon offers one hand to penny in order to shake."): (
+        "A man offers one hand to a woman in order to shake."
+    ),
+    ("s02", "Sheldon runs from house to house."): "A man runs from house to house.",
+    ("house", "Thirteen slightly leans towards Taub."): "A woman slightly leans towards a man.",
+    ("house", "Thirteen holes up two magazines."): "A woman holes up two magazines.",
+    ("house", "Thirteen badly hurt people wait."): "Thirteen badly hurt people wait.",
+    ("grey", "Burke is talking to Dylan Young in the doorway."): "A man is talking to another man in the doorway.",
+    ("castle", "Castle looks at a photo of Francisco in San Francisco."): (
+        "A man looks at a photo of another man in San Francisco."
+    ),
+    ("house", "Dr. 13 sighs."): "A doctor sighs.",
+}
+
+
+@pytest.mark.parametrize(("show", "description"), SMALL)
+def test_a_name_that_is_a_word_may_be_written_small(show: str, description: str) -> None:
+    assert rewrite(description, lexicon_for(video=show)).text == SMALL[show, description]
 
 
 def test_general_words_for_a_second_try() -> None:
@@ -130,12 +195,34 @@ def test_no_name_survives_any_order_of_words(words: list[str]) -> None:
     assert not re.search(r"\b(ross|rachel)\b", said, re.IGNORECASE)
 
 
+ALSO_THINGS = {"will", "green", "mark", "gates", "chase"}  # the release writes them small only where they name nobody
+DETERMINERS = {"a", "an", "the", "his", "her", "their", "s", "'s", "old", "whole", "front", "burning"}
+
+
+def test_a_verb_that_agrees_stands_for_no_name() -> None:
+    pairs = [("Ross and Joey walks in.", "Two men walk in."), ("Ross is off to walk.", "A man is off to walk.")]
+    assert replacement_words(pairs) == {"two": 1, "men": 1, "man": 1}
+
+
+def test_the_version_of_the_rules_tells_every_list() -> None:
+    bishop, rex = Member("Bishop", "M", "word"), Member("Rex", "N")
+    versions = [Rules(members).model for members in ((), (bishop,), (bishop, rex), (rex, bishop))]
+    assert len(set(versions)) == 4
+    assert versions[1] == Rules([Member("Bishop", "M", "word")]).model
+    assert all(re.fullmatch(r"\d+-[0-9a-f]{12}", version) for version in versions)
+
+
+@cache
+def lines_of_videos() -> list[dict[str, str]]:
+    """Every video-only description of the TVR validation release."""
+    rows = [json.loads(line) for line in TVR.read_text(encoding="utf-8").splitlines()]
+    return [row for row in rows if row["type"] == "v"]
+
+
 @cache
 def release() -> list[tuple[str, str]]:
-    """Description and caption of every video-only description of the TVR validation release."""
-    rows = [json.loads(line) for line in TVR.read_text(encoding="utf-8").splitlines()]
-    rows = [row for row in rows if row["type"] == "v"]
-    return [(row["desc"], rewrite(row["desc"], lexicon_for(video=row["vid_name"])).text) for row in rows]
+    """Each of them with its caption."""
+    return [(row["desc"], rewrite(row["desc"], lexicon_for(video=row["vid_name"])).text) for row in lines_of_videos()]
 
 
 @pytest.mark.skipif(not TVR.exists(), reason="the TVR release is not here")
@@ -151,6 +238,20 @@ class TestRelease:
                 if word.lower() in names or word in words:
                     left.append((word, description, caption))
         assert len(release()) == 8097
+        assert left == []
+
+    def test_no_name_that_is_a_word_survives_in_small_letters(self) -> None:
+        """Where no article, owner or adjective stands before it, a word such as house is somebody."""
+        with (files("annotation.rewriting") / "data" / "cast.csv").open() as lines:
+            rows = [row for row in csv.DictReader(lines) if row["kind"] == "word" and row["main"]]
+        left = []
+        for line, (description, caption) in zip(lines_of_videos(), release(), strict=True):
+            start = max((row["videos"] for row in rows if line["vid_name"].startswith(row["videos"])), key=len)
+            names = {row["name"].split()[-1].lower() for row in rows if row["videos"] == start} - ALSO_THINGS
+            words = re.findall(r"'s|\w+|[^\w\s]", caption)
+            for before, word in pairwise(words):
+                if word in names and before.lower() not in DETERMINERS:
+                    left.append((before, word, description, caption))
         assert left == []
 
     @pytest.mark.parametrize(

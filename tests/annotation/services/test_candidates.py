@@ -1,13 +1,17 @@
 """Embedding texts once and ranking the pool of each query."""
 
 import random
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from django.conf import settings
+from numpy.typing import NDArray
 
 from annotation.models import Candidate, Caption, Description, Measure, Moment, Project, TextVector, Video
+from annotation.services import candidates
 from annotation.services.candidates import candidates_rank, pool_of, vectors_of
+from annotation.similarity import sentences
 from tests.conftest import hashed
 from tests.factories import CandidateFactory, CaptionFactory, MomentFactory, ProjectFactory, QueryFactory, VideoFactory
 
@@ -34,6 +38,35 @@ class TestVectors:
         vectors_of(["c"], model="two")
         assert encoder == [["a b", "c"], ["d"], ["c"]]
         assert TextVector.objects.count() == 4
+
+    def test_what_was_embedded_before_a_kill_is_not_embedded_again(
+        self, encoder: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(candidates, "CHUNK", 2)
+        texts, work = ["a", "bb", "ccc", "dddd", "eeeee"], sentences.encode
+
+        def killed(some: list[str], **values: object) -> NDArray[np.float32]:
+            if "a" in some:
+                raise KeyboardInterrupt
+            return work(some, **values)  # type: ignore[arg-type]
+
+        with monkeypatch.context() as patch:
+            patch.setattr(sentences, "encode", killed)
+            with pytest.raises(KeyboardInterrupt):
+                vectors_of(texts, model="one")
+        assert (vectors_of(texts, model="one") == hashed(texts)).all()
+        assert encoder == [["eeeee", "dddd"], ["ccc", "bb"], ["a"]]
+
+    def test_progress_is_told(self, monkeypatch: pytest.MonkeyPatch, encoder: object) -> None:
+        def encode(some: list[str], *, on_progress: Callable[[int], None], **values: object) -> NDArray[np.float32]:
+            on_progress(len(some))
+            return hashed(some)
+
+        monkeypatch.setattr(candidates, "CHUNK", 2)
+        monkeypatch.setattr(sentences, "encode", encode)
+        told: list[tuple[int, int]] = []
+        vectors_of(["a", "b", "c"], model="one", on_progress=lambda *said: told.append(said))
+        assert told == [(2, 3), (3, 3)]
 
     def test_stored_and_fresh_vectors_are_the_same(self, encoder: list[list[str]]) -> None:
         fresh = vectors_of(["x", "y z", "x"], model="one")
@@ -102,6 +135,18 @@ class TestRank:
         assert candidates_rank(project_id=project.pk) == 2
         assert set(Candidate.objects.values_list("query", flat=True)) == {val.pk, test.pk}
 
+    def test_a_corpus_without_videos_is_ranked_for_study(self, project: Project, encoder: object) -> None:
+        unseen = [moment(project, text, uncut=True).pk for text in ("a", "b")]
+        moment(project, "c", preview_state="failed", preview_error="gone")
+        query = QueryFactory(project=project, text="b")
+        assert candidates_rank(project_id=project.pk) == 1
+        assert list(query.candidates.order_by("rank").values_list("moment", flat=True)) == unseen[::-1]
+
+    def test_moments_yet_to_be_cut_wait_where_there_are_videos(self, project: Project, encoder: object) -> None:
+        Video.objects.filter(pk=moment(project, "a", uncut=True).video_id).update(file="a.mp4")
+        QueryFactory(project=project)
+        assert candidates_rank(project_id=project.pk) == 0
+
     def test_again_changes_nothing(self, project: Project, encoder: object) -> None:
         moment(project, "a")
         QueryFactory(project=project)
@@ -143,7 +188,7 @@ def test_five_hundred_queries_over_the_validation_set(project: Project, encoder:
         QueryFactory(project=project, number=number, text=texts[number * 20])
     assert candidates_rank(project_id=project.pk) == 500
     assert Candidate.objects.count() == 500 * 40
-    assert len(encoder) == 1  # the queries' texts are captions
+    assert sum(map(len, encoder)) == len(set(texts))  # the queries' texts are captions
     best = Candidate.objects.filter(rank=1)
     assert all(similarity == 1.0 for similarity in best.values_list("similarity", flat=True))
 

@@ -7,8 +7,8 @@ from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Caption, CaptionReview, Project, Prompt, Rewriting, User
 from annotation.selectors import captions_serving
 from annotation.services.captions import caption_accept, caption_edit, caption_redo, caption_undo
-from annotation.services.rewriting import failure_of
-from tests.annotation.rewriting.chat_server import chat_server, failure
+from annotation.services.rewriting import Work, failure_of
+from tests.annotation.rewriting.chat_server import chat_server, completion, failure
 from tests.factories import CaptionFactory, ProjectFactory, QueryFactory, lead
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
@@ -55,6 +55,39 @@ def test_edit(project: Project, person: User) -> None:
     assert (caption.text, caption.state, caption.reviewed_by) == ("Two men wave.", "edited", person)
 
 
+def test_edited_caption_keeps_no_measures_of_the_text_before(project: Project, person: User) -> None:
+    caption = waiting(project)
+    caption_redo(project=project, caption=caption, actor=person)
+    caption.refresh_from_db()
+    measured = (caption.similarity, caption.similarity_measure, caption.name_score, caption.name_model)
+    assert None not in measured
+    caption_edit(project=project, caption=caption, text="Two men wave.", actor=person)
+    caption.refresh_from_db()
+    assert (caption.similarity, caption.similarity_measure, caption.name_score, caption.name_model) == (
+        *(None, None, None),
+        "",
+    )
+    caption_undo(project=project, actor=person)
+    caption.refresh_from_db()
+    assert (caption.similarity, caption.similarity_measure, caption.name_score, caption.name_model) == measured
+
+
+def test_redo_measures_before_it_locks_and_yields_to_who_was_first(
+    project: Project, person: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caption, measure = waiting(project), Work.measure
+
+    def slow(work: Work, captions: list[Caption]) -> None:
+        monkeypatch.setattr(Work, "measure", measure)
+        caption_redo(project=project, caption=caption, actor=lead(project))
+        measure(work, captions)
+
+    monkeypatch.setattr(Work, "measure", slow)
+    with pytest.raises(NotPossible, match="Somebody has redone"):
+        caption_redo(project=project, caption=caption, actor=person)
+    assert CaptionReview.objects.get().actor != person
+
+
 @pytest.mark.parametrize("text", ["", "  \n", "x" * 2001])
 def test_edit_says_something(project: Project, person: User, text: str) -> None:
     with pytest.raises(NotPossible, match="between 1 and 2000"):
@@ -81,6 +114,23 @@ def test_redo_takes_more_general_words_and_waits_on(project: Project, person: Us
     caption_redo(project=project, caption=caption, actor=person)  # the rules know two wordings
     caption.refresh_from_db()
     assert (caption.text, caption.attempt) == ("Two men wave.", 3)
+
+
+def test_redo_is_credited_to_who_did_it(project: Project, person: User, settings: object) -> None:
+    caption = waiting(project)
+    Rewriting.objects.update(finished_at=timezone.now())
+    prompt = Prompt.objects.get(version=1)
+    Rewriting.objects.create(project=project, corpus=project.corpus, provider="openai", model="x", prompt=prompt)
+    with chat_server(lambda text, before: completion("Monica and Joey wave.")) as server:
+        settings.REWRITING_BASE_URL, settings.REWRITING_MODEL = server.url, "x"  # type: ignore[attr-defined]
+        settings.REWRITING_API_KEY = "secret"  # type: ignore[attr-defined]
+        caption_redo(project=project, caption=caption, actor=person)
+    caption.refresh_from_db()
+    assert (caption.provider, caption.model, caption.prompt) == ("openai", "x", prompt)
+    assert [row.provider for row in caption.failures.order_by("attempt")] == ["rules", "openai"]
+    caption_undo(project=project, actor=person)
+    caption.refresh_from_db()
+    assert (caption.provider, caption.model, caption.prompt) == ("rules", "", None)
 
 
 def test_redo_of_an_endpoint_that_is_away_is_said_at_once(project: Project, person: User, settings: object) -> None:

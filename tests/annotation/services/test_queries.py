@@ -196,6 +196,22 @@ class TestCommand:
             self.draw(project, "--val", "2", "--test", "0")
         assert self.draw(project, "--val", "2", "--test", "0", "--again")["val"] == 2
 
+    def test_descriptions_with_their_names_are_no_queries_unannounced(
+        self, project: Project, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A corpus that nobody rewrites is only said to be so; one rewritten in part needs a word."""
+        call_command("draw_queries", project.name, "--val", "1", "--test", "0")
+        assert "16 descriptions have not been rewritten" in capsys.readouterr().err
+        CaptionFactory(moment__video__corpus=project.corpus, provider="rules")
+        words = ["--val", "2", "--test", "0", "--again"]
+        with pytest.raises(CommandError, match="16 descriptions .* say --as-described"):
+            self.draw(project, *words)
+        assert self.draw(project, *words, "--dry-run")["val"] == 2
+        assert project.queries.filter(split="val").count() == 1
+        with pytest.raises(CommandError, match="--as-described"):
+            call_command("create_project", "other", "--corpus", project.corpus.name, "--val", "1", "--test", "0")
+        assert self.draw(project, *words, "--as-described")["val"] == 2
+
     @pytest.mark.parametrize(
         ("words", "said"),
         [

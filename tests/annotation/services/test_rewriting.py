@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from annotation.caption_selectors import captions_report
 from annotation.exceptions import NotPossible
@@ -26,7 +29,7 @@ from annotation.models import (
 )
 from annotation.rewriting.chat import Chat
 from annotation.rewriting.lexicon import Member
-from annotation.rewriting.provider import Answer, Item, ProviderAway
+from annotation.rewriting.provider import Answer, Item, ProviderAway, Rules
 from annotation.selectors import captions_serving
 from annotation.services import rewriting as service
 from annotation.services.cast import cast_import
@@ -78,7 +81,12 @@ class TestRules:
         ]
         caption = Caption.objects.order_by("description").first()
         assert caption is not None
-        assert (caption.provider, caption.model, caption.prompt, caption.temperature) == ("rules", "1", None, None)
+        assert (caption.provider, caption.model, caption.prompt, caption.temperature) == (
+            "rules",
+            Rules().model,
+            None,
+            None,
+        )
         assert caption.similarity is not None and caption.similarity >= 0.4
         assert (caption.name_score, caption.name_model) == (0.0, "lexicon")
         made.refresh_from_db()
@@ -123,6 +131,21 @@ class TestRules:
         first = rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
         assert rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project) == first
 
+    def test_another_provider_waits_until_the_first_is_done(self, project: Project, settings: object) -> None:
+        settings.REWRITING_MODEL = settings.REWRITING_API_KEY = "x"  # type: ignore[attr-defined]
+        describe(project, "Ross waves at Rachel.")
+        rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
+        with pytest.raises(NotPossible, match="by rules, is not finished"):
+            rewriting_start(corpus=project.corpus, provider="openai", actor=None, project=project)
+
+    def test_command_says_that_another_process_is_at_it(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        describe(project, "Ross waves at Rachel.")
+        monkeypatch.setattr(service, "only_one", lambda *place: nullcontext(False))
+        with pytest.raises(CommandError, match="Another process"):
+            call_command("rewrite_captions", project.corpus.name)
+
     def test_sweep_finds_what_was_left(self, project: Project, messages: Messages) -> None:
         describe(project, "Ross waves at Rachel.")
         rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
@@ -165,7 +188,7 @@ class Killed(BaseException):
 class Provider:
     """Answers from a dictionary, a few at a time; counts what it was asked."""
 
-    name, model, batch = "rules", "told", 2
+    name, model, batch, stored_at_once = "rules", "told", 2, 2
 
     def __init__(self, said: dict[str, str | list[str]] | None = None) -> None:
         self.said, self.asked = said or {}, []  # type: ignore[var-annotated]
@@ -356,12 +379,14 @@ class TestChat:
         self, project: Project, endpoint: Callable[[ChatServer], None]
     ) -> None:
         describe(project, *[f"Ross {n}." for n in range(10)])
-        away = True
+        away, answered = True, list[str]()
 
         def answer(text: str, before: int) -> Reply:
-            return (
-                failure(503) if away and text in ("Ross 8.", "Ross 9.") else completion(text.replace("Ross", "A man"))
-            )
+            return failure(503) if away and len(answered) >= 8 else said(text)
+
+        def said(text: str) -> Reply:
+            answered.append(text)
+            return completion(text.replace("Ross", "A man"))
 
         with chat_server(answer) as server:
             endpoint(server)
@@ -372,7 +397,19 @@ class TestChat:
             away = False
             rewrite(project, "openai")
         assert [state for _, state in captions(project)] == ["accepted"] * 10
-        assert sorted(server.texts().count(f"Ross {n}.") for n in range(8)) == [1] * 8
+        assert sorted(answered) == [f"Ross {n}." for n in range(10)]
+
+    def test_description_the_endpoint_cannot_take_waits_for_a_person(
+        self, project: Project, endpoint: Callable[[ChatServer], None]
+    ) -> None:
+        describe(project, "Ross 1.", "Ross 2.")
+        poison = {"Ross 1.": failure(500), "Ross 2.": failure(400, "maximum context length is 8192 tokens")}
+        with chat_server(lambda text, before: poison.get(text, completion("A man."))) as server:
+            endpoint(server)
+            made = rewrite(project, "openai")
+        assert (made.error, made.finished_at is not None) == ("", True)
+        assert captions(project) == [("Ross 1.", "in_review"), ("Ross 2.", "in_review")]
+        assert {tuple(row.failed) for row in Caption.objects.all()} == {("no_answer",)}
 
     def test_not_set_up(self, project: Project, settings: object) -> None:
         settings.REWRITING_MODEL = settings.REWRITING_API_KEY = ""  # type: ignore[attr-defined]
@@ -381,9 +418,71 @@ class TestChat:
             rewriting_start(corpus=project.corpus, provider="openai", actor=None)
 
 
-def test_away_is_told_from_a_crash(project: Project, told: Callable[..., Provider]) -> None:
+def test_fault_ends_the_job_and_is_said(project: Project, told: Callable[..., Provider]) -> None:
     provider = told()
-    provider.rewrite = lambda items, again=False: (_ for _ in ()).throw(ProviderAway("gone fishing"))  # type: ignore[method-assign,misc,assignment]
+    provider.rewrite = lambda items, again=False: {}["x"]  # type: ignore[method-assign,misc]
     describe(project, "Ross waves.")
-    assert rewrite(project).error == "gone fishing"
-    assert captions(project) == [("Ross waves.", "accepted")]
+    made = rewrite(project)
+    assert (made.error, made.finished_at is not None) == ("KeyError: 'x'", True)
+    assert Job.objects.get(project=project).state == "failed"
+
+
+def test_every_answer_is_stored_before_the_next_is_awaited(project: Project, told: Callable[..., Provider]) -> None:
+    """Killed between answers, of the first wording and of the second, it asks for none again."""
+    provider = told(Ross_0=["Joey 0.", "Joey 0."], Ross_1=["Joey 1.", "Joey 1."])
+    provider.batch, provider.stored_at_once = 4, 1
+    describe(project, *[f"Ross {n}." for n in range(4)])
+    made = rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
+    real, asked = provider.rewrite, provider.asked
+
+    def deadly(items: Sequence[Item], *, again: bool = False) -> Iterator[Answer]:
+        for answer in real(items, again=again):
+            if len(asked) in (3, 5):
+                raise Killed
+            yield answer
+
+    provider.rewrite = deadly  # type: ignore[method-assign]
+    for _ in range(2):
+        with pytest.raises(Killed):
+            rewriting_run(rewriting_id=made.pk)
+    rewriting_run(rewriting_id=made.pk)
+    first, second = ([text for text, again in asked if again == when] for when in (False, True))
+    assert sorted(first) == ["Ross 0.", "Ross 1.", "Ross 2.", "Ross 2.", "Ross 3."]
+    assert sorted(second) == ["Ross 0.", "Ross 1.", "Ross 1."]
+    assert [state for _, state in captions(project)] == ["in_review", "in_review", "accepted", "accepted"]
+    failures = CaptionFailure.objects.order_by("caption", "attempt").values_list("attempt", "failed")
+    assert list(failures) == [(1, ["name"]), (2, ["name"])] * 2
+
+
+class TestAway:
+    @pytest.fixture
+    def waits(self, project: Project, told: Callable[..., Provider], monkeypatch: pytest.MonkeyPatch) -> Rewriting:
+        """A rewriting whose provider does not answer."""
+        provider = told()
+        with monkeypatch.context() as patch:
+            patch.setattr(provider, "rewrite", lambda items, again=False: away())
+            describe(project, "Ross waves.")
+            return rewrite(project)
+
+    def test_it_waits_and_goes_on_by_itself(self, project: Project, waits: Rewriting, messages: Messages) -> None:
+        assert (waits.error, waits.finished_at) == ("gone fishing", None)
+        assert captions(project) == [("Ross waves.", "accepted")]
+        assert "It is tried again at" in Job.objects.get(project=project).error
+        assert rewritings_sweep() == 0
+        Rewriting.objects.update(next_try_at=timezone.now() - timedelta(seconds=1))
+        with messages():
+            assert rewritings_sweep() == 1
+        waits.refresh_from_db()
+        assert (waits.error, waits.finished_at is not None, waits.next_try_at) == ("", True, None)
+        assert captions(project) == [("A man waves.", "accepted")]
+
+    def test_nobody_needs_to_wait_for_it(self, project: Project, waits: Rewriting) -> None:
+        Rewriting.objects.update(provider="openai")
+        assert rewrite(project, "rules") != waits
+        waits.refresh_from_db()
+        assert waits.finished_at is not None
+        assert captions(project) == [("A man waves.", "accepted")]
+
+
+def away() -> Iterator[Answer]:
+    raise ProviderAway("gone fishing")

@@ -35,7 +35,7 @@ from tests.annotation.services.train_sets import (
     written,
 )
 from tests.conftest import Messages, hashed
-from tests.factories import CaptionFactory, MomentFactory, ProjectFactory, QueryFactory, UserFactory
+from tests.factories import CaptionFactory, MeasureFactory, MomentFactory, ProjectFactory, QueryFactory, UserFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
@@ -300,10 +300,11 @@ class TestCommand:
 def test_a_pool_says_all_it_was_read_from(project: Project) -> None:
     """Whatever a row of the files could tell of captions, moments and videos changes what parts are made of."""
 
-    def made_of(depth: int = 3, model: str = "m") -> bytes:
-        return train_pool_of(project=project, model=model).made_of(depth)
+    def made_of(depth: int = 3, version: str = "1") -> bytes:
+        measure = MeasureFactory(name="m", version=version)
+        return train_pool_of(project=project, measure=measure).made_of(depth)
 
-    seen = [made_of(), made_of(depth=4), made_of(model="n")]
+    seen = [made_of(), made_of(depth=4), made_of(version="2")]
     moment = Caption.objects.get(text="a man sings").moment
     for change in (
         lambda: type(moment).objects.filter(pk=moment.pk).update(start_s=1.25),

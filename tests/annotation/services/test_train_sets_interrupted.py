@@ -5,12 +5,15 @@ import signal
 from datetime import timedelta
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
+import numpy as np
 import pytest
 from django.core.files.storage import default_storage
 from django.db import connection
 from django.utils import timezone
+from numpy.typing import NDArray
 
 from annotation.models import Caption, Project, Query
 from annotation.services import train_pool, train_sets
@@ -93,7 +96,14 @@ class TestInterrupted:
         monkeypatch.setattr(train_pool, "CHUNK", 2)
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
         with monkeypatch.context() as patch:
-            patch.setattr(train_pool, "_tell", lambda on_progress, before, *_: die() if before == 4 else None)
+            calls, work = iter(range(3)), train_pool.vectors_of
+
+            def dying(texts: list[str], **values: Any) -> NDArray[np.float32]:
+                if next(calls) == 2:
+                    die()
+                return work(texts, **values)
+
+            patch.setattr(train_pool, "vectors_of", dying)
             with pytest.raises(Killed):
                 train_set_write(train_set_id=row.pk)
         train_set_write(train_set_id=row.pk)

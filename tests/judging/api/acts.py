@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.apps import apps
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
@@ -15,6 +14,7 @@ from annotation.services.tokens import token_create
 from judging.models import Assignment, Batch, Judgment, Pair
 from judging.rules.keys import form_key
 from tests.factories import AssignmentFactory
+from tests.tables import rows_of
 
 
 def bearer(person: User) -> dict[str, str]:
@@ -77,10 +77,9 @@ def refusal(answer: HttpResponse) -> tuple[int, str]:
     return answer.status_code, body["code"]
 
 
-def rows() -> dict[str, list[tuple[Any, ...]]]:
+def rows() -> dict[str, list[str]]:
     """Every value of every table of judging."""
-    models = apps.get_app_config("judging").get_models()
-    return {model.__name__: list(model._default_manager.order_by("pk").values_list()) for model in models}
+    return rows_of("judging")
 
 
 def lapse(held: Assignment) -> None:

@@ -1,6 +1,7 @@
 """Every endpoint: who gets in, what the others are told, and how one says who one is."""
 
 import json
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -74,9 +75,14 @@ class World:
         return answer
 
 
-@pytest.fixture
-def world() -> World:
+@pytest.fixture(scope="module")
+def made_once(kept_for_module: None) -> World:
     return World()
+
+
+@pytest.fixture
+def world(db: None, made_once: World) -> World:
+    return deepcopy(made_once)
 
 
 def program(person: User) -> Client:

@@ -95,8 +95,11 @@ class TestReview:
         program = of_lead(batch)
         program.post("review", batch, decision="close")
         before = rows()
-        assert refusal(program.post("review", batch, decision="extend")) == (409, "not_reviewable")
+        assert refusal(program.post("review", batch, decision="extend")) == (409, "already_reviewed")
         assert rows() == before
+
+    def test_nothing_to_extend_by(self, batch: Batch) -> None:
+        assert refusal(of_lead(batch).post("review", batch, decision="extend")) == (409, "nothing_beyond")
 
     def test_not_finished_yet(self) -> None:
         batch = BatchFactory()

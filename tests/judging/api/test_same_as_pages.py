@@ -28,11 +28,15 @@ steps = st.lists(
 )  # fmt: skip
 
 
+@pytest.fixture
+def held() -> Assignment:
+    return hold(BatchFactory(pairs=PAIRS))
+
+
 @given(steps=steps)
-@settings(max_examples=25, suppress_health_check=list(HealthCheck), database=None)
-def test_whatever_door_was_used_both_show_the_same(steps: list[tuple[str, str, int, int]]) -> None:
+@settings(max_examples=15, suppress_health_check=list(HealthCheck), database=None)
+def test_whatever_door_was_used_both_show_the_same(held: Assignment, steps: list[tuple[str, str, int, int]]) -> None:
     with transaction.atomic():
-        held = hold(BatchFactory(pairs=PAIRS))
         doors: dict[str, Any] = {"api": Api(held), "page": Page(held)}
         for door, act, place, grade in steps:
             getattr(doors[door], act)(shown(held)[place], grade)

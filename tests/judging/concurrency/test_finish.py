@@ -4,12 +4,32 @@ from functools import partial
 
 import pytest
 
-from judging.exceptions import LeaseLost, NotReviewable
+from judging.exceptions import AlreadyReviewed, LeaseLost, ReviewStands
 from judging.models import Assignment, BatchReview, Flag
-from judging.services import assignments, batches, judgments
+from judging.services import assignments, batches, judgments, reviews
 from judging.services.judgments import Answer
-from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, CandidateFactory, lead
-from tests.judging.concurrency.meeting import ENDED, ENDING, Place, Work, overlap, state_of, sweeping
+from tests.factories import (
+    MINUTES,
+    NOW,
+    AssignmentFactory,
+    BatchFactory,
+    CandidateFactory,
+    ProjectFactory,
+    annotator,
+    lead,
+)
+from tests.judging.concurrency.meeting import (
+    CHOSEN,
+    ENDED,
+    ENDING,
+    LOOKED_FOR,
+    Place,
+    Work,
+    overlap,
+    state_of,
+    sweeping,
+    taking,
+)
 from tests.judging.play import finish, flag, give, give_back, grade, judge, outcomes, pairs_of, take
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -119,20 +139,60 @@ class TestDecide:
             grade(AssignmentFactory(batch=batch, seat=seat), [1, 1])
         Assignment.objects.update(state="finished", ended_at=NOW)
         advance = partial(batches.batch_advance, batch_id=batch.pk)
-        assert overlap(monkeypatch, (batches, "suggest"), advance, advance) == [None, None]
+        assert overlap(monkeypatch, (batches, "outlook_of"), advance, advance) == [None, None]
         assert BatchReview.objects.count() == batch.project.audit_events.count() == 1
 
     def test_two_leads_disagree(self, monkeypatch: pytest.MonkeyPatch) -> None:
         batch = BatchFactory(state="done")
-        person = lead(batch.project)
-
-        def say(extend: bool) -> BatchReview:
-            return batches.batch_review(batch=batch, extend=extend, lead=person)
-
-        first, second = (partial(say, extend) for extend in (True, False))
-        review, refusal = overlap(monkeypatch, (batches, "suggest"), first, second)
-        assert (review.decision, type(refusal)) == ("extend", NotReviewable)
+        CandidateFactory(query=batch.query, rank=21)
+        one, other = lead(batch.project), lead(batch.project)
+        first, second = (
+            partial(batches.batch_review, batch=batch, extend=extend, lead=person)
+            for extend, person in ((True, one), (False, other))
+        )
+        review, refusal = overlap(monkeypatch, (batches, "outlook_of"), first, second)
+        assert (review.decision, type(refusal)) == ("extend", AlreadyReviewed)
+        assert str(refusal).startswith(f"{one.username} extended this query")
         assert BatchReview.objects.count() == 1
+
+    def test_taking_back_meets_the_opening_of_the_second_batch(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It waits for it, and takes the batch with it: none is left without a decision."""
+        batch = BatchFactory(state="done")
+        CandidateFactory(query=batch.query, rank=21)
+        person = lead(batch.project)
+        batches.batch_review(batch=batch, extend=True, lead=person)
+        opening = partial(batches.batch_extend, batch_id=batch.pk)
+        undoing = partial(reviews.review_undo, batch=batch, lead=person)
+        opened, undone = overlap(monkeypatch, (batches, "batch_create"), opening, undoing)
+        assert (opened.number, undone.decision) == (2, "extend")
+        assert [b.awaits_review for b in batch.query.batches.all()] == [True]
+
+    @pytest.mark.parametrize("place", [CHOSEN, LOOKED_FOR], ids=["chosen", "looked for"])
+    def test_taking_back_meets_somebody_who_sits_down(self, monkeypatch: pytest.MonkeyPatch, place: Place) -> None:
+        """Either they sit and the decision stands, or they are handed nothing."""
+        batch = BatchFactory(state="done")
+        CandidateFactory(query=batch.query, rank=21)
+        person = lead(batch.project)
+        batches.batch_review(batch=batch, extend=True, lead=person)
+        second = batches.batch_extend(batch_id=batch.pk)
+        assert second is not None
+        undoing = partial(reviews.review_undo, batch=batch, lead=person)
+        taken, undone = overlap(monkeypatch, place, taking(second, annotator(batch.project)), undoing)
+        if taken is None:
+            assert (undone.decision, batch.query.batches.count()) == ("extend", 1)
+        else:
+            assert (taken.batch_id, type(undone)) == (second.pk, ReviewStands)
+
+    def test_two_leads_accept_the_same_suggestions(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        project = ProjectFactory()
+        chosen = {BatchFactory(query__project=project, state="done").uuid: False for _ in range(3)}
+        one, other = lead(project), lead(project)
+        first, second = (
+            partial(reviews.reviews_accept, project=project, lead=person, chosen=chosen) for person in (one, other)
+        )
+        mine, theirs = overlap(monkeypatch, (reviews, "_reviews_write"), first, second)
+        assert (mine.closed, theirs.closed, theirs.decided_before) == (3, 0, [f"3 by {one.username}"])
+        assert BatchReview.objects.count() == 3
 
     def test_a_second_batch_is_opened_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         query = CandidateFactory(rank=21).query

@@ -27,7 +27,7 @@ def assignment_of_the(standing: str) -> Prepare:
 
 REFUSED: Refused = {
     "batch_number_once_per_query": again(BatchFactory, query=QueryFactory, pairs=0),
-    "batch_number_is_1_or_2": change(BatchFactory, number=3),
+    "batch_pooled_from_number_3": change(BatchFactory, number=3),
     "batch_round_is_1_or_2": change(BatchFactory, round=3),
     "batch_has_two_seats_a_round": change(BatchFactory, free_seats=3),
     "batch_done_has_its_time": change(BatchFactory, state="done"),

@@ -59,4 +59,4 @@ MORE: More = {
     "prompts stay": ("append-only", lambda: prompt().delete),
     "a query comes from a caption that serves": ("accepted or edited", lambda: query_of_a_caption_in_review),
 }
-TRIGGERS: set[str] = {"prompt_is_append_only", "query_caption_serves"}
+TRIGGERS: set[str] = {"prompt_is_append_only", "query_caption_serves", "caption_change_is_dated"}

@@ -1,18 +1,18 @@
 """Pseudo training sets."""
 
 from annotation.models import Project, TrainSet
-from tests.factories import NOW, ProjectFactory
+from tests.factories import NOW, MeasureFactory, ProjectFactory
 from tests.judging.constraints.writes import More, Refused, again, change
 
 
 def running(project: Project | None = None) -> TrainSet:
-    return TrainSet.objects.create(project=project or ProjectFactory(), depth=40, model="m")
+    return TrainSet.objects.create(project=project or ProjectFactory(), depth=40)
 
 
 def done() -> TrainSet:
     files = {"json": "a.json", "json_sha256": "0" * 64, "parquet": "a.parquet", "parquet_sha256": "1" * 64}
     return TrainSet.objects.create(
-        project=ProjectFactory(), depth=40, model="m", state="done", finished_at=NOW, **files
+        project=ProjectFactory(), depth=40, measure=MeasureFactory(), state="done", finished_at=NOW, **files
     )
 
 

@@ -28,6 +28,13 @@ def test_suggestion(relevance: list[int | None], from_mean: float, extend: bool,
     assert words in suggestion.reason
 
 
+@pytest.mark.parametrize(("relevance", "words"), [([4] * 20, "no candidate lies beyond"), ([0] * 20, "below 2.")])
+def test_nothing_is_extended_without_further_candidates(relevance: list[int | None], words: str) -> None:
+    suggestion = suggest(relevance, from_mean=2.0, further=False)
+    assert suggestion.extend is False
+    assert words in suggestion.reason
+
+
 @given(relevances, relevances, st.floats(0, 4))
 def test_only_the_last_five_settled_count(before: list[int | None], tail: list[int | None], from_mean: float) -> None:
     if sum(value is not None for value in tail) >= TAIL:

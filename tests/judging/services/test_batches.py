@@ -3,12 +3,12 @@
 from itertools import permutations
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import AuditEvent, Moment
 from judging import selectors
-from judging.exceptions import NotReviewable
+from judging.exceptions import AlreadyReviewed, NothingBeyond, NotReviewable
 from judging.models import Assignment, Batch, BatchReview
 from judging.services.assignments import assignments_sweep
 from judging.services.batches import (
@@ -39,9 +39,10 @@ from tests.judging.play import give, grade, judge, judge_round, outcomes, pairs_
 pytestmark = pytest.mark.django_db
 
 
-def done(**values: object) -> Batch:
-    """A first batch with its pairs settled at relevance 2."""
+def done(*, beyond: int = 0, **values: object) -> Batch:
+    """A first batch with its pairs settled at relevance 2, and so many candidates for a second one."""
     batch = BatchFactory(**values)
+    candidates(batch.query, range(21, 21 + beyond))
     judge_round(batch, [2] * 40, [2] * 40)
     assert batch.state == Batch.State.DONE
     return batch
@@ -155,21 +156,23 @@ class TestAdvance:
 
     def test_twice_late_and_out_of_order_is_harmless(self) -> None:
         project = ProjectFactory()
+        batches = [BatchFactory(query=QueryFactory(project=project), pairs=2) for _ in range(3)]
+        for batch in batches:
+            judge(batch, [0, 1])
+            judge(batch, [4, 1])
         for order in permutations(range(3)):
-            batches = [BatchFactory(query=QueryFactory(project=project), pairs=2) for _ in range(3)]
-            for batch in batches:
-                judge(batch, [0, 1])
-                judge(batch, [4, 1])
-            for place in (*order, *order):
-                batch_advance(batch_id=batches[place].pk)
-            for batch in batches:
-                assert outcomes(batch) == [("escalated", None), ("settled", 1)]
-                batch.refresh_from_db()
-                assert batch.round == 2
-                for _ in range(2):
-                    judge(batch, [4])
-                batch_advance(batch_id=batch.pk)
-                assert outcomes(batch) == [("settled", 4), ("settled", 1)]
+            with transaction.atomic():
+                for place in (*order, *order):
+                    batch_advance(batch_id=batches[place].pk)
+                for batch in batches:
+                    assert outcomes(batch) == [("escalated", None), ("settled", 1)]
+                    batch.refresh_from_db()
+                    assert batch.round == 2
+                    for _ in range(2):
+                        judge(batch, [4])
+                    batch_advance(batch_id=batch.pk)
+                    assert outcomes(batch) == [("settled", 4), ("settled", 1)]
+                transaction.set_rollback(True)
 
     def test_withdrawn_pairs_count_as_done(self) -> None:
         batch = BatchFactory()
@@ -235,7 +238,7 @@ class TestAdvance:
 class TestReview:
     @pytest.mark.parametrize(("extend", "decision"), [(True, "extend"), (False, "close")])
     def test_who_when_why_are_kept(self, extend: bool, decision: str) -> None:
-        batch = done()
+        batch = done(beyond=1)
         person = lead(batch.project)
         review = batch_review(batch=batch, extend=extend, lead=person, reason="because")
         assert (review.decision, review.suggestion, review.reason) == (decision, "extend", "because")
@@ -260,21 +263,52 @@ class TestReview:
             batch_review(batch=batch, extend=False, lead=lead(batch.project))
         assert (sent, batch.query.batches.count()) == ([], 1)
 
-    def test_the_same_word_again_is_the_same_review(self, messages: Messages) -> None:
-        batch = done()
-        one = batch_review(batch=batch, extend=True, lead=lead(batch.project))
+    def test_the_same_word_of_the_same_lead_is_the_same_review(self, messages: Messages) -> None:
+        batch = done(beyond=1)
+        person = lead(batch.project)
+        one = batch_review(batch=batch, extend=True, lead=person)
         with messages() as sent:
-            assert batch_review(batch=batch, extend=True, lead=lead(batch.project)) == one
+            assert batch_review(batch=batch, extend=True, lead=person) == one
         assert (sent, AuditEvent.objects.filter(action="batch.extend").count()) == ([], 1)
 
     @pytest.mark.parametrize("first", [True, False])
-    def test_another_word_is_refused(self, first: bool) -> None:
-        batch = done()
-        batch_review(batch=batch, extend=first, lead=lead(batch.project))
-        with pytest.raises(NotReviewable) as refusal:
-            batch_review(batch=batch, extend=not first, lead=lead(batch.project))
+    @pytest.mark.parametrize("second", [True, False])
+    def test_another_lead_is_told_who_decided(self, first: bool, second: bool) -> None:
+        batch = done(beyond=1)
+        person = lead(batch.project)
+        batch_review(batch=batch, extend=first, lead=person)
+        with pytest.raises(AlreadyReviewed) as refusal:
+            batch_review(batch=batch, extend=second, lead=lead(batch.project))
         assert refusal.value.status == 409
+        way = "extended" if first else "closed"
+        assert str(refusal.value) == f"{person.username} {way} this query a moment ago."
         assert BatchReview.objects.get().decision == ("extend" if first else "close")
+
+    def test_the_same_lead_does_not_change_their_mind_unsaid(self) -> None:
+        batch = done(beyond=1)
+        person = lead(batch.project)
+        batch_review(batch=batch, extend=False, lead=person)
+        with pytest.raises(AlreadyReviewed):
+            batch_review(batch=batch, extend=True, lead=person)
+
+    def test_who_comes_after_the_automatic_rule_is_told(self) -> None:
+        batch = BatchFactory()
+        policy_publish(project=batch.project, actor=None, extend_automatically=True)
+        judge_round(batch, [0, 0], [0, 0])
+        with pytest.raises(AlreadyReviewed, match="The automatic rule closed this query"):
+            batch_review(batch=batch, extend=True, lead=lead(batch.project))
+
+    @pytest.mark.parametrize("preview_state", ["none", "missing", "failed"])
+    def test_extending_needs_candidates_that_can_be_judged(self, preview_state: str) -> None:
+        batch = done()
+        if preview_state != "none":
+            error = "black" if preview_state == "failed" else ""
+            moment = {"preview_state": preview_state, "preview": "", "preview_error": error}
+            CandidateFactory(query=batch.query, rank=21, **{f"moment__{name}": value for name, value in moment.items()})
+        with pytest.raises(NothingBeyond, match="can only be closed"):
+            batch_review(batch=batch, extend=True, lead=lead(batch.project))
+        review = batch_review(batch=batch, extend=False, lead=lead(batch.project))
+        assert (review.decision, review.suggestion) == ("close", "close")
 
     def test_an_open_batch_is_refused(self) -> None:
         batch = BatchFactory()
@@ -332,7 +366,7 @@ class TestExtend:
 
     def test_nothing_beyond_the_first(self) -> None:
         batch = done()
-        batch_review(batch=batch, extend=True, lead=lead(batch.project))
+        BatchReview.objects.create(batch=batch, decision="extend", suggestion="extend")
         assert batch_extend(batch_id=batch.pk) is None
 
     def test_a_closed_query_is_not_extended(self) -> None:
@@ -376,7 +410,7 @@ class TestSweep:
 
     def test_nothing_to_do(self) -> None:
         batch = done()
-        batch_review(batch=batch, extend=True, lead=lead(batch.project))
+        BatchReview.objects.create(batch=batch, decision="extend", suggestion="extend")
         BatchFactory()
         batches_sweep()
         assert Batch.objects.count() == 2

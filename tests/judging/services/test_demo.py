@@ -1,78 +1,17 @@
-"""The demo: seeded once, rendered, brought to life with one of everything, and answering the person who tries it."""
+"""The demo: seeded once, and rendered step by step."""
 
-import subprocess
 from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
-from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
 
-from annotation import media
-from annotation.media import Preview
-from annotation.models import Candidate, Job, Moment, Project, Query, User, Video
-from judging import selectors
-from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
-from judging.rules import consensus
-from judging.services.assignments import assignment_take
+from annotation.models import Job, Moment, Project, User, Video
+from judging.models import Judgment
 from judging.services.demo import demo_advance, demo_render, demo_seed, progress
-from judging.services.demo.grading import truth_of_pair, visitors_answer
-from models_runner.models import Run
 from tests.conftest import Messages
-from tests.factories import GIF, NOW, ProjectFactory
-from tests.judging.play import finish, give, ungraded
+from tests.factories import ProjectFactory
+from tests.judging.demo import SEED, everything, seeded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder", "videos_on_disk", "quick_rendering")]
-VIDEOS, SEED = 5, 20260101
-
-
-@pytest.fixture(scope="session")
-def long_clip(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A tiny video longer than any episode."""
-    path = tmp_path_factory.mktemp("demo") / "long.mp4"
-    source = "testsrc=size=32x18:rate=3:duration=120"
-    encode = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p"]
-    command = [get_ffmpeg_exe(), "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", source, *encode, str(path)]
-    subprocess.run(command, check=True, timeout=60)
-    return path.read_bytes()
-
-
-@pytest.fixture
-def quick_rendering(long_clip: bytes, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Draw nothing: every episode is the same clip. The list holds the names asked for."""
-    asked: list[str] = []
-
-    def render(episode: object, path: Path) -> None:
-        asked.append(episode.name)  # type: ignore[attr-defined]
-        path.write_bytes(long_clip)
-
-    monkeypatch.setattr(progress, "render_episode", render)
-    return asked
-
-
-def seeded(videos: int = 2) -> Project:
-    project = demo_seed(videos=videos, seed=SEED)
-    assert project is not None
-    return project
-
-
-@pytest.fixture
-def ready(messages: Messages, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """The demo as `make run` leaves it: every message was delivered. Nothing is cut: every preview is one pixel."""
-
-    def cut(path: Path, spans: Sequence[object]) -> list[Preview]:
-        return [Preview(index, GIF, 1, 1) for index in range(len(spans))]
-
-    monkeypatch.setattr(media, "cut_previews", cut)
-    with messages():
-        project = seeded(VIDEOS)
-    assert Job.objects.get(project=project).state == "done"
-    return project
-
-
-def everything() -> list[object]:
-    tables = (Project, Video, Moment, Query, Candidate, Batch, Pair, Assignment, Judgment, BatchReview, Release, Run)
-    return [list(model.objects.order_by("pk").values_list()) for model in tables]  # type: ignore[attr-defined]
 
 
 class TestSeed:
@@ -151,99 +90,9 @@ class TestRender:
         assert Job.objects.get(project=project).state == "done"
 
 
-class TestReady:
-    def test_one_of_everything(self, ready: Project) -> None:
-        self.states(ready)
-        self.grades(ready)
-        self.release(ready)
-        examples = ready.guidelines.latest("version").examples.all()
-        assert len(examples) >= 3
-        assert len({example.query_text for example in examples}) == 1
-
-    def states(self, ready: Project) -> None:
-        """Finished, waiting for the lead, escalated, begun, and nothing that only time could end."""
-        batches = Batch.objects.filter(project=ready, number=1)
-        assert Counter(BatchReview.objects.values_list("decision", flat=True)) == {"close": 4, "extend": 1}
-        assert selectors.review_queue(ready).count() >= 3
-        begun = batches.filter(state="open", round=1, assignments__isnull=False).distinct()
-        assert begun.exists()
-        assert all(batch.assignments.count() == 1 for batch in begun)
-        assert batches.filter(state="open", round=2).exists()
-        assert Pair.objects.filter(state="escalated").exists()
-        assert not Assignment.objects.filter(state="open").exists()
-
-    def grades(self, ready: Project) -> None:
-        """Simulated annotators know the truth but not exactly; what they agreed on is near it."""
-        assert set(Judgment.objects.values_list("source", flat=True)) == {"simulated"}
-        pairs = Pair.objects.select_related("batch__query__caption__moment__video", "candidate__moment__video")
-        off = []
-        for pair in pairs.filter(state__in=["settled", "dropped"]).prefetch_related("judgments"):
-            outcome = consensus.settle([judgment.grade for judgment in pair.judgments.all()])
-            assert (pair.state, pair.relevance) == outcome
-            if pair.relevance is not None:
-                off.append(abs(pair.relevance - truth_of_pair(ready, pair)))
-        assert len(off) > 50
-        assert 0 < sum(off) / len(off) < 1
-
-    def release(self, ready: Project) -> None:
-        release = Release.objects.get(project=ready)
-        assert release.state == "ready"
-        assert release.manifest["counts"]["simulated_judgments"] == release.manifest["counts"]["judgments"] > 0
-        assert set(Run.objects.values_list("split", "state")) == {("val", "scored"), ("test", "scored")}
-
-    def test_a_repeat_changes_nothing_even_after_a_crash(self, ready: Project, messages: Messages) -> None:
-        before = everything()
-        with messages():
-            for video in Video.objects.all():
-                demo_render(video_id=video.pk)
-            demo_advance()
-            visitors_answer(ready)  # nobody came
-        assert everything() == before
-        Job.objects.update(state="running")  # as if it had ended before its last step
-        with messages():
-            demo_advance()
-        assert Job.objects.get().state == "done"
-        assert everything() == before
-
-    def test_nothing_without_a_demo(self) -> None:
-        demo_advance()
-        assert not Job.objects.exists()
-
-
-class TestVisitor:
-    def judge_as_person(self, project: Project) -> Batch:
-        """The demo's annotator takes what is due, grades the truth and finishes."""
-        person = User.objects.get(username="annotator")
-        held = assignment_take(project=project, annotator=person, now=NOW)
-        assert held is not None
-        for pair in ungraded(held):
-            give(held, pair, truth_of_pair(project, pair))
-        assert finish(held)
-        return held.batch
-
-    def test_escalated_pairs_come_first_and_settle_at_once(self, ready: Project, messages: Messages) -> None:
-        with messages():
-            batch = self.judge_as_person(ready)
-        batch.refresh_from_db()
-        assert batch.round == 2
-        assert batch.state == "done"
-        assert not batch.pairs.filter(state__in=["open", "escalated"]).exists()
-
-    def test_a_begun_batch_is_answered_until_it_settles(self, ready: Project, messages: Messages) -> None:
-        Batch.objects.filter(round=2, state="open").update(round=2, state="done", done_at=NOW)  # out of the way
-        with messages():
-            batch = self.judge_as_person(ready)
-        for _ in range(3):
-            with messages():
-                demo_advance()
-        batch.refresh_from_db()
-        assert batch.state == "done"
-        assert set(batch.pairs.values_list("state", flat=True)) <= {"settled", "dropped"}
-        assert Counter(batch.assignments.filter(round=1).values_list("annotator__is_simulated", flat=True)) == {
-            True: 1,
-            False: 1,
-        }
-        assert batch in selectors.review_queue(ready)
+def test_nothing_without_a_demo() -> None:
+    demo_advance()
+    assert not Job.objects.exists()
 
 
 @pytest.mark.slow

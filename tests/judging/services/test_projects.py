@@ -151,7 +151,7 @@ def test_a_model_that_is_missing_is_said_before_and_during(corpus: Corpus) -> No
     assert projects.batches_prepare(project_id=project.pk) == 0
     job = Job.objects.get()
     assert job.state == "failed"
-    assert job.error.startswith("There is no folder '/no/model' for the sentence model. Set SENTENCE_MODEL to")
+    assert job.error.startswith("There is no folder '/no/model' for the sentence model. A sentence model is")
 
 
 @pytest.mark.usefixtures("encoder")

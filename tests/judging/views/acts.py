@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.apps import apps
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
@@ -17,6 +16,7 @@ from judging.models import Assignment, Batch, Judgment, Pair
 from judging.rules.keys import form_key
 from judging.services.assignments import assignment_take
 from tests.factories import AssignmentFactory, annotator
+from tests.tables import rows_of
 
 HTMX = {"HX-Request": "true"}
 WAYS = {"plain": {}, "htmx": HTMX}
@@ -78,10 +78,9 @@ def said(answer: HttpResponse) -> str:
     return TOKEN.sub("", answer.content.decode())
 
 
-def rows() -> dict[str, list[tuple[Any, ...]]]:
+def rows() -> dict[str, list[str]]:
     """Every value of every table of judging."""
-    models = apps.get_app_config("judging").get_models()
-    return {model.__name__: list(model._default_manager.order_by("pk").values_list()) for model in models}
+    return rows_of("judging")
 
 
 def lapse(held: Assignment) -> None:

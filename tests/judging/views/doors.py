@@ -15,14 +15,16 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import NamedQuerySet, Project, TrainSet, User
+from annotation.models import NamedQuerySet, Pooling, Project, TrainSet, User
 from annotation.services.statistics import statistics_compute
 from judging.models import (
     Assignment,
     Batch,
+    BatchReview,
     GateQuestion,
     Guideline,
     KnownPair,
+    Pair,
     QualityAlert,
     QualityReport,
     Release,
@@ -35,8 +37,11 @@ from tests.factories import (
     AssignmentFactory,
     BatchFactory,
     CaptionFactory,
+    FlagFactory,
     JudgmentFactory,
+    MeasureFactory,
     PairFactory,
+    PoolingFactory,
     ProjectFactory,
     QualityAlertFactory,
     QueryFactory,
@@ -89,16 +94,40 @@ QUERIES: list[Door] = [
     ("judging:query-set-create", "project", LEAD, "post"),
     ("judging:query-set", "set", STAFF, "get"),
     ("judging:query-set-change", "set", LEAD, "post"),
-    ("judging:order", "project", STAFF, "get"),
+    ("judging:caption-edits", "project", STAFF, "get"),
+    ("judging:caption-edits-said", "project", STAFF, "get"),
+    ("judging:caption-edits-csv", "project", STAFF, "get"),
+    ("judging:candidates-rank", "project", STAFF, "post"),
+    ("judging:candidates-csv", "project", STAFF, "get"),
+]
+POOLS: list[Door] = [
+    ("pools:pools", "project", STAFF, "get"),
+    ("pools:pool-create", "project", STAFF, "post"),
+    ("pools:pool", "pooling", STAFF, "get"),
+    ("pools:pool-open", "pooling", STAFF, "post"),
+    ("pools:pool-discard", "pooling", STAFF, "post"),
+    ("pools:pool-csv", "pooling", STAFF, "get"),
+    ("pools:pool-overlap-csv", "pooling", STAFF, "get"),
 ]
 REVIEW: list[Door] = [
     ("judging:review-queue", "project", STAFF, "get"),
     ("judging:flags", "project", STAFF, "get"),
+    ("judging:flags-csv", "project", STAFF, "get"),
+    ("judging:dropped", "project", STAFF, "get"),
+    ("judging:dropped-csv", "project", STAFF, "get"),
+    ("judging:withdrawn", "project", STAFF, "get"),
+    ("judging:withdrawn-csv", "project", STAFF, "get"),
+    ("judging:flag-dismiss", "flagged", LEAD, "post"),
+    ("judging:pair-recut", "flagged", LEAD, "post"),
+    ("judging:pair-bounds", "flagged", LEAD, "post"),
     ("judging:pair-batch", "pair", STAFF, "get"),
     ("judging:pair-withdraw", "pair", LEAD, "post"),
     ("judging:pair-restore", "withdrawn", LEAD, "post"),
     ("judging:batch", "batch", STAFF, "get"),
     ("judging:batch-review", "batch", LEAD, "post"),
+    ("judging:review-undo", "closed", LEAD, "post"),
+    ("judging:reviews-preview", "project", LEAD, "get"),
+    ("judging:reviews-accept", "project", LEAD, "post"),
 ]
 RELEASES: list[Door] = [
     ("judging:releases", "project", STAFF, "get"),
@@ -130,6 +159,22 @@ QUALITY: list[Door] = [
     ("judging:alerts", "project", STAFF, "get"),
     ("judging:alert", "alert", STAFF, "get"),
     ("judging:alert-see", "alert", LEAD, "post"),
+]
+COVERAGE: list[Door] = [
+    ("judging:coverage", "project", STAFF, "get"),
+    ("judging:coverage-create", "project", STAFF, "post"),
+    ("judging:coverage-study", "study", STAFF, "get"),
+    ("judging:coverage-open", "study", STAFF, "post"),
+    ("judging:coverage-discard", "study", STAFF, "post"),
+    ("judging:coverage-svg", "study", STAFF, "get"),
+    ("judging:coverage-csv", "study", STAFF, "get"),
+]
+DRAWN: list[Door] = [
+    ("judging:figures", "project", STAFF, "get"),
+    ("judging:figure", "grades", STAFF, "get"),
+    ("judging:figure", "partners", LEAD, "get"),
+    ("judging:figure-svg", "partners", LEAD, "get"),
+    ("judging:figure-csv", "partners", LEAD, "get"),
 ]
 EXAMS: list[Door] = [
     ("judging:exams", "project", STAFF, "get"),
@@ -186,7 +231,8 @@ PAY: list[Door] = [
     ("judging:hours", "project", ANNOTATOR, "get"),
     ("judging:hours-csv", "project", ANNOTATOR, "get"),
 ]
-DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *SETTINGS, *PAY]
+DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *POOLS, *COVERAGE, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *DRAWN]
+DOORS += [*SETTINGS, *PAY]
 HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
     ("judging:pair", "pair", ANNOTATOR, "get"),
     ("judging:judgment-create", "pair", ANNOTATOR, "post"),
@@ -239,6 +285,8 @@ class World:
         for pair in self.batch.pairs.all():
             JudgmentFactory(assignment=self.assignment, pair=pair)
         done = BatchFactory(query__project=self.project, state="done")
+        self.closed = BatchFactory(query__project=self.project, state="done")
+        BatchReview.objects.create(batch=self.closed, decision="close", suggestion="close")
         self.pair = self.batch.pairs.first()
         self.set = NamedQuerySet.objects.create(project=self.project, name="a set")
         self.withdrawn = PairFactory(batch=self.batch, candidate__rank=9, state="withdrawn", reason="withdrawn_by_lead")
@@ -267,12 +315,24 @@ class World:
         self.known = KnownPair.objects.get(exam=self.exam)
 
     @cached_property
+    def flagged(self) -> Pair:
+        """Nobody has judged it, and its video is there."""
+        batch = BatchFactory(query__project=self.project, pairs=1)
+        held = AssignmentFactory(batch=batch)
+        pair: Pair = FlagFactory(assignment=held).pair
+        Assignment.objects.filter(pk=held.pk).update(state="finished", ended_at=timezone.now())
+        pair.candidate.moment.video.file.save("clip.mp4", ContentFile(b"a video"))
+        return pair
+
+    @cached_property
     def guideline(self) -> Guideline:
         return self.project.guidelines.get()
 
     @cached_property
     def train_set(self) -> TrainSet:
-        row = TrainSet(project=self.project, depth=2, model="m", state="done", finished_at=timezone.now())
+        row = TrainSet(
+            project=self.project, depth=2, measure=MeasureFactory(), state="done", finished_at=timezone.now()
+        )
         for form in ("json", "parquet"):
             getattr(row, form).save(f"set.{form}", ContentFile(b"x"), save=False)
         row.json_sha256 = row.parquet_sha256 = "0" * 64
@@ -287,6 +347,10 @@ class World:
         return {"depth": 1}
 
     @cached_property
+    def pooling(self) -> Pooling:
+        return PoolingFactory(project=self.project)  # type: ignore[no-any-return]
+
+    @cached_property
     def drawn(self) -> KnownPair:
         return drawn_pair(self.project, truth=2, tutorial_position=1)
 
@@ -294,10 +358,23 @@ class World:
     def question(self) -> GateQuestion:
         return gate_question(self.project)
 
+    @cached_property
+    def study(self) -> Pooling:
+        return PoolingFactory(project=self.project, seed=1, others=2)  # type: ignore[no-any-return]
+
+    @cached_property
+    def study_form(self) -> dict[str, object]:
+        """Of a query that is closed."""
+        batch = BatchFactory(query__project=self.project, state="done")
+        BatchReview.objects.create(batch=batch, decision="close", suggestion="close")
+        return {"numbers": batch.query.number, "n": 1, "which": "all", "top": 2, "others": 1, "seed": 1}
+
     def url(self, door: Door, *, unknown: bool = False) -> str:
         name, what, *_ = door
         if what == "member":
             return reverse(name, args=[uuid4() if unknown else self.project.uuid, self.member.number])
+        if door in DRAWN[1:]:
+            return reverse(name, args=[uuid4() if unknown else self.project.uuid, what])
         row = self.done if name == "judging:batch-review" else getattr(self, what)
         return reverse(name, args=[uuid4() if unknown else row.uuid])
 
@@ -310,6 +387,8 @@ class World:
 
     def form(self, door: Door | None = None) -> dict[str, object]:
         """What any of the doors takes."""
+        if door in COVERAGE:
+            return self.study_form
         if door and door[0] == "judging:known-grade":
             last = self.sitting.grades.latest("attempt").uuid
             return {"key": sitting_key(sitting=self.sitting.uuid, pair=self.known.uuid, last=last), "grade": 3}
@@ -328,10 +407,14 @@ class World:
             "role": "annotator",
             "days": 14,
             "action": "suspend",
+            "words": "It plays.",
+            "start_s": 2.5,
+            "end_s": 7,
         }
         money = {"annotator": self.member.number, "rate": "15.00", "currency": "SGD", "from_day": "2026-03-01"}
         hours = {"day": "2026-03-01", "minutes": "5"}
-        return {**given, **money, **hours} | (self.settings_form if door in SETTINGS else {})
+        pool = {"runs": [self.run.uuid], "iou_min": 0.7, "which": "all"}
+        return {**given, **money, **hours, **pool} | (self.settings_form if door in SETTINGS else {})
 
     @cached_property
     def settings_form(self) -> dict[str, object]:

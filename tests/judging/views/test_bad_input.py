@@ -4,6 +4,7 @@ import html
 import logging
 import re
 from collections.abc import Callable
+from copy import deepcopy
 from uuid import uuid4
 
 import pytest
@@ -48,9 +49,14 @@ URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data; boundary=x"
 
 
-@pytest.fixture
-def held() -> Assignment:
+@pytest.fixture(scope="module")
+def held_once(kept_for_module: None) -> Assignment:
     return hold(BatchFactory(pairs=3))
+
+
+@pytest.fixture
+def held(db: None, held_once: Assignment) -> Assignment:
+    return deepcopy(held_once)
 
 
 @pytest.fixture

@@ -22,6 +22,8 @@ from tests.factories import (
     CaptionFactory,
     MembershipFactory,
     MomentFactory,
+    PairFactory,
+    PoolingFactory,
     admin,
     annotator,
     lead,
@@ -197,15 +199,29 @@ def test_what_round_2_is_shown_is_what_round_1_is(client: Client, batch: Batch) 
     """Apart from how many pairs there are, the two rounds cannot be told from each other."""
     other = with_clips(BatchFactory(query__project=batch.project, pairs=4))
     judge_round_on(other)
-    heard = []
-    for held in (hold(batch), hold(other)):
-        client.force_login(held.annotator)
-        number = Membership.objects.get(user=held.annotator).number
-        answers = [answer for pair in shown(held) for answer in walk_of_pair(client, held, pair)]
-        answers.append(client.get(url("last-look", batch.project)))
-        texts = [UUID.sub("", said(answer)) for answer in answers]
-        heard.append([text.replace(f"Annotator {number}<", "<").replace(held.batch.query.text, "") for text in texts])
+    heard = [as_heard(client, held) for held in (hold(batch), hold(other))]
     assert heard[0] == heard[1]
+
+
+def test_a_pooled_batch_is_shown_as_any_other(client: Client, batch: Batch) -> None:
+    """Moments that runs returned cannot be told from those that similarity found."""
+    pooling = PoolingFactory(project=batch.project)
+    other = BatchFactory(query__project=batch.project, number=3, pooling=pooling, pairs=0)
+    for rank in range(41, 45):
+        pooled = {"rank": rank, "source": "pooled", "pooling": pooling, "similarity": None}
+        PairFactory(batch=other, **{f"candidate__{name}": value for name, value in pooled.items()})
+    heard = [as_heard(client, held) for held in (hold(batch), hold(with_clips(other)))]
+    assert heard[0] == heard[1]
+
+
+def as_heard(client: Client, held: Assignment) -> list[str]:
+    """What the site says of an assignment, without the names of whose it is and what it asks for."""
+    client.force_login(held.annotator)
+    number = Membership.objects.get(user=held.annotator).number
+    answers = [answer for pair in shown(held) for answer in walk_of_pair(client, held, pair)]
+    answers.append(client.get(url("last-look", held.project)))
+    texts = [UUID.sub("", said(answer)) for answer in answers]
+    return [text.replace(f"Annotator {number}<", "<").replace(held.batch.query.text, "") for text in texts]
 
 
 def judge_round_on(batch: Batch) -> None:

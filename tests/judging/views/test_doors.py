@@ -1,5 +1,7 @@
 """Every page of every app: who gets in, and what the others are told."""
 
+from copy import deepcopy
+
 import pytest
 from django.test import Client
 from django.urls import get_resolver, reverse
@@ -13,9 +15,14 @@ from tests.judging.views.doors import DOORS, HELD, OPEN, Door, World
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def world() -> World:
+@pytest.fixture(scope="module")
+def made_once(kept_for_module: None) -> World:
     return World()
+
+
+@pytest.fixture
+def world(db: None, made_once: World) -> World:
+    return deepcopy(made_once)
 
 
 def names(doors: list[Door]) -> list[str]:

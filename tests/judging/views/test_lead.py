@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import AuditEvent, Job, Project
-from judging.models import Batch, BatchReview, Release
+from judging.models import Batch, Release
 from tests.conftest import Messages
 from tests.factories import (
     AssignmentFactory,
@@ -21,7 +21,6 @@ from tests.factories import (
     MomentFactory,
     ProjectFactory,
     QueryFactory,
-    admin,
     lead,
 )
 from tests.judging.play import grade, judge, judge_round
@@ -48,86 +47,6 @@ def done(project: Project, value: int = 2, pairs: int = 2) -> Batch:
     batch: Batch = BatchFactory(query__project=project, pairs=pairs)
     judge_round(batch, [value] * pairs, [value] * pairs)
     return batch
-
-
-class TestOverview:
-    def test_counts(self, browser: Client, project: Project) -> None:
-        done(project)
-        begun = BatchFactory(query__project=project)
-        judge_round(begun, [0, 4], [4, 4])
-        AssignmentFactory(batch=begun)
-        done(ProjectFactory())
-        page = browser.get(url("overview", project)).content.decode()
-        facts = re.findall(r"<dd>(?:<a [^>]*>)?(\d+)", page)
-        assert facts == ["1", "1", "1", "1", "8", "0", "0", "1"]
-
-    def test_htmx_gets_the_fragment(self, browser: Client, project: Project) -> None:
-        body = browser.get(url("overview", project), headers={"HX-Request": "true"}).content.decode().strip()
-        assert body.startswith('<section id="state"')
-
-    def test_jobs_that_run_or_failed(self, browser: Client, project: Project) -> None:
-        for state in Job.State.values:
-            Job.objects.create(project=project, kind=state, title=f"Work {state}", state=state, total=4, error="why")
-        page = browser.get(url("overview", project)).content.decode()
-        assert "Work running" in page
-        assert "Work failed" in page
-        assert "Work done" not in page
-
-    def test_empty(self, browser: Client, project: Project) -> None:
-        assert browser.get(url("overview", project)).status_code == 200
-
-
-class TestReviewQueue:
-    def test_cases_with_suggestion(self, browser: Client, project: Project) -> None:
-        high, low = done(project, 4), done(project, 1)
-        page = browser.get(url("review-queue", project)).content.decode()
-        assert page.index(high.query.text) < page.index(low.query.text)
-        assert re.findall(r"Suggestion: <b>(\w+)</b>", page) == ["extend", "close"]
-        assert page.count('class="bar relevance-4"') == page.count('class="bar relevance-1"') == 2
-
-    def test_nothing_waits(self, browser: Client, project: Project) -> None:
-        assert "Nothing waits for you" in browser.get(url("review-queue", project)).content.decode()
-
-    def test_admins_look_but_do_not_decide(self, client: Client, project: Project) -> None:
-        batch = done(project)
-        client.force_login(admin(project))
-        for page in (url("review-queue", project), url("batch", batch)):
-            assert url("batch-review", batch) not in client.get(page).content.decode()
-
-    def test_leads_decide(self, browser: Client, project: Project) -> None:
-        batch = done(project)
-        for page in (url("review-queue", project), url("batch", batch)):
-            assert url("batch-review", batch) in browser.get(page).content.decode()
-
-
-class TestDecision:
-    @pytest.mark.parametrize("decision", ["extend", "close"])
-    def test_decide(self, browser: Client, project: Project, decision: str, messages: Messages) -> None:
-        batch = done(project, pairs=20)
-        CandidateFactory(query=batch.query, rank=21)
-        with messages():
-            answer = browser.post(url("batch-review", batch), {"decision": decision, "reason": "why not"})
-        assert answer.headers["Location"] == url("review-queue", project)
-        review = BatchReview.objects.get(batch=batch)
-        assert (review.decision, review.reason) == (decision, "why not")
-        assert batch.query.batches.count() == (2 if decision == "extend" else 1)
-
-    @pytest.mark.parametrize("data", [{}, {"decision": "perhaps"}, {"decision": "close", "reason": "x" * 1001}])
-    def test_bad_form(self, browser: Client, project: Project, data: dict[str, str]) -> None:
-        batch = done(project)
-        assert browser.post(url("batch-review", batch), data).headers["Location"] == url("batch", batch)
-        assert not BatchReview.objects.exists()
-
-    def test_decided_otherwise_in_the_meantime(self, browser: Client, project: Project) -> None:
-        batch = done(project)
-        browser.post(url("batch-review", batch), {"decision": "close"})
-        answer = browser.post(url("batch-review", batch), {"decision": "extend"})
-        assert answer.status_code == 409
-        assert "decided otherwise" in answer.content.decode()
-
-    def test_not_finished(self, browser: Client, project: Project) -> None:
-        batch = BatchFactory(query__project=project)
-        assert browser.post(url("batch-review", batch), {"decision": "close"}).status_code == 409
 
 
 class TestQueries:
@@ -159,7 +78,7 @@ class TestQueries:
     ) -> None:
         for _ in range(12):
             done(project, pairs=1)
-        with django_assert_max_num_queries(12):
+        with django_assert_max_num_queries(16):
             browser.get(url("queries", project))
 
     def test_rank_and_open(self, browser: Client, project: Project, messages: Messages, encoder: object) -> None:
@@ -183,6 +102,23 @@ class TestQueries:
         assert query.candidates.get().similarity == 0.5
         page = browser.get(url("queries", project)).content.decode()
         assert "Candidates ranked by <b>bow</b> (version 1; texts clean; 326 stop words" in page
+
+    def test_a_corpus_without_videos_is_ranked_and_nothing_opens(
+        self, browser: Client, project: Project, messages: Messages, encoder: object
+    ) -> None:
+        QueryFactory(project=project, text="a dog", number=7, split="val")
+        moment = MomentFactory(video__corpus=project.corpus, video__name="alpha", start_s=1, end_s=2, uncut=True)
+        CaptionFactory(moment=moment, text="=A dog barks.")
+        page = browser.get(url("queries", project)).content.decode()
+        assert "The corpus has no videos" in page
+        assert "Rank candidates and open batches" not in page
+        with messages():
+            browser.post(url("candidates-rank", project), {"similarity": "bow"})
+        assert not Batch.objects.exists()
+        answer = browser.get(url("candidates-csv", project))
+        header, row = b"".join(answer.streaming_content).decode().splitlines()
+        assert header == "query_id,split,query,rank,similarity,source,video_name,start,end,captions,measure"
+        assert row == "7,val,a dog,1,0.5,similarity,alpha,1.0,2.0,'=A dog barks.,bow"
 
     def test_a_similarity_that_is_not_offered_or_not_here(
         self, browser: Client, project: Project, tmp_path: Path, settings: Any

@@ -1,0 +1,103 @@
+"""manage.py coverage_study PROJECT: how many relevant moments lie beyond the candidates by similarity."""
+
+import json
+import secrets
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.exceptions import MomentJudgeError
+from annotation.models import Pooling, Project, Query
+from annotation.rules.coverage import OTHERS, QUERIES, TOP
+from annotation.services.coverage import Draw, coverage_create, coverage_plan
+from annotation.services.poolings import pooling_discard
+from judging import selectors
+from judging.rules.coverage import Coverage
+from judging.services.coverage import queries_chosen, queries_to_study
+from judging.services.pools import pool_open, pool_open_request
+from judging.views.figures.coverage import study_sheet
+
+
+class Command(BaseCommand):
+    help = "Judge the best moments and random others for some queries, or report on it; the last line is JSON."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", help="name of the project")
+        parser.add_argument("--query", type=int, action="append", default=[], metavar="NUMBER", help="of this query")
+        parser.add_argument("--queries", type=int, default=QUERIES, help=f"else so many, drawn at random ({QUERIES})")
+        parser.add_argument("--split", choices=["val", "test"], default="", help="draw from its queries alone")
+        parser.add_argument("--query-set", help="draw from the queries of this set alone")
+        parser.add_argument("--top", type=int, default=TOP, help=f"best moments by similarity ({TOP})")
+        parser.add_argument("--others", type=int, default=OTHERS, help=f"random others of each query ({OTHERS})")
+        parser.add_argument("--seed", type=int, help="of the draws (default: a random one, which is told)")
+        parser.add_argument("--dry-run", action="store_true", help="say what would be judged, and open nothing")
+        parser.add_argument("--report", action="store_true", help="open nothing: what the last study found")
+        parser.add_argument("--csv", type=Path, help="write the report here: a row for each query and band")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = Project.objects.filter(name=options["project"]).select_related("corpus").first()
+        if project is None:
+            names = ", ".join(repr(each.name) for each in Project.objects.order_by("name")) or "none"
+            raise CommandError(f"There is no project named {options['project']!r}; there are: {names}.")
+        try:
+            told = self._report(project, options) if options["report"] else self._study(project, options)
+        except (MomentJudgeError, OSError) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(json.dumps(told))
+
+    def _study(self, project: Project, options: dict[str, Any]) -> dict[str, object]:
+        seed = secrets.randbelow(2**31) if options["seed"] is None else options["seed"]
+        draw = Draw(seed=seed, top=options["top"], others=options["others"])
+        study = coverage_create(project=project, queries=self._queries(project, options, seed), draw=draw)
+        try:
+            coverage_plan(pooling=study)
+            planned = selectors.pool_report(study).union
+            opened = 0
+            if not options["dry_run"]:
+                pool_open_request(pooling=study, actor=None, wake=False)
+                opened = pool_open(pooling_id=study.pk)
+        finally:
+            if not Pooling.objects.get(pk=study.pk).is_opened:
+                pooling_discard(pooling=study)
+        numbers = [row.query.number for row in selectors.pool_report(study).queries]
+        for query in Query.objects.filter(project=project, number__in=numbers).order_by("number"):
+            self.stdout.write(f"{query.number}: {query.text}")
+        return {"seed": seed, "moments": planned.moments, "pairs": planned.to_judge, "batches": opened}
+
+    def _queries(self, project: Project, options: dict[str, Any], seed: int) -> list[Query]:
+        if options["query"]:
+            found = list(queries_to_study(project).filter(number__in=options["query"]).order_by("number"))
+            if missing := sorted(set(options["query"]) - {query.number for query in found}):
+                raise CommandError(f"Not judged to their end, or not there: {', '.join(map(str, missing))}.")
+            return found
+        query_set = None
+        if options["query_set"]:
+            query_set = project.query_sets.filter(name=options["query_set"]).first()
+            if query_set is None:
+                raise CommandError(f"There is no query set named {options['query_set']!r}.")
+        found_all = queries_to_study(project, split=options["split"], query_set=query_set)
+        return queries_chosen(found_all, n=options["queries"], seed=seed)
+
+    def _report(self, project: Project, options: dict[str, Any]) -> dict[str, object]:
+        study = selectors.coverage_studies(project).filter(state=Pooling.State.DONE).first()
+        if study is None:
+            raise CommandError("No coverage study of this project is opened.")
+        if options["csv"]:
+            options["csv"].write_text(study_sheet(study).csv(), encoding="utf-8")
+        found = selectors.coverage_found(study)
+        self._tell(found)
+        bands = {one.band.name: {"settled": one.settled, "relevant": one.relevant} for one in found.total}
+        beyond = {str(one.rank): one.estimate.value if one.estimate else None for one in found.beyond}
+        open_pairs = sum(one.open for one in found.total)
+        return {"queries": len(found.by_query), "open": open_pairs, "bands": bands, "estimated_beyond": beyond}
+
+    def _tell(self, found: Coverage) -> None:
+        self.stdout.write(f"{'ranks':<10}{'moments':>9}{'settled':>9}{'relevant':>10}{'3 or 4':>9}")
+        for one in found.total:
+            numbers = f"{one.moments:>9}{one.settled:>9}{one.relevant:>10}{one.highly:>9}"
+            self.stdout.write(f"{one.band.name:<10}{numbers}")
+        for beyond in found.beyond:
+            guess = beyond.estimate
+            words = f"{guess.value:.0f} ({guess.low:.0f} to {guess.high:.0f})" if guess else "unknown"
+            self.stdout.write(f"beyond rank {beyond.rank}: {beyond.relevant} found, estimated in all {words}")

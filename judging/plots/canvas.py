@@ -1,0 +1,179 @@
+"""An SVG to draw on. Pure.
+
+Coordinates are the SVG's own units: a letter is about 7 wide, on phones about 9. Nothing carries a style: pages and
+files bring their own sheet.
+"""
+
+from collections.abc import Iterable, Sequence
+from xml.etree import ElementTree as ET
+
+from judging.plots.axes import Axis
+
+LETTER, WIDE_LETTER, BOLD_LETTER = 7.0, 9.0, 11.0
+GAP = 26  # between the charts of a file
+XMLNS = "http://www.w3.org/2000/svg"
+Key = tuple[str, str]  # of a legend: class of its mark, words
+
+
+class Canvas:
+    """An SVG of a size, with a label for who cannot see it."""
+
+    def __init__(self, label: str, width: float, height: float, *, classes: str = "") -> None:
+        self.label, self.width, self.height = label, width, height
+        box = f"0 0 {number(width)} {number(height)}"
+        css = f"chart {classes}".strip()
+        self.root = ET.Element("svg", {"class": css, "viewBox": box, "role": "img", "aria-label": label})
+
+    def mark(self, tag: str, css: str = "", *, title: str = "", text: str = "", **attributes: float | str) -> None:
+        """Add a shape or words; ``title`` is what a pointer over it is told."""
+        given = {name.replace("_", "-"): number(value) for name, value in attributes.items()}
+        element = ET.SubElement(self.root, tag, {"class": css, **given} if css else given)
+        if title:
+            ET.SubElement(element, "title").text = title
+            if text:
+                element[0].tail = text
+        elif text:
+            element.text = text
+
+    def words(self, x: float, y: float, text: str, css: str = "tick", anchor: str = "middle") -> None:
+        self.mark("text", css, text=text, x=x, y=y, text_anchor=anchor)
+
+    def inline(self) -> str:
+        """For a page, whose sheet fills in the colours."""
+        return ET.tostring(self.root, encoding="unicode")
+
+
+class Plot(Canvas):
+    """Bands side by side above a horizontal axis, values upwards, perhaps a second axis at the right."""
+
+    WIDTH, BOTTOM = 560, 46
+    WIDEST_BAR = 80
+
+    def __init__(
+        self,
+        label: str,
+        bands: Sequence[str],
+        axis: Axis,
+        *,
+        right: Axis | None = None,
+        legend: Iterable[Key] = (),
+        x_name: str = "",
+        height: float = 200,
+    ) -> None:
+        places = _legend_places(axis.name, keys := list(legend), self.WIDTH)
+        self.axis, self.bands = axis, bands
+        self.top = 17 + max([y for _, y in places], default=13.0)
+        self.foot = self.top + height
+        super().__init__(label, self.WIDTH, self.foot + self.BOTTOM)
+        self.left = _room(axis)
+        self.end = self.WIDTH - (_room(right) if right else 8)
+        self.step = (self.end - self.left) / max(1, len(bands))
+        self._legend(keys, places)
+        self._axis(axis, right)
+        self._bands(x_name)
+
+    def x(self, place: float) -> float:
+        """The middle of a band."""
+        return self.left + (place + 0.5) * self.step
+
+    def y(self, value: float, axis: Axis | None = None) -> float:
+        return self.foot - (axis or self.axis).share(value) * (self.foot - self.top)
+
+    def bar(self, place: int, low: float, high: float, css: str, title: str, *, width: float = 0.74) -> None:
+        wide, top = min(self.step * width, self.WIDEST_BAR), self.y(high)
+        left = self.x(place) - wide / 2
+        self.mark("rect", css, title=title, x=left, y=top, width=wide, height=max(0.0, self.y(low) - top))
+
+    def whisker(self, place: int, low: float, high: float, title: str) -> None:
+        x = self.x(place)
+        self.mark("line", "whisker", title=title, x1=x, y1=self.y(low), x2=x, y2=self.y(high))
+
+    def dot(self, place: int, value: float, title: str, css: str = "dot", *, axis: Axis | None = None) -> None:
+        self.mark("circle", css, title=title, cx=self.x(place), cy=self.y(value, axis), r=min(4, self.step / 3))
+
+    def line(self, values: Sequence[float | None], css: str, *, axis: Axis | None = None) -> None:
+        """Join the values of neighbouring bands; where one is missing the line is broken."""
+        for run in _runs(values):
+            points = " ".join(f"{number(self.x(place))},{number(self.y(value, axis))}" for place, value in run)
+            self.mark("polyline", css, points=points)
+
+    def level(self, value: float, css: str = "grid") -> None:
+        y = self.y(value)
+        self.mark("line", css, x1=self.left, y1=y, x2=self.end, y2=y)
+
+    def _axis(self, axis: Axis, right: Axis | None) -> None:
+        self.words(0, 13, axis.name, "name", "start")
+        for tick in axis.ticks:
+            self.level(tick, "axis" if tick == axis.base else "grid")
+            self.words(self.left - 6, self.y(tick) + 4, axis.label(tick), anchor="end")
+        if right:
+            self.words(self.WIDTH, 13, right.name, "name", "end")
+            for tick in right.ticks:
+                self.words(self.end + 6, self.y(tick, right) + 4, right.label(tick), anchor="start")
+
+    def _bands(self, x_name: str) -> None:
+        longest = max(map(len, self.bands), default=0) + 1
+        every = max(1, -int(-longest * LETTER // self.step))
+        fewer = max(1, -int(-longest * WIDE_LETTER // self.step))
+        fewer = -(-fewer // every) * every  # of those shown at all
+        for place in range(0, len(self.bands), every):
+            css = "tick minor" if place % fewer else "tick"
+            self.words(self.x(place), self.foot + 18, self.bands[place], css)
+        self.words((self.left + self.end) / 2, self.foot + 39, x_name, "name")
+
+    def _legend(self, keys: Sequence[Key], places: Sequence[tuple[float, float]]) -> None:
+        for (css, words), (x, y) in zip(keys, places, strict=True):
+            if css:
+                self.mark("rect", css, x=x, y=y - 10, width=12, height=12, rx=2)
+            self.words(x + (18 if css else 0), y, words, "key", "start")
+
+
+def number(value: float | str) -> str:
+    """At most one decimal: a tenth of a unit is less than a pixel."""
+    return value if isinstance(value, str) else f"{value:.1f}".removesuffix(".0").replace("-0", "0", value > -0.05)
+
+
+def document(title: str, charts: Sequence[tuple[str, Canvas]], style: str) -> bytes:
+    """A file that stands alone: the charts one below the other, each under its heading, with a sheet of their own."""
+    width = max(chart.width for _, chart in charts) + 2 * GAP
+    height = sum(chart.height + 2 * GAP for _, chart in charts) + GAP
+    size = {"width": number(width), "height": number(height), "viewBox": f"0 0 {number(width)} {number(height)}"}
+    root = ET.Element("svg", {"xmlns": XMLNS, "class": "chart file", **size})
+    ET.SubElement(root, "title").text = title
+    ET.SubElement(root, "style").text = style
+    ET.SubElement(root, "rect", {"class": "paper", "width": number(width), "height": number(height)})
+    y = float(GAP)
+    for heading, chart in charts:
+        ET.SubElement(root, "text", {"class": "heading", "x": number(GAP), "y": number(y + 10)}).text = heading
+        group = ET.SubElement(root, "g", {"transform": f"translate({GAP} {number(y + GAP)})"})
+        group.extend(chart.root)
+        y += chart.height + 2 * GAP
+    drawn: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return drawn
+
+
+def _runs(values: Sequence[float | None]) -> Iterable[list[tuple[int, float]]]:
+    run: list[tuple[int, float]] = []
+    for place, value in enumerate([*values, None]):
+        if value is not None:
+            run.append((place, value))
+        elif run:
+            yield run
+            run = []
+
+
+def _room(axis: Axis) -> float:
+    """What the numbers beside an axis take."""
+    return 12 + WIDE_LETTER * max(len(axis.label(tick)) for tick in axis.ticks)
+
+
+def _legend_places(name: str, keys: Sequence[Key], width: float) -> list[tuple[float, float]]:
+    """Left end and foot of each entry: beside the name of the axis, and in a new row where the width is used up."""
+    places, x, y = [], BOLD_LETTER * len(name) + 20, 13.0
+    for css, words in keys:
+        wide = (18 if css else 0) + WIDE_LETTER * len(words) + 14
+        if x + wide > width:
+            x, y = 0.0, y + 22
+        places.append((x, y))
+        x += wide
+    return places

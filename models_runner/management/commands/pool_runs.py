@@ -1,0 +1,125 @@
+"""manage.py pool_runs PROJECT RUN...: judge what runs returned and similarity did not."""
+
+import json
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.exceptions import NotPossible
+from annotation.models import Pooling, Project
+from annotation.rules.run_pools import DEPTH, IOU_MIN
+from annotation.services.poolings import Scope, pooling_create, pooling_discard
+from judging import selectors
+from judging.selectors import PoolReport
+from judging.services.pools import pool_open, pool_open_request
+from models_runner.models import Run
+from models_runner.pool_files import report_write
+from models_runner.pool_services import pool_prepare_from, sources_of
+from models_runner.retrieval.errors import ScoringError
+from models_runner.retrieval.records import VideoCorpus, read_corpus
+
+HEAD = ("source", "spans", "unmatched", "moments", "known", "new", "alone")
+
+
+class Command(BaseCommand):
+    help = "Pool the best of runs, open batches of what is new; the last line of output is JSON."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", help="name of the project")
+        parser.add_argument(
+            "runs",
+            nargs="+",
+            metavar="run",
+            help="a run file; or a stored run by UUID or by its system's name",
+        )
+        parser.add_argument("--depth", type=int, default=DEPTH, help=f"ranks of each run ({DEPTH})")
+        parser.add_argument("--iou", type=float, default=IOU_MIN, help=f"from which a span is a moment ({IOU_MIN})")
+        parser.add_argument("--split", choices=["val", "test"], default="", help="for its queries alone")
+        parser.add_argument("--query-set", help="for the queries of this set alone")
+        parser.add_argument("--corpus", type=Path, help="video_corpus.json for runs that name videos by other indexes")
+        parser.add_argument("--report", type=Path, help="write the pool report here, as CSV")
+        parser.add_argument("--dry-run", action="store_true", help="say what would be added, and add nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            self._pool(options)
+        except (NotPossible, ScoringError, OSError) as error:
+            raise CommandError(str(error)) from error
+
+    def _pool(self, options: dict[str, Any]) -> None:
+        project = self._project(options["project"])
+        files, stored = self._sources(project, options["runs"])
+        corpus: VideoCorpus | None = read_corpus(options["corpus"]) if options["corpus"] else None
+        sources: dict[str, list[UUID]] = {**{name: [] for name in files}, **sources_of(stored)}
+        pooling = pooling_create(project=project, sources=sources, scope=self._scope(project, options))
+        try:
+            pool_prepare_from(pooling=pooling, files=files, corpus=corpus)
+            report = selectors.pool_report(pooling)
+            self._tell(report)
+            if options["report"]:
+                with options["report"].open("w", newline="", encoding="utf-8") as target:
+                    report_write(report, target)
+            opened = 0 if options["dry_run"] else self._open(pooling)
+        finally:
+            if not Pooling.objects.get(pk=pooling.pk).is_opened:
+                pooling_discard(pooling=pooling)
+        told = {"queries": len(report.growing), "pairs": report.union.to_judge, "new": report.union.new}
+        self.stdout.write(json.dumps({**told, "unmatched": report.union.unmatched, "batches": opened}))
+
+    def _open(self, pooling: Pooling) -> int:
+        pool_open_request(pooling=pooling, actor=None, wake=False)
+        return pool_open(pooling_id=pooling.pk)
+
+    def _project(self, name: str) -> Project:
+        project = Project.objects.filter(name=name).select_related("corpus").first()
+        if project is None:
+            names = ", ".join(repr(each.name) for each in Project.objects.order_by("name")) or "none"
+            raise CommandError(f"There is no project named {name!r}; there are: {names}.")
+        return project
+
+    def _scope(self, project: Project, options: dict[str, Any]) -> Scope:
+        name, query_set = options["query_set"], None
+        if name:
+            query_set = project.query_sets.filter(name=name).first()
+            if query_set is None:
+                raise CommandError(f"There is no query set named {name!r}.")
+        return Scope(depth=options["depth"], iou_min=options["iou"], split=options["split"], query_set=query_set)
+
+    def _sources(self, project: Project, words: list[str]) -> tuple[dict[str, Path], list[Run]]:
+        """Run files by their name, and stored runs."""
+        files: dict[str, Path] = {}
+        stored: list[Run] = []
+        for word in words:
+            path = Path(word)
+            runs = [] if path.is_file() else _stored(project, word)
+            if not path.is_file() and not runs:
+                raise CommandError(f"{word} is no file, and no stored run of this project.")
+            if set(runs) & set(stored) or (not runs and path.name in files):
+                raise CommandError(f"{path.name} is given twice.")
+            stored += runs
+            if not runs:
+                files[path.name] = path
+        return files, stored
+
+    def _tell(self, report: PoolReport) -> None:
+        rows = [(source.name, counts) for source, counts in report.totals]
+        width = max(len(name) for name, _ in [*rows, (selectors.ALL_RUNS, None)])
+        self.stdout.write(f"{HEAD[0]:<{width}}" + "".join(f"{word:>11}" for word in HEAD[1:]))
+        for name, counts in [*rows, (selectors.ALL_RUNS, report.union)]:
+            values = (counts.spans, counts.unmatched, counts.moments, counts.known, counts.new, counts.new_alone)
+            self.stdout.write(f"{name:<{width}}" + "".join(f"{value:>11}" for value in values))
+        for source in report.sources:
+            if source.other_queries:
+                self.stdout.write(f"{source.name}: {source.other_queries} queries are not among those pooled for")
+
+
+def _stored(project: Project, word: str) -> list[Run]:
+    """By UUID; or the runs of that system on the newest release that has any."""
+    runs = Run.objects.filter(project=project, state=Run.State.SCORED).select_related("release")
+    try:
+        return list(runs.filter(uuid=UUID(word)))
+    except ValueError:
+        newest = runs.filter(system=word).order_by("-release__version").first()
+        return list(runs.filter(system=word, release=newest.release).order_by("split")) if newest else []

@@ -1,0 +1,116 @@
+"""Pooling from runs: reading them, and passing what they returned down as plain rows."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+from django.db import transaction
+
+from annotation.exceptions import NotPossible
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Pooling, PoolSource, Project, User
+from annotation.services.poolings import Returned, Scope, pooling_create, pooling_fail
+from judging.services.pools import pool_plan
+from models_runner.models import Run
+from models_runner.retrieval import records
+from models_runner.retrieval.errors import ScoringError, at
+from models_runner.retrieval.formats.tvr_ranking import INTEGER_ID
+
+PLAN_TASK = "models_runner.tasks.pool_prepare"
+LATE = timedelta(minutes=1)  # a pool still without a plan by then has lost its message, or its worker is busy
+NO_QUERY = -1  # a query of a run whose id is no number
+
+
+@transaction.atomic
+def pool_request(*, project: Project, runs: Sequence[Run], scope: Scope, actor: User | None) -> Pooling:
+    """Order the plan of a pool from stored runs; a task reads them.
+
+    Raises:
+        NotPossible: no run is given.
+    """
+    pooling = pooling_create(project=project, sources=sources_of(runs), scope=scope, actor=actor)
+    send_on_commit(PLAN_TASK, pooling.pk)
+    return pooling
+
+
+def sources_of(runs: Iterable[Run]) -> dict[str, list[UUID]]:
+    """The systems that made the runs; those on several splits of a release are one source."""
+    sources: dict[str, list[UUID]] = {}
+    for run in runs:
+        sources.setdefault(f"{run.system}, release {run.release.version}", []).append(run.uuid)
+    return sources
+
+
+def pool_prepare(*, pooling_id: int) -> None:
+    """Plan the pool of stored runs; what cannot be used is said on it. A repeat finds the plan."""
+    pooling = Pooling.objects.select_related("project").filter(pk=pooling_id).first()
+    with only_one("pool-plan", pooling_id) as alone:
+        if pooling is None or not alone or pooling.state != Pooling.State.PREPARING:
+            return
+        try:
+            pool_plan(pooling=pooling, returned=_stored(pooling))
+        except (NotPossible, ScoringError, OSError) as error:
+            pooling_fail(pooling=pooling, error=str(error))
+        except Exception as error:
+            pooling_fail(pooling=pooling, error=f"{type(error).__name__}: {error}")
+            raise
+
+
+def pool_prepare_from(
+    *, pooling: Pooling, files: Mapping[str, Path], corpus: records.VideoCorpus | None = None
+) -> None:
+    """As ``pool_prepare``, where some of the runs are files, by the name of their source.
+
+    Raises:
+        NotPossible: no query can be pooled for.
+        ScoringError: a run cannot be read.
+    """
+    pool_plan(pooling=pooling, returned=_stored(pooling, files=files, corpus=corpus))
+
+
+def _stored(
+    pooling: Pooling, *, files: Mapping[str, Path] | None = None, corpus: records.VideoCorpus | None = None
+) -> Iterator[Returned]:
+    """What every source returned; runs are read one after another."""
+    corpus = corpus or corpus_of(pooling.project)
+    for source in pooling.sources.all():
+        if files and source.name in files:
+            ranked = records.read_run(files[source.name], corpus=corpus)
+        else:
+            ranked = list(_answers(pooling.project, source, corpus))
+        yield from returned_rows(source.name, ranked, depth=pooling.depth)
+
+
+def _answers(project: Project, source: PoolSource, corpus: records.VideoCorpus) -> Iterator[records.RankedQuery]:
+    scored = Run.objects.filter(project=project, state=Run.State.SCORED, uuid__in=source.run_uuids)
+    runs = list(scored.order_by("split"))
+    if not runs or len(runs) < len(source.run_uuids):
+        raise NotPossible(f"A run of {source.name} is not there any more.")
+    for run in runs:
+        with at(str(run)), run.file.open("rb") as file:
+            yield from records.parse_run(file.read(), corpus=corpus)
+
+
+def corpus_of(project: Project) -> records.VideoCorpus:
+    """The project's videos, so that runs may name them by index."""
+    videos = list(project.corpus.videos.values_list("name", "duration_s", "index"))
+    return records.VideoCorpus(
+        {name: duration_s for name, duration_s, _ in videos}, {index: name for name, _, index in videos}
+    )
+
+
+def returned_rows(source: str, ranked: Iterable[records.RankedQuery], *, depth: int) -> Iterator[Returned]:
+    """The best ``depth`` of each query as plain rows."""
+    for query in ranked:
+        number = int(query.query_id) if INTEGER_ID.fullmatch(query.query_id) else NO_QUERY
+        for rank, moment in enumerate(query.moments[:depth], start=1):
+            yield Returned(number, moment.video, moment.start_s, moment.end_s, source, rank)
+
+
+def pools_sweep(*, now: datetime) -> None:
+    """Send every pool that waits for its plan; its message may have been lost."""
+    late = Pooling.objects.filter(state=Pooling.State.PREPARING, created_at__lte=now - LATE)
+    for pk in late.exclude(sources__run_uuids=[]).distinct().values_list("pk", flat=True):
+        send_on_commit(PLAN_TASK, pk)

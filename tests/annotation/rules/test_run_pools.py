@@ -1,0 +1,101 @@
+"""The union of runs: which moments, in what order."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation.rules.run_pools import Found, Place, best_ranks, in_batches, moment_of, pooled, span_iou
+from models_runner.retrieval.metrics.iou import span_iou as published_iou
+from models_runner.retrieval.records import Span
+
+FOUND = st.lists(st.builds(Found, st.integers(0, 3), st.integers(0, 12), st.integers(1, 9)), max_size=40)
+DEPTH = st.integers(1, 9)
+HELD = st.sets(st.integers(0, 12))
+TIMES = st.floats(0, 200, allow_nan=False)
+
+
+class TestUnion:
+    def test_two_runs_by_hand(self) -> None:
+        """One run returns 10, 20, 30; the other 20, 40, 10. 10 and 20 are first somewhere and in both."""
+        one = [Found(1, moment, rank) for rank, moment in enumerate([10, 20, 30], start=1)]
+        other = [Found(2, moment, rank) for rank, moment in enumerate([20, 40, 10], start=1)]
+        assert pooled([*one, *other], depth=3) == [10, 20, 40, 30]
+        assert pooled([*one, *other], depth=3, held={20, 30}) == [10, 40]
+        assert pooled([*one, *other], depth=1) == [10, 20]
+        assert pooled([*other, *one], depth=2) == [20, 10, 40]  # at depth 2 only one run returned 10
+
+    @given(FOUND, DEPTH, HELD)
+    def test_it_is_the_union_without_what_is_held(self, found: list[Found], depth: int, held: set[int]) -> None:
+        asked = {row.moment for row in found if row.rank <= depth}
+        assert set(pooled(found, depth=depth, held=held)) == asked - held
+
+    @given(FOUND, DEPTH, HELD)
+    def test_no_moment_comes_twice(self, found: list[Found], depth: int, held: set[int]) -> None:
+        moments = pooled(found, depth=depth, held=held)
+        assert len(moments) == len(set(moments))
+
+    @given(FOUND, DEPTH, st.randoms())
+    def test_the_order_of_the_rows_does_not_matter(self, found: list[Found], depth: int, chance: object) -> None:
+        mixed = list(found)
+        chance.shuffle(mixed)  # type: ignore[attr-defined]
+        assert pooled(mixed, depth=depth) == pooled(found, depth=depth)
+
+    @given(FOUND, DEPTH)
+    def test_nobody_who_was_found_earlier_comes_later(self, found: list[Found], depth: int) -> None:
+        best = best_ranks((row.moment, row.rank) for row in found if row.rank <= depth)
+        ranks = [best[moment] for moment in pooled(found, depth=depth)]
+        assert ranks == sorted(ranks)
+
+    @given(FOUND, DEPTH, HELD)
+    def test_what_is_held_changes_nothing_about_the_others(
+        self, found: list[Found], depth: int, held: set[int]
+    ) -> None:
+        everything = pooled(found, depth=depth)
+        assert pooled(found, depth=depth, held=held) == [moment for moment in everything if moment not in held]
+
+    @given(FOUND, DEPTH)
+    def test_a_deeper_pool_holds_the_shallower(self, found: list[Found], depth: int) -> None:
+        assert set(pooled(found, depth=depth)) <= set(pooled(found, depth=depth + 1))
+
+    def test_of_equal_best_ranks_more_sources_go_first_then_ids(self) -> None:
+        found = [Found(1, 7, 1), Found(2, 5, 1), Found(3, 9, 1), Found(1, 9, 4), Found(1, 9, 5)]
+        assert pooled(found, depth=4) == [9, 5, 7]
+
+
+class TestMoment:
+    PLACES = (Place(4, 0.0, 10.0), Place(2, 10.0, 20.0), Place(3, 12.0, 18.0))
+
+    @pytest.mark.parametrize(
+        ("span", "iou_min", "moment"),
+        [
+            ((0.0, 10.0), 1.0, 4),
+            ((0.0, 7.0), 0.7, 4),  # exactly the threshold
+            ((0.0, 6.9), 0.7, None),
+            ((12.0, 19.0), 0.7, 3),  # IoU 6/7 with 3, 7/10 with 2
+            ((10.0, 19.0), 0.7, 2),
+            ((19.0, 12.0), 0.1, None),  # ends before it starts
+            ((30.0, 40.0), 0.1, None),
+            ((5.0, 5.0), 0.1, None),
+        ],
+    )
+    def test_the_one_overlapped_most_if_enough(
+        self, span: tuple[float, float], iou_min: float, moment: int | None
+    ) -> None:
+        assert moment_of(*span, self.PLACES, iou_min=iou_min) == moment
+
+    def test_of_equal_overlaps_the_smaller_id(self) -> None:
+        places = [Place(9, 0.0, 4.0), Place(8, 0.0, 4.0)]
+        assert moment_of(0.0, 4.0, places, iou_min=0.7) == 8
+
+    def test_a_video_without_moments(self) -> None:
+        assert moment_of(0.0, 4.0, [], iou_min=0.7) is None
+
+    @given(TIMES, TIMES, TIMES, st.floats(0.01, 50))
+    def test_overlap_is_the_scorers(self, start: float, end: float, other: float, length: float) -> None:
+        ours = span_iou(start, end, other, other + length)
+        assert ours == published_iou(Span("v", start, end), Span("v", other, other + length))
+
+
+@pytest.mark.parametrize(("n", "sizes"), [(0, []), (1, [1]), (20, [20]), (45, [20, 20, 5])])
+def test_batches_are_whole_but_the_last(n: int, sizes: list[int]) -> None:
+    assert [len(batch) for batch in in_batches(range(n), 20)] == sizes

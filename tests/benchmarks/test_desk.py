@@ -1,0 +1,71 @@
+"""What the benchmarks of the lead's desk note, and when they have failed."""
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+from benchmarks import overview, review
+from benchmarks.annotator import Unexpected
+from benchmarks.lead import Times
+from benchmarks.wire import Reply
+from config.embedded.services import BASE_DIR
+
+FAST = {"answers": 3.0, "p50_ms": 10.0, "p95_ms": 20.0, "largest_kb": 1.0}
+OVERVIEW = overview.Result(100, 200, 1.0, 0.1, FAST, FAST, FAST, 1.0, 2.0, 0.5, {})
+REVIEW = review.Result(10, 200, 400, FAST, FAST, FAST, FAST, FAST, 5, 20.0, 3, 0.1, {}, 0.5, {})
+
+
+def answer(status: int = 200) -> Reply:
+    return Reply(status, "", {}, b"x" * 2500)
+
+
+def test_times_are_noted() -> None:
+    times = Times()
+    times.take(answer(), time.perf_counter())
+    assert times.figures()["answers"] == 1
+    assert times.figures()["largest_kb"] == 2.5
+
+
+def test_another_status_is_no_answer() -> None:
+    with pytest.raises(Unexpected, match="409 instead of 200"):
+        Times().take(answer(409), time.perf_counter())
+
+
+@pytest.mark.parametrize("kind", ["page", "changed", "unchanged"])
+def test_an_overview_above_100_ms_has_failed(kind: str) -> None:
+    assert OVERVIEW.good
+    assert not replace(OVERVIEW, **{kind: {**FAST, "p95_ms": 100.1}}).good  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["page", "more", "decision", "undo"])
+def test_a_review_above_150_ms_has_failed(kind: str) -> None:
+    assert REVIEW.good
+    assert not replace(REVIEW, **{kind: {**FAST, "p95_ms": 150.1}}).good  # type: ignore[arg-type]
+    assert replace(REVIEW, preview={**FAST, "p95_ms": 900.0}).good
+
+
+def test_more_decisions_than_wait() -> None:
+    with pytest.raises(SystemExit):
+        review.main(["--queries", "100", "--decisions", "90"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["benchmarks/overview.py", "--answers", "3"],
+        ["benchmarks/review.py", "--queries", "40", "--decisions", "12", "--pages", "2"],
+    ],
+)
+def test_a_small_site(words: list[str]) -> None:
+    """What is found, not how fast: other work on the machine may fall on it."""
+    size = ["--pairs", "8000", "--judgments", "20000", "--annotators", "120", "--json"]
+    command = [sys.executable, *words, *size]
+    done = subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, timeout=300, check=False)
+    result = json.loads(done.stdout)
+    assert result["pairs"] == 8000
+    assert result["page"]["answers"] > 0

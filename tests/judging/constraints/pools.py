@@ -1,0 +1,88 @@
+"""What runs returned, and the candidates that came of it."""
+
+from typing import Any
+
+from annotation.models import Candidate, PoolAnswer, PoolEntry, Pooling, PoolSource
+from tests.factories import (
+    NOW,
+    BatchFactory,
+    CandidateFactory,
+    MomentFactory,
+    PoolingFactory,
+    ProjectFactory,
+    QueryFactory,
+)
+from tests.judging.constraints.writes import More, Refused, Write, again, change
+
+
+def source(**values: Any) -> PoolSource:
+    return PoolSource.objects.create(**{"name": "one", "pooling": values.get("pooling") or PoolingFactory(), **values})
+
+
+def answer(**values: Any) -> PoolAnswer:
+    given = {"source": values.get("source") or source(), "query": values.get("query") or QueryFactory()}
+    return PoolAnswer.objects.create(**{"spans": 2, "unmatched": 1, "without_preview": 1, **given})
+
+
+def entry(**values: Any) -> PoolEntry:
+    given = {"answer": values.get("answer") or answer(), "moment": values.get("moment") or MomentFactory()}
+    return PoolEntry.objects.create(**{"rank": 1, **given})
+
+
+def pooled_candidate(**values: Any) -> Candidate:
+    """A candidate behind those of its query's first batch."""
+    query = values.pop("query", None) or BatchFactory().query
+    pooling = values.pop("pooling", None) or PoolingFactory(project=query.project)
+    moment = MomentFactory(video__corpus=query.project.corpus)
+    given = {"rank": 3, "source": "pooled", "pooling": pooling, **values}
+    return Candidate.objects.create(query=query, moment=moment, **given)
+
+
+def similar_candidate_after_the_batch() -> Write:
+    query = BatchFactory().query
+    moment = MomentFactory(video__corpus=query.project.corpus)
+    return lambda: Candidate.objects.create(query=query, moment=moment, rank=3, similarity=0.5)
+
+
+def pooled_candidate_without_a_batch() -> Write:
+    query = CandidateFactory().query
+    return lambda: pooled_candidate(query=query)
+
+
+def pooled_candidate_before_the_last() -> Write:
+    query = BatchFactory().query
+    pooled_candidate(query=query, rank=7)
+    return lambda: pooled_candidate(query=query, rank=6)
+
+
+def failed_without_a_word() -> Write:
+    return lambda: Pooling.objects.create(project=ProjectFactory(), depth=1, iou_min=1, state="failed")
+
+
+REFUSED: Refused = {
+    "candidate_pooled_by_a_pooling": change(CandidateFactory, source="pooled"),
+    "pooling_depth_from_1_to_1000": change(PoolingFactory, depth=1001),
+    "pooling_iou_above_0_to_1": change(PoolingFactory, iou_min=0),
+    "pooling_split_is_judged": change(PoolingFactory, split="train"),
+    "pooling_draws_with_a_seed": change(PoolingFactory, seed=1),
+    "pooling_failed_says_why": failed_without_a_word,
+    "pooling_opened_has_its_time": change(PoolingFactory, opened_at=NOW),
+    "pool_source_name_once_per_pooling": again(source, pooling=PoolingFactory),
+    "pool_source_has_a_name": change(source, name=""),
+    "pool_answer_once_per_source_and_query": again(answer, source=source, query=QueryFactory),
+    "pool_answer_counts_its_spans": change(answer, spans=1),
+    "pool_entry_once_per_answer_and_moment": again(entry, answer=answer, moment=MomentFactory),
+    "pool_entry_rank_from_1": change(entry, rank=0),
+}
+MORE: More = {
+    "a pooled candidate has no similarity": (
+        "candidate_pooled_by_a_pooling",
+        lambda: lambda: pooled_candidate(similarity=0.5),
+    ),
+    "similarity adds no candidate once a batch is open": ("are frozen", similar_candidate_after_the_batch),
+    "pools are for queries whose judging has begun": ("has no batch yet", pooled_candidate_without_a_batch),
+    "pooled candidates come behind the last": ("comes behind the last rank", pooled_candidate_before_the_last),
+    "pooled candidates are frozen": ("are frozen", change(pooled_candidate, rank=99)),
+    "pooled candidates stay": ("are frozen", lambda: pooled_candidate().delete),
+}
+TRIGGERS: set[str] = {"candidate_joins_in_order"}

@@ -1,0 +1,163 @@
+"""Charts: where marks lie, what they say, and files that stand alone."""
+
+import re
+from itertools import pairwise
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judging.plots import (
+    Axis,
+    Canvas,
+    Cell,
+    Column,
+    Ranked,
+    Series,
+    Spread,
+    columns_chart,
+    document,
+    heat_map,
+    lines_chart,
+    ranked_chart,
+    shares_chart,
+    spread_chart,
+)
+from judging.plots.canvas import number
+from judging.views.figures.sheet import standalone_style
+
+UNIT = Axis("share", 0, 1, 0.5)
+
+
+def drawn(canvas: Canvas, tag: str, css: str = "") -> list[ET.Element]:
+    return [element for element in canvas.root.iter(tag) if css in element.get("class", "").split() or not css]
+
+
+def words(canvas: Canvas, css: str) -> list[str]:
+    return [element.text or "" for element in drawn(canvas, "text", css)]
+
+
+class TestAxis:
+    @pytest.mark.parametrize(
+        ("low", "high", "ticks", "labels"),
+        [
+            (0, 4, [0, 1, 2, 3, 4], ["0", "1", "2", "3", "4"]),
+            (0, 34_564, [0, 10_000, 20_000, 30_000, 40_000], ["0", "10,000", "20,000", "30,000", "40,000"]),
+            (-0.5, 0.5, [-0.6, -0.4, -0.2, 0, 0.2, 0.4, 0.6], ["−0.6", "−0.4", "−0.2", "0.0", "0.2", "0.4", "0.6"]),
+            (0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1], ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
+            (3, 3, [3, 4], ["3", "4"]),
+        ],
+    )
+    def test_ticks_by_hand(self, low: float, high: float, ticks: list[float], labels: list[str]) -> None:
+        axis = Axis.over("pairs", low, high)
+        assert axis.ticks == pytest.approx(ticks)
+        assert [axis.label(tick) for tick in axis.ticks] == labels
+
+    @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))
+    def test_an_axis_holds_its_values_and_is_not_much_longer(self, low: float, length: float) -> None:
+        axis = Axis.over("x", low, low + length)
+        slack = 1e-6 * (abs(low) + length)
+        assert axis.low <= low + slack
+        assert axis.high >= low + length - slack
+        assert axis.high - axis.low <= length + 2 * axis.step + slack
+        assert 2 <= len(axis.ticks) <= 8
+
+    def test_what_lies_outside_is_drawn_at_the_edge(self) -> None:
+        assert [UNIT.share(value) for value in (-1, 0, 0.25, 1, 7)] == [0, 0, 0.25, 1, 1]
+
+
+NUMBERS = [(0, "0"), (-0.04, "0"), (12, "12"), (12.04, "12"), (12.36, "12.4"), (-7.5, "-7.5"), ("end", "end")]
+
+
+@pytest.mark.parametrize(("value", "text"), NUMBERS)
+def test_a_number_has_one_decimal_at_most(value: float | str, text: str) -> None:
+    assert number(value) == text
+
+
+class TestCharts:
+    def test_a_column_is_as_high_as_its_value(self) -> None:
+        columns = [Column("a", 0.5, ("half",)), Column("b", 1, ("all",))]
+        chart = columns_chart("Parts", columns, UNIT, x_name="part", height=100)
+        heights = [float(bar.get("height", "")) for bar in drawn(chart, "rect", "bar")]
+        assert heights == [50, 100]
+        assert words(chart, "value") == ["half", "all"]
+        assert [bar[0].text for bar in drawn(chart, "rect", "bar")] == ["a: half", "b: all"]
+
+    def test_shares_fill_the_column_and_nothing_is_drawn_for_none(self) -> None:
+        chart = shares_chart("Shares", ["1", "2"], [(1, 0, 0, 0, 3), (0, 0, 0, 0, 0)], x_name="rank")
+        zero, four = (drawn(chart, "rect", css)[-1] for css in ("r0", "r4"))  # the first is the legend's
+        assert float(four.get("height", "")) == pytest.approx(3 * float(zero.get("height", "")), abs=0.2)
+        foot = float(four.get("y", "")) + float(four.get("height", ""))
+        assert foot == pytest.approx(float(zero.get("y", "")), abs=0.2)
+        assert zero[0].text == "1: relevance 0: 1 of 4, 25.0 %"
+        assert len(drawn(chart, "rect", "r2")) == 1
+
+    def test_a_band_without_anything_stays_empty(self) -> None:
+        spreads = [Spread("1", 0.5, 0.25, 0.75, "one"), Spread("2", None, 0, 0, "")]
+        chart = spread_chart("Means", spreads, UNIT, x_name="rank")
+        assert len(drawn(chart, "circle")) == len(drawn(chart, "line", "whisker")) == 1
+        assert words(chart, "tick")[-2:] == ["1", "2"]
+
+    def test_a_line_is_broken_where_a_value_is_missing(self) -> None:
+        chart = lines_chart("Lines", list("abcd"), [Series("one", [0, 1, None, 0.5])], UNIT)
+        first, second = (line.get("points", "").split() for line in drawn(chart, "polyline"))
+        assert (len(first), len(second)) == (2, 1)
+        assert len(drawn(chart, "circle")) == 3
+        assert words(chart, "key") == ["one"]
+
+    def test_relevance_by_rank_with_similarity(self) -> None:
+        candidates = [Ranked(1, 4, "settled", 0.5), Ranked(2, None, "dropped", -0.2), Ranked(3, 0, "settled", None)]
+        chart = ranked_chart("A man opens a door.", candidates)
+        assert [bar[0].text for bar in drawn(chart, "rect")] == ["rank 1: relevance 4", "rank 3: relevance 0"]
+        assert words(chart, "out") == ["×"]
+        dots = [dot[0].text for dot in drawn(chart, "circle")]
+        assert dots == ["rank 1: similarity 0.500", "rank 2: similarity -0.200"]
+        assert "similarity" not in ranked_chart("None", [Ranked(1, 4, "settled", None)]).inline()
+
+    def test_a_heat_map_by_hand(self) -> None:
+        cells = {(0, 1): Cell(0.9, ("9",), "nine"), (1, 0): Cell(2, ("?",), "few", "below", is_faint=True)}
+        chart = heat_map("Heat", rows=["a", "b"], columns=["c", "d"], cells=cells, names=("row", "column"))
+        strong, faint = drawn(chart, "rect", "cell")
+        assert (strong.get("fill-opacity"), faint.get("fill-opacity")) == ("0.90", "0.30")
+        assert float(strong.get("x", "")) > float(faint.get("x", ""))
+        assert float(strong.get("y", "")) < float(faint.get("y", ""))
+        assert (words(chart, "strong"), words(chart, "few")) == (["9"], ["?"])
+
+    def test_labels_give_way_where_there_is_no_room(self) -> None:
+        spreads = [Spread(f"long label {place}", 0.5, 0.4, 0.6, "") for place in range(60)]
+        chart = spread_chart("Many", spreads, UNIT, x_name="label")
+        shown = [text for text in drawn(chart, "text", "tick") if "long" in (text.text or "")]
+        gaps = [float(b.get("x", "")) - float(a.get("x", "")) for a, b in pairwise(shown)]
+        assert min(gaps) > 7 * len("long label 59")
+        assert any("minor" in text.get("class", "") for text in shown)
+
+
+def test_words_are_escaped_and_nothing_is_styled_in_place() -> None:
+    chart = columns_chart('<b>&"', [Column("<i>", 1, ("</svg><script>",))], UNIT, x_name="&")
+    page = chart.inline()
+    assert "<script" not in page
+    assert "<i>" not in page
+    assert "style=" not in page
+    assert ET.fromstring(page).get("aria-label") == '<b>&"'
+
+
+def test_a_file_stands_alone() -> None:
+    charts = [("First", ranked_chart("One", [Ranked(1, 2, "settled", 0.5)])), ("Second", Canvas("Two", 700, 10))]
+    file = document("A figure & more", charts, standalone_style())
+    root = ET.fromstring(file)
+    assert file.startswith(b"<?xml")
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert float(root.get("width", "")) > 700
+    texts = [element for element in root.iter() if element.get("class") == "heading"]
+    assert [element.text for element in texts] == ["First", "Second"]
+    assert file == document("A figure & more", charts, standalone_style())
+
+
+def test_the_sheet_of_files_names_every_colour_itself() -> None:
+    style = standalone_style()
+    assert "var(" not in style
+    assert "@media" not in style
+    used = set(re.findall(r"svg\.chart \.([\w.-]+)", style))
+    assert {"r0", "r4", "cell", "grid", "axis", "series-1", "line.series-2", "strong", "weak", "few"} <= used
+    assert "svg.chart .r4 { fill: #2f7d5b; }" in style

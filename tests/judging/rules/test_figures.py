@@ -1,0 +1,91 @@
+"""Numbers of figures, by hand and against the standard library."""
+
+from datetime import date
+from statistics import fmean, pstdev
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judging.rules.agreement import krippendorff_alpha
+from judging.rules.figures import (
+    Relevances,
+    Unit,
+    agreement_of,
+    agreement_over_time,
+    relevances_by,
+    tables_of,
+    unit_for,
+)
+
+DAY = date(2026, 3, 4)  # a Wednesday
+
+
+def test_groups_by_hand() -> None:
+    found = relevances_by([(2, 4, 1), (1, 0, 3), (2, 2, 1)])
+    assert found == {1: Relevances((3, 0, 0, 0, 0)), 2: Relevances((0, 0, 1, 0, 1))}
+    assert list(found) == [1, 2]
+    assert (found[2].n, found[2].mean, found[2].deviation) == (2, 3.0, 1.0)
+
+
+def test_nothing_has_no_mean() -> None:
+    nothing = Relevances((0,) * 5)
+    assert (nothing.n, nothing.mean, nothing.deviation) == (0, None, None)
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=50))
+def test_mean_and_deviation_are_those_of_the_standard_library(values: list[int]) -> None:
+    found = Relevances(tuple(values.count(relevance) for relevance in range(5)))
+    assert found.mean == pytest.approx(fmean(values))
+    assert found.deviation == pytest.approx(pstdev(values), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("last", "unit"),
+    [
+        (date(2026, 3, 4), Unit.DAY),
+        (date(2026, 4, 7), Unit.DAY),  # 35 days
+        (date(2026, 4, 8), Unit.WEEK),
+        (date(2027, 4, 27), Unit.WEEK),  # 420 days
+        (date(2027, 4, 28), Unit.MONTH),
+    ],
+)
+def test_the_longer_it_takes_the_coarser_it_is_drawn(last: date, unit: Unit) -> None:
+    assert unit_for(DAY, last) is unit
+
+
+def test_periods_begin_on_mondays_and_on_the_first() -> None:
+    assert Unit.WEEK.first_of(DAY) == date(2026, 3, 2)
+    assert Unit.MONTH.first_of(DAY) == date(2026, 3, 1)
+    assert [unit.next_of(date(2026, 12, 1)) for unit in Unit] == [
+        date(2026, 12, 2),
+        date(2026, 12, 8),
+        date(2027, 1, 1),
+    ]
+
+
+def test_agreement_of_a_period_by_hand() -> None:
+    """Grades 2 and 2, 2 and 3, twice 0 and 4: half of the four pairs are near."""
+    found = agreement_of(DAY, [(2, 2, 1), (2, 3, 1), (0, 4, 2)])
+    assert (found.n, found.consensus) == (4, 0.5)
+    assert found.alpha == pytest.approx(krippendorff_alpha([(2, 2), (2, 3), (0, 4), (0, 4)]))
+    assert agreement_of(DAY, []) == (DAY, 0, None, None)
+
+
+def test_time_has_no_gaps() -> None:
+    rows = [(DAY, 1, 1, 2), (date(2026, 3, 7), 0, 4, 1), (date(2026, 3, 7), 2, 3, 1)]
+    unit, periods = agreement_over_time(rows)
+    assert unit is Unit.DAY
+    assert [(period.start.day, period.n, period.consensus) for period in periods] == [
+        (4, 2, 1.0),
+        (5, 0, None),
+        (6, 0, None),
+        (7, 2, 0.5),
+    ]
+    assert agreement_over_time([]) == (Unit.DAY, [])
+
+
+def test_the_lower_number_comes_first_whatever_the_accounts() -> None:
+    tables = tables_of([(10, 20, 4, 1, 3), (10, 30, 2, 2, 1)], {10: 7, 20: 3, 30: 9})
+    assert set(tables) == {(3, 7), (7, 9)}
+    assert (tables[3, 7][1, 4], tables[3, 7].sum(), tables[7, 9][2, 2]) == (3, 3, 1)

@@ -1,0 +1,61 @@
+"""When a project will be done, by hand."""
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judging.rules.finish import Left, finish, pace
+
+TODAY = date(2026, 3, 20)
+NOTHING = Left(open_pairs=0, escalated_pairs=0, given=0, queries=0, undecided=0, pairs=20, escalated=0.25, second=0.5)
+
+
+@pytest.mark.parametrize(
+    ("left", "judgments"),
+    [
+        ({}, 0),
+        ({"open_pairs": 20, "escalated": 0}, 40),
+        ({"open_pairs": 20}, 50),  # a quarter of them will ask for two more
+        ({"escalated_pairs": 5}, 10),
+        ({"open_pairs": 20, "escalated": 0, "given": 15}, 25),
+        ({"undecided": 4}, 100),  # half of them get a second batch of 20 pairs, at 2.5 grades each
+        ({"queries": 2}, 150),  # a first batch each, a second for one of them
+    ],
+)
+def test_judgments_left(left: dict[str, float], judgments: float) -> None:
+    assert replace(NOTHING, **left).judgments == judgments
+
+
+@pytest.mark.parametrize(
+    ("per_day", "expected"),
+    [
+        ({}, 0),
+        ({0: 70}, 70),  # since today
+        ({0: 10, 1: 20}, 15),
+        ({0: 7, 6: 63}, 10),
+        ({0: 7, 7: 1000}, 1),  # a week ago is not within the week
+        ({30: 1000}, 0),
+    ],
+)
+def test_pace(per_day: dict[int, int], expected: float) -> None:
+    assert pace({TODAY - timedelta(days=ago): n for ago, n in per_day.items()}, today=TODAY) == expected
+
+
+def test_the_day() -> None:
+    left = replace(NOTHING, open_pairs=20, escalated=0)
+    assert finish(left, per_day=15, today=TODAY).day == TODAY + timedelta(days=3)
+    assert finish(left, per_day=0, today=TODAY).day is None
+    assert finish(left, per_day=0.001, today=TODAY).day is None  # more than ten years
+    done = finish(NOTHING, per_day=0, today=TODAY)
+    assert (done.is_done, done.judgments) == (True, 0)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 10**6), st.floats(0.1, 10**5))
+def test_more_work_ends_no_sooner(pairs: int, more: int, per_day: float) -> None:
+    one, other = (replace(NOTHING, open_pairs=n) for n in (pairs, pairs + more))
+    sooner, later = (finish(left, per_day=per_day, today=TODAY) for left in (one, other))
+    assert sooner.judgments < later.judgments
+    assert sooner.day is None or later.day is None or sooner.day <= later.day

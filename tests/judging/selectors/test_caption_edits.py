@@ -1,0 +1,145 @@
+"""A caption edited after queries and candidates were made of it is reported, and changes nothing."""
+
+import pytest
+
+from annotation.models import AuditEvent, Candidate, Caption, Project, Query, User
+from annotation.services.candidates import candidates_rank
+from annotation.services.captions import caption_accept, caption_edit, caption_undo
+from judging import selectors
+from judging.services.batches import batches_open
+from judging.services.projects import candidates_request
+from tests.conftest import Messages
+from tests.factories import CaptionFactory, DescriptionFactory, MomentFactory, ProjectFactory, QueryFactory, lead
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+
+
+@pytest.fixture
+def project() -> Project:
+    return ProjectFactory()  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def person(project: Project) -> User:
+    return lead(project)
+
+
+def caption(project: Project, text: str, **values: object) -> Caption:
+    moment = MomentFactory(video__corpus=project.corpus)
+    description = DescriptionFactory(moment=moment)
+    return CaptionFactory(description=description, moment=moment, text=text, **values)  # type: ignore[no-any-return]
+
+
+def reviewed(project: Project, person: User, text: str) -> Caption:
+    """A caption that failed a check, and serves because a person accepted it."""
+    made = caption(project, text, state="in_review", failed=["name"])
+    caption_accept(project=project, caption=made, actor=person)
+    return made
+
+
+def edit(project: Project, person: User, made: Caption, text: str) -> None:
+    """The person thinks better of the caption accepted last."""
+    caption_undo(project=project, actor=person)
+    caption_edit(project=project, caption=made, text=text, actor=person)
+
+
+def rows() -> list[tuple[object, ...]]:
+    return list(Candidate.objects.order_by("pk").values_list("query", "moment", "rank", "similarity", "wordings"))
+
+
+class TestCandidates:
+    def test_an_edit_after_freezing_is_told_and_not_applied(self, project: Project, person: User) -> None:
+        made = reviewed(project, person, "Ross waves")
+        caption(project, "A dog barks")
+        queries = [QueryFactory(project=project, number=number) for number in (7, 3)]
+        candidates_rank(project_id=project.pk)
+        batches_open(project_id=project.pk)
+        before, texts = rows(), [query.text for query in queries]
+        edit(project, person, made, "A man waves")
+        (told,) = selectors.caption_edits(project)
+        made.refresh_from_db()
+        assert (told.kind, told.frozen, told.before, told.after, told.serves, told.queries) == (
+            *("candidate", True, "Ross waves", "A man waves", True),
+            [3, 7],
+        )
+        assert told.changed_at == made.text_changed_at is not None
+        assert selectors.edit_counts(project) == selectors.EditCounts(frozen=1, stale=0, queries=0)
+        candidates_rank(project_id=project.pk)
+        assert rows() == before
+        assert list(Query.objects.order_by("pk").values_list("text", flat=True)) == texts
+
+    def test_one_before_freezing_says_that_the_ranking_is_stale(
+        self, project: Project, person: User, messages: Messages
+    ) -> None:
+        made = reviewed(project, person, "Ross waves")
+        query = QueryFactory(project=project)
+        candidates_rank(project_id=project.pk)
+        edit(project, person, made, query.text)
+        assert selectors.edit_counts(project) == selectors.EditCounts(frozen=0, stale=1, queries=0)
+        assert [told.frozen for told in selectors.caption_edits(project)] == [False]
+        with messages():
+            assert candidates_request(project=project, actor=person) == 1
+        assert selectors.caption_edits(project) == []
+        held = query.candidates.get()
+        assert (held.similarity, held.wordings) == (1.0, {str(made.pk): query.text})
+        assert AuditEvent.objects.get(action="candidates.rank").data == {"queries": 1}
+
+    def test_ranking_again_leaves_frozen_candidates_alone(
+        self, project: Project, person: User, messages: Messages
+    ) -> None:
+        made = reviewed(project, person, "Ross waves")
+        QueryFactory(project=project)
+        candidates_rank(project_id=project.pk)
+        batches_open(project_id=project.pk)
+        before = rows()
+        edit(project, person, made, "A man waves")
+        with messages():
+            assert candidates_request(project=project, actor=person) == 0
+        assert rows() == before
+
+    def test_a_caption_back_in_review_serves_no_more(self, project: Project, person: User) -> None:
+        reviewed(project, person, "Ross waves")
+        QueryFactory(project=project)
+        candidates_rank(project_id=project.pk)
+        caption_undo(project=project, actor=person)
+        (told,) = selectors.caption_edits(project)
+        assert (told.before, told.after, told.serves) == ("Ross waves", "Ross waves", False)
+
+    def test_every_caption_of_the_moment_counts(self, project: Project) -> None:
+        one = caption(project, "A man waves")
+        other = CaptionFactory(moment=one.moment, description=DescriptionFactory(moment=one.moment), text="He waves")
+        QueryFactory(project=project)
+        candidates_rank(project_id=project.pk)
+        assert Candidate.objects.get().wordings == {str(one.pk): "A man waves", str(other.pk): "He waves"}
+        Caption.objects.filter(pk=other.pk).update(text="She waves")
+        assert [told.before for told in selectors.caption_edits(project)] == ["He waves"]
+
+    def test_another_project_learns_nothing(self, project: Project) -> None:
+        one = caption(project, "A man waves")
+        QueryFactory(project=project)
+        candidates_rank(project_id=project.pk)
+        Caption.objects.filter(pk=one.pk).update(text="She waves")
+        assert selectors.caption_edits(ProjectFactory(corpus=project.corpus)) == []
+
+
+class TestQueries:
+    def test_a_query_keeps_the_text_it_was_drawn_with(self, project: Project) -> None:
+        """As when the descriptions are rewritten after the queries were drawn."""
+        own = caption(project, "Ross waves")
+        query = QueryFactory(project=project, number=5, text=own.text, caption=own, split="train")
+        Caption.objects.filter(pk=own.pk).update(text="A man waves")
+        (told,) = selectors.caption_edits(project)
+        assert (told.kind, told.frozen, told.before, told.after, told.queries) == (
+            *("query", False, "Ross waves", "A man waves"),
+            [5],
+        )
+        query.refresh_from_db()
+        assert query.text == "Ross waves"
+        assert selectors.edit_counts(project) == selectors.EditCounts(frozen=0, stale=0, queries=1)
+
+    def test_the_time_is_that_of_the_text(self, project: Project) -> None:
+        own = caption(project, "A man waves")
+        own.state = "accepted"
+        own.save()
+        own.refresh_from_db()
+        assert own.text_changed_at is None

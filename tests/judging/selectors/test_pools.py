@@ -1,0 +1,71 @@
+"""The pool report, by hand."""
+
+import pytest
+
+from judging import selectors
+from judging.selectors.pools import Counts, Overlap
+from tests.factories import PoolingFactory
+from tests.judging.growing import Growing
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def made() -> Growing:
+    """Query 10 has moments 0 and 1 by similarity, query 20 has 5 alone."""
+    held = Growing()
+    held.begin(20, [5])
+    return held
+
+
+def test_two_runs_by_hand(made: Growing) -> None:
+    """One returns 0 3 4 and something else for query 10, and nothing new for 20; the other 4 and 6, and 5 and 7."""
+    astray = made.row("one", 4, 8)._replace(video="gamma")
+    one = [*made.rows("one", [0, 3, 4]), astray, *made.rows("one", [5], query=20)]
+    other = [*made.rows("other", [4, 6]), *made.rows("other", [5, 7], query=20)]
+    pooling = made.plan([*one, *other])
+    report = selectors.pool_report(pooling)
+    assert [(source.name, counts) for source, counts in report.totals] == [
+        ("one", Counts(queries=2, spans=5, unmatched=1, moments=4, in_similarity=2, new=2, new_alone=1)),
+        ("other", Counts(queries=2, spans=4, moments=4, in_similarity=1, new=3, new_alone=2)),
+    ]
+    assert report.union == Counts(queries=2, spans=9, unmatched=1, moments=6, in_similarity=2, new=4, new_alone=3)
+    assert [(row.query.number, row.union.new, row.union.batches) for row in report.queries] == [(10, 3, 1), (20, 1, 1)]
+    assert report.overlaps == [
+        Overlap("similarity", 3, [3, 2, 1]),
+        Overlap("one", 4, [2, 4, 2]),
+        Overlap("other", 4, [1, 2, 4]),
+    ]
+    before = (report.totals, report.union, report.overlaps)
+    made.open(pooling)
+    after = selectors.pool_report(pooling)
+    assert (after.totals, after.union, after.overlaps) == before
+
+
+def test_what_an_earlier_pool_brought(made: Growing) -> None:
+    first = made.plan(made.rows("one", [3, 4]))
+    made.open(first)
+    second = made.plan(made.rows("other", [3, 6]))
+    assert selectors.pool_report(second).union == Counts(
+        queries=1, spans=2, moments=2, in_earlier_pools=1, new=1, new_alone=1
+    )
+    made.open(second)
+    assert selectors.pool_report(first).union.new == 2
+    assert selectors.pool_report(second).union.in_earlier_pools == 1
+
+
+def test_a_run_that_answered_nothing_asked_for(made: Growing) -> None:
+    pooling = made.plan(made.rows("one", [3], query=99))
+    report = selectors.pool_report(pooling)
+    assert (report.queries, report.totals) == ([], [(pooling.sources.get(), Counts())])
+    assert report.batches == 0
+
+
+def test_a_plan_of_nothing_yet() -> None:
+    report = selectors.pool_report(PoolingFactory())
+    assert [overlap.shared for overlap in report.overlaps] == [[0, 0], [0, 0]]
+
+
+def test_a_plan_that_is_not_opened_contributed_nothing(made: Growing) -> None:
+    made.plan(made.rows("one", [0]))
+    assert selectors.contributions([made.query.candidates.get(rank=1).pk]) == {}

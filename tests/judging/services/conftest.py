@@ -1,0 +1,33 @@
+"""The demo's videos, drawn by nobody."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
+
+from judging.services.demo import progress
+
+
+@pytest.fixture(scope="session")
+def long_clip(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A tiny video longer than any episode."""
+    path = tmp_path_factory.mktemp("demo") / "long.mp4"
+    source = "testsrc=size=32x18:rate=3:duration=120"
+    encode = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p"]
+    command = [get_ffmpeg_exe(), "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", source, *encode, str(path)]
+    subprocess.run(command, check=True, timeout=60)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def quick_rendering(long_clip: bytes, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Draw nothing: every episode is the same clip. The list holds the names asked for."""
+    asked: list[str] = []
+
+    def render(episode: object, path: Path) -> None:
+        asked.append(episode.name)  # type: ignore[attr-defined]
+        path.write_bytes(long_clip)
+
+    monkeypatch.setattr(progress, "render_episode", render)
+    return asked

@@ -1,0 +1,198 @@
+"""Coverage studies: what is judged for them, in which batches, and what they say."""
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.exceptions import NotPossible
+from annotation.models import AuditEvent, Candidate, Moment, PoolEntry, Pooling
+from annotation.services.coverage import RANDOM, SIMILAR, Draw
+from annotation.services.poolings import pooling_discard
+from judging import selectors
+from judging.models import Batch, Pair
+from judging.releases import finished_queries
+from judging.selectors.figures import Scope, relevance_counted
+from judging.services.batches import batch_review
+from judging.services.coverage import coverage_prepare, coverage_request, coverage_sweep, queries_to_study
+from tests.conftest import Messages
+from tests.factories import MINUTES, NOW, BatchFactory, MeasureFactory, QueryFactory
+from tests.judging.covering import MOMENTS, Covering
+from tests.judging.play import judge_round, pairs_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+
+
+@pytest.fixture
+def made() -> Covering:
+    return Covering()
+
+
+def returned(study: Pooling, source: str) -> list[int]:
+    """The moments that a source of the study returned, best first."""
+    entries = PoolEntry.objects.filter(answer__source__pooling=study, answer__source__name=source)
+    return list(entries.order_by("rank").values_list("moment", flat=True))
+
+
+class TestPlan:
+    def test_the_frozen_then_the_most_similar_then_others(self, made: Covering) -> None:
+        study = made.planned(top=4, others=3)
+        best, others = returned(study, SIMILAR), returned(study, RANDOM)
+        assert best[:2] == [moment.pk for moment in made.moments[:2]]
+        assert (len(best), len(others), len({*best, *others})) == (4, 3, 7)
+        assert selectors.moments_drawn_from(study) == {made.query.pk: MOMENTS - 4}
+        assert Candidate.objects.filter(source="pooled").count() == 0
+
+    def test_the_same_seed_plans_the_same(self, made: Covering) -> None:
+        one, same, other = (made.planned(others=4, seed=seed) for seed in (7, 7, 8))
+        assert returned(one, RANDOM) == returned(same, RANDOM) != returned(other, RANDOM)
+        assert returned(one, SIMILAR) == returned(other, SIMILAR)
+
+    def test_a_small_pool_is_judged_whole(self, made: Covering) -> None:
+        study = made.planned(top=60, others=60)
+        assert (len(returned(study, SIMILAR)), returned(study, RANDOM)) == (MOMENTS, [])
+        assert selectors.moments_drawn_from(study) == {made.query.pk: 0}
+
+    def test_only_queries_judged_to_their_end(self, made: Covering) -> None:
+        waiting = BatchFactory(query=QueryFactory(project=made.project)).query
+        assert list(queries_to_study(made.project)) == [made.query]
+        for queries in ([waiting], [made.query, waiting]):
+            with pytest.raises(NotPossible, match="judged to their end"):
+                coverage_request(project=made.project, queries=queries, draw=Draw(1), actor=None)
+        with pytest.raises(NotPossible, match="at least one query"):
+            coverage_request(project=made.project, queries=[], draw=Draw(1), actor=None)
+
+    @pytest.mark.parametrize("draw", [{"seed": -1}, {"seed": 1, "top": 0}, {"seed": 1, "others": 1001}])
+    def test_numbers_out_of_range(self, draw: dict[str, int]) -> None:
+        with pytest.raises(NotPossible):
+            Draw(**draw)
+
+    def test_what_stands_against_it_is_said(self, made: Covering) -> None:
+        Moment.objects.update(preview_state="failed", preview_error="gone", preview="")
+        study = made.planned()
+        assert (study.state, "none with a preview" in study.error) == ("failed", True)
+
+    def test_a_lost_message_is_sent_again(self, made: Covering, messages: Messages) -> None:
+        study = coverage_request(project=made.project, queries=[made.query], draw=Draw(1, 4, 3), actor=None)
+        with messages():
+            coverage_sweep(now=study.created_at + 2 * MINUTES)
+        study.refresh_from_db()
+        assert study.state == "ready"
+        before = list(PoolEntry.objects.values_list())
+        coverage_prepare(pooling_id=study.pk)
+        assert list(PoolEntry.objects.values_list()) == before
+        with messages() as sent:
+            coverage_sweep(now=NOW)
+        assert sent == []
+
+    def test_thrown_away(self, made: Covering) -> None:
+        study = made.planned()
+        pooling_discard(pooling=study)
+        assert not PoolEntry.objects.exists()
+        with pytest.raises(NotPossible):
+            made.open(study)
+
+
+class TestOpen:
+    def test_what_is_new_is_judged_in_further_batches(self, made: Covering) -> None:
+        study = made.planned(top=4, others=3)
+        (batch,) = made.open(study)
+        assert (batch.number, batch.pairs.count(), batch.is_pooled) == (3, 5, True)
+        held = {pair.candidate.moment_id for pair in pairs_of(batch)}
+        assert held == {*returned(study, SIMILAR)[2:], *returned(study, RANDOM)}
+        assert {pair.candidate.pooling for pair in pairs_of(batch)} == {study}
+        assert made.query not in finished_queries(made.project.pk)
+        event = AuditEvent.objects.get(action="coverage.open")
+        assert event.data == {"top": 4, "others": 3, "seed": 1, "queries": [10]}
+
+    def test_best_and_others_are_mixed(self, made: Covering) -> None:
+        """Candidates join in one order; batches take them in another, of the seed."""
+        study = made.planned(top=7, others=5)
+        (batch,) = made.open(study)
+        by_row = list(batch.pairs.order_by("pk").values_list("candidate__rank", flat=True))
+        assert sorted(by_row) == list(range(3, 13))
+        assert by_row != sorted(by_row)
+
+    def test_what_another_study_judged_is_not_judged_again(self, made: Covering) -> None:
+        (batch,) = made.open(made.planned(top=4, others=3, seed=1))
+        judge_round(batch, [0] * 5, [0] * 5)
+        again = made.planned(top=4, others=3, seed=1)
+        assert selectors.pool_report(again).union.to_judge == 0
+        assert made.open(again) == []
+        assert sum(found.moments for found in selectors.coverage_found(again).total) == 7
+
+    def test_ranks_that_closing_left_out_are_judged(self, made: Covering) -> None:
+        """A candidate by similarity without a pair, as ranks 21 to 40 of a closed query have none."""
+        query = QueryFactory(project=made.project, number=20)
+        for rank, moment in enumerate(made.moments[:3], start=1):
+            Candidate.objects.create(query=query, moment=moment, rank=rank, similarity=0.5, measure=MeasureFactory())
+        batch = BatchFactory(query=query, pairs=0)
+        for candidate in query.candidates.filter(rank__lt=3):
+            Pair.objects.create(batch=batch, candidate=candidate)
+        judge_round(batch, [1, 1], [1, 1])
+        batch_review(batch=batch, extend=False, lead=made.lead)
+        study = made.planned(query, top=3, others=1)
+        (opened,) = made.open(study)
+        sources = opened.pairs.order_by("candidate__rank").values_list("candidate__rank", "candidate__source")
+        assert list(sources) == [(3, "similarity"), (4, "pooled")]
+
+
+class TestReport:
+    def test_as_it_is_judged(self, made: Covering) -> None:
+        study = made.planned(top=4, others=4)
+        (batch,) = made.open(study)
+        found = selectors.coverage_found(study)
+        near, others = found.total
+        assert (near.settled, near.open, near.relevant) == (2, 2, 2)
+        assert (others.settled, others.open) == (0, 4)
+        best = set(returned(study, SIMILAR))
+        grades = [2 if pair.candidate.moment_id in best else 0 for pair in pairs_of(batch)]
+        judge_round(batch, grades, grades)
+        near, others = selectors.coverage_found(study).total
+        assert (near.settled, near.open, near.relevant, near.highly) == (4, 0, 4, 2)
+        assert (others.settled, others.relevant) == (4, 0)
+
+    def test_figures_leave_it_out_unless_asked(self, made: Covering) -> None:
+        (batch,) = made.open(made.planned(top=4, others=3))
+        judge_round(batch, [0] * 5, [0] * 5)
+        counts = [relevance_counted(Scope(made.project.pk, pooled=pooled)).n for pooled in (False, True)]
+        assert counts == [2, 7]
+
+
+class TestCommand:
+    def run(self, made: Covering, *words: str) -> dict[str, object]:
+        out = StringIO()
+        call_command("coverage_study", made.project.name, *words, stdout=out)
+        told: dict[str, object] = json.loads(out.getvalue().splitlines()[-1])
+        return told
+
+    def test_dry_run_then_study_then_report(self, made: Covering, tmp_path: Path) -> None:
+        asked = ("--query", "10", "--top", "4", "--others", "3", "--seed", "5")
+        assert self.run(made, *asked, "--dry-run") == {"seed": 5, "moments": 7, "pairs": 5, "batches": 0}
+        assert Batch.objects.count() == 1
+        assert self.run(made, *asked) == {"seed": 5, "moments": 7, "pairs": 5, "batches": 1}
+        batch = Batch.objects.get(number=3)
+        judge_round(batch, [1] * 5, [1] * 5)
+        told = self.run(made, "--report", "--csv", str(tmp_path / "coverage.csv"))
+        assert told["bands"] == {"1–4": {"settled": 4, "relevant": 4}, "others": {"settled": 3, "relevant": 3}}
+        assert told["estimated_beyond"] == {"4": MOMENTS - 4}
+        lines = (tmp_path / "coverage.csv").read_text().splitlines()
+        assert lines[0].startswith("query,text,band,moments,settled")
+        assert lines[1].startswith("10,A man sings song 10,1–4,4,4,0,0,")
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            (["--query", "99"], "not there: 99"),
+            (["--query-set", "none"], "no query set"),
+            (["--split", "test"], "at least one query"),
+            (["--top", "0"], "at most"),
+            (["--report"], "No coverage study"),
+        ],
+    )
+    def test_refused_in_words(self, made: Covering, words: list[str], said: str) -> None:
+        with pytest.raises(CommandError, match=said):
+            self.run(made, *words)
+        assert not Pooling.objects.exclude(state="discarded").exists()

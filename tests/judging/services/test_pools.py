@@ -1,0 +1,264 @@
+"""Pooling from runs: which pairs come of it, in which batches, and what a query's being judged again means."""
+
+import pytest
+
+from annotation.exceptions import NotPossible
+from annotation.models import AuditEvent, Candidate, Job, Moment, PoolEntry, Pooling
+from annotation.services.poolings import pooling_discard
+from judging import selectors
+from judging.exceptions import NothingBeyond
+from judging.models import Batch, BatchReview, Pair
+from judging.releases import finished_queries
+from judging.services import pools
+from judging.services.batches import batch_create, batch_extend, batch_review, batches_sweep
+from judging.services.pools import pool_open, pool_open_request, pools_sweep
+from tests.conftest import Messages
+from tests.factories import MINUTES, NamedQuerySetFactory, QueryFactory
+from tests.judging.growing import Growing
+from tests.judging.play import judge_round
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def made() -> Growing:
+    return Growing()
+
+
+class TestPlan:
+    def test_two_runs_by_hand(self, made: Growing) -> None:
+        """Of 0 3 7 and 7 0 4 the moments 3, 7 and 4 are new: 7 is first somewhere, 3 second, 4 third."""
+        pooling = made.plan([*made.rows("one", [0, 3, 7]), *made.rows("other", [7, 0, 4])])
+        (batch,) = made.open(pooling)
+        assert (batch.number, batch.query, made.places_of(batch)) == (3, made.query, [7, 3, 4])
+        held = made.query.candidates.order_by("rank")
+        assert list(held.values_list("rank", "source")) == [
+            *[(1, "similarity"), (2, "similarity")],
+            *[(3, "pooled"), (4, "pooled"), (5, "pooled")],
+        ]
+        seven, three = (held.get(moment=made.moments[place]).pk for place in (7, 3))
+        assert selectors.contributions([seven, three]) == {seven: [("other", 1), ("one", 3)], three: [("one", 2)]}
+
+    def test_only_what_lies_within_the_depth(self, made: Growing) -> None:
+        pooling = made.plan(made.rows("one", [0, 3, 7]), depth=2)
+        (batch,) = made.open(pooling)
+        assert made.places_of(batch) == [3]
+
+    def test_a_span_needs_enough_overlap(self, made: Growing) -> None:
+        rows = [made.row("one", 1, 3, off=3.0), made.row("one", 2, 4, off=3.5)]
+        pooling = made.plan(rows)
+        answer = pooling.sources.get().answers.get()
+        assert (answer.spans, answer.unmatched) == (2, 1)
+        (batch,) = made.open(pooling)
+        assert made.places_of(batch) == [3]
+
+    def test_a_video_or_a_query_of_another_collection(self, made: Growing) -> None:
+        other = [made.row("one", 1, 3, query=99), made.row("one", 1, 3, query=98)]
+        elsewhere = made.row("one", 1, 3)._replace(video="gamma")
+        pooling = made.plan([elsewhere, *other])
+        held = pooling.sources.get()
+        assert (held.other_queries, held.answers.get().unmatched) == (2, 1)
+        assert made.open(pooling) == []
+
+    def test_a_moment_nobody_can_watch_is_counted_and_left_out(self, made: Growing) -> None:
+        lost = made.moments[3]
+        Moment.objects.filter(pk=lost.pk).update(preview_state="failed", preview_error="gone")
+        pooling = made.plan(made.rows("one", [3, 4]))
+        assert pooling.sources.get().answers.get().without_preview == 1
+        (batch,) = made.open(pooling)
+        assert made.places_of(batch) == [4]
+
+    def test_two_spans_of_a_moment_are_one_at_the_better_rank(self, made: Growing) -> None:
+        pooling = made.plan([made.row("one", 1, 3, off=1.0), made.row("one", 2, 3)])
+        assert PoolEntry.objects.get(answer__source__pooling=pooling).rank == 1
+
+    def test_a_twin_answers_for_the_query_judged_for_it(self, made: Growing) -> None:
+        QueryFactory(project=made.project, number=11, text=made.query.text, judged_as=made.query)
+        pooling = made.plan([*made.rows("one", [3]), *made.rows("one", [4], query=11)])
+        (batch,) = made.open(pooling)
+        assert (batch.query, made.places_of(batch)) == (made.query, [3, 4])
+
+    def test_one_split_or_one_set(self, made: Growing) -> None:
+        other = made.begin(20, split="test")
+        named = NamedQuerySetFactory(project=made.project)
+        other.query_set = named
+        other.save()
+        rows = [*made.rows("one", [3]), *made.rows("one", [3], query=20)]
+        for scope in ({"split": "test"}, {"query_set": named}):
+            pooling = made.plan(rows, **scope)
+            assert [answer.query for answer in pooling.sources.get().answers.all()] == [other]
+
+    def test_queries_without_a_batch_are_not_pooled_for(self, made: Growing) -> None:
+        QueryFactory(project=made.project, number=20)
+        pooling = made.plan([*made.rows("one", [3]), *made.rows("one", [3], query=20)])
+        assert pooling.sources.get().other_queries == 1
+
+    def test_nothing_to_pool_for(self, made: Growing) -> None:
+        with pytest.raises(NotPossible, match="has a batch yet"):
+            made.plan(made.rows("one", [3]), split="test")
+
+
+class TestOpen:
+    def test_twenty_a_batch(self) -> None:
+        made = Growing(moments=24)
+        pooling = made.plan(made.rows("one", range(2, 47)), depth=45)
+        batches = made.open(pooling)
+        assert [(batch.number, batch.pairs.count()) for batch in batches] == [(3, 20), (4, 20), (5, 5)]
+        assert [place for batch in batches for place in made.places_of(batch)] == list(range(2, 47))
+        assert list(made.query.candidates.order_by("rank").values_list("rank", flat=True)) == list(range(1, 48))
+
+    def test_again_changes_nothing(self, made: Growing, messages: Messages) -> None:
+        pooling = made.plan(made.rows("one", [3, 4]))
+        made.open(pooling)
+        before = list(Pair.objects.values_list())
+        with messages():
+            pool_open_request(pooling=pooling, actor=made.lead)
+        Pooling.objects.update(state="opening")
+        assert pool_open(pooling_id=pooling.pk) == 0
+        assert list(Pair.objects.values_list()) == before
+        assert AuditEvent.objects.filter(action="pool.open").count() == 1
+
+    def test_what_a_kill_left_is_finished(self, made: Growing, messages: Messages) -> None:
+        """One query is done, the task is killed, the sweep sends it again."""
+        made.begin(20)
+        pooling = made.plan([*made.rows("one", [3]), *made.rows("one", [3], query=20)])
+        made.open(pooling)
+        second = Batch.objects.get(query__number=20, number=3)
+        second.pairs.all().delete()
+        second.delete()
+        Pooling.objects.update(state="opening")
+        Job.objects.update(state="running")
+        with messages():
+            pools_sweep(now=Job.objects.get().updated_at + 2 * MINUTES)
+        assert list(Batch.objects.filter(number=3).values_list("query__number", "pairs__candidate__rank")) == [
+            (10, 3),
+            (20, 3),
+        ]
+        assert (Pooling.objects.get().state, Job.objects.get().state) == ("done", "done")
+
+    def test_what_went_wrong_is_said_and_another_word_goes_on(
+        self, made: Growing, messages: Messages, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pooling = made.plan(made.rows("one", [3]))
+        with monkeypatch.context() as patch:
+            patch.setattr(pools, "candidates_pool", lambda **_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                made.open(pooling)
+        assert (Pooling.objects.get().state, Job.objects.get().state) == ("opening", "failed")
+        with messages():
+            pools_sweep(now=Job.objects.get().updated_at + 2 * MINUTES)
+        assert not Candidate.objects.filter(source="pooled").exists()
+        with messages():
+            pool_open_request(pooling=pooling, actor=made.lead)
+        assert Pooling.objects.get().state == "done"
+        assert Candidate.objects.filter(source="pooled").count() == 1
+
+    def test_a_second_pool_goes_behind_the_first(self, made: Growing) -> None:
+        made.open(made.plan(made.rows("one", [3, 4])))
+        (batch,) = made.open(made.plan(made.rows("other", [4, 8, 3])))
+        assert (batch.number, made.places_of(batch)) == (4, [8])
+        assert batch.pairs.get().candidate.rank == 5
+
+    def test_a_moment_that_lost_its_preview_meanwhile(self, made: Growing) -> None:
+        pooling = made.plan(made.rows("one", [3]))
+        Moment.objects.filter(pk=made.moments[3].pk).update(preview_state="failed", preview_error="gone")
+        assert made.open(pooling) == []
+        assert not Candidate.objects.filter(source="pooled").exists()
+
+    def test_it_follows_the_query_set(self, made: Growing) -> None:
+        named = NamedQuerySetFactory(project=made.project, priority=1, is_paused=True)
+        made.query.query_set = named
+        made.query.save()
+        (batch,) = made.open(made.plan(made.rows("one", [3])))
+        assert (batch.priority, batch.is_paused, batch.is_pilot) == (1, True, False)
+
+    def test_what_happened_is_written_down(self, made: Growing) -> None:
+        pooling = made.plan([*made.rows("one", [3]), *made.rows("other", [4])], depth=5)
+        made.open(pooling)
+        event = AuditEvent.objects.get(action="pool.open")
+        assert (event.actor, event.subject) == (made.lead, pooling.uuid)
+        assert event.data == {
+            "sources": ["one", "other"],
+            "depth": 5,
+            "iou_min": 0.7,
+            "split": "",
+            "query_set": "",
+        }
+
+    def test_a_plan_that_was_thrown_away(self, made: Growing) -> None:
+        pooling = made.plan(made.rows("one", [3]))
+        for _ in range(2):
+            pooling_discard(pooling=pooling)
+        assert not PoolEntry.objects.exists()
+        with pytest.raises(NotPossible, match="no plan"):
+            pool_open_request(pooling=pooling, actor=made.lead)
+
+    def test_what_is_opened_is_not_thrown_away(self, made: Growing) -> None:
+        pooling = made.plan(made.rows("one", [3]))
+        made.open(pooling)
+        with pytest.raises(NotPossible, match="pairs are judged"):
+            pooling_discard(pooling=pooling)
+
+
+class TestJudging:
+    def test_a_query_is_unfinished_until_its_pooled_batches_are_done(self, made: Growing) -> None:
+        made.close()
+        assert made.query in finished_queries(made.project.pk)
+        (batch,) = made.open(made.plan(made.rows("one", [3])))
+        assert made.query not in finished_queries(made.project.pk)
+        judge_round(batch, [1], [1])
+        assert made.query in finished_queries(made.project.pk)
+
+    def test_a_pooled_batch_asks_for_no_review(self, made: Growing) -> None:
+        made.close()
+        (batch,) = made.open(made.plan(made.rows("one", [3])))
+        judge_round(batch, [4], [4])
+        assert not selectors.review_queue(made.project).exists()
+        with pytest.raises(Exception, match="not waiting"):
+            batch_review(batch=batch, extend=True, lead=made.lead)
+
+    def test_a_pool_before_the_review_does_not_stand_in_for_a_second_batch(self, made: Growing) -> None:
+        """Twenty candidates by similarity: nothing is beyond them, whatever ranks the pool has."""
+        held = Growing(moments=24, held=range(20))
+        made_batches = held.open(held.plan(held.rows("one", range(20, 23))))
+        assert held.query.candidates.filter(rank=21, source="pooled").exists()
+        judge_round(held.batch, [2] * 20, [2] * 20)
+        with pytest.raises(NothingBeyond):
+            batch_review(batch=held.batch, extend=True, lead=held.lead)
+        BatchReview.objects.create(batch=held.batch, decision="extend", suggestion="extend")  # as of an older project
+        assert batch_extend(batch_id=held.batch.pk) is None
+        batches_sweep()
+        assert list(held.query.batches.order_by("number").values_list("number", flat=True)) == [1, 3]
+        judge_round(made_batches[0], [1] * 3, [1] * 3)
+        assert held.query in finished_queries(held.project.pk)
+
+    def test_a_second_batch_opens_beside_a_pooled_one(self) -> None:
+        made = Growing(moments=24, held=range(22))
+        made.open(made.plan(made.rows("one", [21, 30])))
+        second = batch_create(query=made.query, number=2)
+        assert second is not None
+        assert made.places_of(second) == [20, 21]
+
+
+class TestClosedQueries:
+    """A lead closed the query after 20 of its candidates; a run returns one of the others."""
+
+    @pytest.fixture
+    def made(self) -> Growing:
+        return Growing(moments=24, held=range(24))
+
+    def test_what_was_passed_over_is_judged_after_all(self, made: Growing) -> None:
+        made.close()
+        pooling = made.plan(made.rows("one", [22, 3, 30]))
+        report = selectors.pool_report(pooling)
+        assert (report.union.passed_over, report.union.new, report.union.to_judge) == (1, 1, 2)
+        (batch,) = made.open(pooling)
+        assert made.places_of(batch) == [22, 30]
+        assert [pair.candidate.source for pair in batch.pairs.order_by("candidate__rank")] == ["similarity", "pooled"]
+        assert selectors.pool_report(pooling).union == report.union
+
+    def test_while_the_lead_may_still_extend_it_waits_for_that(self, made: Growing) -> None:
+        pooling = made.plan(made.rows("one", [22, 30]))
+        assert selectors.pool_report(pooling).union.passed_over == 0
+        (batch,) = made.open(pooling)
+        assert made.places_of(batch) == [30]

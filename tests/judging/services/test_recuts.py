@@ -1,0 +1,224 @@
+"""A preview is cut anew on a lead's word, between other bounds while nobody has judged the moment."""
+
+from pathlib import Path
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.utils import timezone
+
+from annotation import media
+from annotation.models import AuditEvent, Moment, Video
+from judging import selectors
+from judging.exceptions import NotPossibleNow
+from judging.models import Batch, Flag, FlagAnswer, Pair, Recut
+from judging.services import recuts
+from judging.services.recuts import recut_request, recut_work, recuts_sweep
+from tests.conftest import Messages
+from tests.factories import (
+    GIF,
+    MINUTES,
+    AssignmentFactory,
+    BatchFactory,
+    CandidateFactory,
+    FlagFactory,
+    GuidelineFactory,
+    KnownPairFactory,
+    MomentFactory,
+    PairFactory,
+    ProjectFactory,
+    QueryFactory,
+    lead,
+)
+from tests.judging.play import flag, give, give_back, pairs_of, take
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def pair() -> Pair:
+    """Its clip is of a video of 90 s; the moment lies at 1.5 to 4.25 s."""
+    made: Pair = BatchFactory(pairs=1).pairs.select_related("candidate__moment__video", "batch__project").get()
+    made.candidate.moment.video.file.save("clip.mp4", ContentFile(b"a video"))
+    return made
+
+
+@pytest.fixture
+def cut(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
+    """What was cut; every cut gives a GIF and its twin."""
+    spans: list[tuple[float, float]] = []
+
+    def made(*, video: Video, start_s: float, end_s: float) -> media.Preview:
+        spans.append((start_s, end_s))
+        return media.Preview(0, GIF + b"new", 1, 1, b"clip")
+
+    monkeypatch.setattr(recuts, "preview_cut", made)
+    return spans
+
+
+def ask(pair: Pair, bounds: tuple[float, float] | None = None) -> Recut:
+    return recut_request(pair=pair, lead=lead(pair.batch.project), bounds=bounds)
+
+
+def moment_of(pair: Pair) -> Moment:
+    return Moment.objects.get(candidates__pair=pair)
+
+
+class TestRecut:
+    def test_the_new_clip_takes_the_old_ones_place(
+        self, pair: Pair, cut: list[tuple[float, float]], messages: Messages
+    ) -> None:
+        before = moment_of(pair)
+        with messages():
+            ask(pair)
+        after = moment_of(pair)
+        assert (cut, Recut.objects.get().state) == ([(1.5, 4.25)], "done")
+        assert (after.preview.read(), after.preview_clip.read()) == (GIF + b"new", b"clip")
+        assert after.preview_uuid != before.preview_uuid  # browsers keep what has this name
+        assert (after.start_s, after.end_s, after.preview_state) == (1.5, 4.25, "ready")
+        assert not default_storage.exists(str(before.preview.name))
+        assert AuditEvent.objects.get(action="moment.recut").subject == pair.uuid
+
+    def test_judged_moments_are_cut_anew_all_the_same(self, pair: Pair, cut: list[object]) -> None:
+        held = take(pair.batch)
+        give(held, pair, 3)
+        assert recut_work(recut_id=ask(pair).pk)
+
+    def test_its_flags_are_answered_when_it_is_there(self, pair: Pair, cut: list[object]) -> None:
+        flag(take(pair.batch), pair)
+        recut = ask(pair)
+        assert not FlagAnswer.objects.exists()
+        recut_work(recut_id=recut.pk)
+        answer = FlagAnswer.objects.get()
+        assert (answer.kind, answer.answered_by) == ("recut", recut.asked_by)
+
+    def test_so_are_those_of_other_pairs_that_call_the_clip_broken(self, pair: Pair, cut: list[object]) -> None:
+        project = pair.batch.project
+        for reason in (Flag.Reason.BROKEN, Flag.Reason.OFFENSIVE):
+            batch = BatchFactory(query__project=project, pairs=0)
+            PairFactory(batch=batch, candidate=CandidateFactory(query=batch.query, moment=pair.candidate.moment))
+            FlagFactory(assignment=AssignmentFactory(batch=batch), reason=reason)
+        recut_work(recut_id=ask(pair).pk)
+        assert [answer.flag.reason for answer in FlagAnswer.objects.all()] == ["broken"]
+
+    def test_a_failure_is_told_and_the_flags_go_on_waiting(self, pair: Pair) -> None:
+        flag(take(pair.batch), pair)
+        recut = ask(pair)
+        before = moment_of(pair).preview.name
+        assert not recut_work(recut_id=recut.pk)
+        recut.refresh_from_db()
+        assert (recut.state, recut.ended_at is not None) == ("failed", True)
+        assert recut.error.startswith("The video cannot be read")
+        assert (moment_of(pair).preview.name, FlagAnswer.objects.exists()) == (before, False)
+        ask(pair)  # once more
+
+    def test_again_finds_it_done(self, pair: Pair, cut: list[object]) -> None:
+        recut = ask(pair)
+        assert (recut_work(recut_id=recut.pk), recut_work(recut_id=recut.pk), len(cut)) == (True, False, 1)
+
+    def test_one_at_a_time(self, pair: Pair) -> None:
+        ask(pair)
+        with pytest.raises(NotPossibleNow, match="being cut already"):
+            ask(pair)
+
+    def test_without_a_video(self, pair: Pair) -> None:
+        Video.objects.update(file="")
+        with pytest.raises(NotPossibleNow, match="no video"):
+            ask(pair)
+
+    def test_what_a_lost_message_left_is_sent_again(self, pair: Pair, cut: list[object], messages: Messages) -> None:
+        ask(pair)
+        with messages() as sent:
+            recuts_sweep(now=timezone.now())
+        assert sent == []
+        with messages():
+            recuts_sweep(now=timezone.now() + 2 * MINUTES)
+        assert Recut.objects.get().state == "done"
+
+
+class TestBounds:
+    def test_bounds_and_clip_change_together(self, pair: Pair, cut: list[tuple[float, float]]) -> None:
+        flag(held := take(pair.batch), pair)
+        give_back(held)
+        recut = ask(pair, (2.0, 6.5))
+        assert (moment_of(pair).start_s, moment_of(pair).end_s) == (1.5, 4.25)
+        assert recut_work(recut_id=recut.pk)
+        assert cut == [(2.0, 6.5)]
+        assert (moment_of(pair).start_s, moment_of(pair).end_s) == (2.0, 6.5)
+        assert FlagAnswer.objects.get().kind == "bounds"
+        event = AuditEvent.objects.get(action="moment.bounds")
+        assert (event.data["was"], event.data["becomes"]) == ([1.5, 4.25], [2.0, 6.5])
+
+    @pytest.mark.parametrize(
+        ("bounds", "words"),
+        [
+            ((2.0, 90.5), "The video is only 90 s long"),
+            ((4.0, 3.0), "ends after it starts"),
+            ((1.5, 4.25), "These are its bounds already"),
+            ((10.0, 20.0), "Another moment of this video has these bounds"),
+        ],
+    )
+    def test_bounds_it_cannot_have(self, pair: Pair, bounds: tuple[float, float], words: str) -> None:
+        MomentFactory(video=pair.candidate.moment.video, start_s=10.0, end_s=20.0)
+        with pytest.raises(NotPossibleNow, match=words):
+            ask(pair, bounds)
+        assert not Recut.objects.exists()
+
+    def test_of_a_judged_moment_they_stay(self, pair: Pair) -> None:
+        held = take(pair.batch)
+        give(held, pair, 3)
+        give_back(held)
+        with pytest.raises(NotPossibleNow, match="Somebody has judged this moment, so its bounds stay"):
+            ask(pair, (2.0, 6.5))
+
+    def test_judged_for_another_query_counts(self, pair: Pair) -> None:
+        other = BatchFactory(query=QueryFactory(project=ProjectFactory()), pairs=0)
+        twin = PairFactory(batch=other, candidate=CandidateFactory(query=other.query, moment=pair.candidate.moment))
+        give(take(other), twin, 3)
+        with pytest.raises(NotPossibleNow, match="judged this moment"):
+            ask(pair, (2.0, 6.5))
+
+    def test_in_somebodys_hands_they_stay(self, pair: Pair) -> None:
+        take(pair.batch)
+        with pytest.raises(NotPossibleNow, match="in hands just now"):
+            ask(pair, (2.0, 6.5))
+
+    def test_of_an_exam_they_stay(self, pair: Pair) -> None:
+        KnownPairFactory(moment=pair.candidate.moment)
+        with pytest.raises(NotPossibleNow, match="exam or a tutorial"):
+            ask(pair, (2.0, 6.5))
+
+    def test_of_an_example_they_stay(self, pair: Pair) -> None:
+        guideline = GuidelineFactory(project=pair.batch.project, version=2)
+        guideline.examples.create(grade=1, query_text="A query", moment=pair.candidate.moment)
+        with pytest.raises(NotPossibleNow, match="an example in a guideline"):
+            ask(pair, (2.0, 6.5))
+
+    def test_judged_while_it_was_being_cut_they_stay(self, pair: Pair, cut: list[object]) -> None:
+        recut = ask(pair, (2.0, 6.5))
+        held = take(pair.batch)
+        give(held, pair, 3)
+        assert not recut_work(recut_id=recut.pk)
+        recut.refresh_from_db()
+        assert recut.error.startswith("Somebody has judged this moment")
+        assert (moment_of(pair).start_s, moment_of(pair).end_s) == (1.5, 4.25)
+
+    def test_taken_by_another_moment_meanwhile(self, pair: Pair, cut: list[object]) -> None:
+        recut = ask(pair, (2.0, 6.5))
+        MomentFactory(video=pair.candidate.moment.video, start_s=2.0, end_s=6.5)
+        assert not recut_work(recut_id=recut.pk)
+        recut.refresh_from_db()
+        assert recut.error.startswith("Another moment has these bounds")
+        assert selectors.why_bounds_stay(moment_of(pair)) is None
+
+
+def test_with_a_real_video(clip: bytes, videos_on_disk: Path) -> None:
+    pair = BatchFactory(pairs=1).pairs.get()
+    video = pair.candidate.moment.video
+    video.file.save("clip.mp4", ContentFile(clip))
+    Video.objects.filter(pk=video.pk).update(duration_s=4.0)
+    assert recut_work(recut_id=ask(pair, (1.0, 2.5)).pk)
+    after = moment_of(pair)
+    assert (after.start_s, after.end_s) == (1.0, 2.5)
+    assert after.preview.read().startswith(b"GIF89a")
+    assert pairs_of(Batch.objects.get()) == [pair]

@@ -1,0 +1,117 @@
+"""The pages of coverage studies: choose, look, open, read what was found."""
+
+import csv
+import io
+
+import pytest
+from django.test import Client
+
+from annotation.models import NamedQuerySet, Pooling
+from judging.models import Batch
+from judging.services.pools import pool_open_request
+from tests.conftest import Messages
+from tests.factories import admin
+from tests.judging.covering import Covering
+from tests.judging.play import judge_round
+from tests.judging.views.acts import url
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+
+
+@pytest.fixture
+def made() -> Covering:
+    return Covering()
+
+
+@pytest.fixture
+def browser(client: Client, made: Covering) -> Client:
+    client.force_login(admin(made.project))
+    return client
+
+
+def form(**values: object) -> dict[str, object]:
+    return {"numbers": "", "n": 10, "which": "all", "top": 4, "others": 3, "seed": 1, **values}
+
+
+def test_from_the_choice_to_what_was_found(browser: Client, made: Covering, messages: Messages) -> None:
+    with messages():
+        answer = browser.post(url("coverage-create", made.project), form())
+    study = Pooling.objects.get()
+    assert answer.headers["Location"] == url("coverage-study", study)
+    page = browser.get(url("coverage-study", study)).content.decode()
+    assert "5 pairs in 1 batch: at least 10 judgments" in page
+    assert made.query.text in page
+    with messages():
+        browser.post(url("coverage-open", study))
+    assert "0 of 5" in browser.get(url("coverage-study", study)).content.decode()
+    judge_round(Batch.objects.get(number=3), [2] * 5, [2] * 5)
+    page = browser.get(url("coverage-study", study)).content.decode()
+    assert "5 of 5" in page
+    assert page.count('role="img"') == 2
+    assert "not finished" not in page
+    rows = list(csv.DictReader(io.StringIO(browser.get(url("coverage-csv", study)).content.decode())))
+    assert [(row["band"], row["settled"], row["relevant"], row["drawn_from"]) for row in rows] == [
+        ("1–4", "4", "4", ""),
+        ("others", "3", "3", "8"),
+    ]
+    assert b"How the moments divide" in browser.get(url("coverage-svg", study)).content
+
+
+def test_chosen_by_number_or_drawn_from_a_set(browser: Client, made: Covering) -> None:
+    other = made.finished(20, query_set=NamedQuerySet.objects.create(project=made.project, name="chosen"))
+    third = made.finished(30)
+    for said, queries in (
+        ({"numbers": "30, 10"}, {made.query, third}),
+        ({"which": f"set:{other.query_set.uuid}"}, {other}),
+        ({"n": 3}, {made.query, other, third}),
+    ):
+        browser.post(url("coverage-create", made.project), form(**said))
+        study = Pooling.objects.first()
+        assert study is not None
+        assert {answer.query for source in study.sources.all() for answer in source.answers.all()} == queries
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"numbers": "ten"}, "Numbers of queries"),
+        ({"numbers": "10 99"}, "not there: 99"),
+        ({"numbers": "", "n": ""}, "Say which queries"),
+        ({"top": 0}, "greater than or equal to 1"),
+        ({"seed": ""}, "required"),
+        ({"which": "set:nothing"}, "Choose which queries"),
+    ],
+)
+def test_a_form_to_look_at(browser: Client, made: Covering, said: dict[str, object], words: str) -> None:
+    answer = browser.post(url("coverage-create", made.project), form(**said))
+    assert answer.status_code == 422
+    assert words in answer.content.decode()
+    assert not Pooling.objects.exists()
+
+
+def test_thrown_away_or_not_any_more(browser: Client, made: Covering) -> None:
+    study = made.planned()
+    answer = browser.post(url("coverage-discard", study), follow=True).content.decode()
+    assert "nothing was opened" in answer
+    assert url("coverage-study", study) not in answer
+    study = made.planned()
+    made.open(study)
+    answer = browser.post(url("coverage-discard", study), follow=True).content.decode()
+    assert "its pairs are judged" in answer
+
+
+def test_an_opening_that_came_to_a_stop(browser: Client, made: Covering) -> None:
+    study = made.planned()
+    pool_open_request(pooling=study, actor=made.lead)
+    made.project.jobs.update(state="failed", error="The disk is full.")
+    page = browser.get(url("coverage-study", study)).content.decode()
+    assert "The disk is full." in page
+    assert "Go on" in page
+
+
+def test_nothing_finished_and_a_study_that_failed(client: Client, browser: Client, made: Covering) -> None:
+    study = made.planned()
+    Pooling.objects.filter(pk=study.pk).update(state="failed", error="There is no sentence model.")
+    assert "There is no sentence model." in browser.get(url("coverage-study", study)).content.decode()
+    Batch.objects.update(state="open", done_at=None)
+    assert "No query is finished yet" in browser.get(url("coverage", made.project)).content.decode()

@@ -1,0 +1,156 @@
+"""The figures' pages and files."""
+
+import csv
+import io
+from xml.etree import ElementTree as ET
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import NamedQuerySet, Project
+from judging.views.figures.catalogue import FIGURES
+from tests import factories
+from tests.factories import admin, lead
+from tests.judging.play import judge_round
+from tests.judging.views.acts import url as url_of
+
+pytestmark = pytest.mark.django_db
+NAMES = [figure.name for figure in FIGURES]
+
+
+def url(page: str, project: Project, name: str) -> str:
+    return reverse(f"judging:{page}", args=[project.uuid, name])
+
+
+@pytest.fixture
+def project() -> Project:
+    """A val query with relevance 4, 2 and a dropped pair; a test query with relevance 1."""
+    made: Project = factories.ProjectFactory()
+    batch = factories.BatchFactory(query__project=made, query__text="A man sings & <b>dances</b>", pairs=3)
+    judge_round(batch, [4, 2, 0], [4, 1, 4])
+    judge_round(batch, [0], [4])
+    judge_round(factories.BatchFactory(query__project=made, query__split="test", pairs=1), [1], [1])
+    return made
+
+
+@pytest.fixture
+def browser(client: Client, project: Project) -> Client:
+    client.force_login(lead(project))
+    return client
+
+
+def get(browser: Client, project: Project, name: str, form: str = "", **query: object) -> HttpResponse:
+    return browser.get(url(f"figure{form}", project, name), query)  # type: ignore[return-value]
+
+
+def rows(browser: Client, project: Project, name: str, **query: object) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(get(browser, project, name, "-csv", **query).content.decode())))
+
+
+def test_page_picture_and_numbers_of_each(browser: Client, project: Project) -> None:
+    for name in NAMES:
+        page = get(browser, project, name).content.decode()
+        assert 'role="img"' in page, name
+        assert "The numbers as a table" in page
+        assert "style=" not in page
+        assert ET.fromstring(get(browser, project, name, "-svg").content).tag.endswith("svg")
+        assert rows(browser, project, name), name
+
+
+def test_nothing_to_draw(client: Client) -> None:
+    empty: Project = factories.ProjectFactory()
+    client.force_login(lead(empty))
+    for name in NAMES:
+        assert "Nothing to draw yet" in get(client, empty, name).content.decode(), name
+        assert b"Nothing yet" in get(client, empty, name, "-svg").content
+        assert rows(client, empty, name) == []
+
+
+def test_numbers_by_hand(browser: Client, project: Project) -> None:
+    assert [row["pairs"] for row in rows(browser, project, "relevance")] == ["0", "1", "1", "0", "1"]
+    held = {(row["minimum"], row["maximum"]): row for row in rows(browser, project, "grades") if row["pairs"] != "0"}
+    assert {both: row["pairs"] for both, row in held.items()} == {
+        ("4", "4"): "1",
+        ("1", "2"): "1",
+        ("0", "4"): "1",
+        ("1", "1"): "1",
+    }
+    assert {row["share"] for row in held.values()} == {"0.25"}
+    first = rows(browser, project, "rank")[0]
+    assert (first["rank"], first["pairs"], first["mean"], first["deviation"]) == ("1", "2", "2.5", "1.5")
+    ranked = [(row["rank"], row["relevance"], row["state"]) for row in rows(browser, project, "cases", split="val")]
+    assert ranked == [("1", "4", "settled"), ("2", "2", "settled"), ("3", "", "dropped")]
+    (day,) = rows(browser, project, "time")
+    assert (day["pairs"], day["within_one"]) == ("4", "0.75")
+
+
+def test_filters_hold_for_page_and_files(browser: Client, project: Project) -> None:
+    assert "3 settled pairs" in get(browser, project, "rank").content.decode()
+    page = get(browser, project, "rank", split="test").content.decode()
+    assert "1 settled pairs" in page
+    assert url("figure-svg", project, "rank") + "?split=test" in page
+    assert "split test" in get(browser, project, "rank", "-svg", split="test").content.decode()
+    made = NamedQuerySet.objects.create(project=project, name="nothing in it")
+    assert rows(browser, project, "rank", set=made.uuid) == []
+
+
+NONSENSE = [{"split": "no"}, {"set": "no"}, {"weights": "no"}, {"annotator": "²"}, {"page": "x"}, {"q": "\0"}]
+
+
+def test_filters_that_make_no_sense_are_none(browser: Client, project: Project) -> None:
+    for query in NONSENSE:
+        for name in ("cases", "order", "partners"):
+            assert 'role="img"' in get(browser, project, name, **query).content.decode(), query
+
+
+def test_a_file_brings_its_colours_and_may_run_nothing(browser: Client, project: Project) -> None:
+    answer = get(browser, project, "cases", "-svg")
+    policy = answer.headers["Content-Security-Policy"]
+    assert "style-src 'unsafe-inline'" in policy
+    assert "script-src 'none'" in policy
+    assert answer.headers["Content-Type"] == "image/svg+xml"
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="momentjudge-cases.svg"'
+    assert b"<b>" not in answer.content
+    assert "unsafe" not in get(browser, project, "cases").headers["Content-Security-Policy"]
+
+
+def test_admins_see_all_but_the_annotators(client: Client, project: Project) -> None:
+    client.force_login(admin(project))
+    page = client.get(url_of("figures", project)).content.decode()
+    assert url("figure", project, "grades") in page
+    assert url("figure", project, "partners") not in page
+    for form in ("", "-svg", "-csv"):
+        assert get(client, project, "partners", form).status_code == 403
+
+
+def test_no_such_figure(browser: Client, project: Project) -> None:
+    for form in ("", "-svg", "-csv"):
+        assert get(browser, project, "seven", form).status_code == 404
+
+
+def test_kappa_under_the_weights_chosen(browser: Client, project: Project) -> None:
+    assert "kappa_linear" in rows(browser, project, "partners", weights="linear")[0]
+    assert "kappa_quadratic" in rows(browser, project, "partners")[0]
+
+
+def test_one_annotator(browser: Client, project: Project) -> None:
+    number = project.memberships.filter(role="annotator").order_by("number").values_list("number", flat=True)[0]
+    everybody = sum(int(row["judgments"]) for row in rows(browser, project, "order") if row["by"] == "position")
+    one = sum(
+        int(row["judgments"]) for row in rows(browser, project, "order", annotator=number) if row["by"] == "position"
+    )
+    assert 0 < one < everybody == 10
+
+
+def test_programs_can_be_left_out_only_where_people_judge_too(browser: Client, project: Project) -> None:
+    assert "with simulated annotators" not in get(browser, project, "rank").content.decode()
+    person = factories.annotator(project, is_simulated=True)
+    held = factories.AssignmentFactory(batch=factories.BatchFactory(query__project=project, pairs=1), annotator=person)
+    factories.JudgmentFactory(assignment=held, source="simulated")
+    held.batch.pairs.update(state="settled", relevance=0)
+    page = get(browser, project, "rank").content.decode()
+    assert "with simulated annotators" in page
+    assert "3 settled pairs" in page
+    assert "4 settled pairs" in get(browser, project, "rank", simulated="on").content.decode()

@@ -1,0 +1,256 @@
+"""Lists of flagged, dropped and withdrawn pairs, and a lead's answers to them."""
+
+import csv
+import io
+import re
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Project
+from judging.models import Assignment, Batch, FlagAnswer, Pair, Recut
+from judging.services.flags import flags_dismiss
+from judging.services.pairs import pair_withdraw
+from tests.factories import (
+    NOW,
+    AssignmentFactory,
+    BatchFactory,
+    FlagFactory,
+    ProjectFactory,
+    admin,
+    lead,
+)
+from tests.judging.play import judge_round, pairs_of
+
+pytestmark = pytest.mark.django_db
+LISTS = ("flags", "dropped", "withdrawn")
+
+
+@pytest.fixture
+def project() -> Project:
+    return ProjectFactory()  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def browser(client: Client, project: Project) -> Client:
+    client.force_login(lead(project))
+    return client
+
+
+def url(name: str, row: object) -> str:
+    return reverse(f"judging:{name}", args=[row.uuid])  # type: ignore[attr-defined]
+
+
+def shown(answer: Any) -> list[str]:
+    return re.findall(r'<article class="out" id="pair-([^"]+)"', answer.content.decode())
+
+
+def flagged(project: Project, *, reason: str = "broken", comment: str = "", **values: Any) -> Pair:
+    batch = BatchFactory(query__project=project, pairs=1, **values)
+    held = AssignmentFactory(batch=batch)
+    pair: Pair = FlagFactory(assignment=held, reason=reason, comment=comment).pair
+    Assignment.objects.filter(pk=held.pk).update(state="finished", ended_at=NOW)
+    return pair
+
+
+def dropped(project: Project, **values: Any) -> Pair:
+    batch = BatchFactory(query__project=project, pairs=1, **values)
+    judge_round(batch, [0], [4])
+    judge_round(batch, [1], [3])
+    return pairs_of(batch)[0]
+
+
+def withdrawn(project: Project, reason: str = "It stays black.") -> Pair:
+    pair = pairs_of(BatchFactory(query__project=project, pairs=1))[0]
+    pair_withdraw(pair=pair, lead=lead(project), reason=reason)
+    return pair
+
+
+class TestLists:
+    def test_each_holds_its_own(self, browser: Client, project: Project) -> None:
+        held = {"dropped": dropped(project), "withdrawn": withdrawn(project), "flags": flagged(project)}
+        flagged(ProjectFactory())
+        for name, pair in held.items():
+            assert shown(browser.get(url(name, project))) == [str(pair.uuid)], name
+
+    @pytest.mark.parametrize("name", LISTS)
+    def test_empty(self, browser: Client, project: Project, name: str) -> None:
+        assert "No pair" in browser.get(url(name, project)).content.decode()
+
+    def test_grades_reasons_and_words(self, browser: Client, project: Project) -> None:
+        dropped(project)
+        text = browser.get(url("dropped", project)).content.decode()
+        assert re.findall(r'grade grade-(\d)"', text) == ["0", "4", "1", "3"]
+        assert "no consensus of four" in text
+        withdrawn(project, "It stays black.")
+        text = browser.get(url("withdrawn", project)).content.decode()
+        assert "withdrawn by a lead: It stays black." in text
+        flagged(project, comment="No picture at all")
+        assert "No picture at all" in browser.get(url("flags", project)).content.decode()
+
+    @pytest.mark.parametrize(
+        ("asked", "found"),
+        [
+            ({}, ["one", "two"]),
+            ({"q": "DOOR"}, ["one"]),
+            ({"split": "test"}, ["two"]),
+            ({"reason": "offensive"}, ["two"]),
+            ({"reason": "nonsense"}, ["one", "two"]),
+            ({"annotator": "number of one"}, ["one"]),
+            ({"annotator": "999999"}, []),
+            ({"annotator": "x"}, ["one", "two"]),
+            ({"status": "answered"}, ["three"]),
+            ({"status": "all"}, ["one", "two", "three"]),
+        ],
+    )
+    def test_filters_of_flags(self, browser: Client, project: Project, asked: dict[str, str], found: list[str]) -> None:
+        held = {
+            "one": flagged(project, query__text="A woman opens a door"),
+            "two": flagged(project, reason="offensive", query__split="test"),
+            "three": flagged(project),
+        }
+        flags_dismiss(pair=held["three"], lead=lead(project), words="fine")
+        if asked.get("annotator") == "number of one":
+            asked = {"annotator": str(held["one"].flags.get().annotator.memberships.get().number)}  # type: ignore[attr-defined]
+        uuids = shown(browser.get(url("flags", project), asked))
+        assert {name for name, pair in held.items() if str(pair.uuid) in uuids} == set(found)
+        assert len(uuids) == len(found)
+
+    def test_filters_of_what_is_out(self, browser: Client, project: Project) -> None:
+        one, other = dropped(project), dropped(project, query__split="test")
+        Pair.objects.filter(pk=other.pk).update(reason="no_second_round")
+        number = one.judgments.first().annotator.memberships.get().number  # type: ignore[union-attr]
+        for asked, pair in (
+            ({"reason": "no_second_round"}, other),
+            ({"split": "test"}, other),
+            ({"annotator": number}, one),
+        ):
+            assert shown(browser.get(url("dropped", project), asked)) == [str(pair.uuid)], asked
+
+    def test_what_waits_comes_first(self, browser: Client, project: Project) -> None:
+        waits, decided = flagged(project), flagged(project)
+        Pair.objects.filter(pk=decided.pk).update(state="settled", relevance=1)
+        assert shown(browser.get(url("flags", project), {"status": "all"})) == [str(waits.uuid), str(decided.uuid)]
+
+    @pytest.mark.parametrize("pairs", [1, 5])
+    def test_as_many_statements_for_many_as_for_one(  # type: ignore[no-untyped-def]
+        self, browser: Client, project: Project, pairs: int, django_assert_num_queries
+    ) -> None:
+        for _ in range(pairs):
+            flagged(project)
+        browser.get(url("flags", project))
+        with django_assert_num_queries(9):
+            browser.get(url("flags", project))
+
+
+class TestCsv:
+    def rows(self, answer: Any) -> list[dict[str, str]]:
+        return list(csv.DictReader(io.StringIO(answer.content.decode())))
+
+    def test_dropped(self, browser: Client, project: Project) -> None:
+        pair = dropped(project, query__text="=cmd()")
+        [row] = self.rows(browser.get(url("dropped-csv", project)))
+        numbers = [j.annotator.memberships.get().number for j in pair.judgments.order_by("round", "seat")]
+        assert row["query"] == "'=cmd()"
+        assert row["grades"] == f"{numbers[0]}:0 {numbers[1]}:4"
+        assert row["second_grades"] == f"{numbers[2]}:1 {numbers[3]}:3"
+        assert (row["rank"], row["start_s"], row["state"], row["reason"]) == ("1", "1.5", "dropped", "no_consensus")
+
+    def test_flags_with_their_answers(self, browser: Client, project: Project) -> None:
+        pair = flagged(project, comment="black")
+        flags_dismiss(pair=pair, lead=lead(project), words="not here")
+        number = pair.flags.get().annotator.memberships.get().number  # type: ignore[attr-defined]
+        [row] = self.rows(browser.get(url("flags-csv", project), {"status": "answered"}))
+        assert row["flags"] == f"{number}: The clip is broken (black) > dismissed (not here)"
+        assert self.rows(browser.get(url("flags-csv", project))) == []
+
+    def test_withdrawn_says_why_and_by_whom(self, browser: Client, project: Project) -> None:
+        withdrawn(project, "two films in one")
+        [row] = self.rows(browser.get(url("withdrawn-csv", project)))
+        assert (row["reason"], row["withdrawn_because"]) == ("withdrawn_by_lead", "two films in one")
+        assert row["withdrawn_by"].startswith("person-")
+        assert row["withdrawn_at"].startswith("20")
+
+
+class TestAnswers:
+    @pytest.fixture
+    def pair(self, project: Project) -> Pair:
+        made = flagged(project)
+        made.candidate.moment.video.file.save("clip.mp4", ContentFile(b"a video"))
+        return made
+
+    def test_dismissed_with_a_word(self, browser: Client, project: Project, pair: Pair) -> None:
+        answer = browser.post(url("flag-dismiss", pair), {"words": "It plays.", "list": "flagged"})
+        assert answer.headers["Location"] == url("flags", project)
+        assert FlagAnswer.objects.get().words == "It plays."
+
+    def test_without_a_word_the_list_says_so(self, browser: Client, pair: Pair) -> None:
+        answer = browser.post(url("flag-dismiss", pair), {"words": " ", "list": "flagged"})
+        assert answer.status_code == 422
+        assert "Say why: your word is kept with the flag." in answer.content.decode()
+        assert shown(answer) == [str(pair.uuid)]
+
+    def test_answered_meanwhile(self, browser: Client, pair: Pair) -> None:
+        browser.post(url("flag-dismiss", pair), {"words": "It plays."})
+        answer = browser.post(url("flag-dismiss", pair), {"words": "It plays."})
+        assert answer.status_code == 409
+        assert "No flag of this pair waits for an answer." in answer.content.decode()
+
+    def test_cut_anew(self, browser: Client, project: Project, pair: Pair) -> None:
+        answer = browser.post(url("pair-recut", pair), {"list": "flagged"}, follow=True)
+        assert "The clip is being cut anew" in answer.content.decode()
+        assert Recut.objects.get().moment == pair.candidate.moment
+        again = browser.post(url("pair-recut", pair))
+        assert (again.status_code, "being cut already" in again.content.decode()) == (409, True)
+
+    def test_a_failed_cut_is_told(self, browser: Client, project: Project, pair: Pair) -> None:
+        browser.post(url("pair-recut", pair))
+        Recut.objects.update(state="failed", error="The disk is full.", ended_at=NOW)
+        page = browser.get(url("flags", project)).content.decode()
+        assert "Cutting the clip anew failed: The disk is full." in page
+        assert url("pair-recut", pair) in page
+
+    def test_other_bounds(self, browser: Client, project: Project, pair: Pair) -> None:
+        answer = browser.post(url("pair-bounds", pair), {"start_s": "2.5", "end_s": "7", "list": "flagged"})
+        assert answer.headers["Location"] == url("flags", project)
+        assert (Recut.objects.get().start_s, Recut.objects.get().end_s) == (2.5, 7.0)
+        assert "from 2.50 to 7 s" in browser.get(url("flags", project)).content.decode()
+
+    @pytest.mark.parametrize(
+        ("sent", "status", "words"),
+        [
+            ({"start_s": "", "end_s": "7"}, 422, "Say where the moment starts."),
+            ({"start_s": "1", "end_s": "soon"}, 422, "Its end is a number of seconds."),
+            ({"start_s": "1", "end_s": "nan"}, 422, "number of seconds"),
+            ({"start_s": "1", "end_s": "91"}, 409, "The video is only 90 s long."),
+        ],
+    )
+    def test_bounds_it_cannot_have(
+        self, browser: Client, pair: Pair, sent: dict[str, str], status: int, words: str
+    ) -> None:
+        answer = browser.post(url("pair-bounds", pair), sent)
+        assert (answer.status_code, words in answer.content.decode()) == (status, True)
+
+    def test_judged_bounds_stay(self, browser: Client, project: Project) -> None:
+        pair = dropped(project)
+        pair.candidate.moment.video.file.save("clip.mp4", ContentFile(b"a video"))
+        answer = browser.post(url("pair-bounds", pair), {"start_s": "2", "end_s": "3"})
+        assert answer.status_code == 409
+        assert "Somebody has judged this moment, so its bounds stay." in answer.content.decode()
+
+    def test_withdrawn_from_the_list(self, browser: Client, project: Project, pair: Pair) -> None:
+        sent = {"reason": "black", "list": "flagged", "asked": "status=all&q=a door"}
+        answer = browser.post(url("pair-withdraw", pair), sent)
+        assert answer.headers["Location"] == url("flags", project) + "?status=all&q=a+door"
+        assert Batch.objects.get().pairs.get().state == "withdrawn"
+
+    def test_admins_look_and_answer_nothing(self, client: Client, project: Project, pair: Pair) -> None:
+        client.force_login(admin(project))
+        page = client.get(url("flags", project))
+        assert shown(page) == [str(pair.uuid)]
+        for name in ("flag-dismiss", "pair-recut", "pair-bounds", "pair-withdraw"):
+            assert url(name, pair) not in page.content.decode()
+            assert client.post(url(name, pair), {"words": "x", "reason": "x"}).status_code == 403
