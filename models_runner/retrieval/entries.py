@@ -65,17 +65,17 @@ def entries(text: str, name: str) -> Iterator[Entry]:
 def array_entries(text: str, start: int, *, whole: bool = True) -> Iterator[Entry]:
     """The elements of the array that begins at ``start``; ``whole`` allows nothing behind it."""
     line, counted = 1, 0
-    for number, (position, value) in enumerate(elements(text, start, whole=whole), start=1):
+    for number, (position, value) in enumerate(elements(Window(text), start, whole=whole), start=1):
         line, counted = line + text.count("\n", counted, position), position
         yield Entry(f"entry {number}", line, value, position)
 
 
-def elements(text: str, start: int, *, whole: bool = False) -> Generator[tuple[int, object], None, int]:
+def elements(window: Window, start: int, *, whole: bool = False) -> Generator[tuple[int, object], None, int]:
     """Position and value of every element of the array at ``start``; returns where the array ends.
 
     ``whole`` allows nothing behind it.
     """
-    window = Window(text)
+    text = window.text
     position = skip_blank(text, start + 1)
     while text[position : position + 1] != "]":
         value, end = window.decoded(position)
@@ -203,31 +203,33 @@ class located:
 
 def position_of(text: str, start: int, steps: list[str | int]) -> int:
     """Where the part of the value at ``start`` begins to which ``steps`` lead; as far as they go."""
+    window = Window(text)
     for step in steps:
         if text[start] == "{":
-            found = [position for key, position in members(text, start) if key == step]
+            found = [position for key, position in members(window, start) if key == step]
         else:
-            found = [position for number, (position, _) in enumerate(elements(text, start)) if number == step]
+            found = [position for number, (position, _) in enumerate(elements(window, start)) if number == step]
         if not found:
             return start
         start = found[-1]
     return start
 
 
-def members(text: str, start: int, *, whole: bool = False) -> Generator[tuple[str, int], None, int]:
+def members(window: Window, start: int, *, whole: bool = False) -> Generator[tuple[str, int], None, int]:
     """Key and position of every value of the object at ``start``; returns where the object ends.
 
     ``whole`` allows nothing behind it.
     """
+    text = window.text
     position = skip_blank(text, start + 1)
     while text[position : position + 1] != "}":
-        key, end = decoded(text, position)
+        key, end = window.decoded(position)
         colon = skip_blank(text, end)
         if not isinstance(key, str) or text[colon : colon + 1] != ":":
             raise not_json(text, colon, "Expecting a key with ':' delimiter")
         position = skip_blank(text, colon + 1)
         yield key, position
-        position = skip_blank(text, skip_value(text, position))
+        position = skip_blank(text, skip_value(window, position))
         if text[position : position + 1] == ",":
             position = skip_blank(text, position + 1)
         elif text[position : position + 1] != "}":
@@ -237,11 +239,15 @@ def members(text: str, start: int, *, whole: bool = False) -> Generator[tuple[st
     return position + 1
 
 
-def skip_value(text: str, start: int) -> int:
-    """Where the value at ``start`` ends; an array is walked element by element, an object value by value."""
-    if text[start : start + 1] not in ("[", "{"):
-        return decoded(text, start)[1]
-    walk: Generator[object, None, int] = elements(text, start) if text[start] == "[" else members(text, start)
+def skip_value(window: Window, start: int) -> int:
+    """Where the value at ``start`` ends; one too large to be decoded is walked through, as far as it is in pieces."""
+    try:
+        return window.decoded(start)[1]
+    except UnreadableFile:
+        if window.text[start] not in "[{":
+            raise
+    walk: Generator[object, None, int]
+    walk = elements(window, start) if window.text[start] == "[" else members(window, start)
     while True:
         try:
             next(walk)
@@ -260,4 +266,4 @@ def object_places(text: str, name: str) -> dict[str, int]:
         raise EmptyFile("no content")
     if text[start] != "{":
         raise InvalidRecord(f"the {name} must be an object, got {shown(decoded(text, start)[0])}")
-    return dict(members(text, start, whole=True))
+    return dict(members(Window(text), start, whole=True))

@@ -190,3 +190,10 @@ def test_a_file_longer_than_any_of_its_values_is_read_piece_by_piece(
     broken = json.dumps(rows, indent=indent).replace('"query_id": 40', '"query_id" 40').encode()
     with pytest.raises(errors.MalformedFile, match="not JSON: Expecting ':' delimiter"):
         parse_run(broken)
+
+
+def test_what_is_nested_too_deep_is_refused() -> None:
+    deep = b'{"a":' * 3000 + b"1" + b"}" * 3000
+    for data in (b'{"video2idx":%b}' % deep, b'{"v":{"predictions":%b}}' % deep, b"[%b]" % deep):
+        with pytest.raises(errors.MalformedFile, match="line 1: not usable JSON"):
+            parse_run(data)
