@@ -30,6 +30,14 @@ def scoring_work(scoring_id: int) -> None:
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def economy_work(study_id: int) -> None:
+    """Compute a study of judging economy; a repeat finds it done."""
+    from models_runner import services
+
+    services.study_work(study_id=study_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def pool_prepare(pooling_id: int) -> None:
     """Plan a pool from its runs; a repeat finds the plan."""
     from models_runner import pool_services

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from models_runner.views import comparison, leaderboard, participants, uploads
+from models_runner.views import comparison, economy, leaderboard, participants, uploads
 
 app_name = "models_runner"
 urlpatterns = [
@@ -10,6 +10,9 @@ urlpatterns = [
     path("<uuid:project_uuid>/upload/", uploads.run_new, name="run-new"),
     path("<uuid:project_uuid>/compare/", comparison.compare, name="compare"),
     path("<uuid:project_uuid>/case/", comparison.case_page, name="case"),
+    path("<uuid:project_uuid>/economy/", economy.economy, name="economy"),
+    path("<uuid:project_uuid>/economy/new/", economy.economy_study, name="economy-study"),
+    path("<uuid:project_uuid>/economy.csv", economy.economy_csv, name="economy-csv"),
     path("<uuid:project_uuid>/files/", participants.files, name="files"),
     path("<uuid:project_uuid>/settings/", participants.settings, name="settings"),
     path("files/<uuid:release_uuid>/<str:name>", participants.file, name="file"),

@@ -1,5 +1,6 @@
 """Runs: brought or made, read, scored on releases; and how participants take part."""
 
+from models_runner.services.economy import study_create, study_work
 from models_runner.services.releases import release_receive, runs_sweep
 from models_runner.services.runs import run_upload, run_work
 from models_runner.services.scorings import scoring_work
@@ -17,4 +18,6 @@ __all__ = [
     "scoring_work",
     "similarity_runs_make",
     "similarity_runs_request",
+    "study_create",
+    "study_work",
 ]

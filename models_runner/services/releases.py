@@ -7,6 +7,7 @@ from django.db.models import Q
 from annotation.messages import send_on_commit
 from judging.models import Release
 from models_runner.models import Run
+from models_runner.services.economy import studies_sweep
 from models_runner.services.runs import uploads_sweep
 from models_runner.services.scorings import scorings_order, scorings_sweep
 from models_runner.services.similarity import RUNS_TASK, similarity_runs_make
@@ -33,3 +34,4 @@ def runs_sweep(*, now: datetime) -> None:
         send_on_commit(RUNS_TASK, pk)
     uploads_sweep(now=now)
     scorings_sweep(now=now)
+    studies_sweep(now=now)

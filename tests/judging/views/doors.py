@@ -34,7 +34,7 @@ from judging.models import (
 from judging.rules.keys import form_key, sitting_key
 from judging.services.guidelines import draft_open
 from judging.services.invitations import invitation_create
-from models_runner.models import Leaderboard, Run
+from models_runner.models import EconomyStudy, Leaderboard, Run
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,
@@ -144,6 +144,9 @@ RELEASES: list[Door] = [
     ("models_runner:run", "run", STAFF, "get"),
     ("models_runner:compare", "project", RUNNERS, "get"),
     ("models_runner:case", "open_project", RUNNERS, "get"),
+    ("models_runner:economy", "project", STAFF, "get"),
+    ("models_runner:economy-study", "project", STAFF, "post"),
+    ("models_runner:economy-csv", "studied", STAFF, "get"),
     ("models_runner:files", "project", RUNNERS, "get"),
     ("models_runner:file", "release", RUNNERS, "get"),
     ("models_runner:settings", "project", LEAD, "get"),
@@ -390,6 +393,13 @@ class World:
         batch = BatchFactory(query__project=self.project, state="done")
         BatchReview.objects.create(batch=batch, decision="close", suggestion="close")
         return {"numbers": batch.query.number, "n": 1, "which": "all", "top": 2, "others": 1, "seed": 1}
+
+    @cached_property
+    def studied(self) -> Project:
+        """Its runs were ranked with fewer judgments."""
+        result = {"measures": [], "runs": [], "scores": [], "cuts": []}
+        EconomyStudy.objects.create(release=self.release, split="test", state="done", result=result)
+        return self.project
 
     @cached_property
     def open_project(self) -> Project:
