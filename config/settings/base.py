@@ -211,13 +211,20 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
     "SERVE_INCLUDE_SCHEMA": False,
-    "TAGS": [{"name": "For annotators"}, {"name": "For leads and admins"}],
+    "TAGS": [
+        {"name": "For annotators"},
+        {"name": "For leads and admins"},
+        {"name": "For participants, leads and admins"},
+    ],
     "ENUM_NAME_OVERRIDES": {
         "BatchState": "judging.models.Batch.State",
         "PairState": "judging.models.Pair.State",
         "PairReason": "judging.models.Pair.Reason",
         "FlagReason": "judging.models.Flag.Reason",
         "Decision": "judging.models.BatchReview.Decision",
+        "RunState": "models_runner.models.Run.State",
+        "RunStep": "models_runner.models.Run.Step",
+        "ScoringState": "models_runner.models.Scoring.State",
     },
 }
 

@@ -1,11 +1,11 @@
 """The leaderboard: runs of a release and split, best first, and its exports."""
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 
 from annotation.access import RUNNERS, STAFF, MemberRequest, post_only, project_page
-from annotation.models import Project
+from annotation.models import Membership, Project
 from judging.models import Release
 from models_runner import board_files, services
 from models_runner.models import Run
@@ -60,7 +60,7 @@ def export(request: MemberRequest, project: Project, form: str) -> HttpResponse:
     asked = asked_for(project, request.GET)
     if asked is None or form not in FORMS:
         raise Http404
-    decimals = rounded_to(request, project, asked)
+    decimals = decimals_for(request.membership, leaderboard_of(project).hides(asked.split))
     table = leaderboard(asked, request.membership)
     name = f"leaderboard-{asked.release.version}-{asked.split}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
@@ -74,10 +74,9 @@ def export(request: MemberRequest, project: Project, form: str) -> HttpResponse:
     return HttpResponse(text, content_type=f"{kind}; charset=utf-8", headers=headers)
 
 
-def rounded_to(request: MemberRequest | HttpRequest, project: Project, asked: Asked) -> int | None:
+def decimals_for(membership: Membership, hidden: bool) -> int | None:
     """To how many decimals scores are told: a mean in full tells more of hidden labels than a rank needs."""
-    membership = request.membership  # type: ignore[union-attr]
-    return None if sees_all(membership) or not leaderboard_of(project).hides(asked.split) else board_files.DECIMALS
+    return board_files.DECIMALS if hidden and not sees_all(membership) else None
 
 
 @project_page(STAFF)
