@@ -18,7 +18,8 @@ Role = Membership.Role
 ANNOTATOR = frozenset({Role.ANNOTATOR})
 LEAD = frozenset({Role.LEAD})
 STAFF = frozenset({Role.LEAD, Role.ADMIN})
-EVERYONE = frozenset(Role)
+EVERYONE = ANNOTATOR | STAFF  # of those who judge and lead; participants see the leaderboard alone
+RUNNERS = STAFF | {Role.PARTICIPANT}
 P = ParamSpec("P")
 
 

@@ -14,6 +14,8 @@ from rest_framework.views import exception_handler
 
 from annotation.exceptions import MomentJudgeError
 from annotation.refusals import refusal_log
+from judging.api import urls as judging_urls
+from models_runner.api import urls as runs_urls
 
 NOT_HERE = "There is nothing here, or it is not yours to see."
 OUTSIDE = {  # refusals made before or outside of an endpoint
@@ -64,7 +66,7 @@ def docs(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    path("v1/", include("judging.api.urls")),
+    path("v1/", include(([*judging_urls.urlpatterns, *runs_urls.urlpatterns], "api"))),
     path("schema/", SpectacularAPIView.as_view(authentication_classes=[], permission_classes=[]), name="api-schema"),
     path("docs/", docs, name="api-docs"),
 ]

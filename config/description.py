@@ -6,6 +6,7 @@ FOR = {
     "judging.api.annotator": "For annotators",
     "judging.api.lead": "For leads and admins",
     "judging.api.train_sets": "For leads and admins",
+    "models_runner.api.runs": "For participants, leads and admins",
 }
 
 

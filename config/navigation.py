@@ -22,15 +22,21 @@ STAFF_PAGES = [
     ("Quality", "judging:flags"),
     ("Figures", "judging:figures"),
     ("Releases", "judging:releases"),
-    ("Runs", "models_runner:runs"),
+    ("Leaderboard", "models_runner:runs"),
     ("Settings", "judging:guideline"),
     ("Audit", "judging:audit"),
 ]
 LEAD_PAGES = [*STAFF_PAGES[:-1], ("People", "judging:people"), ("Pay", "judging:pay"), STAFF_PAGES[-1]]  # no admin's
+PARTICIPANT_PAGES = [
+    ("Leaderboard", "models_runner:runs"),
+    ("Upload a run", "models_runner:run-new"),
+    ("Files", "models_runner:files"),
+]
 PAGES = {
     Membership.Role.ANNOTATOR: ANNOTATOR_PAGES,
     Membership.Role.LEAD: LEAD_PAGES,
     Membership.Role.ADMIN: STAFF_PAGES,
+    Membership.Role.PARTICIPANT: PARTICIPANT_PAGES,
 }
 LAST = "project"  # in the session: the project visited last
 SETTINGS = ("/guideline", "/training", "/gate", "/policy")  # where the addresses of settings begin
@@ -51,10 +57,10 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     membership = _membership(request)
     if membership is None:
         return {"entries": []}
-    entries = [
-        Entry(label, url := reverse(name, args=[membership.project.uuid]), _is_current(label, url, request.path))
-        for label, name in pages_of(membership)
-    ]
+    urls = {label: reverse(name, args=[membership.project.uuid]) for label, name in pages_of(membership)}
+    current = [label for label, url in urls.items() if _is_current(label, url, request.path)]
+    here = max(current, key=lambda label: len(urls[label]), default="")  # a page below another is itself
+    entries = [Entry(label, url, label == here) for label, url in urls.items()]
     return {"membership": membership, "project": membership.project, "entries": entries}
 
 

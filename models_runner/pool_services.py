@@ -14,7 +14,7 @@ from annotation.models import Pooling, PoolSource, Project, User
 from annotation.services.poolings import Returned, Scope, pooling_create, pooling_fail
 from judging.services.pools import pool_plan
 from models_runner.models import Run
-from models_runner.retrieval import records
+from models_runner.retrieval import formats, records
 from models_runner.retrieval.errors import ScoringError, at
 from models_runner.retrieval.formats.tvr_ranking import INTEGER_ID
 
@@ -90,7 +90,10 @@ def _answers(project: Project, source: PoolSource, corpus: records.VideoCorpus) 
         raise NotPossible(f"A run of {source.name} is not there any more.")
     for run in runs:
         with at(str(run)), run.file.open("rb") as file:
-            yield from records.parse_run(file.read(), corpus=corpus)
+            table = formats.parse_run(
+                file.read(), formats.Form(run.form) if run.form else None, corpus=corpus, strict=False
+            )
+            yield from records.queries_of(table)
 
 
 def corpus_of(project: Project) -> records.VideoCorpus:

@@ -7,10 +7,34 @@ from django.utils import timezone
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def similarity_runs_make(release_id: int) -> None:
-    """Make and score the similarity runs of a release; a repeat finds them scored."""
+    """Score a ready release's runs: those brought before, and those by similarity; a repeat finds them scored."""
     from models_runner import services
 
-    services.similarity_runs_make(release_id=release_id)
+    services.release_receive(release_id=release_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def run_work(run_id: int) -> None:
+    """Read and score a run that somebody brought; a repeat finds it done."""
+    from models_runner import services
+
+    services.run_work(run_id=run_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def scoring_work(scoring_id: int) -> None:
+    """Score one run on one release; a repeat finds it scored."""
+    from models_runner import services
+
+    services.scoring_work(scoring_id=scoring_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def economy_work(study_id: int) -> None:
+    """Compute a study of judging economy; a repeat finds it done."""
+    from models_runner import services
+
+    services.study_work(study_id=study_id)
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
@@ -23,7 +47,7 @@ def pool_prepare(pooling_id: int) -> None:
 
 @shared_task
 def runs_sweep() -> None:
-    """Send again the similarity runs and the plans of pools whose message was lost."""
+    """Send again what was lost: runs, their scores, and the plans of pools."""
     from models_runner import pool_services, services
 
     services.runs_sweep(now=timezone.now())

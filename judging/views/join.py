@@ -19,6 +19,10 @@ from judging.forms import JoinForm
 from judging.services import invitations, standings
 
 BACKEND = "config.sessions.AccountBackend"
+FIRST_PAGES = {
+    Membership.Role.ANNOTATOR: "judging:desk",
+    Membership.Role.PARTICIPANT: "models_runner:runs",
+}
 Accept = Callable[[User | NewAccount], Membership]
 
 
@@ -98,8 +102,7 @@ def _arrive(request: HttpRequest, member: Membership) -> HttpResponse:
     """Logged in, at the first page of the role."""
     if request.user != member.user:
         login(request, member.user, backend=BACKEND)
-    page = "judging:desk" if member.role == Membership.Role.ANNOTATOR else "judging:overview"
-    return redirect(page, member.project.uuid)
+    return redirect(FIRST_PAGES.get(Membership.Role(member.role), "judging:overview"), member.project.uuid)
 
 
 @project_page(ANNOTATOR)

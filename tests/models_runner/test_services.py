@@ -1,7 +1,6 @@
 """The similarity run of a release: its ranking, its file, its scores."""
 
 import json
-from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -10,26 +9,17 @@ from annotation.models import Candidate
 from judging.models import Release
 from judging.services.releases import release_build, release_create
 from models_runner import services
-from models_runner.models import Run, Score
+from models_runner.models import Run, Score, Scoring
 from models_runner.retrieval import records
 from models_runner.retrieval.errors import InvalidRecord
+from models_runner.retrieval.metrics.board import COLUMNS
 from models_runner.retrieval.metrics.ndcg_iou import Convention, Gain
-from models_runner.retrieval.metrics.report import KS, MUS, evaluate
+from models_runner.retrieval.metrics.report import evaluate
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
 from tests.judging.world import HandMade
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
-
-
-@pytest.fixture(scope="module")
-def made_once(kept_for_module: None) -> HandMade:
-    return HandMade()
-
-
-@pytest.fixture
-def made(db: None, made_once: HandMade) -> HandMade:
-    return deepcopy(made_once)
 
 
 @pytest.fixture
@@ -62,10 +52,11 @@ def test_scores_equal_the_librarys(release: Release, tmp_path: Path) -> None:
         judged = records.moments_by_query(records.read_ground_truth(tmp_path / f"{run.split}.json"))
         for convention in Convention:
             report = evaluate(ranked, judged, convention=convention, gain=Gain.EXPONENTIAL)
-            held = run.scores.filter(convention=convention.value, gain=Gain.EXPONENTIAL.value)
+            held = Score.objects.filter(scoring__run=run, convention=convention.value, gain=Gain.EXPONENTIAL.value)
             assert {(s.k, s.mu): s.value for s in held} == {(m.k, m.mu): v for m, v in report.mean.items()}
-        assert run.scores.count() == len(Convention) * len(KS) * len(MUS)
-    assert Score.objects.get(run=runs[0], convention="paper", k=10, mu=0.7).value == 1.0  # 4 before 2
+        assert Score.objects.filter(scoring__run=run).count() == len(COLUMNS)
+    best = Score.objects.get(scoring__run=runs[0], metric="NDCG@10,IoU>=0.7", convention="paper", gain="exponential")
+    assert best.value == 1.0  # 4 before 2
 
 
 def test_again_changes_nothing(release: Release) -> None:
@@ -73,7 +64,7 @@ def test_again_changes_nothing(release: Release) -> None:
     names = [run.file.name for run in Run.objects.all()]
     assert services.similarity_runs_make(release_id=release.pk) == first
     assert [run.file.name for run in Run.objects.all()] == names
-    assert Score.objects.count() == 2 * len(Convention) * len(KS) * len(MUS)
+    assert (Scoring.objects.count(), Score.objects.count()) == (2, 2 * len(COLUMNS))
 
 
 def test_a_split_without_finished_queries_gives_no_run(made: HandMade) -> None:

@@ -1,82 +1,297 @@
-"""The page of runs."""
+"""The leaderboard and the pages around it: what they show, and what participants are never told."""
 
+import io
+import json
 import re
+from copy import deepcopy
+from typing import Any
+from zipfile import ZipFile
 
 import pytest
-from django.core.files.base import ContentFile
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Project
+from annotation.models import Membership, Moment
 from judging.models import Release
-from models_runner.models import Run
+from models_runner import services
+from models_runner.models import Run, Score
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, lead
 from tests.judging.world import HandMade
+from tests.models_runner.acts import GOOD, WRONG, bring, member_of, participant, ready_release, run_json, uploaded
 
 pytestmark = pytest.mark.django_db
+TEST_ROWS = [["beta", 3.0, 30.0, 1.0], ["alpha", 1.0, 2.5, 0.5]]
+
+
+class World:
+    """Two participants' runs on both splits of one release."""
+
+    def __init__(self) -> None:
+        self.made = HandMade()
+        self.release: Release = ready_release(self.made.project)
+        self.one, self.two = participant(self.made.project), participant(self.made.project)
+        self.run = bring(self.one, self.release, run_json({10: GOOD, 11: GOOD}))
+        self.other = bring(self.two, self.release, run_json({10: WRONG}), system="theirs")
+        self.hidden = bring(self.one, self.release, run_json({20: TEST_ROWS}), split="test")
+        self.hidden_other = bring(self.two, self.release, run_json({20: GOOD}), system="theirs", split="test")
+
+    def browser(self, member: Membership) -> Client:
+        client = Client()
+        client.force_login(member.user)
+        return client
+
+    def url(self, name: str, *more: str) -> str:
+        return reverse(f"models_runner:{name}", args=[self.made.project.uuid, *more])
+
+
+@pytest.fixture(scope="module")
+def made_world(kept_for_module: None) -> World:
+    from annotation.similarity import sentences
+    from tests.conftest import hashed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sentences, "encode", lambda texts, **values: hashed(texts))
+        patch.setattr(
+            sentences, "find", lambda model, **values: sentences.Found(__import__("pathlib").Path(model), "hashed", "")
+        )
+        return World()
 
 
 @pytest.fixture
-def project() -> Project:
-    return ProjectFactory()  # type: ignore[no-any-return]
+def world(db: None, made_world: World) -> World:
+    return deepcopy(made_world)
 
 
 @pytest.fixture
-def run(project: Project) -> Run:
-    release = Release.objects.create(project=project, version=3)
-    made = Run.objects.create(project=project, release=release, system="similarity", split="val")
-    made.file.save("run.json", ContentFile(b"[]"), save=False)
-    made.state = "scored"
-    made.save()
-    made.scores.create(convention="paper", gain="exponential", k=10, mu=0.3, value=0.25)
-    made.scores.create(convention="released", gain="exponential", k=10, mu=0.3, value=0.75)
-    return made
+def reader(world: World) -> Client:
+    return world.browser(world.one)
 
 
 @pytest.fixture
-def browser(client: Client, project: Project) -> Client:
-    client.force_login(lead(project))
-    return client
+def chief(world: World) -> Client:
+    return world.browser(member_of(world.made, world.made.lead))
 
 
-def url(name: str, row: object) -> str:
-    return reverse(f"models_runner:{name}", args=[row.uuid])  # type: ignore[attr-defined]
+def page(client: Client, url: str, status: int = 200) -> str:
+    answer = client.get(url)
+    assert answer.status_code == status
+    return answer.content.decode()
 
 
-@pytest.mark.parametrize(
-    ("asked", "value"), [("", "0.2500"), ("?convention=released", "0.7500"), ("?convention=nonsense", "0.2500")]
-)
-def test_scores_under_one_convention(browser: Client, project: Project, run: Run, asked: str, value: str) -> None:
-    page = browser.get(url("runs", project) + asked).content.decode()
-    assert re.findall(r">(0\.\d{4})<", page) == [value]
-    assert url("run-download", run) in page
+def systems(text: str) -> list[str]:
+    return re.findall(r'<th scope="row">(?:<a[^>]*>)?([^<]+?) ?<', text)
 
 
-def test_failed_run_says_why(browser: Client, project: Project, run: Run) -> None:
-    Run.objects.update(state="failed", error="no such video")
-    assert 'title="no such video"' in browser.get(url("runs", project)).content.decode()
+class TestLeaderboard:
+    def test_best_first_with_interval_unjudged_rate_and_test(self, world: World, reader: Client) -> None:
+        text = page(reader, world.url("runs") + "?split=val")
+        assert systems(text) == ["similarity", "ours", "theirs"]  # the first two return the same
+        score = Score.objects.get(
+            scoring__run=world.run, metric="NDCG@10,IoU>=0.3", convention="paper", gain="exponential"
+        )
+        assert f"<b>{score.value:.4f}</b>" in text
+        assert f"{score.low:.4f}–{score.high:.4f}" in text
+        assert "33 % unjudged" in text
+        assert ">base<" in text
+        assert "<svg" in text
+
+    def test_sorted_by_any_measure_under_any_convention(self, world: World, reader: Client) -> None:
+        released = page(
+            reader, world.url("runs") + "?split=val&convention=released&gain=linear&show=k20&sort=NDCG@20,IoU>=0.7"
+        )
+        assert 'aria-sort="descending"><a' in released.replace(" aria", "aria").replace(
+            '"descending">', '"descending">'
+        )
+        assert "NDCG@20,IoU&gt;=0.7" in released
+        assert "R@100, μ 0.7" in page(reader, world.url("runs") + "?split=val&show=recall")
+
+    def test_what_is_asked_wrongly_shows_the_first(self, world: World, reader: Client) -> None:
+        page(reader, world.url("runs") + "?release=9999999999999&split=no&show=k7&sort=x&base=y&convention=z")
+
+    def test_others_runs_are_named_but_not_opened(self, world: World, reader: Client) -> None:
+        text = page(reader, world.url("runs") + "?split=val")
+        assert reverse("models_runner:run", args=[world.run.uuid]) in text
+        assert reverse("models_runner:run", args=[world.other.uuid]) not in text
+        page(reader, reverse("models_runner:run", args=[world.other.uuid]), 403)
+        page(reader, reverse("models_runner:run-download", args=[world.other.uuid]), 403)
+
+    def test_scores_of_an_earlier_release_are_marked_stale(self, world: World, reader: Client) -> None:
+        services.release_receive(
+            release_id=Release.objects.create(
+                project=world.made.project, version=2, state="ready", archive=world.release.archive.name
+            ).pk
+        )
+        text = page(reader, world.url("runs") + "?split=val")
+        assert text.count("stale: release 1") == 2
+        assert "2 runs of earlier releases wait" in text
+        assert 'hx-trigger="every 3s"' in text
+
+    def test_exports(self, world: World, chief: Client) -> None:
+        asked = "?split=val&sort=NDCG@10,IoU>=0.5"
+        rows = json.loads(page(chief, world.url("export", "json") + asked))["scores"]
+        assert len(rows) == 3 * (9 + 12)
+        assert {row["tested_against"] for row in rows if row["metric"] == "NDCG@10,IoU>=0.5"} >= {None}
+        lines = page(chief, world.url("export", "csv") + asked).splitlines()
+        assert lines[0].startswith("system,team,source,release,split,metric")
+        assert len(lines) == len(rows) + 1
+        assert "\\toprule" in page(chief, world.url("export", "tex") + asked)
+        page(chief, world.url("export", "xls"), 404)
+
+    def test_nothing_yet(self, client: Client) -> None:
+        project = ProjectFactory()
+        client.force_login(lead(project))
+        assert "Nothing to score on yet" in page(client, reverse("models_runner:runs", args=[project.uuid]))
 
 
-def test_download(browser: Client, run: Run) -> None:
-    answer = browser.get(url("run-download", run))
-    assert answer.headers["Content-Disposition"] == 'attachment; filename="similarity.val.json"'
-    assert b"".join(answer.streaming_content) == b"[]"  # type: ignore[attr-defined]
+class TestUpload:
+    def send(self, world: World, client: Client, content: bytes = b"[]", **values: object) -> object:
+        given = {"file": uploaded(content), "system": "new", "team": "", "split": "val", "release": 1}
+        return client.post(world.url("run-new"), {**given, **values})
+
+    def test_a_run_is_brought_read_and_shown(self, world: World, reader: Client, messages: Messages) -> None:
+        with messages():
+            answer = self.send(world, reader, run_json({10: GOOD}))
+        run = Run.objects.get(system="new")
+        assert answer.headers["Location"] == reverse("models_runner:run", args=[run.uuid])  # type: ignore[attr-defined]
+        text = page(reader, reverse("models_runner:run", args=[run.uuid]))
+        assert "1 judged query is not answered" in text
+        assert "NDCG@40,IoU&gt;=0.7" in text
+
+    def test_a_bad_file_says_why(self, world: World, reader: Client, messages: Messages) -> None:
+        with messages():
+            self.send(world, reader, b"{]")
+        text = page(reader, reverse("models_runner:run", args=[Run.objects.get(system="new").uuid]))
+        assert 'role="alert">line 1' in text
+
+    @pytest.mark.parametrize(
+        ("values", "status", "words"),
+        [
+            ({"system": ""}, 422, "Name the system."),
+            ({"split": "train"}, 422, "Choose test or validation."),
+            ({"release": 7}, 422, "There is no such release that is ready."),
+            ({"file": ""}, 422, "Choose a file."),
+            ({"system": "ours"}, 409, "already; give this one another name"),
+        ],
+    )
+    def test_the_form_says_what_is_wrong(
+        self, values: dict[str, object], status: int, words: str, world: World, reader: Client
+    ) -> None:
+        answer = self.send(world, reader, **values)
+        assert answer.status_code == status  # type: ignore[attr-defined]
+        assert words in answer.content.decode().replace("&#x27;", "'")  # type: ignore[attr-defined]
+
+    def test_the_limit_is_told_before_and_after(self, world: World, reader: Client) -> None:
+        services.leaderboard_change(
+            project=world.made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=2
+        )
+        assert "the next is possible on" in page(reader, world.url("run-new"))
+        assert self.send(world, reader).status_code == 409  # type: ignore[attr-defined]
+
+    def test_a_gigabyte_is_refused_before_it_is_read(self, world: World, reader: Client, settings: Any) -> None:
+        settings.RUN_MAX_MB = -1
+        assert self.send(world, reader, b"x" * 100).status_code == 413  # type: ignore[attr-defined]
+
+    def test_a_token_is_needed(self, world: World) -> None:
+        client = Client(enforce_csrf_checks=True)
+        client.force_login(world.one.user)
+        assert self.send(world, client).status_code == 403  # type: ignore[attr-defined]
 
 
-def test_a_run_needs_a_release(browser: Client, project: Project) -> None:
-    answer = browser.post(url("run-create", project), follow=True)
-    assert "Make a release first" in answer.content.decode()
-    assert not Run.objects.exists()
+class TestComparison:
+    def asked(self, world: World, one: Run, other: Run, split: str = "val") -> str:
+        return world.url("compare") + f"?split={split}&one={one.uuid}&other={other.uuid}"
+
+    def test_wins_ties_losses_and_the_queries_behind_them(self, world: World, reader: Client) -> None:
+        text = page(reader, self.asked(world, world.run, world.other))
+        assert "2 · 0 · 0" in text
+        assert text.count("query=10&amp;run=") == 1
+        assert text.count("<svg") == 2
+
+    def test_of_a_hidden_split_participants_see_no_query(self, world: World, reader: Client, chief: Client) -> None:
+        url = self.asked(world, world.hidden, world.hidden_other, "test")
+        assert "query=20" in page(chief, url)
+        text = page(reader, url)
+        assert "single queries are not shown" in text
+        assert "query=20" not in text
+
+    def test_a_run_against_itself_or_nothing(self, world: World, reader: Client) -> None:
+        assert "Choose two different runs." in page(reader, self.asked(world, world.run, world.run))
+        assert "<select" in page(reader, world.url("compare") + "?split=val&one=x&other=y")
 
 
-def test_run_of_the_newest_release(client: Client, messages: Messages, encoder: object) -> None:
-    made = HandMade()
-    client.force_login(made.lead)
+class TestCase:
+    def asked(self, world: World, *runs: Run, query: int = 10, split: str = "val") -> str:
+        chosen = "".join(f"&run={run.uuid}" for run in runs)
+        return world.url("case") + f"?split={split}&query={query}{chosen}"
+
+    def test_ground_truth_and_answers_with_hits_and_misses(self, world: World, reader: Client) -> None:
+        text = page(reader, self.asked(world, world.run, world.other))
+        assert "a person sings" in text
+        assert text.count('class="found"') == 2
+        assert text.count('class="miss"') == 2
+        assert "rank 1" in text
+        assert "missed" in text
+
+    def test_an_unanswered_query(self, world: World, reader: Client) -> None:
+        assert "does not answer the query" in page(reader, self.asked(world, world.other, query=11))
+
+    def test_clips_are_for_staff_alone(self, world: World, reader: Client, chief: Client) -> None:
+        Moment.objects.filter(video__name="alpha").update(preview="x.gif", preview_state="ready")
+        assert page(chief, self.asked(world, world.run)).count("<img loading") == 5  # two judged, three returned
+        assert "<img loading" not in page(reader, self.asked(world, world.run))
+
+    def test_of_a_hidden_split_participants_see_none(self, world: World, reader: Client, chief: Client) -> None:
+        url = self.asked(world, world.hidden, query=20, split="test")
+        page(chief, url)
+        page(reader, url, 403)
+
+    def test_a_query_that_is_not_judged(self, world: World, reader: Client) -> None:
+        page(reader, self.asked(world, world.run, query=31), 404)
+
+
+class TestFiles:
+    def file(self, world: World, client: Client, name: str) -> object:
+        return client.get(reverse("models_runner:file", args=[world.release.uuid, name]))
+
+    def test_participants_get_queries_in_place_of_hidden_labels(self, world: World, reader: Client) -> None:
+        text = page(reader, world.url("files"))
+        assert "val.json" in text
+        assert "test.json" not in text
+        answer = self.file(world, reader, "test_queries.json")
+        rows = json.loads(b"".join(answer.streaming_content))  # type: ignore[attr-defined]
+        assert [set(row) for row in rows] == [{"query_id", "query"}] * 2
+
+    def test_the_open_files_are_those_of_the_archive(self, world: World, reader: Client) -> None:
+        with world.release.archive.open("rb") as source, ZipFile(io.BytesIO(source.read())) as archive:
+            for name in ("val.json", "video_corpus.json", "train_top20.json"):
+                answer = self.file(world, reader, name)
+                assert b"".join(answer.streaming_content) == archive.read(name)  # type: ignore[attr-defined]
+
+    def test_nothing_else_is_there(self, world: World, reader: Client) -> None:
+        with world.release.archive.open("rb") as source, ZipFile(source) as archive:
+            names = set(archive.namelist())
+        openly = {"val.json", "video_corpus.json", "train_top01.json", "train_top20.json", "train_top40.json"}
+        for name in names - openly:
+            assert self.file(world, reader, name).status_code == 404, name  # type: ignore[attr-defined]
+        assert reader.get(reverse("judging:release-download", args=[world.release.uuid])).status_code == 403
+
+
+class TestSettings:
+    def test_a_lead_sets_what_is_hidden(self, world: World, chief: Client) -> None:
+        chief.post(world.url("settings"), {"hides_val": "on", "uploads_per_day": 3})
+        held = services.leaderboard_of(world.made.project)
+        assert (held.hides_val, held.hides_test, held.uploads_per_day) == (True, False, 3)
+        event = world.made.project.audit_events.get(action="leaderboard.change")
+        assert event.data == {"hides_val": True, "hides_test": False, "uploads_per_day": 3}
+
+    def test_a_bad_number_is_told(self, world: World, chief: Client) -> None:
+        answer = chief.post(world.url("settings"), {"uploads_per_day": 0})
+        assert answer.status_code == 422
+
+
+def test_the_similarity_run_that_is_missing_is_made(world: World, chief: Client, messages: Messages) -> None:
+    Run.objects.filter(source="similarity").delete()
     with messages():
-        client.post(reverse("judging:release-create", args=[made.project.uuid]))
-    Run.objects.all().delete()
-    with messages():
-        answer = client.post(url("run-create", made.project))
-    assert answer.headers["Location"] == url("runs", made.project)
-    assert Run.objects.filter(release__version=1, state="scored").count() == 2
+        chief.post(world.url("run-create"))
+    assert Run.objects.filter(source="similarity", state="scored").count() == 2

@@ -21,8 +21,10 @@ from models_runner.retrieval.tables import JudgedTable, RunTable
 __all__ = [
     "CODECS",
     "Form",
+    "Source",
     "parse_ground_truth",
     "parse_run",
+    "parsed",
     "read_ground_truth",
     "read_run",
     "write_ground_truth",
@@ -93,12 +95,16 @@ def parse_run(
     task: str = "VCMR",
 ) -> RunTable:
     """As ``read_run``, from bytes: an upload, for example."""
-    source = Source(data, corpus, strict, task)
+    return parsed(Source(data, corpus, strict, task), form)[1]
+
+
+def parsed(source: Source, form: Form | None = None) -> tuple[Form, RunTable]:
+    """A run and the form that it has. Errors as for ``read_run``."""
     if form is None:
         form, truth = detected(source)
         if truth is True:
             raise WrongFormat(f"this looks like ground truth in the form {form.value}; a run is needed")
-    return CODECS[form].read_run(source)
+    return form, CODECS[form].read_run(source)
 
 
 def read_ground_truth(path: Path | str, form: Form | None = None, *, corpus: VideoCorpus | None = None) -> JudgedTable:

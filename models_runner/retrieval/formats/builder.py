@@ -12,12 +12,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from models_runner.retrieval.corpus import VideoCorpus, video_name
-from models_runner.retrieval.errors import DuplicateQuery, EmptyFile, InvalidRecord, at
+from models_runner.retrieval.errors import DuplicateQuery, EmptyFile, InvalidRecord, UnreadableFile, at
 from models_runner.retrieval.jsonfiles import as_number, as_text, decode, shown, unpacked
 from models_runner.retrieval.records import MAX_RELEVANCE, MAX_TIME_S
 from models_runner.retrieval.tables import Floats, Ints, JudgedTable, Note, RunTable, Spans
 
 PLAIN_VIDEOS, PLAIN_NUMBERS = {str, int}, {int, float}
+MAX_QUERIES, MAX_MOMENTS = 1_000_000, 5_000_000  # of a file; 100,000 queries with 40 moments have 4 million
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class Builder:
         """Begin a query. Raises DuplicateQuery."""
         if query_id in self.numbers:
             raise DuplicateQuery(f"query {query_id} appeared before, in line {self.lines[self.numbers[query_id]]}")
+        check_count(len(self.numbers), MAX_QUERIES, "queries")
         self.numbers[query_id] = len(self.numbers)
         self.texts.append(text)
         self.lines.append(line)
@@ -103,6 +105,7 @@ class Builder:
         for number in (number for number, code in enumerate(codes) if code < 0):
             with place(number):
                 codes[number] = self.code(rows.video[number])
+        check_count(len(self.video) + len(codes) - 1, MAX_MOMENTS, "moments")
         self.sizes[-1] += len(codes)
         self.video.extend(codes)
         self.notes.extend(notes)
@@ -143,6 +146,12 @@ class Builder:
         return tuple(self.numbers), np.cumsum(self.sizes), spans, weights, tuple(self.texts), tuple(self.lines)
 
 
+def check_count(count: int, most: int, what: str) -> None:
+    """Raise UnreadableFile unless one more may come."""
+    if count >= most:
+        raise UnreadableFile(f"more than {most} {what}")
+
+
 def numbers_of(rows: Rows, *, judged: bool, strict: bool) -> Floats | None:
     """[3, rows] times and weights where all are plainly right; None asks for a look at each row."""
     plain = set(map(type, rows.video)) <= PLAIN_VIDEOS
@@ -161,42 +170,45 @@ def numbers_of(rows: Rows, *, judged: bool, strict: bool) -> Floats | None:
 
 @dataclass
 class Group:
-    """A query of a file with one moment a row: its text, the line it begins in, its moments, their places and notes."""
+    """A query of a file with one moment a row: its text, the line it begins in, its moments, their rows and notes."""
 
     text: str
     line: int
+    kind: str  # what a row is called: line, or row
     moments: list[tuple[object, ...]] = field(default_factory=list)
-    places: list[str] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
-
-    def add(self, moment: tuple[object, ...], place: str, *notes: Note) -> None:
-        """Take video, start, end, weight."""
-        self.moments.append(moment)
-        self.places.append(place)
-        self.notes.extend(notes)
 
     def reorder(self, keys: Sequence[Any]) -> None:
         """Put the moments in the order of their keys, equals as they stand."""
         order = sorted(range(len(keys)), key=keys.__getitem__)
         self.moments = [self.moments[number] for number in order]
-        self.places = [self.places[number] for number in order]
+        self.rows = [self.rows[number] for number in order]
 
     def place(self, number: int) -> at:
-        return at(self.places[number])
+        return at(f"{self.kind} {self.rows[number]}")
 
 
 @dataclass
 class Groups:
     """The queries of a file with one moment a row, whose rows need not be neighbours."""
 
+    kind: str = "line"
     of_query: dict[str, Group] = field(default_factory=dict)
+    count: int = 0
 
-    def group(self, query_id: str, text: str, line: int) -> Group:
-        """The query with this id. Raises InvalidRecord if it had another text before."""
-        group = self.of_query.setdefault(query_id, Group(text, line))
+    def add(self, query_id: str, text: str, row: int, moment: tuple[object, ...], *notes: Note) -> None:
+        """Take video, start, end, weight. Raises InvalidRecord if the query had another text before."""
+        check_count(self.count, MAX_MOMENTS, "moments")
+        self.count += 1
+        group = self.of_query.get(query_id)
+        if group is None:
+            group = self.of_query[query_id] = Group(text, row, self.kind)
         if group.text != text:
-            raise InvalidRecord(f"query {query_id} had another text before, in line {group.line}")
-        return group
+            raise InvalidRecord(f"query {query_id} had another text before, in {self.kind} {group.line}")
+        group.moments.append(moment)
+        group.rows.append(row)
+        group.notes.extend(notes)
 
     def filled(self, builder: Builder) -> Builder:
         """The builder with every query's moments."""

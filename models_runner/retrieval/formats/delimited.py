@@ -10,11 +10,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, repeat
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
+from models_runner.retrieval.entries import lines_of
 from models_runner.retrieval.errors import EmptyFile, InvalidRecord, MalformedFile, UnreadableFile, at
 from models_runner.retrieval.formats.builder import Builder, Groups, Source
 from models_runner.retrieval.jsonfiles import MAX_BYTES, as_text, number_from, shown
@@ -22,36 +23,37 @@ from models_runner.retrieval.tables import JudgedTable, RunTable
 
 MOMENT = ("query_id", "video_name", "start", "end")
 RUN, TRUTH = (*MOMENT, "score"), (*MOMENT, "relevance")
+BATCH = 10_000
 OPTIONAL = ("query", "type", "rank")
-Row = tuple[str, int, Mapping[str, object]]  # "line" or "row", its number, its cells
+TEXTS = ("query_id", "video_name", "query", "type")
+Row = tuple[int, Mapping[str, object]]  # its number, its cells
 
 
 def read_run(source: Source) -> RunTable:
     """A run of CSV. Raises ScoringError with the line."""
-    return run_of(csv_rows(source.text, RUN), source)
+    return run_of(csv_rows(source.text, RUN), Groups(), source)
 
 
 def read_ground_truth(source: Source) -> JudgedTable:
     """Judged moments of CSV. Raises ScoringError with the line."""
-    return truth_of(csv_rows(source.text, TRUTH), source)
+    return truth_of(csv_rows(source.text, TRUTH), Groups(), source)
 
 
 def read_run_parquet(source: Source) -> RunTable:
     """A run of Parquet. Raises ScoringError with the row."""
-    return run_of(parquet_rows(source.plain, RUN), source)
+    return run_of(parquet_rows(source.plain, RUN), Groups("row"), source)
 
 
 def read_ground_truth_parquet(source: Source) -> JudgedTable:
     """Judged moments of Parquet. Raises ScoringError with the row."""
-    return truth_of(parquet_rows(source.plain, TRUTH), source)
+    return truth_of(parquet_rows(source.plain, TRUTH), Groups("row"), source)
 
 
-def run_of(rows: Iterable[Row], source: Source) -> RunTable:
-    groups = Groups()
+def run_of(rows: Iterable[Row], groups: Groups, source: Source) -> RunTable:
     ranks: dict[str, list[float]] = {}
-    for kind, line, cells in rows:
-        with at(f"{kind} {line}"):
-            query_id = added(groups, kind, line, cells, "score")
+    for row, cells in rows:
+        with at(f"{groups.kind} {row}"):
+            query_id = added(groups, row, cells, "score")
             if "rank" in cells:
                 ranks.setdefault(query_id, []).append(number_from(cells["rank"], "rank"))
     for query_id, keys in ranks.items():
@@ -59,29 +61,28 @@ def run_of(rows: Iterable[Row], source: Source) -> RunTable:
     return groups.filled(Builder(source)).run()
 
 
-def truth_of(rows: Iterable[Row], source: Source) -> JudgedTable:
-    groups = Groups()
+def truth_of(rows: Iterable[Row], groups: Groups, source: Source) -> JudgedTable:
     kinds: dict[str, str] = {}
-    for kind, line, cells in rows:
-        with at(f"{kind} {line}"):
-            query_id = added(groups, kind, line, cells, "relevance")
+    for row, cells in rows:
+        with at(f"{groups.kind} {row}"):
+            query_id = added(groups, row, cells, "relevance")
             kinds[query_id] = str(cells.get("type") or "")
     return groups.filled(Builder(source, judged=True)).truth(kinds.values() if all(kinds.values()) else ())
 
 
-def added(groups: Groups, kind: str, line: int, cells: Mapping[str, object], weight: str) -> str:
+def added(groups: Groups, row: int, cells: Mapping[str, object], weight: str) -> str:
     """Take the moment of one row; returns its query's id."""
     value = cells["query_id"]
     query_id = str(value) if type(value) is int else as_text(value, "query_id")
     numbers = (number_from(cells[name], name) for name in ("start", "end", weight))
     moment = (as_text(cells["video_name"], "video_name"), *numbers)
-    groups.group(query_id, str(cells.get("query") or ""), line).add(moment, f"{kind} {line}")
+    groups.add(query_id, str(cells.get("query") or ""), row, moment)
     return query_id
 
 
 def csv_rows(text: str, needed: Sequence[str]) -> Iterator[Row]:
     """The rows of a CSV text, by the line each ends in."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    reader = csv.reader((line for _, line in lines_of(text)), strict=True)
     names: list[str] = []
     try:
         for cells in reader:
@@ -91,7 +92,7 @@ def csv_rows(text: str, needed: Sequence[str]) -> Iterator[Row]:
             elif cells and len(cells) != len(names):
                 raise InvalidRecord(f"line {reader.line_num}: expected {len(names)} columns, got {len(cells)}")
             elif cells:
-                yield "line", reader.line_num, dict(zip(names, cells, strict=True))
+                yield reader.line_num, dict(zip(names, cells, strict=True))
     except csv.Error as error:
         raise MalformedFile(f"line {reader.line_num}: not CSV: {error}") from error
     if not names:
@@ -99,22 +100,37 @@ def csv_rows(text: str, needed: Sequence[str]) -> Iterator[Row]:
 
 
 def parquet_rows(data: bytes, needed: Sequence[str]) -> Iterator[Row]:
-    """The rows of a Parquet file."""
+    """The rows of a Parquet file.
+
+    Texts stay packed as they are in the file: a long one, said once for many rows, would unpack to fill the memory.
+    """
     import pyarrow
     from pyarrow import parquet
 
     try:
-        file = parquet.ParquetFile(pyarrow.BufferReader(data))
-        check_names(file.schema_arrow.names, needed)
+        there = parquet.read_schema(pyarrow.BufferReader(data)).names
+        check_names(there, needed)
+        texts = [name for name in TEXTS if name in there]
+        file = parquet.ParquetFile(pyarrow.BufferReader(data), read_dictionary=texts)
         sizes = (file.metadata.row_group(group).total_byte_size for group in range(file.num_row_groups))
         if sum(sizes) > MAX_BYTES:
             raise UnreadableFile(f"larger than {MAX_BYTES // 1024**2} MiB")
-        names = [name for name in file.schema_arrow.names if name in (*needed, *OPTIONAL)]
-        batches = (batch.to_pylist() for batch in file.iter_batches(columns=names))
-        for line, cells in enumerate(chain.from_iterable(batches), start=1):
-            yield "row", line, cells
+        names = [name for name in there if name in (*needed, *OPTIONAL)]
+        row = 0
+        for batch in file.iter_batches(columns=names, batch_size=BATCH):
+            for cells in zip(*(values_of(column) for column in batch.columns), strict=True):
+                row += 1
+                yield row, dict(zip(names, cells, strict=True))
     except pyarrow.ArrowException as error:
         raise MalformedFile(f"not Parquet: {error}") from error
+
+
+def values_of(column: Any) -> list[Any]:
+    """The cells of a column; those of one that is packed share their texts."""
+    if not hasattr(column, "dictionary"):
+        return list(column.to_pylist())
+    held = column.dictionary.to_pylist()
+    return [None if place is None else held[place] for place in column.indices.to_pylist()]
 
 
 def check_names(names: Sequence[str], needed: Sequence[str]) -> None:

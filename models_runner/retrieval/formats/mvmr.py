@@ -13,9 +13,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
-from models_runner.retrieval.entries import Entry, decoded, line_at, located, object_places
+from models_runner.retrieval.entries import Entry, Window, located, object_places
 from models_runner.retrieval.errors import InvalidRecord, NotWritable, UnknownVideo, at
 from models_runner.retrieval.formats.builder import Builder, Rows, Source
 from models_runner.retrieval.formats.tvr_ranking import add_predictions, ranking
@@ -44,9 +45,10 @@ def query_name(video: str, number: int) -> str:
 
 def videos(source: Source, name: str) -> Iterator[tuple[str, Entry]]:
     """Name and entry of every video."""
-    for video, start in object_places(source.text, name).items():
-        value, _ = decoded(source.text, start)
-        yield video, Entry(f"video {video}", line_at(source.text, start), value, start)
+    window, line, last = Window(source.text), 1, 0
+    for video, start in sorted(object_places(source.text, name).items(), key=itemgetter(1)):
+        line, last = line + source.text.count("\n", last, start), start
+        yield video, Entry(f"video {video}", line, window.decoded(start)[0], start)
 
 
 def read_run(source: Source) -> RunTable:

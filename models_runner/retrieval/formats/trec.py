@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from models_runner.retrieval.entries import lines_of
 from models_runner.retrieval.errors import InvalidRecord, NotWritable, at
 from models_runner.retrieval.formats.builder import Builder, Groups, Source
 from models_runner.retrieval.jsonfiles import number_from, shown
@@ -32,7 +33,7 @@ def read_run(source: Source) -> RunTable:
     for line, (query_id, _, moment, rank, score, _) in lines(source.text, RUN):
         with at(f"line {line}"):
             weight = number_from(score, "score")
-            groups.group(query_id, "", line).add((*parsed(moment), weight), f"line {line}")
+            groups.add(query_id, "", line, (*parsed(moment), weight))
             ranks.setdefault(query_id, []).append((-weight, number_from(rank, "rank")))
     for query_id, keys in ranks.items():
         groups.of_query[query_id].reorder(keys)
@@ -44,14 +45,13 @@ def read_ground_truth(source: Source) -> JudgedTable:
     groups = Groups()
     for line, (query_id, _, moment, relevance) in lines(source.text, QRELS):
         with at(f"line {line}"):
-            row = (*parsed(moment), number_from(relevance, "relevance"))
-            groups.group(query_id, "", line).add(row, f"line {line}")
+            groups.add(query_id, "", line, (*parsed(moment), number_from(relevance, "relevance")))
     return groups.filled(Builder(source, judged=True)).truth()
 
 
 def lines(text: str, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
     """Line number and columns of every line that is not blank."""
-    for line, row in enumerate(text.split("\n"), start=1):
+    for line, (_, row) in enumerate(lines_of(text), start=1):
         cells = row.split()
         if cells and len(cells) != len(columns):
             with at(f"line {line}"):

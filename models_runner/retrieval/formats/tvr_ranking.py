@@ -97,8 +97,7 @@ def judged_lines(source: Source) -> JudgedTable:
         with located(source.text, entry):
             record = as_object(entry.value, "a line")
             query_id = as_query_id(member(record, "query_id", "desc_id"))
-            group = groups.group(query_id, query_text(record), entry.line)
-            group.add(judged_row(record), f"line {entry.line}", note(record))
+            groups.add(query_id, query_text(record), entry.line, judged_row(record), note(record))
     return groups.filled(Builder(source, judged=True)).truth()
 
 

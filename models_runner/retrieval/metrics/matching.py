@@ -84,17 +84,22 @@ def matches(
         tolerance: how far apart two IoUs may lie and still be equal.
         depth: how many ranks to look at.
     """
+    for some, retrieved, truth in grids(run, judged, queries, depth=depth):
+        found = overlaps(retrieved, truth, min(least) - tolerance)
+        yield Matches(some, truth.row, claims(found, least, tolerance, retrieved.row.shape, truth.row))
+
+
+def grids(run: RunTable, judged: JudgedTable, queries: Ints, *, depth: int) -> Iterator[tuple[Ints, Grid, Grid]]:
+    """Some of the queries at a time: which, the best ``depth`` of what they retrieved, and what was judged of them."""
     videos = recoded(run.spans, judged.spans.names)
     _, level = relevance_levels(judged.weights)
     retrieved_n, judged_n = np.minimum(lengths(run, queries[:, 0]), depth), lengths(judged, queries[:, 1])
+    small = np.int16 if len(judged.spans.names) < 1 << 15 else np.int64  # a quarter of the bytes to compare
     for some in blocks(retrieved_n, judged_n):
         ranks = padded(run.offsets, queries[some, 0], retrieved_n[some])
         rows = by_level(padded(judged.offsets, queries[some, 1], judged_n[some]), level)
-        small = np.int16 if len(judged.spans.names) < 1 << 15 else np.int64  # a quarter of the bytes to compare
         retrieved = Grid(run.spans, at_rows(videos, ranks, NO_VIDEO).astype(small), ranks)
-        truth = Grid(judged.spans, at_rows(judged.spans.video, rows, PADDING).astype(small), rows)
-        claimed = claims(overlaps(retrieved, truth, min(least) - tolerance), least, tolerance, ranks.shape, rows)
-        yield Matches(some, rows, claimed)
+        yield some, retrieved, Grid(judged.spans, at_rows(judged.spans.video, rows, PADDING).astype(small), rows)
 
 
 def relevance_levels(relevance: Floats) -> tuple[Floats, Ints]:

@@ -20,6 +20,12 @@ def remarks(run: RunTable, judged: JudgedTable, *, depth: int | None = None) -> 
 
 
 def all_remarks(run: RunTable, judged: JudgedTable, depth: int | None) -> Iterator[str]:
+    yield from run_remarks(run, judged, depth)
+    yield from truth_remarks(judged)
+
+
+def run_remarks(run: RunTable, judged: JudgedTable, depth: int | None) -> Iterator[str]:
+    """Those on the run; they tell nothing of what was judged but that the videos are called otherwise."""
     length = run.spans.end_s - run.spans.start_s
     if len(run.spans.names) and not set(run.spans.names) & set(judged.spans.names):
         yield "none of the run's videos is in the ground truth: are they called alike?"
@@ -29,6 +35,10 @@ def all_remarks(run: RunTable, judged: JudgedTable, depth: int | None) -> Iterat
     if depth is not None:
         beyond = run.order == depth
         yield from said(run, beyond, f"queries with more than {depth} predictions, of which the rest do not count")
+
+
+def truth_remarks(judged: JudgedTable) -> Iterator[str]:
+    """Those on the judged moments."""
     yield from said(
         judged, judged.spans.end_s == judged.spans.start_s, "judged moments without length, which nothing finds"
     )

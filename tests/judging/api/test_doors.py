@@ -12,12 +12,13 @@ from django.test import Client
 from django.urls import get_resolver
 
 from annotation.models import Membership, NamedQuerySet, Project, User
-from judging.models import Pair
+from judging.models import Pair, Release
 from tests.factories import BatchFactory, MembershipFactory, ProjectFactory, UserFactory, admin, lead
 from tests.judging.api.acts import bearer, hold, key, refusal, rows, url
 
 pytestmark = pytest.mark.django_db
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
+RUNNERS = STAFF | {"participant"}
 Door = tuple[str, str, str, frozenset[str], dict[str, Any]]
 DOORS: list[Door] = [  # method, name, what the URL names, for whom, what is sent
     ("get", "assignment", "project", ANNOTATOR, {}),
@@ -31,6 +32,8 @@ DOORS: list[Door] = [  # method, name, what the URL names, for whom, what is sen
     ("get", "train-sets", "project", STAFF, {}),
     ("get", "releases", "project", STAFF, {}),
     ("get", "query-set", "query_set", STAFF, {}),
+    ("get", "runs", "project", RUNNERS, {}),
+    ("get", "leaderboard", "released", RUNNERS, {}),
     ("patch", "query-set", "query_set", LEAD, {"priority": "high"}),
     ("get", "batch", "batch", STAFF, {}),
     ("post", "review", "done", LEAD, {"decision": "close"}),
@@ -45,6 +48,7 @@ HELD: list[Door] = [  # only who holds the pair's assignment learns that it exis
 ELSEWHERE = {"projects", "finish", "preview-gif", "preview-mp4"}  # tried in test_annotator
 ELSEWHERE |= {"train-set-json", "train-set-parquet"}  # tried in test_train_sets
 ELSEWHERE |= {"release-zip", "judgments-csv"}  # tried in test_releases
+ELSEWHERE |= {"run"}  # tried in tests/models_runner/test_api
 
 
 @dataclass
@@ -60,10 +64,13 @@ class World:
         Pair.objects.filter(pk=self.withdrawn.pk).update(state="withdrawn", reason="withdrawn_by_lead")
         self.done = BatchFactory(query__project=self.project, state="done")
         self.query_set = NamedQuerySet.objects.create(project=self.project, name="a set")
+        self.released = self.project
+        Release.objects.create(project=self.project, version=1, state="ready", archive="release.zip")
         self.people: dict[str, User] = {
             "annotator": self.assignment.annotator,
             "lead": lead(self.project),
             "admin": admin(self.project),
+            "participant": MembershipFactory(project=self.project, role="participant").user,
         }
 
     def knock(self, door: Door, client: Client, *, unknown: bool = False) -> HttpResponse:

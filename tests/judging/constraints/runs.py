@@ -1,8 +1,8 @@
-"""Runs and their scores."""
+"""Runs, what they are scored on, and their scores."""
 
 from judging.models import Release
-from models_runner.models import Run, Score
-from tests.factories import ProjectFactory
+from models_runner.models import EconomyStudy, Leaderboard, Run, Score, Scoring, Truth
+from tests.factories import ProjectFactory, UserFactory
 from tests.judging.constraints.writes import More, Refused, Write, again, change
 
 
@@ -11,9 +11,45 @@ def run() -> Run:
     return Run.objects.create(project=release.project, release=release, system="x", split="val")
 
 
+def upload(**values: object) -> Run:
+    owner = values.get("owner") or UserFactory()
+    release = values.get("release") or Release.objects.create(project=ProjectFactory(), version=1)
+    given = {"system": "x", "split": "val", "source": "upload", "sha256": "0" * 64, "file": "f", "state": "scored"}
+    about = {"project": release.project, "release": release, "owner": owner}  # type: ignore[attr-defined]
+    return Run.objects.create(**{**about, **given, **values})
+
+
+def two_at_work() -> Write:
+    first = upload(state="running")
+    return lambda: upload(owner=first.owner, release=first.release, system="y", state="running")
+
+
+def scoring(**values: object) -> Scoring:
+    made = values.get("run") or run()
+    return Scoring.objects.create(run=made, release=made.release)  # type: ignore[attr-defined]
+
+
 def score(**values: object) -> Score:
-    given = {"run": values.get("run") or run(), "convention": "paper", "gain": "linear", "k": 10, "mu": 0.5}
-    return Score.objects.create(**{"value": 0.5, **given})
+    given = {"scoring": values.get("scoring") or scoring(), "metric": "m", "convention": "paper", "gain": "linear"}
+    return Score.objects.create(**{"k": 10, "mu": 0.5, "value": 0.5, "low": 0.4, "high": 0.6, **given})
+
+
+def truth(**values: object) -> Truth:
+    release = values.get("release") or Release.objects.create(project=ProjectFactory(), version=1)
+    return Truth.objects.create(release=release, split="val", table="t", n_queries=1, n_moments=0)
+
+
+def study(**values: object) -> EconomyStudy:
+    release = values.get("release") or Release.objects.create(project=ProjectFactory(), version=1)
+    return EconomyStudy.objects.create(release=release, split="val")
+
+
+def board() -> Leaderboard:
+    return Leaderboard.objects.create(project=ProjectFactory())
+
+
+def release_of() -> Release:
+    return Release.objects.create(project=ProjectFactory(), version=1)
 
 
 def run_twice() -> Write:
@@ -25,8 +61,27 @@ REFUSED: Refused = {
     "run_once_per_release_system_and_split": run_twice,
     "run_split_is_judged": change(run, split="train"),
     "run_scored_has_its_file": change(run, state="scored"),
-    "score_once_per_measure": again(score, run=run),
+    "run_name_once_per_owner_and_split": again(upload, owner=UserFactory, release=release_of),
+    "run_one_at_work_per_owner": two_at_work,
+    "run_source_is_known": change(run, source="guess"),
+    "run_upload_has_owner_and_checksum": change(upload, sha256="none"),
+    "run_failed_says_why": change(run, state="failed"),
+    "scoring_once_per_run_and_release": again(scoring, run=run),
+    "scoring_scored_has_its_time": change(scoring, state="scored"),
+    "scoring_failed_says_why": change(scoring, state="failed"),
+    "scoring_answered_within_the_queries": change(scoring, n_answered=1),
+    "score_once_per_measure": again(score, scoring=scoring),
     "score_within_0_and_1": change(score, value=1.5),
+    "score_interval_is_in_order": change(score, low=0.7),
+    "score_unjudged_within_0_and_1": change(score, unjudged=-0.1),
+    "truth_once_per_release_and_split": again(truth, release=release_of),
+    "truth_split_is_judged": change(truth, split="train"),
+    "truth_has_a_query": change(truth, n_queries=0),
+    "leaderboard_takes_1_to_1000_uploads_a_day": change(board, uploads_per_day=0),
+    "economy_study_one_at_work": again(study, release=release_of),
+    "economy_study_split_is_judged": change(study, split="train"),
+    "economy_study_done_within_total": change(study, done=1),
+    "economy_study_failed_says_why": change(study, state="failed"),
 }
 MORE: More = {}
 TRIGGERS: set[str] = set()

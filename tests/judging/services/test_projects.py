@@ -17,6 +17,7 @@ from judging.services import projects
 from judging.services.policies import guideline_in_force, guideline_publish, policy_in_force, policy_publish
 from judging.services.releases import release_create, releases_sweep
 from models_runner.models import Run
+from models_runner.retrieval.metrics.board import COLUMNS
 from models_runner.services import runs_sweep
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, MomentFactory, ProjectFactory, UserFactory, lead
@@ -181,9 +182,9 @@ class TestLostReleases:
         with messages():
             release_create(project=made.project, actor=None)
         left = Run.objects.get(split="val")
-        left.scores.all().delete()
+        left.scorings.all().delete()
         Run.objects.filter(pk=left.pk).update(state=Run.State.RUNNING)
         with messages():
             runs_sweep(now=later)
         left.refresh_from_db()
-        assert (left.state, left.scores.count()) == ("scored", 18)
+        assert (left.state, left.scorings.get().scores.count()) == ("scored", len(COLUMNS))

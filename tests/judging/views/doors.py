@@ -3,11 +3,13 @@
 A new route is a line of its area's list. What its URL names is an attribute of ``World``.
 """
 
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from uuid import uuid4
+from zipfile import ZipFile
 
 from django.core.files.base import ContentFile
 from django.http import HttpResponse
@@ -32,7 +34,7 @@ from judging.models import (
 from judging.rules.keys import form_key, sitting_key
 from judging.services.guidelines import draft_open
 from judging.services.invitations import invitation_create
-from models_runner.models import Run
+from models_runner.models import EconomyStudy, Leaderboard, Run
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,
@@ -40,6 +42,7 @@ from tests.factories import (
     FlagFactory,
     JudgmentFactory,
     MeasureFactory,
+    MembershipFactory,
     PairFactory,
     PoolingFactory,
     ProjectFactory,
@@ -54,6 +57,7 @@ from tests.judging.settings import drawn_pair, gate_attempt, gate_question, guid
 Door = tuple[str, str, frozenset[str], str]  # name, what the URL names, for whom, method
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
 EVERYONE = STAFF | ANNOTATOR
+RUNNERS = STAFF | {"participant"}
 EXAM = {"kind": "cohort", "queries": 1, "depth": 1, "purpose": "exam"}
 
 CORPUS: list[Door] = [
@@ -144,7 +148,18 @@ RELEASES: list[Door] = [
     ("judging:audit-csv", "project", STAFF, "get"),
     ("judging:audit-versions", "project", STAFF, "get"),
     ("judging:audit-versions-csv", "project", STAFF, "get"),
-    ("models_runner:runs", "project", STAFF, "get"),
+    ("models_runner:runs", "project", RUNNERS, "get"),
+    ("models_runner:export", "project", RUNNERS, "get"),
+    ("models_runner:run-new", "project", RUNNERS, "get"),
+    ("models_runner:run", "run", STAFF, "get"),
+    ("models_runner:compare", "project", RUNNERS, "get"),
+    ("models_runner:case", "open_project", RUNNERS, "get"),
+    ("models_runner:economy", "project", STAFF, "get"),
+    ("models_runner:economy-study", "project", STAFF, "post"),
+    ("models_runner:economy-csv", "studied", STAFF, "get"),
+    ("models_runner:files", "project", RUNNERS, "get"),
+    ("models_runner:file", "release", RUNNERS, "get"),
+    ("models_runner:settings", "project", LEAD, "get"),
     ("models_runner:run-create", "project", STAFF, "post"),
     ("models_runner:run-download", "run", STAFF, "get"),
 ]
@@ -244,6 +259,7 @@ PAY: list[Door] = [
     ("judging:hours", "project", ANNOTATOR, "get"),
     ("judging:hours-csv", "project", ANNOTATOR, "get"),
 ]
+MORE_ARGS = {"models_runner:export": ["csv"], "models_runner:file": ["video_corpus.json"]}
 DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *POOLS, *COVERAGE, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *DRAWN]
 DOORS += [*SETTINGS, *PAY]
 HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
@@ -267,6 +283,14 @@ OPEN |= {f"judging:judgment-import{name}" for name in ("s", "-new", "", "-confir
 # those above are of no project, too: tests/judging/views/test_judgment_imports
 OPEN |= {"judging:project-new"}  # of no project: tests/judging/views/test_project_new
 OPEN |= {f"annotation:import{name}" for name in ("", "-confirm", "-discard", "-report")}
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    target = io.BytesIO()
+    with ZipFile(target, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return target.getvalue()
 
 
 KAPPA = {"value": None, "interval": None}
@@ -306,7 +330,7 @@ class World:
         self.set = NamedQuerySet.objects.create(project=self.project, name="a set")
         self.withdrawn = PairFactory(batch=self.batch, candidate__rank=9, state="withdrawn", reason="withdrawn_by_lead")
         self.release = Release.objects.create(project=self.project, version=1)
-        self.release.archive.save("release-1.zip", ContentFile(b"zip"), save=False)
+        self.release.archive.save("release-1.zip", ContentFile(zipped({"video_corpus.json": b"{}"})), save=False)
         self.release.state, self.release.manifest = "ready", {"counts": {"pairs": {}}}
         self.release.save()
         self.run = Run.objects.create(project=self.project, release=self.release, system="similarity", split="val")
@@ -317,6 +341,7 @@ class World:
             "annotator": self.assignment.annotator,
             "lead": lead(self.project),
             "admin": admin(self.project),
+            "participant": MembershipFactory(project=self.project, role="participant").user,
         }
         self.member = self.assignment.annotator.memberships.get()
         self.invitation, _ = invitation_create(project=self.project, actor=self.people["lead"], role="annotator")
@@ -384,6 +409,19 @@ class World:
         BatchReview.objects.create(batch=batch, decision="close", suggestion="close")
         return {"numbers": batch.query.number, "n": 1, "which": "all", "top": 2, "others": 1, "seed": 1}
 
+    @cached_property
+    def studied(self) -> Project:
+        """Its runs were ranked with fewer judgments."""
+        result = {"measures": [], "runs": [], "scores": [], "cuts": []}
+        EconomyStudy.objects.create(release=self.release, split="test", state="done", result=result)
+        return self.project
+
+    @cached_property
+    def open_project(self) -> Project:
+        """Nothing is kept from participants."""
+        Leaderboard.objects.create(project=self.project, hides_test=False)
+        return self.project
+
     def url(self, door: Door, *, unknown: bool = False) -> str:
         name, what, *_ = door
         if what == "member":
@@ -391,7 +429,7 @@ class World:
         if door[0].startswith("judging:figure-") or door[0] == "judging:figure":
             return reverse(name, args=[uuid4() if unknown else self.project.uuid, what])
         row = self.done if name == "judging:batch-review" else getattr(self, what)
-        return reverse(name, args=[uuid4() if unknown else row.uuid])
+        return reverse(name, args=[uuid4() if unknown else row.uuid, *MORE_ARGS.get(name, [])])
 
     def knock(self, door: Door, person: User | None, *, unknown: bool = False) -> HttpResponse:
         client = Client()

@@ -150,3 +150,50 @@ def test_an_inverted_moment_may_be_let_through_and_overlaps_nothing() -> None:
 
 def test_moments_without_length_are_read() -> None:
     assert parse_run(pretty(["a", 5, 5, 1]).encode())["2"][0].start_s == 5
+
+
+@pytest.mark.parametrize(
+    ("limit", "data", "message"),
+    [
+        (
+            "entries.MAX_VALUE",
+            b'[{"query_id": 1, "predictions": [' + b"[]," * 99 + b"[]]}]",
+            "^line 1: a value of more",
+        ),
+        ("entries.MAX_LINES", f"{HEAD}\n".encode() + b"\n" * 99, "^more than 20 lines"),
+        (
+            "formats.builder.MAX_QUERIES",
+            b"".join(b'{"query_id": %d, "predictions": []}\n' % n for n in range(99)),
+            "21",
+        ),
+        ("formats.builder.MAX_MOMENTS", f"{HEAD}\n".encode() + b"1,a,0,1,1\n" * 99, "^line 22: more than 20 moments"),
+        ("formats.builder.MAX_MOMENTS", pretty(*[["a", 0, 1, 1]] * 20).encode(), "query 2: more than 20 moments"),
+    ],
+)
+def test_what_would_fill_the_memory_is_refused(
+    limit: str, data: bytes, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"models_runner.retrieval.{limit}", 20)
+    with pytest.raises(errors.UnreadableFile, match=message):
+        parse_run(data)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_file_longer_than_any_of_its_values_is_read_piece_by_piece(
+    indent: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"query_id": n, "predictions": [["a", 0, 1, n]] * 5} for n in range(50)]
+    submission = {"SVMR": rows, "video2idx": {"a": 0}, "VCMR": [{**row, "predictions": [[0, 0, 1, 9]]} for row in rows]}
+    expected = [dict(parse_run(json.dumps(value).encode())) for value in (rows, submission)]
+    monkeypatch.setattr("models_runner.retrieval.entries.MAX_VALUE", 400)
+    assert [dict(parse_run(json.dumps(value, indent=indent).encode())) for value in (rows, submission)] == expected
+    broken = json.dumps(rows, indent=indent).replace('"query_id": 40', '"query_id" 40').encode()
+    with pytest.raises(errors.MalformedFile, match="not JSON: Expecting ':' delimiter"):
+        parse_run(broken)
+
+
+def test_what_is_nested_too_deep_is_refused() -> None:
+    deep = b'{"a":' * 3000 + b"1" + b"}" * 3000
+    for data in (b'{"video2idx":%b}' % deep, b'{"v":{"predictions":%b}}' % deep, b"[%b]" % deep):
+        with pytest.raises(errors.MalformedFile, match="line 1: not usable JSON"):
+            parse_run(data)

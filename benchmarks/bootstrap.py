@@ -1,0 +1,92 @@
+"""How long 10,000 bootstrap samples take for 10 runs x 9 measures x 2,781 queries, beside drawing query by query.
+
+    python benchmarks/bootstrap.py [--queries 2781] [--runs 10] [--samples 10000] [--rounds 3] [--json]
+
+Values are drawn at random. The plain way draws indices and takes means; it is timed on fewer samples and told for all.
+Method and figures: docs/benchmarks/bootstrap.md. Exit status 1: the two ways differ, or it takes more than 10 s.
+"""
+
+import argparse
+import json
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))  # started as a script
+
+from benchmarks.machine import machine  # noqa: E402
+from models_runner.retrieval.statistics.bootstrap import SAMPLES, bounds, draws, resampled_means  # noqa: E402
+from models_runner.retrieval.statistics.randomisation import randomisation_test  # noqa: E402
+
+QUERIES, RUNS, MEASURES = 2_781, 10, 9
+MOST_S = 10.0
+PLAIN = 100  # samples of the plain way
+
+
+def plain_means(values: NDArray[np.float64], samples: int) -> NDArray[np.float64]:
+    """From the same draws: the queries of each sample one by one, then the means."""
+    means = []
+    for counts in draws(len(values), samples):
+        means += [values[np.repeat(np.arange(len(values)), row.astype(np.int64))].mean(axis=0) for row in counts]
+    return np.array(means)
+
+
+def clocked(call: Any) -> tuple[float, float, Any]:
+    """Seconds, seconds of processor time, and what came of it."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    found = call()
+    return time.perf_counter() - wall, time.process_time() - cpu, found
+
+
+def measured(queries: int, runs: int, samples: int, rounds: int) -> dict[str, Any]:
+    values = np.random.default_rng(1).random((queries, runs * MEASURES))
+    before = peak_mb()
+    times = [clocked(lambda: bounds(resampled_means(values, samples)))[:2] for _ in range(rounds)]
+    peak = peak_mb()
+    tests = [clocked(lambda: randomisation_test(values[:, 1:runs] - values[:, :1]))[:2] for _ in range(rounds)]
+    few = min(PLAIN, samples)
+    _, plain_cpu, plain = clocked(lambda: plain_means(values, few))
+    return {
+        "queries": queries,
+        "runs": runs,
+        "measures": MEASURES,
+        "samples": samples,
+        "bootstrap_s": round(min(wall for wall, _ in times), 3),
+        "bootstrap_worst_s": round(max(wall for wall, _ in times), 3),
+        "bootstrap_cpu_s": round(min(cpu for _, cpu in times), 3),
+        "plain_cpu_s": round(plain_cpu / few * samples, 1),
+        "randomisation_s": round(min(wall for wall, _ in tests), 3),
+        "peak_mb_before": before,
+        "peak_mb": peak,
+        "equal": bool(np.abs(plain - resampled_means(values, samples)[:few]).max() < 1e-12),
+    }
+
+
+def peak_mb() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--queries", type=int, default=QUERIES)
+    arguments.add_argument("--runs", type=int, default=RUNS)
+    arguments.add_argument("--samples", type=int, default=SAMPLES)
+    arguments.add_argument("--rounds", type=int, default=3)
+    arguments.add_argument("--json", action="store_true")
+    options = arguments.parse_args()
+    found = measured(options.queries, options.runs, options.samples, options.rounds)
+    result = {"machine": machine(), "load": os.getloadavg()[0], "numpy": np.__version__, **found}
+    print(json.dumps(result) if options.json else "\n".join(f"{name}: {value}" for name, value in result.items()))
+    return 0 if result["equal"] and found["bootstrap_s"] <= MOST_S else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

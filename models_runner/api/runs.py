@@ -1,0 +1,201 @@
+"""Runs for programs: bringing them, seeing how far they are and what they scored, the leaderboard."""
+
+from typing import Any, cast
+from uuid import UUID
+
+from django.core.files.uploadhandler import TemporaryFileUploadHandler
+from django.db.models import QuerySet
+from django.http import Http404, QueryDict
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.access import RUNNERS, grant_by
+from annotation.models import Membership
+from judging.api.base import ApiView, Invalid, Pages, paged
+from judging.api.given import Problem as REFUSED
+from models_runner import board_files, services
+from models_runner.forms import SPLITS, RunForm
+from models_runner.models import Run, Score, Scoring
+from models_runner.retrieval.metrics.ndcg_iou import Convention, Gain
+from models_runner.selectors.asked import asked_for
+from models_runner.selectors.leaderboard import leaderboard, sees_all
+from models_runner.services.settings import leaderboard_of
+from models_runner.views.leaderboard import decimals_for
+from models_runner.views.uploads import granted, room_checked
+
+
+class RunGiven(serializers.ModelSerializer[Run]):
+    """A run; ``error`` says why it failed, with the line of the file."""
+
+    release = serializers.IntegerField(source="release.version", help_text="The first that it was scored on.")
+
+    class Meta:
+        model = Run
+        fields = [
+            *("uuid", "system", "team", "split", "release", "source", "state", "step"),
+            *("form", "bytes", "sha256", "n_queries", "error", "created_at"),
+        ]
+
+
+class ScoreGiven(serializers.ModelSerializer[Score]):
+    """A mean with its 95 % interval; of hidden labels with four decimals where you may not see them."""
+
+    class Meta:
+        model = Score
+        fields = ["metric", "convention", "gain", "k", "mu", "value", "low", "high", "unjudged"]
+
+    def to_representation(self, instance: Score) -> dict[str, Any]:
+        told = super().to_representation(instance)
+        decimals = self.context["decimals"]
+        if decimals is not None:
+            told |= {name: round(told[name], decimals) for name in ("value", "low", "high", "unjudged") if told[name]}
+        return told
+
+
+class ScoringGiven(serializers.ModelSerializer[Scoring]):
+    """The run on one release; ``missing`` are its queries that the run does not answer."""
+
+    release = serializers.IntegerField(source="release.version")
+    scores = ScoreGiven(many=True)
+
+    class Meta:
+        model = Scoring
+        fields = ["release", "state", "n_queries", "n_answered", "n_others", "missing", "remarks", "error", "scores"]
+
+
+class RunWithScoresGiven(RunGiven):
+    """A run with its scores on every release, the newest first."""
+
+    scorings = serializers.SerializerMethodField()
+
+    class Meta(RunGiven.Meta):
+        fields = [*RunGiven.Meta.fields, "scorings"]
+
+    @extend_schema_field(ScoringGiven(many=True))
+    def get_scorings(self, run: Run) -> list[dict[str, Any]]:
+        rows = run.scorings.select_related("release").prefetch_related("scores").order_by("-release__version")
+        return list(ScoringGiven(rows, many=True, context=self.context).data)
+
+
+class RunTaken(serializers.Serializer[Any]):
+    """A form with a file."""
+
+    file = serializers.FileField(help_text="A run in any form that is read: plain, .gz, or alone in a .zip.")
+    system = serializers.CharField(max_length=100)
+    team = serializers.CharField(max_length=100, required=False)
+    split = serializers.ChoiceField(choices=[split for split, _ in SPLITS])
+    release = serializers.IntegerField(required=False, help_text="Version; the newest if it is left out.")
+
+
+class EntryGiven(serializers.Serializer[Any]):
+    """One run by one measure; p-values are those of the measure that was asked for."""
+
+    system = serializers.CharField()
+    team = serializers.CharField()
+    source = serializers.ChoiceField(Run.Source.choices)  # type: ignore[assignment]
+    release = serializers.IntegerField()
+    split = serializers.CharField()
+    metric = serializers.CharField()
+    convention = serializers.CharField()
+    gain = serializers.CharField()
+    value = serializers.FloatField()
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+    unjudged = serializers.FloatField(allow_null=True)
+    p = serializers.FloatField(allow_null=True)
+    p_holm = serializers.FloatField(allow_null=True)
+    tested_against = serializers.CharField(allow_null=True)
+
+
+class LeaderboardGiven(serializers.Serializer[Any]):
+    """Best first by the measure asked for."""
+
+    release = serializers.IntegerField()
+    split = serializers.CharField()
+    scores = EntryGiven(many=True)
+
+
+class Runs(ApiView):
+    pagination_class = Pages
+    parser_classes = [MultiPartParser]
+    longest_body = None  # the file's own limit holds
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        room_checked(request._request)
+        request._request.upload_handlers = [TemporaryFileUploadHandler(request._request)]
+        super().initial(request, *args, **kwargs)
+
+    @extend_schema(
+        operation_id="runs",
+        parameters=[OpenApiParameter("cursor", str, description="As in ``next`` of the page before.")],
+        responses={200: RunGiven(many=True), 403: REFUSED},
+    )
+    def get(self, request: Request, project_uuid: UUID) -> Response:
+        """Your runs, newest first; leads and admins get everybody's."""
+        membership = grant_by(request, project_uuid, RUNNERS)
+        return paged(request, self, _visible(membership), RunGiven)
+
+    @extend_schema(
+        operation_id="run_upload",
+        request={"multipart/form-data": RunTaken},
+        responses={201: RunGiven, **dict.fromkeys((403, 409, 413, 422), REFUSED)},
+    )
+    def post(self, request: Request, project_uuid: UUID) -> Response:
+        """Bring a run: it is stored, then read and scored by a worker; ask for it until its state says scored."""
+        membership = grant_by(request, project_uuid, RUNNERS)
+        form = RunForm(self._said(request, membership), request.FILES, project=membership.project)
+        if not form.is_valid():
+            field, reasons = next(iter(form.errors.items()))
+            raise Invalid(f"{field}: {reasons[0]}")
+        run = services.run_upload(membership=membership, **form.values())
+        return Response(RunGiven(run).data, status=201)
+
+    def _said(self, request: Request, membership: Membership) -> dict[str, Any]:
+        said = cast(QueryDict, request.data).dict()
+        if unknown := said.keys() - RunForm.base_fields.keys():
+            raise Invalid(f"There is no field {min(unknown)[:40]!r} here.")
+        newest = membership.project.releases.filter(state="ready").order_by("-version").first()
+        return {"release": newest.version if newest else "", **said}
+
+
+def _visible(membership: Membership) -> QuerySet[Run]:
+    runs = Run.objects.filter(project=membership.project_id).select_related("release")
+    return runs if sees_all(membership) else runs.filter(owner=membership.user_id)
+
+
+class OneRun(ApiView):
+    @extend_schema(operation_id="run", responses={200: RunWithScoresGiven, 403: REFUSED, 404: REFUSED})
+    def get(self, request: Request, run_uuid: UUID) -> Response:
+        """One run with its scores; yours, or any to leads and admins."""
+        run, membership = granted(request, run_uuid)
+        decimals = decimals_for(membership, leaderboard_of(run.project).hides(run.split))
+        return Response(RunWithScoresGiven(run, context={"request": request, "decimals": decimals}).data)
+
+
+class Leaderboard(ApiView):
+    @extend_schema(
+        operation_id="leaderboard",
+        parameters=[
+            OpenApiParameter("release", int, description="Version; the newest if it is left out."),
+            OpenApiParameter("split", str, enum=[split for split, _ in SPLITS]),
+            OpenApiParameter("convention", str, enum=[each.value for each in Convention]),
+            OpenApiParameter("gain", str, enum=[each.value for each in Gain]),
+            OpenApiParameter("sort", str, description="The measure to rank and to test by: ``NDCG@10,IoU>=0.3``."),
+            OpenApiParameter("base", UUID, description="The run to test against; the best if it is left out."),
+        ],
+        responses={200: LeaderboardGiven, 403: REFUSED, 404: REFUSED},
+    )
+    def get(self, request: Request, project_uuid: UUID) -> Response:
+        """Every run of a release and split by every measure, with intervals, unjudged rates and p-values."""
+        membership = grant_by(request, project_uuid, RUNNERS)
+        sort = request.query_params.get("sort", "")
+        show = f"k{sort.partition('@')[2].partition(',')[0]}" if sort.startswith("NDCG") else ""
+        given = {"show": "recall" if sort.startswith("R@") else show, **request.query_params.dict()}
+        asked = asked_for(membership.project, given)
+        if asked is None:
+            raise Http404
+        decimals = decimals_for(membership, leaderboard_of(membership.project).hides(asked.split))
+        return Response(board_files.as_json(asked, leaderboard(asked, membership), decimals))

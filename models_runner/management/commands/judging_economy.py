@@ -1,0 +1,61 @@
+"""manage.py judging_economy PROJECT: how the ranking of a release's runs holds with fewer judgments."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.exceptions import MomentJudgeError
+from annotation.models import Project
+from models_runner.models import EconomyStudy
+from models_runner.selectors.asked import SPLITS, asked_for
+from models_runner.selectors.economy import rows_of, table_rows
+from models_runner.services.economy import study_create, study_work
+
+HEAD = f"{'judged':<62}{'judgments':>10}{'pairs':>8}{'tau':>8}{'low':>8}{'high':>8}{'change':>8}"
+
+
+class Command(BaseCommand):
+    help = "Leave judgments of a release out and rank its runs again; the last line of output is JSON."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", help="name of the project")
+        parser.add_argument("--release", default="", help="its version (default: the newest that is ready)")
+        parser.add_argument("--split", choices=SPLITS, default="", help="default: test where it is judged")
+        parser.add_argument("--measure", default="", help="printed; the file holds all (default: the first)")
+        parser.add_argument("--csv", type=Path, metavar="FILE", help="write every cut, measure and run here")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = Project.objects.filter(name=options["project"]).first()
+        if project is None:
+            raise CommandError(f"There is no project named {options['project']!r}.")
+        asked = asked_for(project, {"release": str(options["release"]), "split": options["split"]})
+        if asked is None:
+            raise CommandError("The project has no release that is ready.")
+        try:
+            made = study_create(release=asked.release, split=options["split"] or asked.split, actor=None, wake=False)
+        except MomentJudgeError as error:
+            raise CommandError(str(error)) from error
+        study_work(study_id=made.pk)
+        made.refresh_from_db()
+        if made.state != EconomyStudy.State.DONE:
+            raise CommandError(made.error)
+        self._tell(made, options)
+
+    def _tell(self, made: EconomyStudy, options: dict[str, Any]) -> None:
+        measures: list[str] = made.result["measures"]
+        measure = options["measure"] or measures[0]
+        if measure not in measures:
+            raise CommandError(f"There is no measure {measure!r}; there are: {', '.join(measures)}.")
+        self.stdout.write(f"{measure}, {len(made.result['runs'])} runs\n{HEAD}")
+        for row in rows_of(made, measures.index(measure)):
+            numbers = (row.tau, row.low, row.high, row.change)
+            cells = "".join(f"{'' if value is None else f'{value:.3f}':>8}" for value in numbers)
+            self.stdout.write(f"{row.words:<62}{row.judgments or '':>10}{row.pairs:>8}{cells}")
+        if options["csv"]:
+            with options["csv"].open("w", newline="", encoding="utf-8") as target:
+                csv.writer(target, lineterminator="\n").writerows(table_rows(made.result))
+        told = {cut["name"]: dict(zip(measures, cut["tau"], strict=True)) for cut in made.result["cuts"]}
+        self.stdout.write(json.dumps({"measures": measures, "tau": told}))

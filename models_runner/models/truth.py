@@ -1,0 +1,32 @@
+"""Truth: the judged moments of one split of a release, as runs are scored against them."""
+
+from uuid import uuid4
+
+from django.db import models
+from django.db.models import Q
+
+from judging.models import Release
+
+
+def truth_path(truth: "Truth", filename: str) -> str:
+    return f"truths/{uuid4().hex}"
+
+
+class Truth(models.Model):
+    """What the archive says of one split, kept as columns; it never changes, as its release does not."""
+
+    release = models.ForeignKey(Release, models.CASCADE, related_name="truths")
+    split = models.CharField(max_length=5)
+    table = models.FileField(upload_to=truth_path, max_length=255)
+    n_queries = models.PositiveIntegerField()
+    n_moments = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["release", "split"], name="truth_once_per_release_and_split"),
+            models.CheckConstraint(condition=Q(split__in=["val", "test"]), name="truth_split_is_judged"),
+            models.CheckConstraint(condition=Q(n_queries__gte=1), name="truth_has_a_query"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.split} of {self.release}"

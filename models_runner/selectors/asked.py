@@ -1,0 +1,100 @@
+"""Which leaderboard somebody asks for: release, split, measures, and the run that others are tested against."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from annotation.models import Project
+from judging.models import Release
+from models_runner.models import Truth
+from models_runner.retrieval.metrics.board import COLUMNS, Column
+from models_runner.retrieval.metrics.ndcg_iou import Convention, Gain
+from models_runner.retrieval.metrics.report import KS
+
+SPLITS = ("test", "val")
+RECALL = "recall"
+GROUPS = {**{f"k{k}": f"K = {k}" for k in KS}, RECALL: "R@K"}
+FIRST = f"k{KS[0]}"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A leaderboard: what is not known falls back to the newest release, test, K = 10, paper, exponential."""
+
+    release: Release
+    split: str
+    group: str
+    convention: str
+    gain: str
+    sort: str
+    base: str
+
+    @property
+    def is_recall(self) -> bool:
+        return self.group == RECALL
+
+    @property
+    def columns(self) -> list[Column]:
+        """The measures shown."""
+        return [column for column in self.all_columns if self._is_shown(column)]
+
+    @property
+    def all_columns(self) -> list[Column]:
+        """The measures under the convention and the gain, whether shown or not."""
+        return [c for c in COLUMNS if c.convention in ("", self.convention) and c.gain in ("", self.gain)]
+
+    def _is_shown(self, column: Column) -> bool:
+        if self.is_recall:
+            return not column.convention
+        return bool(column.convention) and self.group == f"k{column.k}"
+
+    @property
+    def sorted_by(self) -> Column:
+        """The measure by which runs are ranked and tested."""
+        return next((column for column in self.columns if column.metric == self.sort), self.columns[0])
+
+    @property
+    def place(self) -> int:
+        """The number of ``sorted_by`` among the columns of the values that are kept."""
+        return COLUMNS.index(self.sorted_by)
+
+    def query(self, **changes: object) -> str:
+        """The query string of this leaderboard, changed."""
+        held: dict[str, object] = {
+            "release": self.release.version,
+            "split": self.split,
+            "show": self.group,
+            "convention": self.convention,
+            "gain": self.gain,
+            "sort": self.sorted_by.metric,
+        }
+        return urlencode({**held, **({"base": self.base} if self.base else {}), **changes})
+
+
+def asked_for(project: Project, given: Mapping[str, str]) -> Asked | None:
+    """The leaderboard that ``given`` names; None where no release is ready."""
+    ready = project.releases.filter(state=Release.State.READY)
+    version = given.get("release", "")
+    release = ready.filter(version=int(version)).first() if version.isdecimal() and len(version) < 9 else None
+    release = release or ready.first()
+    if release is None:
+        return None
+    splits = splits_of(release)
+    return Asked(
+        release=release,
+        split=_one_of(given.get("split"), splits or SPLITS),
+        group=_one_of(given.get("show"), tuple(GROUPS)),
+        convention=_one_of(given.get("convention"), tuple(each.value for each in Convention)),
+        gain=_one_of(given.get("gain"), tuple(each.value for each in Gain)),
+        sort=given.get("sort", ""),
+        base=given.get("base", ""),
+    )
+
+
+def splits_of(release: Release) -> tuple[str, ...]:
+    """The splits of which the release has judged queries, test first."""
+    return tuple(Truth.objects.filter(release=release).order_by("split").values_list("split", flat=True))
+
+
+def _one_of(word: str | None, known: tuple[str, ...]) -> str:
+    return word if word in known else known[0]

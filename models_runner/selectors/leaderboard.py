@@ -1,0 +1,148 @@
+"""Runs of a leaderboard, best first, and how sure their order is."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from uuid import UUID
+
+import numpy as np
+from django.db.models import Q
+
+from annotation.models import Membership
+from models_runner.models import PerQuery, Run, Score, Scoring
+from models_runner.retrieval.statistics.randomisation import holm, randomisation_test
+from models_runner.retrieval.tables import Floats
+from models_runner.selectors.asked import Asked
+from models_runner.services.scorings import values_of
+
+STAFF = (Membership.Role.LEAD, Membership.Role.ADMIN)
+State = Scoring.State
+
+
+@dataclass
+class Row:
+    """A run on the leaderboard.
+
+    Attributes:
+        cells: its score for each column shown; None where there is none.
+        p, p_holm: of the test against the base; None for the base itself, and while there is nothing to test.
+        stale: the release of the scores shown, where the run waits to be scored on the one asked for.
+    """
+
+    scoring: Scoring
+    cells: list[Score | None]
+    scores: dict[str, Score]
+    is_own: bool = False
+    is_base: bool = False
+    p: float | None = None
+    p_holm: float | None = None
+    stale: int | None = None
+
+    @property
+    def run(self) -> Run:
+        return self.scoring.run
+
+
+@dataclass
+class Table:
+    """A leaderboard as it is now."""
+
+    rows: list[Row] = field(default_factory=list)
+    base: Row | None = None
+    waiting: int = 0
+    failed: list[Scoring] = field(default_factory=list)
+
+    @property
+    def ranked(self) -> list[Row]:
+        """Those scored on the release itself."""
+        return [row for row in self.rows if row.stale is None]
+
+
+def sees_all(membership: Membership) -> bool:
+    return membership.role in STAFF
+
+
+def leaderboard(asked: Asked, membership: Membership, *, tested: bool = True) -> Table:
+    """The runs of a release and split, best first; those that wait stand at their last scores, marked stale."""
+    here = Scoring.objects.filter(release=asked.release, run__split=asked.split).select_related("run", "release")
+    by_state: dict[str, list[Scoring]] = {state: [] for state in State.values}
+    for scoring in here:
+        by_state[scoring.state].append(scoring)
+    waiting = [scoring for scoring in by_state[State.WAITING] if scoring.run.state == Run.State.SCORED]
+    rows = _rows([*by_state[State.SCORED], *_last_scored(waiting)], asked, membership)
+    rows.sort(key=lambda row: -_value(row, asked))
+    table = Table(rows, waiting=len(waiting))
+    mine = Q(run__owner=membership.user_id)
+    table.failed = list((here if sees_all(membership) else here.filter(mine)).filter(state=State.FAILED))
+    if table.ranked:
+        table.base = next((row for row in table.ranked if str(row.run.uuid) == asked.base), table.ranked[0])
+        table.base.is_base = True
+        if tested:
+            _test(table, asked)
+    return table
+
+
+def _last_scored(waiting: Iterable[Scoring]) -> Iterable[Scoring]:
+    """The scoring on the newest other release, of each run that waits."""
+    scored = Scoring.objects.filter(run__in=[scoring.run_id for scoring in waiting], state=State.SCORED)
+    newest = scored.order_by("run_id", "-release__version").distinct("run_id")
+    return newest.select_related("run", "release")
+
+
+def _rows(scorings: Iterable[Scoring], asked: Asked, membership: Membership) -> list[Row]:
+    held = {scoring.pk: scoring for scoring in scorings}
+    scores: dict[int, dict[str, Score]] = {pk: {} for pk in held}
+    names = {column.metric for column in asked.all_columns}
+    ways = Q(convention="", gain="") | Q(convention=asked.convention, gain=asked.gain)
+    for score in Score.objects.filter(ways, scoring__in=held, metric__in=names):
+        scores[score.scoring_id][score.metric] = score
+    return [
+        Row(
+            scoring,
+            [scores[pk].get(column.metric) for column in asked.columns],
+            scores[pk],
+            is_own=scoring.run.owner_id == membership.user_id,
+            stale=None if scoring.release_id == asked.release.pk else scoring.release.version,
+        )
+        for pk, scoring in held.items()
+    ]
+
+
+def _value(row: Row, asked: Asked) -> float:
+    score = row.scores.get(asked.sorted_by.metric)
+    return -1.0 if score is None else score.value
+
+
+def _test(table: Table, asked: Asked) -> None:
+    """The paired randomisation test of every run against the base, corrected for their number."""
+    assert table.base is not None
+    others = [row for row in table.ranked if row is not table.base]
+    if not others:
+        return
+    scorings = tuple(row.scoring.pk for row in [table.base, *others])
+    for row, p, corrected in zip(others, *_p_values(scorings, asked.place), strict=True):
+        row.p, row.p_holm = p, corrected
+
+
+@lru_cache(maxsize=256)
+def _p_values(scorings: tuple[int, ...], place: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """p-values of all scorings but the first against it, plain and by Holm; what is scored does not change."""
+    values = columns_of(scorings, place)
+    plain = randomisation_test(values[:, 1:] - values[:, :1]).tolist()
+    return tuple(plain), tuple(holm(plain))
+
+
+def columns_of(scorings: Iterable[int], place: int) -> Floats:
+    """[queries, scorings] the values of one measure."""
+    rows = {row.pk: row for row in PerQuery.objects.filter(pk__in=list(scorings)).select_related("scoring")}
+    return np.stack([values_of(rows[pk].scoring)[:, place] for pk in scorings], axis=1)
+
+
+def scored_run(asked: Asked, uuid: str) -> Scoring | None:
+    """The scoring of the run of this UUID on the leaderboard asked for."""
+    try:
+        name = UUID(uuid)
+    except ValueError:
+        return None
+    held = Scoring.objects.filter(release=asked.release, run__split=asked.split, run__uuid=name, state=State.SCORED)
+    return held.select_related("run", "release").first()

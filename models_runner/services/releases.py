@@ -1,0 +1,37 @@
+"""What follows when a release is ready: its truths, its own runs, and all other runs scored on it."""
+
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+
+from annotation.messages import send_on_commit
+from judging.models import Release
+from models_runner.models import Run
+from models_runner.services.economy import studies_sweep
+from models_runner.services.runs import uploads_sweep
+from models_runner.services.scorings import scorings_order, scorings_sweep
+from models_runner.services.similarity import RUNS_TASK, similarity_runs_make
+from models_runner.services.truths import truths_make
+
+LATE, RECENT = timedelta(minutes=1), timedelta(hours=1)
+
+
+def release_receive(*, release_id: int) -> None:
+    """Read the release, score the project's runs on it, make its runs by similarity; a repeat finds it done."""
+    release = Release.objects.select_related("project").get(pk=release_id, state=Release.State.READY)
+    truths_make(release)
+    scorings_order(release=release)
+    similarity_runs_make(release_id=release_id)
+
+
+def runs_sweep(*, now: datetime) -> None:
+    """Send again whatever a lost message or a killed worker left undone."""
+    recent = Release.objects.filter(state=Release.State.READY, created_at__range=(now - RECENT, now - LATE))
+    made = Q(runs__source=Run.Source.SIMILARITY)
+    unmade = ~Q(pk__in=Release.objects.filter(made).values("pk"))
+    unfinished = Q(pk__in=Release.objects.filter(made, runs__state=Run.State.RUNNING).values("pk"))
+    for pk in recent.filter(unmade | unfinished).values_list("pk", flat=True):
+        send_on_commit(RUNS_TASK, pk)
+    uploads_sweep(now=now)
+    scorings_sweep(now=now)
+    studies_sweep(now=now)

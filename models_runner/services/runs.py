@@ -1,0 +1,212 @@
+"""Runs that people bring: stored in pieces, read and scored by a task, each step safe to repeat."""
+
+import logging
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from django.conf import settings
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import UploadedFile
+from django.db import IntegrityError, OperationalError, transaction
+from django.utils import timezone
+from django.utils.formats import date_format
+
+from annotation.exceptions import MomentJudgeError, NotPossible, TooLarge
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Membership, Query
+from annotation.services.audit import audit_record
+from annotation.services.names import checked_name
+from judging.models import Release
+from models_runner.models import Run, Scoring
+from models_runner.pool_services import corpus_of
+from models_runner.retrieval import formats, kept
+from models_runner.retrieval.errors import ScoringError, UnknownQuery
+from models_runner.retrieval.metrics.recall import DEPTH
+from models_runner.retrieval.tables import RunTable
+from models_runner.services.scorings import run_order, scored, scoring_write
+from models_runner.services.settings import leaderboard_of
+from models_runner.services.truths import truth_table
+
+logger = logging.getLogger(__name__)
+TASK = "models_runner.tasks.run_work"
+LATE = timedelta(minutes=2)  # an upload that has not moved for so long has lost its worker or its message
+DAY = timedelta(days=1)
+LONGEST = 100  # characters of a name
+Step = Run.Step
+
+
+class UploadLimit(NotPossible):
+    """As many runs as a participant may upload within a day."""
+
+    code = "upload_limit"
+
+
+def run_upload(
+    *,
+    membership: Membership,
+    release: Release,
+    split: str,
+    system: str,
+    file: "UploadedFile[Any]",
+    team: str = "",
+    now: datetime | None = None,
+) -> Run:
+    """Store a file and wake the task that reads and scores it.
+
+    Raises:
+        NotPossible: the release is not ready, the name is taken, or another upload of theirs is at work.
+        UploadLimit: they have uploaded as often as they may today.
+        TooLarge: the file is.
+    """
+    now = now or timezone.now()
+    names = {"system": _checked(system, "system"), "team": _checked(team, "team") if team.strip() else ""}
+    if (file.size or 0) > settings.RUN_MAX_MB * 2**20:
+        raise TooLarge(f"The file is larger than {settings.RUN_MAX_MB} MB; pack it with gzip.")
+    if release.state != Release.State.READY or release.project_id != membership.project_id:
+        raise NotPossible("This release is not ready; a run is scored on one that is.")
+    run = Run(project=release.project, release=release, split=split, source=Run.Source.UPLOAD, **names)
+    run.owner, run.file_name, run.bytes = membership.user, (file.name or "run")[-200:], file.size or 0
+    run.sha256 = _checksum(file)
+    try:
+        _upload_keep(run, membership, file, now)
+    except (NotPossible, IntegrityError) as error:
+        if run.file:
+            default_storage.delete(str(run.file.name))
+        if isinstance(error, NotPossible):
+            raise
+        raise NotPossible(_taken(run)) from error
+    return run
+
+
+@transaction.atomic
+def _upload_keep(run: Run, membership: Membership, file: "UploadedFile[Any]", now: datetime) -> None:
+    """The row, its file and its message; the person's membership is locked, so that two uploads count each other."""
+    Membership.objects.select_for_update().get(pk=membership.pk)
+    if membership.role == Membership.Role.PARTICIPANT and (wait := upload_possible_at(membership, now)) > now:
+        most = leaderboard_of(run.project).uploads_per_day
+        at = date_format(timezone.localtime(wait), "j F Y, H:i")
+        had = f"{most} run{'' if most == 1 else 's'}"
+        raise UploadLimit(f"You have uploaded {had} within a day; the next is possible on {at} (UTC).")
+    run.file.save(run.file_name, file, save=False)
+    run.save()
+    Scoring.objects.create(run=run, release=run.release)
+    said = {"system": run.system, "split": run.split, "version": run.release.version, "sha256": run.sha256}
+    audit_record(project=run.project, actor=run.owner, action="run.upload", subject=run.uuid, **said)
+    send_on_commit(TASK, run.pk)
+
+
+def upload_possible_at(membership: Membership, now: datetime) -> datetime:
+    """When the person may upload next: now, or a day after the oldest that counts; unusable files do not."""
+    most = leaderboard_of(membership.project).uploads_per_day
+    runs = Run.objects.filter(project=membership.project_id, owner=membership.user_id, created_at__gt=now - DAY)
+    counted = runs.exclude(state=Run.State.FAILED).order_by("-created_at")
+    recent = list(counted.values_list("created_at", flat=True)[:most])
+    return now if len(recent) < most else recent[-1] + DAY
+
+
+def _checksum(file: "UploadedFile[Any]") -> str:
+    digest = sha256()
+    for piece in file.chunks():
+        digest.update(piece)
+    file.seek(0)
+    return digest.hexdigest()
+
+
+def _checked(name: str, what: str) -> str:
+    name = checked_name(name)
+    if len(name) > LONGEST:
+        raise NotPossible(f"The name of the {what} has at most {LONGEST} characters.")
+    return name
+
+
+def _taken(run: Run) -> str:
+    if Run.objects.filter(project=run.project_id, owner=run.owner_id, state=Run.State.RUNNING).exists():
+        return "An upload of yours is still being scored; wait until that is done."
+    return f"You have a run of {run.system!r} on {run.split} already; give this one another name."
+
+
+def run_work(*, run_id: int) -> None:
+    """Read, check and score an upload; a repeat finds it done. A bad file says why, and touches no other run."""
+    with only_one("run", run_id) as alone:
+        run = Run.objects.select_related("release", "project__corpus").filter(pk=run_id).first()
+        if not alone or run is None or not run.is_at_work or not run.file:
+            return
+        try:
+            _work(run)
+        except (ScoringError, MomentJudgeError) as error:
+            run_fail(run, str(error))
+        except OperationalError:
+            raise
+        except Exception as error:
+            run_fail(run, f"The file could not be read ({type(error).__name__}).")
+            raise
+
+
+def _work(run: Run) -> None:
+    _step(run, Step.READING)
+    table = run_parsed(run)
+    judged = truth_table(release=run.release, split=run.split)
+    check_known(table, run, judged.query_ids)
+    _step(run, Step.SCORING)
+    result = scored(kept.cut(table, depth=DEPTH), judged)
+    scoring, _ = Scoring.objects.get_or_create(run=run, release=run.release)
+    run.table.save("table", ContentFile(kept.run_bytes(kept.cut(table, depth=DEPTH))), save=False)
+    with transaction.atomic():
+        taken = Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(
+            state=Run.State.SCORED, table=run.table.name, form=run.form, n_queries=len(table), error=""
+        )
+        if taken:
+            scoring_write(scoring, result)
+            run_order(run=run)
+    if not taken:
+        default_storage.delete(str(run.table.name))
+
+
+def run_parsed(run: Run) -> RunTable:
+    """The run's file, in whatever form; sets ``run.form``. Raises ScoringError with the line."""
+    with run.file.open("rb") as file:
+        data = file.read(settings.RUN_MAX_MB * 2**20 + 1)
+    source = formats.Source(data, corpus_of(run.project), strict=run.source == Run.Source.UPLOAD)
+    form, table = formats.parsed(source, formats.Form(run.form) if run.form else None)
+    run.form = form.value
+    return table
+
+
+def check_known(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
+    """Raise UnknownQuery for a query that is neither judged nor of the split; one that waits to be judged may come."""
+    known = set(judged)
+    known.update(map(str, Query.objects.filter(project=run.project, split=run.split).values_list("number", flat=True)))
+    unknown = [number for number, query_id in enumerate(table.query_ids) if query_id not in known]
+    if unknown:
+        first = unknown[0]
+        line = f"line {table.lines[first]}: " if table.lines else ""
+        raise UnknownQuery(
+            f"{line}query {table.query_ids[first]} is not of the split {run.split}"
+            + (f", nor are {len(unknown) - 1} others" if len(unknown) > 1 else "")
+        )
+
+
+def _step(run: Run, step: Step) -> None:
+    Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(step=step, updated_at=timezone.now())
+
+
+@transaction.atomic
+def run_fail(run: Run, error: str) -> None:
+    """The run says why; its file goes, its scorings too."""
+    if Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(
+        state=Run.State.FAILED, error=error[:2000] or "unknown", file="", table=""
+    ):
+        run.scorings.all().delete()
+        name = str(run.file.name)
+        transaction.on_commit(lambda: default_storage.delete(name))
+        logger.warning("run %s failed: %s", run.pk, error)
+
+
+def uploads_sweep(*, now: datetime) -> None:
+    """Send every upload that does not move: its message may have been lost, or its worker killed."""
+    stale = Run.objects.filter(state=Run.State.RUNNING, source=Run.Source.UPLOAD, updated_at__lte=now - LATE)
+    for pk in stale.values_list("pk", flat=True):
+        send_on_commit(TASK, pk)

@@ -1,0 +1,171 @@
+"""Scoring a run on a release: computed outside, written in one transaction, done once."""
+
+import logging
+import zlib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+
+import numpy as np
+from django.core.files.storage import default_storage
+from django.db import OperationalError, transaction
+from django.utils import timezone
+
+from annotation.exceptions import MomentJudgeError
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from judging.models import Release
+from models_runner.models import PerQuery, Run, Score, Scoring
+from models_runner.retrieval import kept
+from models_runner.retrieval.errors import EmptyFile, ScoringError
+from models_runner.retrieval.metrics.board import COLUMNS, Board, board
+from models_runner.retrieval.metrics.remarks import run_remarks
+from models_runner.retrieval.metrics.report import KS
+from models_runner.retrieval.statistics.bootstrap import intervals
+from models_runner.retrieval.tables import Floats, JudgedTable, RunTable
+from models_runner.services.truths import truth_table
+
+logger = logging.getLogger(__name__)
+SCORE_TASK = "models_runner.tasks.scoring_work"
+LATE = timedelta(minutes=1)  # a scoring that still waits by then has lost its message, or its worker is busy
+HELD = 8  # tables of runs that a process keeps
+State = Scoring.State
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What scoring found."""
+
+    board: Board
+    bounds: Floats  # [C, 2]
+    remarks: tuple[str, ...]
+    n_answered: int
+    n_others: int
+
+
+def scored(run: RunTable, judged: JudgedTable) -> Scored:
+    """Every measure of a run with its interval; answers to queries that are not judged are left out.
+
+    Raises:
+        ScoringError: the run answers none of the judged queries.
+    """
+    answers = kept.answers_to(run, judged.query_ids)
+    if not len(answers):
+        raise EmptyFile(f"the run answers none of the {len(judged)} judged queries")
+    found = board(answers, judged)
+    told = tuple(run_remarks(answers, judged, max(KS)))
+    return Scored(found, intervals(found.values), told, len(answers), len(run) - len(answers))
+
+
+def scoring_work(*, scoring_id: int) -> None:
+    """Score what waits; a repeat finds it done, and what fails says why and leaves other runs alone."""
+    with only_one("scoring", scoring_id) as alone:
+        held = Scoring.objects.select_related("run", "release").filter(pk=scoring_id).first()
+        if not alone or held is None or held.state != State.WAITING or held.run.state != Run.State.SCORED:
+            return
+        try:
+            judged = truth_table(release=held.release, split=held.run.split)
+            result = scored(run_table(held.run), judged)
+        except (ScoringError, MomentJudgeError) as error:
+            scoring_fail(held, str(error))
+        except OperationalError:
+            raise
+        except Exception as error:
+            scoring_fail(held, f"{type(error).__name__}: {error}")
+            raise
+        else:
+            scoring_write(held, result)
+
+
+@transaction.atomic
+def scoring_write(scoring: Scoring, result: Scored) -> None:
+    """Keep the scores, all or none; what is scored already stays."""
+    held = Scoring.objects.select_for_update(of=("self",)).get(pk=scoring.pk)
+    if held.state == State.SCORED:
+        return
+    Score.objects.bulk_create(_scores(held, result))
+    values = zlib.compress(result.board.values.astype(np.float64).tobytes(), 1)
+    PerQuery.objects.create(scoring=held, values=values)
+    held.state, held.error, held.scored_at = State.SCORED, "", timezone.now()
+    held.n_queries, held.n_answered = len(result.board.query_ids), result.n_answered
+    held.n_others, held.missing = result.n_others, list(result.board.missing)
+    held.remarks = list(result.remarks)
+    held.save()
+    logger.info("run %s scored on release %s", held.run_id, held.release_id)
+
+
+def _scores(scoring: Scoring, result: Scored) -> list[Score]:
+    rows = zip(COLUMNS, result.board.means.values(), result.bounds, result.board.unjudged, strict=True)
+    return [
+        Score(
+            scoring=scoring,
+            **column._asdict(),
+            value=value,
+            low=low,
+            high=high,
+            unjudged=None if np.isnan(rate) else float(rate),
+        )
+        for column, value, (low, high), rate in rows
+    ]
+
+
+def scoring_fail(scoring: Scoring, error: str) -> None:
+    Scoring.objects.filter(pk=scoring.pk, state=State.WAITING).update(state=State.FAILED, error=error[:2000])
+    logger.warning("scoring %s failed: %s", scoring.pk, error)
+
+
+@transaction.atomic
+def scorings_order(*, release: Release) -> int:
+    """Have every run of the project's other releases scored on this one too; returns how many wait.
+
+    Runs by similarity are made anew for each release.
+    """
+    splits = list(release.truths.values_list("split", flat=True))
+    runs = Run.objects.filter(project=release.project_id, state=Run.State.SCORED, split__in=splits)
+    missing = runs.exclude(source=Run.Source.SIMILARITY).exclude(scorings__release=release)
+    Scoring.objects.bulk_create([Scoring(run=run, release=release) for run in missing], ignore_conflicts=True)
+    return scorings_send(list(release.scorings.filter(state=State.WAITING).values_list("pk", flat=True)))
+
+
+@transaction.atomic
+def run_order(*, run: Run) -> int:
+    """Have a run scored on the releases that came after its own, too."""
+    later = Release.objects.filter(
+        project=run.project_id, state=Release.State.READY, version__gt=run.release.version, truths__split=run.split
+    )
+    new = [Scoring(run=run, release=release) for release in later.exclude(scorings__run=run)]
+    Scoring.objects.bulk_create(new, ignore_conflicts=True)
+    return scorings_send(list(run.scorings.filter(state=State.WAITING).values_list("pk", flat=True)))
+
+
+def scorings_send(waiting: list[int]) -> int:
+    for pk in waiting:
+        send_on_commit(SCORE_TASK, pk)
+    return len(waiting)
+
+
+def scorings_sweep(*, now: datetime) -> None:
+    """Send again what still waits: its message may have been lost."""
+    late = Scoring.objects.filter(state=State.WAITING, created_at__lte=now - LATE, run__state=Run.State.SCORED)
+    scorings_send(list(late.values_list("pk", flat=True)))
+
+
+def run_table(run: Run) -> RunTable:
+    """The run as it is scored; what was made before tables were kept is read from its file."""
+    if run.table:
+        return _table(str(run.table.name))
+    from models_runner.services.runs import run_parsed  # which scores what it reads
+
+    return run_parsed(run)
+
+
+@lru_cache(maxsize=HELD)
+def _table(name: str) -> RunTable:
+    with default_storage.open(name) as file:
+        return kept.run_of(file.read())
+
+
+def values_of(scoring: Scoring) -> Floats:
+    """[queries of the truth, COLUMNS] the values behind the scores."""
+    packed: bytes = zlib.decompress(bytes(scoring.per_query.values))
+    return np.frombuffer(packed, np.float64).reshape(-1, len(COLUMNS))

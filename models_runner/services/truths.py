@@ -1,0 +1,72 @@
+"""The judged moments of a release, read from its archive once and kept as columns."""
+
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import ZipFile
+
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.db import IntegrityError, transaction
+
+from annotation.exceptions import NotPossible
+from judging.models import Release
+from judging.releases import JUDGED_SPLITS
+from models_runner.models import Truth
+from models_runner.retrieval import formats, kept
+from models_runner.retrieval.errors import EmptyFile
+from models_runner.retrieval.tables import JudgedTable
+
+HELD = 4  # tables that a process keeps; the largest has about 10 MB
+
+
+def truths_make(release: Release) -> list[Truth]:
+    """A truth for each split of the release that has a judged query; those that are there stay."""
+    held = {truth.split: truth for truth in release.truths.all()}
+    missing = {str(split): name for split, name in JUDGED_SPLITS.items() if split not in held}
+    if missing:
+        with TemporaryDirectory(prefix="momentjudge-truths-") as place:
+            with release.archive.open("rb") as source, ZipFile(source) as archive:
+                there = [name for name in missing.values() if name in archive.namelist()]
+                archive.extractall(place, there)  # not its training sets, which are large
+            for split, name in missing.items():
+                if name in there and (judged := _read(Path(place) / name)) is not None:
+                    held[split] = _truth_keep(release, split, judged)
+    return [held[split] for split in sorted(held, reverse=True)]  # val before test
+
+
+def _read(path: Path) -> JudgedTable | None:
+    try:
+        return formats.read_ground_truth(path, formats.Form.TVR_RANKING)
+    except EmptyFile:
+        return None
+
+
+def _truth_keep(release: Release, split: str, judged: JudgedTable) -> Truth:
+    truth = Truth(release=release, split=split, n_queries=len(judged), n_moments=len(judged.weights))
+    truth.table.save("truth", ContentFile(kept.truth_bytes(judged)), save=False)
+    try:
+        with transaction.atomic():
+            truth.save()
+    except IntegrityError:  # another process was quicker
+        default_storage.delete(str(truth.table.name))
+        return Truth.objects.get(release=release, split=split)
+    return truth
+
+
+def truth_table(*, release: Release, split: str) -> JudgedTable:
+    """What runs on this split are scored against.
+
+    Raises:
+        NotPossible: the release has no judged query there.
+    """
+    truth = next((truth for truth in truths_make(release) if truth.split == split), None)
+    if truth is None:
+        raise NotPossible(f"Release {release.version} has no judged query of the split {split}.")
+    return _table(str(truth.table.name))
+
+
+@lru_cache(maxsize=HELD)
+def _table(name: str) -> JudgedTable:
+    with default_storage.open(name) as file:
+        return kept.truth_of(file.read())

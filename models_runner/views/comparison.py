@@ -1,0 +1,82 @@
+"""Two runs query by query, and one query as several runs answered it."""
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+
+from annotation.access import RUNNERS, MemberRequest, project_page
+from annotation.models import Project
+from models_runner.models import Scoring
+from models_runner.plots import differences_chart, scatter_chart
+from models_runner.selectors.asked import Asked, asked_for
+from models_runner.selectors.cases import MOST_RUNS, case
+from models_runner.selectors.comparison import Comparison, comparison
+from models_runner.selectors.leaderboard import leaderboard, scored_run, sees_all
+from models_runner.services.settings import leaderboard_of
+
+
+@project_page(RUNNERS)
+def compare(request: MemberRequest, project: Project) -> HttpResponse:
+    """Which queries make the difference between two runs."""
+    asked = _asked(project, request)
+    table = leaderboard(asked, request.membership, tested=False)
+    one, other = (scored_run(asked, request.GET.get(name, "")) for name in ("one", "other"))
+    context: dict[str, object] = {
+        "asked": asked,
+        "runs": [row.run for row in table.ranked],
+        "one": one,
+        "other": other,
+        "open": may_see_queries(request, project, asked),
+    }
+    if one and other and one != other:
+        found = comparison(asked, one, other)
+        context |= {"found": found, **(_drawn(found, one, other) if context["open"] else {})}
+    return render(request, "models_runner/compare.html", context)
+
+
+def _drawn(found: Comparison, one: Scoring, other: Scoring) -> dict[str, str]:
+    names = one.run.name, other.run.name
+    points = [(float(a), float(b)) for a, b in found.values]
+    differences = [a - b for a, b in points]
+    return {
+        "hill": differences_chart(f"Differences between {names[0]} and {names[1]}", differences).inline(),
+        "scatter": scatter_chart(f"{names[0]} against {names[1]}", *names, points).inline(),
+    }
+
+
+@project_page(RUNNERS)
+def case_page(request: MemberRequest, project: Project) -> HttpResponse:
+    """A query: what was judged, what up to three runs returned, and what that earned."""
+    asked = _asked(project, request)
+    if not may_see_queries(request, project, asked):
+        raise PermissionDenied
+    table = leaderboard(asked, request.membership, tested=False)
+    chosen = [scored_run(asked, uuid) for uuid in request.GET.getlist("run")[:MOST_RUNS]]
+    scorings = list(dict.fromkeys(scoring for scoring in chosen if scoring)) or [
+        row.scoring for row in table.ranked[:MOST_RUNS]
+    ]
+    query_id = request.GET.get("query", "")
+    previews = sees_all(request.membership)
+    found = case(asked, project, query_id, scorings, previews=previews) if query_id else None
+    if found is None and query_id:
+        raise Http404
+    context = {
+        "asked": asked,
+        "case": found,
+        "runs": [row.run for row in table.ranked],
+        "chosen": [scoring.run_id for scoring in scorings],
+        "staff": sees_all(request.membership),
+    }
+    return render(request, "models_runner/case.html", context)
+
+
+def may_see_queries(request: MemberRequest, project: Project, asked: Asked) -> bool:
+    """Whether single queries may be shown: what a query scores tells its labels, piece by piece."""
+    return sees_all(request.membership) or not leaderboard_of(project).hides(asked.split)
+
+
+def _asked(project: Project, request: MemberRequest) -> Asked:
+    asked = asked_for(project, request.GET)
+    if asked is None:
+        raise Http404
+    return asked

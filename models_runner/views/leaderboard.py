@@ -1,0 +1,94 @@
+"""The leaderboard: runs of a release and split, best first, and its exports."""
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+
+from annotation.access import RUNNERS, STAFF, MemberRequest, post_only, project_page
+from annotation.models import Membership, Project
+from judging.models import Release
+from models_runner import board_files, services
+from models_runner.models import Run
+from models_runner.plots import intervals_chart
+from models_runner.retrieval.metrics.ndcg_iou import Convention, Gain
+from models_runner.selectors.asked import GROUPS, Asked, asked_for, splits_of
+from models_runner.selectors.leaderboard import Table, leaderboard, sees_all
+from models_runner.services.settings import leaderboard_of
+
+MOST_DRAWN = 30
+FORMS = ("csv", "json", "tex")
+
+
+@project_page(RUNNERS)
+def runs(request: MemberRequest, project: Project) -> HttpResponse:
+    """The runs of one release and split, with intervals, tests, and what nobody judged."""
+    asked = asked_for(project, request.GET)
+    context: dict[str, object] = {"staff": sees_all(request.membership), "settings": leaderboard_of(project)}
+    if asked is not None:
+        context |= _board(request, project, asked)
+    return render(request, "models_runner/leaderboard.html", context)
+
+
+def _board(request: MemberRequest, project: Project, asked: Asked) -> dict[str, object]:
+    table = leaderboard(asked, request.membership)
+    own = project.runs.filter(owner=request.user).select_related("release")[:10]
+    return {
+        "asked": asked,
+        "table": table,
+        "own": own,
+        "at_work": table.waiting or any(run.is_at_work for run in own),
+        "headings": [(column, asked.query(sort=column.metric)) for column in asked.columns],
+        "groups": [(name, label, asked.query(show=name, sort="")) for name, label in GROUPS.items()],
+        "releases": project.releases.filter(state=Release.State.READY),
+        "splits": splits_of(asked.release),
+        "conventions": [each.value for each in Convention],
+        "gains": [each.value for each in Gain],
+        "hidden": leaderboard_of(project).hides(asked.split),
+        "chart": _chart(table, asked),
+    }
+
+
+def _chart(table: Table, asked: Asked) -> str:
+    rows = [(row.run.name, row.scores[asked.sorted_by.metric]) for row in table.ranked[:MOST_DRAWN]]
+    drawn = [(name, score.value, score.low, score.high) for name, score in rows]
+    return intervals_chart(asked.sorted_by.metric, drawn).inline() if len(drawn) > 1 else ""
+
+
+@project_page(RUNNERS)
+def export(request: MemberRequest, project: Project, form: str) -> HttpResponse:
+    """The leaderboard asked for as CSV, JSON or LaTeX."""
+    asked = asked_for(project, request.GET)
+    if asked is None or form not in FORMS:
+        raise Http404
+    decimals = decimals_for(request.membership, leaderboard_of(project).hides(asked.split))
+    table = leaderboard(asked, request.membership)
+    name = f"leaderboard-{asked.release.version}-{asked.split}.{form}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    if form == "json":
+        return JsonResponse(board_files.as_json(asked, table, decimals), headers=headers)
+    text, kind = (
+        (board_files.as_csv(asked, table, decimals), "text/csv")
+        if form == "csv"
+        else (board_files.as_latex(asked, table), "application/x-tex")
+    )
+    return HttpResponse(text, content_type=f"{kind}; charset=utf-8", headers=headers)
+
+
+def decimals_for(membership: Membership, hidden: bool) -> int | None:
+    """To how many decimals scores are told: a mean in full tells more of hidden labels than a rank needs."""
+    return board_files.DECIMALS if hidden and not sees_all(membership) else None
+
+
+@project_page(STAFF)
+@post_only("models_runner:runs")
+def similarity_run_create(request: MemberRequest, project: Project) -> HttpResponse:
+    """Make the similarity run of the newest release."""
+    release = project.releases.filter(state=Release.State.READY).first()
+    if release is None:
+        messages.error(request, "Make a release first: a run is scored on one.")
+    elif project.runs.filter(release=release, source=Run.Source.SIMILARITY, state=Run.State.SCORED).exists():
+        messages.success(request, f"The similarity run on release {release.version} is there already.")
+    else:
+        services.similarity_runs_request(release=release, actor=request.user)
+        messages.success(request, f"The similarity run on release {release.version} is being made.")
+    return redirect("models_runner:runs", project.uuid)

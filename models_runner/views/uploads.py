@@ -1,0 +1,100 @@
+"""Bringing a run, and the page of one run."""
+
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.core.files.uploadhandler import TemporaryFileUploadHandler
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+
+from annotation.access import RUNNERS, MemberRequest, grant, project_page
+from annotation.exceptions import NotPossible, TooLarge
+from annotation.models import Membership, Project
+from models_runner import services
+from models_runner.forms import RunForm, ready_releases
+from models_runner.models import Run
+from models_runner.retrieval.formats import Form
+from models_runner.selectors.leaderboard import sees_all
+from models_runner.services.runs import upload_possible_at
+from models_runner.services.settings import leaderboard_of
+
+FORM_ROOM = 2**20  # what the fields beside the file may take
+
+
+def room_checked(request: HttpRequest) -> None:
+    """Raise TooLarge for a body that no file of a run can need."""
+    length = request.META.get("CONTENT_LENGTH") or ""
+    if length.isdigit() and int(length) > settings.RUN_MAX_MB * 2**20 + FORM_ROOM:
+        raise TooLarge(f"The file is larger than {settings.RUN_MAX_MB} MB; pack it with gzip.")
+
+
+@csrf_exempt  # its token stands in the body, which is read only after the file's way is laid; see below
+@project_page(RUNNERS)
+def run_new(request: MemberRequest, project: Project) -> HttpResponse:
+    """The form for a run; the file goes into a temporary one, piece by piece."""
+    room_checked(request)
+    request.upload_handlers = [TemporaryFileUploadHandler(request)]
+    answer: HttpResponse = _run_form(request, project)
+    return answer
+
+
+@csrf_protect
+def _run_form(request: MemberRequest, project: Project) -> HttpResponse:
+    if request.method != "POST":
+        return _form_page(request, project, RunForm(project=project), 200)
+    form = RunForm(request.POST, request.FILES, project=project)
+    if not form.is_valid():
+        return _form_page(request, project, form, 422)
+    try:
+        run = services.run_upload(membership=request.membership, **form.values())
+    except NotPossible as error:
+        form.add_error(None, str(error))
+        return _form_page(request, project, form, 409)
+    return redirect("models_runner:run", run.uuid)
+
+
+def _form_page(request: MemberRequest, project: Project, form: RunForm, status: int) -> HttpResponse:
+    now, membership = timezone.now(), request.membership
+    context = {
+        "form": form,
+        "most_mb": settings.RUN_MAX_MB,
+        "forms": [known.value for known in Form],
+        "ready": ready_releases(project).exists(),
+        "settings": leaderboard_of(project),
+        "limited": membership.role == Membership.Role.PARTICIPANT,
+        "possible_at": upload_possible_at(membership, now),
+        "now": now,
+    }
+    return render(request, "models_runner/run_new.html", context, status=status)
+
+
+@login_required
+def run_page(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
+    """One run: how far it is, what is odd about it, and its scores on every release."""
+    run, membership = granted(request, run_uuid)
+    scorings = run.scorings.select_related("release").order_by("-release__version")
+    context = {"run": run, "scorings": scorings, "staff": sees_all(membership)}
+    return render(request, "models_runner/run.html", context)
+
+
+@login_required
+def run_download(request: HttpRequest, run_uuid: UUID) -> FileResponse:
+    """The file as it was brought, to its owner, leads and admins."""
+    run, _ = granted(request, run_uuid)
+    if run.state != Run.State.SCORED:
+        raise Http404
+    name = run.file_name if run.owner_id else f"{run.system}.{run.split}.json"
+    return FileResponse(run.file.open("rb"), as_attachment=True, filename=name)
+
+
+def granted(request: HttpRequest, run_uuid: UUID) -> tuple[Run, Membership]:
+    """A run of the viewer's own; leads and admins see every one."""
+    run = get_object_or_404(Run.objects.select_related("project", "release"), uuid=run_uuid)
+    membership = grant(request, run.project, RUNNERS)
+    if not sees_all(membership) and run.owner_id != membership.user_id:
+        raise PermissionDenied
+    return run, membership

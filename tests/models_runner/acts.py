@@ -1,0 +1,54 @@
+"""What is done again and again: a release to score on, files of runs, uploads."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from annotation.models import Membership, Project, User
+from judging.models import Release
+from judging.services.releases import release_build, release_create
+from models_runner import services
+from models_runner.models import Run
+from tests.factories import MembershipFactory
+from tests.judging.world import HandMade
+
+GOOD: list[list[Any]] = [["alpha", 1.0, 2.5, 3.0], ["alpha", 10.0, 20.25, 2.0], ["beta", 0.0, 3.0, 1.0]]
+WRONG: list[list[Any]] = [["beta", 3.0, 30.0, 1.0]]
+
+
+def ready_release(project: Project) -> Release:
+    release = release_build(release_id=release_create(project=project, actor=None).pk)
+    services.release_receive(release_id=release.pk)
+    return release
+
+
+def participant(project: Project) -> Membership:
+    return MembershipFactory(project=project, role="participant")  # type: ignore[no-any-return]
+
+
+def run_json(answers: dict[int, Sequence[Sequence[Any]]]) -> bytes:
+    rows = [{"query_id": number, "query": "a query", "predictions": list(rows)} for number, rows in answers.items()]
+    return json.dumps(rows).encode()
+
+
+def uploaded(content: bytes, name: str = "run.json") -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, content)
+
+
+def bring(
+    member: Membership, release: Release, content: bytes, *, system: str = "ours", split: str = "val", work: bool = True
+) -> Run:
+    """An upload, read and scored unless told otherwise."""
+    run = services.run_upload(
+        membership=member, release=release, split=split, system=system, file=uploaded(content), team="the team"
+    )
+    if work:
+        services.run_work(run_id=run.pk)
+        run.refresh_from_db()
+    return run
+
+
+def member_of(made: HandMade, person: User) -> Membership:
+    return made.project.memberships.get(user=person)

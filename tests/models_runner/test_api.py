@@ -1,0 +1,122 @@
+"""Runs and the leaderboard for programs."""
+
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+
+from annotation.models import Membership
+from judging.models import Release
+from models_runner import services
+from models_runner.models import Run
+from tests.conftest import Messages
+from tests.judging.api.acts import bearer, url
+from tests.judging.world import HandMade
+from tests.models_runner.acts import GOOD, bring, member_of, participant, ready_release, run_json, uploaded
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+
+
+@pytest.fixture
+def release(made: HandMade) -> Release:
+    return ready_release(made.project)
+
+
+@pytest.fixture
+def member(made: HandMade) -> Membership:
+    return participant(made.project)
+
+
+def program(member: Membership) -> Client:
+    return Client(headers=bearer(member.user))
+
+
+def send(member: Membership, content: bytes = run_json({10: GOOD}), **values: Any) -> HttpResponse:
+    body = {"file": uploaded(content), "system": "ours", "split": "val", **values}
+    return program(member).post(url("runs", member.project), body)  # type: ignore[return-value]
+
+
+def test_a_run_is_brought_and_asked_for(release: Release, member: Membership, messages: Messages) -> None:
+    with messages():
+        answer = send(member, team="the team")
+    assert answer.status_code == 201
+    told = program(member).get(url("run", Run.objects.get(source="upload"))).json()
+    assert (told["state"], told["system"], told["team"], told["release"]) == ("scored", "ours", "the team", 1)
+    (scoring,) = told["scorings"]
+    assert (scoring["state"], scoring["n_answered"], scoring["missing"]) == ("scored", 1, ["11"])
+    assert len(scoring["scores"]) == 48
+
+
+@pytest.mark.parametrize(
+    ("values", "status", "code"),
+    [
+        ({"system": ""}, 422, "invalid"),
+        ({"colour": "red"}, 422, "invalid"),
+        ({"release": 9}, 422, "invalid"),
+        ({"split": "train"}, 422, "invalid"),
+        ({"file": "text"}, 422, "invalid"),
+    ],
+)
+def test_what_is_wrong_is_refused(
+    values: dict[str, Any], status: int, code: str, release: Release, member: Membership
+) -> None:
+    answer = send(member, **values)
+    assert (answer.status_code, answer.json()["code"]) == (status, code)  # type: ignore[attr-defined]
+    assert not Run.objects.filter(source="upload").exists()
+
+
+def test_the_limit_has_its_code(release: Release, member: Membership, made: HandMade) -> None:
+    services.leaderboard_change(project=made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=1)
+    bring(member, release, run_json({10: GOOD}))
+    answer = send(member, system="second")
+    assert (answer.status_code, answer.json()["code"]) == (409, "upload_limit")  # type: ignore[attr-defined]
+
+
+def test_a_large_body_is_refused_unread(release: Release, member: Membership, settings: Any) -> None:
+    settings.RUN_MAX_MB = -1
+    answer = send(member)
+    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")  # type: ignore[attr-defined]
+
+
+def test_json_is_no_run(release: Release, member: Membership) -> None:
+    answer = program(member).post(url("runs", member.project), {"system": "x"}, content_type="application/json")
+    assert (answer.status_code, answer.json()["code"]) == (415, "unsupported_media_type")
+
+
+def test_runs_are_their_owners_and_staffs(release: Release, member: Membership, made: HandMade) -> None:
+    run = bring(member, release, run_json({10: GOOD}))
+    other, chief = participant(made.project), member_of(made, made.lead)
+    listed = {
+        person: [row["uuid"] for row in program(person).get(url("runs", made.project)).json()["results"]]
+        for person in (member, other, chief)
+    }
+    assert listed[member] == [str(run.uuid)]
+    assert listed[other] == []
+    assert len(listed[chief]) == 3  # with those by similarity
+    assert [program(person).get(url("run", run)).status_code for person in (member, other, chief)] == [200, 403, 200]
+
+
+def test_the_leaderboard_is_ranked_and_tested(release: Release, member: Membership, made: HandMade) -> None:
+    bring(member, release, run_json({11: GOOD}))
+    asked = {"split": "val", "sort": "NDCG@20,IoU>=0.5", "gain": "linear"}
+    rows = program(member).get(url("leaderboard", made.project), asked).json()["scores"]
+    first, second = (row for row in rows if row["metric"] == "NDCG@20,IoU>=0.5")
+    assert (first["system"], second["system"], second["tested_against"]) == ("similarity", "ours", "similarity")
+    assert first["value"] > second["value"]
+    assert 0 < second["p"] <= 1
+
+
+def test_of_hidden_labels_scores_have_four_decimals(release: Release, member: Membership, made: HandMade) -> None:
+    services.leaderboard_change(project=made.project, actor=None, hides_val=True, hides_test=True, uploads_per_day=9)
+    run = bring(member, release, run_json({10: GOOD[1:]}))
+    told = {
+        person: program(person).get(url("run", run)).json()["scorings"][0]["scores"][0]["value"]
+        for person in (member, member_of(made, made.lead))
+    }
+    mine, theirs = told.values()
+    assert mine == round(theirs, 4) != theirs
+
+
+def test_no_release_no_leaderboard(made: HandMade) -> None:
+    assert program(participant(made.project)).get(url("leaderboard", made.project)).status_code == 404

@@ -1,0 +1,95 @@
+"""Studies of judging economy: ordered, computed once, shown, written."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.exceptions import NotPossible
+from judging.models import Release
+from models_runner import services
+from models_runner.models import EconomyStudy
+from models_runner.services.economy import pairs_of, study_create, study_work
+from tests.conftest import Messages
+from tests.judging.world import HandMade
+from tests.models_runner.acts import GOOD, WRONG, bring, participant, ready_release, run_json
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+
+
+@pytest.fixture
+def release(made: HandMade) -> Release:
+    """With three runs on val."""
+    held = ready_release(made.project)
+    bring(participant(made.project), held, run_json({10: GOOD, 11: GOOD}))
+    bring(participant(made.project), held, run_json({10: WRONG}), system="theirs")
+    return held
+
+
+def test_the_pairs_of_a_release_carry_their_grades(release: Release, made: HandMade) -> None:
+    held = {pair.pair_id: pair for pair in pairs_of(release) if pair.query_id == "10"}
+    assert sorted(pair.grades for pair in held.values()) == [(0, 2, 3, 2), (0, 4, 4, 0), (4, 3)]
+    assert {pair.batch for pair in held.values()} == {1}
+
+
+def test_a_study_is_ordered_computed_and_written_down(release: Release, made: HandMade, messages: Messages) -> None:
+    with messages():
+        made_study = study_create(release=release, split="val", actor=made.lead)
+    made_study.refresh_from_db()
+    assert (made_study.state, made_study.done) == ("done", made_study.total)
+    assert [cut["name"] for cut in made_study.result["cuts"]] == ["half", "depth", "two-averaged", "two-agreed"]
+    assert made.project.audit_events.get(action="economy.study").data == {"version": 1, "split": "val"}
+
+
+def test_a_repeat_finds_it_done(release: Release) -> None:
+    made_study = study_create(release=release, split="val", actor=None)
+    study_work(study_id=made_study.pk)
+    before = EconomyStudy.objects.get().updated_at
+    study_work(study_id=made_study.pk)
+    assert EconomyStudy.objects.get().updated_at == before
+
+
+def test_a_lost_study_is_sent_again(release: Release, messages: Messages) -> None:
+    study_create(release=release, split="val", actor=None)
+    with messages():
+        services.runs_sweep(now=timezone.now() + timedelta(minutes=3))
+    assert EconomyStudy.objects.get().state == "done"
+
+
+def test_too_few_runs_or_one_at_work(release: Release) -> None:
+    with pytest.raises(NotPossible, match="needs 3 runs; scored on this release and split: 1"):
+        study_create(release=release, split="test", actor=None)
+    study_create(release=release, split="val", actor=None)
+    with pytest.raises(NotPossible, match="at work already"):
+        study_create(release=release, split="val", actor=None)
+
+
+def test_the_page_orders_shows_and_exports(
+    release: Release, made: HandMade, messages: Messages, client: Client
+) -> None:
+    client.force_login(made.lead)
+    url, asked = reverse("models_runner:economy", args=[made.project.uuid]), "?split=val"
+    assert "Too few runs" in client.get(url + "?split=test").content.decode()
+    with messages():
+        client.post(reverse("models_runner:economy-study", args=[made.project.uuid]), {"split": "val"})
+    text = client.get(url + asked + "&measure=NDCG@20,IoU>=0.5").content.decode()
+    assert "The first two annotators alone, pairs where they lie apart left out" in text
+    assert "NDCG@20,IoU&gt;=0.5</h2>" in text
+    lines = (
+        client.get(reverse("models_runner:economy-csv", args=[made.project.uuid]) + asked).content.decode().splitlines()
+    )
+    assert lines[0].startswith("cut,judgments,pairs,measure,tau")
+    assert len(lines) == 1 + 5 * 9 * 3
+
+
+def test_the_command(release: Release, made: HandMade, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("judging_economy", made.project.name, split="val", csv=tmp_path / "economy.csv")
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first == "NDCG@10,IoU>=0.3, 3 runs"
+    assert set(json.loads(last)["tau"]) == {"half", "depth", "two-averaged", "two-agreed"}
+    assert len((tmp_path / "economy.csv").read_text().splitlines()) == 1 + 5 * 9 * 3

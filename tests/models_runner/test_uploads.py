@@ -1,0 +1,223 @@
+"""Runs that people bring: read, checked, scored; what is wrong is told with its line and disturbs nobody."""
+
+import gzip
+import io
+import re
+import zipfile
+from datetime import timedelta
+from hashlib import sha256
+
+import pytest
+from django.core.files.storage import default_storage
+from django.utils import timezone
+
+from annotation.exceptions import NotPossible, TooLarge
+from annotation.models import Membership
+from judging.models import Release
+from models_runner import services
+from models_runner.models import PerQuery, Run, Score, Scoring
+from models_runner.services.runs import UploadLimit, upload_possible_at
+from models_runner.services.scorings import values_of
+from tests.conftest import Messages
+from tests.judging.world import HandMade
+from tests.models_runner.acts import GOOD, WRONG, bring, member_of, participant, ready_release, run_json, uploaded
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+BOTH = run_json({10: GOOD, 11: GOOD})
+
+
+@pytest.fixture
+def release(made: HandMade) -> Release:
+    return ready_release(made.project)
+
+
+@pytest.fixture
+def member(made: HandMade) -> Membership:
+    return participant(made.project)
+
+
+def test_an_upload_is_scored_with_intervals(release: Release, member: Membership, messages: Messages) -> None:
+    with messages():
+        run = bring(member, release, BOTH, work=False)
+    run.refresh_from_db()
+    assert (run.state, run.form, run.n_queries, run.owner) == ("scored", "tvr-ranking", 2, member.user)
+    assert run.sha256 == sha256(BOTH).hexdigest()
+    score = Score.objects.get(scoring__run=run, metric="NDCG@10,IoU>=0.5", convention="paper", gain="linear")
+    assert 0 < score.low <= score.value <= score.high
+    assert score.unjudged == pytest.approx(1 / 3)  # nobody agreed on the third
+    assert values_of(run.scorings.get()).shape == (2, 48)
+
+
+def test_an_upload_is_written_down_without_names(release: Release, member: Membership, made: HandMade) -> None:
+    run = bring(member, release, BOTH, work=False)
+    event = made.project.audit_events.get(action="run.upload")
+    assert (event.actor, event.subject) == (member.user, run.uuid)
+    assert event.data == {"system": "ours", "split": "val", "version": 1, "sha256": run.sha256}
+
+
+def test_reading_twice_changes_nothing(release: Release, member: Membership) -> None:
+    run = bring(member, release, BOTH)
+    services.run_work(run_id=run.pk)
+    services.scoring_work(scoring_id=run.scorings.get().pk)
+    assert (Scoring.objects.filter(run=run).count(), PerQuery.objects.filter(scoring__run=run).count()) == (1, 1)
+
+
+def test_a_query_that_is_missed_counts_nothing(release: Release, member: Membership) -> None:
+    scoring = bring(member, release, run_json({10: GOOD})).scorings.get()
+    assert (scoring.n_answered, scoring.n_queries, scoring.missing) == (1, 2, ["11"])
+    paper, released = (
+        scoring.scores.get(metric="NDCG@10,IoU>=0.5", convention=name, gain="exponential").value
+        for name in ("paper", "released")
+    )
+    assert paper == pytest.approx(released / 2)
+
+
+def test_a_query_that_waits_to_be_judged_may_be_answered(release: Release, member: Membership) -> None:
+    scoring = bring(member, release, run_json({10: GOOD, 31: GOOD})).scorings.get()
+    assert (scoring.n_answered, scoring.n_others) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "no content"),
+        (b"[]", "no queries"),
+        (run_json({10: GOOD, 999: GOOD}), "line 1: query 999 is not of the split val"),
+        (run_json({20: GOOD}), "query 20 is not of the split val"),
+        (run_json({10: [["gamma", 0, 1, 1]]}), "line 1: entry 1: query 10: prediction 1: .*gamma"),
+        (run_json({10: [["alpha", 0, float("nan"), 1]]}), "line 1: .*prediction 1: .*finite"),
+        (run_json({10: [["alpha", 5, 1, 1]]}), "line 1: .*ends before it starts"),
+        (b'[{"query_id": 10,\n"predictions": [[]]}]', "line 2: .*prediction 1"),
+        (b'[{"query_id": 10, "relevant_moment": []}]', "ground truth"),
+        (b"GIF89a", "line 1: neither JSON nor columns"),
+        (gzip.compress(BOTH)[:-9], "broken archive"),
+        (run_json({10: []}) + b"x", "Extra data"),
+    ],
+)
+def test_a_bad_file_says_why_and_where(content: bytes, message: str, release: Release, member: Membership) -> None:
+    before = Score.objects.count()
+    run = bring(member, release, content)
+    assert run.state == "failed"
+    assert re.search(message, run.error), run.error
+    assert (Score.objects.count(), run.scorings.count(), run.file.name) == (before, 0, "")
+
+
+def test_a_zip_bomb_is_refused(release: Release, member: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("models_runner.retrieval.jsonfiles.MAX_BYTES", 2**20)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("run.json", b" " * 2**21)
+    assert bring(member, release, packed.getvalue()).error == "larger than 1 MiB"
+
+
+def test_a_bad_file_disturbs_no_other_run_and_does_not_count(release: Release, member: Membership) -> None:
+    good = bring(member, release, BOTH)
+    for _ in range(7):
+        assert bring(member, release, b"nothing", system="bad").state == "failed"
+    assert Run.objects.get(pk=good.pk).scorings.get().state == "scored"
+    assert upload_possible_at(member, timezone.now()) <= timezone.now()
+
+
+def test_a_file_that_nobody_can_store_leaves_nothing(release: Release, member: Membership) -> None:
+    bring(member, release, BOTH)
+    stored = len(default_storage.listdir("runs")[1])
+    with pytest.raises(NotPossible, match="You have a run of 'ours' on val already"):
+        bring(member, release, BOTH)
+    assert len(default_storage.listdir("runs")[1]) == stored
+
+
+def test_a_name_whose_file_failed_is_free_again(release: Release, member: Membership) -> None:
+    bring(member, release, b"nothing")
+    assert bring(member, release, BOTH).state == "scored"
+
+
+def test_one_upload_at_a_time(release: Release, member: Membership) -> None:
+    bring(member, release, BOTH, work=False)
+    with pytest.raises(NotPossible, match="still being scored"):
+        bring(member, release, BOTH, system="another", work=False)
+
+
+def test_a_large_file_is_refused(release: Release, member: Membership, settings: object) -> None:
+    settings.RUN_MAX_MB = 0  # type: ignore[attr-defined]
+    with pytest.raises(TooLarge, match="larger than 0 MB"):
+        bring(member, release, BOTH)
+
+
+class TestLimit:
+    def test_the_message_says_when_the_next_is_possible(
+        self, release: Release, member: Membership, made: HandMade
+    ) -> None:
+        services.leaderboard_change(
+            project=made.project, actor=made.lead, hides_val=False, hides_test=True, uploads_per_day=2
+        )
+        first, _ = (bring(member, release, BOTH, system=name) for name in ("a", "b"))
+        at = timezone.now() - timedelta(hours=20)
+        Run.objects.filter(pk=first.pk).update(created_at=at)
+        with pytest.raises(UploadLimit, match=f"2 runs within a day; the next is possible on .*{at:%H:%M}"):
+            bring(member, release, BOTH, system="c")
+        Run.objects.filter(pk=first.pk).update(created_at=at - timedelta(hours=5))
+        assert bring(member, release, BOTH, system="c").state == "scored"
+
+    def test_it_is_each_persons_own_and_not_for_staff(self, release: Release, made: HandMade) -> None:
+        services.leaderboard_change(
+            project=made.project, actor=made.lead, hides_val=False, hides_test=True, uploads_per_day=1
+        )
+        for person in (participant(made.project), participant(made.project), member_of(made, made.lead)):
+            assert bring(person, release, BOTH).state == "scored"
+        assert bring(member_of(made, made.lead), release, BOTH, system="more").state == "scored"
+
+
+class TestSweep:
+    def test_a_lost_upload_is_sent_again(self, release: Release, member: Membership, messages: Messages) -> None:
+        run = bring(member, release, BOTH, work=False)
+        Run.objects.filter(pk=run.pk).update(updated_at=timezone.now() - timedelta(minutes=3))
+        with messages():
+            services.runs_sweep(now=timezone.now())
+        assert Run.objects.get(pk=run.pk).state == "scored"
+
+    def test_a_lost_scoring_is_sent_again(self, release: Release, member: Membership, messages: Messages) -> None:
+        run = bring(member, release, BOTH)
+        run.scorings.all().delete()
+        Scoring.objects.create(run=run, release=release)
+        with messages():
+            services.runs_sweep(now=timezone.now() + timedelta(minutes=2))
+        assert run.scorings.get().state == "scored"
+
+
+class TestRescoring:
+    def test_a_new_release_scores_what_was_brought_before(
+        self, release: Release, member: Membership, made: HandMade, messages: Messages
+    ) -> None:
+        run = bring(member, release, BOTH)
+        with messages():
+            new = ready_release(made.project)
+        assert {scoring.release_id: scoring.state for scoring in run.scorings.all()} == {
+            release.pk: "scored",
+            new.pk: "scored",
+        }
+
+    def test_runs_by_similarity_are_made_anew_instead(self, release: Release, made: HandMade) -> None:
+        ready_release(made.project)
+        assert [run.scorings.count() for run in Run.objects.filter(source="similarity")] == [1] * 4
+
+    def test_an_upload_for_an_older_release_is_scored_on_the_newer_too(
+        self, release: Release, member: Membership, made: HandMade, messages: Messages
+    ) -> None:
+        new = ready_release(made.project)
+        with messages():
+            run = bring(member, release, BOTH, work=False)
+        assert set(run.scorings.values_list("release", "state")) == {(release.pk, "scored"), (new.pk, "scored")}
+
+    def test_one_run_that_cannot_be_scored_leaves_the_others(
+        self, release: Release, member: Membership, made: HandMade, messages: Messages
+    ) -> None:
+        good, bad = bring(member, release, BOTH), bring(member, release, run_json({11: WRONG}), system="bad")
+        default_storage.delete(bad.table.name)
+        default_storage.save(bad.table.name, uploaded(b"not a table"))
+        with pytest.raises(ValueError, match="pickled"), messages():
+            ready_release(made.project)
+        waiting = Scoring.objects.filter(release__version=2, run__source="upload").exclude(run=bad)
+        for scoring in waiting:
+            services.scoring_work(scoring_id=scoring.pk)
+        assert good.scorings.get(release__version=2).state == "scored"
+        assert bad.scorings.get(release__version=2).error
