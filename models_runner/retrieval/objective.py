@@ -22,6 +22,7 @@ class Objective:
             the released code does not.
         margin: by how much the own video must lead.
         span_weight, frame_weight, video_weight: of start and end, of frame and video contrast.
+        own_video_weight: of the own video among sampled ones (CONQUER that scores videos).
         hard_from_epoch: from here on, counted from 0, negatives are drawn from the ``hard_pool`` hardest; None: never.
     """
 
@@ -31,6 +32,7 @@ class Objective:
     span_weight: float = 0.01
     frame_weight: float = 0.03
     video_weight: float = 0.03
+    own_video_weight: float = 0.05
     hard_from_epoch: int | None = 20
     hard_pool: int = 20
 

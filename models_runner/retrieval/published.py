@@ -49,7 +49,7 @@ CONQUER: Names = {
     "query_weight.text_pooling.clusters2": "fusion.origins",
     "query_weight.text_pooling": "fusion",
     "query_weight.moe_fc_txt": "fusion.gate",
-    "query_aware_feature_learning_layer.similarity_weight": "flow.weight",
+    "query_aware_feature_learning_layer.similarity_weight": "flow",
     "contextual_QAL_feature_learning.trans_linear": "context.input",
     "contextual_QAL_feature_learning.encoder.layer.0": "context.encoder",
     "moment_localization_head.begin_feature_modeling.trans_linear": "start.input",
@@ -68,7 +68,7 @@ CONQUER: Names = {
 INSIDE: Names = {
     "": "",
     "position_embeddings": "place",
-    "token_type_embeddings": "type",
+    "token_type_embeddings": "kind",
     "LayerNorm": "norm",
     "net.1": "linear",
     "query": "query",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +21,17 @@ from torch import Tensor
 
 HIDDEN = -10_000.0  # what attention adds to a score it must not see; published, and not minus infinity
 NOTHING = -1e10  # what stands for the score or logit of no clip
+
+
+class Padding(StrEnum):
+    """What lies behind the end of a video that is shorter than the longest.
+
+    The released code computes with rows of zeros there. They end in the last clips' start and end logits, since the
+    convolution looks two clips ahead.
+    """
+
+    OFFICIAL = "official"  # equal to the released code
+    COMPACT = "compact"  # nothing; less than half the work
 
 
 @dataclass(frozen=True)
@@ -47,11 +59,7 @@ class Sequences:
 
     def taken(self, chosen: Tensor) -> Sequences:
         """The sequences of these indexes, in their order."""
-        starts = self.lengths.cumsum(0) - self.lengths
-        lengths = self.lengths[chosen]
-        within = torch.arange(int(lengths.sum())) - (lengths.cumsum(0) - lengths).repeat_interleave(lengths)
-        rows = starts[chosen].repeat_interleave(lengths) + within
-        return Sequences(self.rows[rows.to(self.rows.device)], lengths)
+        return Sequences(self.rows[rows_of(self.lengths, chosen).to(self.rows.device)], self.lengths[chosen])
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,19 @@ class Layout:
         kept = lengths + beyond if width is None else (lengths + beyond).clamp(max=width)
         return cls(lengths, kept, width or max(1, int(kept.max())), device)
 
+    @classmethod
+    def joined(cls, layouts: Sequence[Layout]) -> Layout:
+        """The sequences of all layouts, one after the other, in a rectangle as wide as the widest."""
+        lengths, kept = (torch.cat([getattr(layout, name) for layout in layouts]) for name in ("lengths", "kept"))
+        return cls(lengths, kept, max(layout.width for layout in layouts), layouts[0].device)
+
+    def taken(self, chosen: Tensor) -> tuple[Layout, Tensor]:
+        """The sequences of these indexes, in their order, and which rows of this layout theirs are."""
+        chosen = chosen.cpu()
+        kept = self.kept[chosen]
+        layout = Layout(self.lengths[chosen], kept, max(1, int(kept.max())), self.device)
+        return layout, rows_of(self.kept, chosen).to(self.device, non_blocking=True)
+
     @cached_property
     def full(self) -> bool:
         """Every cell is kept."""
@@ -88,6 +109,11 @@ class Layout:
         return cells.flatten().nonzero().squeeze(1).to(self.device, non_blocking=True)
 
     @cached_property
+    def owner(self) -> Tensor:
+        """Which sequence each kept row is of [R]."""
+        return self.place // self.width
+
+    @cached_property
     def position(self) -> Tensor:
         """How far into its sequence each kept row lies [R]."""
         return self.place % self.width
@@ -96,6 +122,11 @@ class Layout:
     def real(self) -> Tensor:
         """True where a cell is real [B, W]."""
         return (torch.arange(self.width) < self.lengths[:, None]).to(self.device, non_blocking=True)
+
+    @cached_property
+    def of_real(self) -> Layout:
+        """The same rectangle with nothing but what is real."""
+        return Layout(self.lengths, self.lengths, self.width, self.device)
 
     @cached_property
     def hidden(self) -> Tensor:
@@ -118,6 +149,42 @@ class Layout:
             return rows
         place = narrower.place // narrower.width * self.width + narrower.position
         return _Collect.apply(self.spread(rows).flatten(0, 1), place)
+
+
+def rows_of(lengths: Tensor, chosen: Tensor) -> Tensor:
+    """Where the rows of the chosen sequences are among those of all, ``lengths`` [B] each, end to end."""
+    starts, counts = lengths.cumsum(0) - lengths, lengths[chosen]
+    within = torch.arange(int(counts.sum())) - (counts.cumsum(0) - counts).repeat_interleave(counts)
+    return starts[chosen].repeat_interleave(counts) + within
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Two rectangles as one [B, 2 W], their rows one after the other: what attention needs of a layout."""
+
+    left: Layout
+    right: Layout
+
+    @cached_property
+    def place(self) -> Tensor:
+        """The cell of each kept row [R + R']."""
+        both = 2 * self.left.width
+        left = self.left.owner * both + self.left.position
+        return torch.cat([left, self.right.owner * both + self.left.width + self.right.position])
+
+    @cached_property
+    def hidden(self) -> Tensor:
+        """What attention adds for each key [B, 1, 1, 2 W]."""
+        return torch.cat([self.left.hidden, self.right.hidden], dim=3)
+
+    def spread(self, rows: Tensor) -> Tensor:
+        """Rows [R + R', D] -> rectangle [B, 2 W, D]."""
+        sequences, width = len(self.left.kept), 2 * self.left.width
+        return _Spread.apply(rows, self.place, sequences * width).unflatten(0, (sequences, width))
+
+    def collect(self, cells: Tensor) -> Tensor:
+        """Rectangle [B, 2 W, D] -> rows [R + R', D]."""
+        return _Collect.apply(cells.flatten(0, 1), self.place)
 
 
 class _Spread(torch.autograd.Function):

@@ -10,10 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models_runner.retrieval.ragged import Layout
+from models_runner.retrieval.ragged import Layout, SideBySide
 
 NORM_EPSILON = 1e-5
-Laid = tuple[Tensor, Layout]  # rows and where they lie
+AnyLayout = Layout | SideBySide
+Laid = tuple[Tensor, AnyLayout]  # rows and where they lie
 SPREAD = 0.02  # standard deviation of fresh weights
 
 
@@ -30,27 +31,34 @@ class InputProjection(nn.Module):
         """[R, D] -> [R, H]."""
         return functional.relu(self.linear(self.dropout(self.norm(rows))))
 
-    def of_nothing(self, count: int) -> Tensor:
-        """What ``count`` rows of zeros become [count, H]: the norm leaves its bias of them."""
-        nothing = self.norm.bias.expand(count, -1)
-        return functional.relu(self.linear(self.dropout(nothing)))
+    def laid(self, rows: Tensor, layout: Layout) -> Tensor:
+        """The real rows of a layout [R', D] -> all it keeps [R, H]; those that are not real come from zeros.
+
+        A row of zeros is its norm's bias, so every place of the rectangle has one for the whole batch.
+        """
+        rows = self(rows)
+        if torch.equal(layout.kept, layout.lengths):
+            return rows
+        nothing = self.norm.bias.expand(layout.width, -1)
+        nothing = functional.relu(self.linear(self.dropout(nothing)))  # [W, H]
+        return layout.collect(torch.where(layout.real[..., None], layout.of_real.spread(rows), nothing))
 
 
 class PositionalEncoding(nn.Module):
-    """Adds a learnt vector for the place in the sequence, and one for its type where there are several."""
+    """Adds a learnt vector for the place in the sequence, and one for its kind where there are several."""
 
-    def __init__(self, length: int, hidden: int, dropout: float, *, types: int = 0) -> None:
+    def __init__(self, length: int, hidden: int, dropout: float, *, kinds: int = 0) -> None:
         super().__init__()
         self.place = nn.Embedding(length, hidden)
-        self.type = nn.Embedding(types, hidden) if types else None
+        self.kind = nn.Embedding(kinds, hidden) if kinds else None
         self.norm = nn.LayerNorm(hidden, eps=NORM_EPSILON)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, rows: Tensor, position: Tensor, type_: int = 0) -> Tensor:
+    def forward(self, rows: Tensor, position: Tensor, kind: int = 0) -> Tensor:
         """rows [R, H], position [R] -> [R, H]."""
         rows = rows + self.place(position)
-        if self.type is not None:
-            rows = rows + self.type.weight[type_]
+        if self.kind is not None:
+            rows = rows + self.kind.weight[kind]
         return self.dropout(self.norm(rows))
 
 
@@ -70,7 +78,7 @@ class Attention(nn.Module):
         self.value = nn.Linear(hidden, hidden)
 
     def forward(
-        self, rows: Tensor, layout: Layout, hidden: Tensor, seen: tuple[Tensor, Layout] | None = None
+        self, rows: Tensor, layout: AnyLayout, hidden: Tensor, seen: tuple[Tensor, Layout] | None = None
     ) -> Tensor:
         """rows [R, H], hidden broadcasts to [B, h, W, W'], seen [R', H] (the rows themselves if None) -> [R, H]."""
         if seen is None:
@@ -82,12 +90,25 @@ class Attention(nn.Module):
         mixed = functional.dropout(scores.softmax(3), self.dropout, self.training) @ value  # [B, h, W, H / h]
         return layout.collect(mixed.transpose(1, 2).flatten(2))
 
-    def _of(self, rows: Tensor, layout: Layout, *maps: nn.Linear) -> list[Tensor]:
+    def _of(self, rows: Tensor, layout: AnyLayout, *maps: nn.Linear) -> list[Tensor]:
         """What each linear map makes of the rows, by head: [B, h, W, H / h] each; one product for all."""
         weight, bias = torch.cat([one.weight for one in maps]), torch.cat([one.bias for one in maps])
         cells = layout.spread(functional.linear(rows, weight, bias))  # [B, W, maps * H]
         cells = cells.unflatten(2, (len(maps), self.heads, -1))  # [B, W, maps, h, H / h]
         return list(cells.permute(2, 0, 3, 1, 4).unbind(0))
+
+
+class ProjectedEncoder(nn.Module):
+    """Rows put together from several -> hidden features of rows that have seen their sequence."""
+
+    def __init__(self, size: int, hidden: int, heads: int, dropout: float, inner: int) -> None:
+        super().__init__()
+        self.input = InputProjection(size, hidden, dropout)
+        self.encoder = EncoderBlock(hidden, heads, dropout, inner=inner)
+
+    def forward(self, rows: Tensor, layout: Layout) -> Tensor:
+        """[R, D] -> [R, H]."""
+        return self.encoder(self.input(rows), layout)
 
 
 class FeedForward(nn.Module):
@@ -116,7 +137,7 @@ class EncoderBlock(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.feed_forward = FeedForward(hidden, inner, dropout) if inner else nn.Identity()
 
-    def forward(self, rows: Tensor, layout: Layout) -> Tensor:
+    def forward(self, rows: Tensor, layout: AnyLayout) -> Tensor:
         """[R, H] -> [R, H]; keys that are not real are hidden."""
         mixed = self.mix(self.attention(rows, layout, layout.hidden))
         return self.feed_forward(self.norm(self.dropout(mixed) + rows))

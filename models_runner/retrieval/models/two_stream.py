@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 import torch
 from torch import Tensor, nn
@@ -23,21 +22,10 @@ from models_runner.retrieval.models.blocks import (
     initialise,
 )
 from models_runner.retrieval.models.span_head import SpanHead
-from models_runner.retrieval.ragged import HIDDEN, NOTHING, Layout, Sequences
+from models_runner.retrieval.ragged import HIDDEN, NOTHING, Layout, Padding, Sequences
 
 Pair = tuple[Tensor, Tensor]
 LENGTH_EPSILON = 1e-12
-
-
-class Padding(StrEnum):
-    """What lies behind the end of a video that is shorter than the longest.
-
-    The released code computes with rows of zeros there. They end in the last clips' start and end logits, since the
-    convolution looks two clips ahead.
-    """
-
-    OFFICIAL = "official"  # equal to the released code
-    COMPACT = "compact"  # nothing; less than half the work
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,15 +59,39 @@ class EncodedVideos:
     """Videos after each of the encoders, ready to be asked.
 
     Attributes:
-        levels: rows [R, H] of both streams after the first encoder, the second, ...
+        levels: rows [R, H] of both streams after the first encoder (0), the second (1), ...
         layouts: where these rows lie.
     """
 
-    levels: Sequence[Pair]
+    levels: dict[int, Pair]
     layouts: tuple[Layout, Layout]
 
     def __len__(self) -> int:
         return len(self.layouts[0].lengths)
+
+    def taken(self, chosen: Tensor) -> EncodedVideos:
+        """The videos of these indexes, in their order."""
+        seen, rows = self.layouts[0].taken(chosen)
+        heard, _ = self.layouts[1].taken(chosen)  # both streams keep as many rows of a video
+        levels = {level: (pair[0][rows], pair[1][rows]) for level, pair in self.levels.items()}
+        return EncodedVideos(levels, (seen, heard))
+
+    @classmethod
+    def joined(cls, parts: Sequence[EncodedVideos]) -> EncodedVideos:
+        """The videos of all parts, one after the other."""
+        levels = {
+            level: (
+                torch.cat([part.levels[level][0] for part in parts]),
+                torch.cat([part.levels[level][1] for part in parts]),
+            )
+            for level in parts[0].levels
+        }
+        seen, heard = (Layout.joined([part.layouts[stream] for part in parts]) for stream in (0, 1))
+        return cls(levels, (seen, heard))
+
+    def only(self, *levels: int) -> EncodedVideos:
+        """Without the other levels."""
+        return EncodedVideos({level: self.levels[level] for level in levels}, self.layouts)
 
 
 class TwoStream(nn.Module):
@@ -135,14 +147,14 @@ class TwoStream(nn.Module):
         seen = self.video.first(video.rows, wide[0], self.clip_position)
         heard = self.subtitle.first(subtitle.rows, wide[1], self.clip_position)
         pair = wide[0].narrowed(seen, narrow[0]), wide[1].narrowed(heard, narrow[1])
-        levels = [pair]
+        levels = {0: pair}
         pair = (
             self.video.meet(pair[0], narrow[0], heard, wide[1], self.config.padding),
             self.subtitle.meet(pair[1], narrow[1], seen, wide[0], self.config.padding),
         )
         for deeper in zip(self.video.deeper, self.subtitle.deeper, strict=True):
             pair = deeper[0](pair[0], narrow[0]), deeper[1](pair[1], narrow[1])
-            levels.append(pair)
+            levels[len(levels)] = pair
         return EncodedVideos(levels, narrow)
 
     def video_scores(self, queries: Pair, videos: EncodedVideos) -> Tensor:
@@ -192,11 +204,7 @@ class Stream(nn.Module):
 
     def first(self, rows: Tensor, layout: Layout, position: PositionalEncoding) -> Tensor:
         """Feature rows of the real clips -> rows after the first encoder, of all that is kept [R, H]."""
-        rows = self.input(rows)
-        real = Layout(layout.lengths, layout.lengths, layout.width, layout.device)
-        if not torch.equal(layout.kept, layout.lengths):
-            nothing = self.input.of_nothing(layout.width)
-            rows = layout.collect(torch.where(layout.real[..., None], real.spread(rows), nothing))
+        rows = self.input.laid(rows, layout)
         return self.encoder(position(rows, layout.position), layout)
 
     def meet(self, rows: Tensor, layout: Layout, seen: Tensor, seen_layout: Layout, padding: Padding) -> Tensor:

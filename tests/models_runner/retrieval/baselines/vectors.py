@@ -49,6 +49,13 @@ def worst(ours: Tensor, published: Tensor, where: Tensor | None = None) -> float
     return float((difference if where is None else difference[where.bool()]).max())
 
 
+def assert_gradient(name: str, ours: Tensor, published: Tensor) -> None:
+    if name.endswith("key.bias"):  # in truth 0
+        assert worst(ours, published) < 1e-6, name
+    else:
+        assert (ours - published).norm() <= 1e-4 * published.norm(), name
+
+
 class Recorded:
     """Negatives that the published code drew, one column each in the order of its draws."""
 
