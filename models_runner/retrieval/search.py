@@ -45,19 +45,37 @@ def search(model: TwoStream, queries: Sequences, corpus: EncodedVideos, decoding
 
 
 def search_candidates(
-    model: Conquer, queries: Sequences, clips: EncodedClips, candidates: Tensor, decoding: Decoding
+    model: Conquer,
+    queries: Sequences,
+    clips: EncodedClips,
+    candidates: Tensor,
+    decoding: Decoding,
+    *,
+    scores: Tensor | None = None,
 ) -> Found:
-    """The best moments among candidate videos [N, V] of each query, indexes into ``clips``; -1 is none."""
+    """The best moments among candidate videos.
+
+    Args:
+        model, queries, decoding: what is asked.
+        clips: the corpus, or those of its videos that are candidates.
+        candidates: of each query [N, V], indexes into ``clips``; -1 is none.
+        scores: of the candidates [N, V]; moments then count by them and by probability ("general"). Without scores the
+            logits decide alone ("disjoint"), as in the published runs.
+    """
+    found = []
     with torch.inference_mode():
-        encoded, found = model.encode_queries(queries), []
+        encoded, device = model.encode_queries(queries), clips.seen.device
         for rows in torch.arange(len(candidates)).split(QUERIES):
-            videos = candidates[rows].to(clips.seen.device)
-            asked = rows.repeat_interleave(videos.shape[1]).to(clips.seen.device)
-            output = model.locate(encoded.taken(asked), clips.taken(videos.clamp(min=0).flatten()))
-            real = clips.layout.lengths.to(videos.device)[videos.clamp(min=0)].masked_fill(videos < 0, 0)
+            videos, known = candidates[rows].to(device).clamp(min=0), candidates[rows].to(device) >= 0
+            asked = rows.repeat_interleave(videos.shape[1]).to(device)
+            some = clips.taken(videos.flatten())
+            output = model.locate(encoded.taken(asked), some)
             start, end = (logits.unflatten(0, videos.shape) for logits in (output.start, output.end))
-            real = torch.arange(start.shape[2], device=videos.device) < real[..., None]
-            found.append(_in_corpus(by_logit(start, end, real, decoding), videos))
+            if scores is None:
+                best = by_logit(start, end, some.layout.real.view_as(start) & known[..., None], decoding)
+            else:
+                best = by_probability(start.softmax(2), end.softmax(2), scores[rows].to(device) * known, decoding)
+            found.append(_in_corpus(best, videos))
         return _joined(found)
 
 

@@ -80,10 +80,7 @@ class EncodedVideos:
     def joined(cls, parts: Sequence[EncodedVideos]) -> EncodedVideos:
         """The videos of all parts, one after the other."""
         levels = {
-            level: (
-                torch.cat([part.levels[level][0] for part in parts]),
-                torch.cat([part.levels[level][1] for part in parts]),
-            )
+            level: (_end_to_end(parts, level, 0), _end_to_end(parts, level, 1))  # seen, heard
             for level in parts[0].levels
         }
         seen, heard = (Layout.joined([part.layouts[stream] for part in parts]) for stream in (0, 1))
@@ -229,6 +226,10 @@ class Meeting(nn.Module):
     def forward(self, rows: Tensor, layout: Layout, hidden: Tensor, seen: tuple[Tensor, Layout]) -> Tensor:
         """[R, H] -> [R, H]."""
         return self.norm(self.attention(rows, layout, hidden, seen) + rows)
+
+
+def _end_to_end(parts: Sequence[EncodedVideos], level: int, stream: int) -> Tensor:
+    return torch.cat([part.levels[level][stream] for part in parts])
 
 
 def mean_of(pair: Iterable[Tensor]) -> Tensor:
