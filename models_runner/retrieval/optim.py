@@ -80,7 +80,11 @@ class BertAdam(Optimizer):
     def _state_of(self, parameter: Tensor) -> dict[str, Any]:
         state: dict[str, Any] = self.state[parameter]
         if not state:
-            state |= {"step": 0, "first": torch.zeros_like(parameter), "second": torch.zeros_like(parameter)}
+            state |= {
+                "step": torch.tensor(0),
+                "first": torch.zeros_like(parameter),
+                "second": torch.zeros_like(parameter),
+            }
         return state
 
 

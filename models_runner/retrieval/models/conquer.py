@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from models_runner.retrieval.batches import Batch
+from models_runner.retrieval.losses import DrawNegatives
 from models_runner.retrieval.models.blocks import (
     NORM_EPSILON,
     EncoderBlock,
@@ -242,8 +243,11 @@ class VideoScore(nn.Module):
         return self.score(functional.relu(self.narrow(features.amax(1)))).squeeze(1)
 
 
-def conquer_loss(output: ConquerOutput, batch: Batch, objective: Objective) -> Loss:
-    """Start and end among the clips of the own video and of the sampled ones; the own video among them."""
+def conquer_loss(output: ConquerOutput, batch: Batch, objective: Objective, draw: DrawNegatives | None = None) -> Loss:
+    """Start and end among the clips of the own video and of the sampled ones; the own video among them.
+
+    Nothing is drawn: its negatives are in the batch.
+    """
     size = len(batch)
     starts = functional.cross_entropy(output.start.reshape(size, -1), batch.start, reduction="none")
     ends = functional.cross_entropy(output.end.reshape(size, -1), batch.end, reduction="none")
