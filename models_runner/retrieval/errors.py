@@ -84,3 +84,7 @@ class at:
         if isinstance(error, ScoringError):
             error.places.insert(0, self.place)
             error.steps[:0] = self.steps
+
+
+class ZeroLengthMoment(ScoringError, ValueError):
+    """A moment is too short to hold a clip; nothing can be learnt from it."""

@@ -1,0 +1,122 @@
+"""What the baselines are trained to make small.
+
+Notation: B samples, each a query and the video of its moment; S [B, B] scores of every query (rows) with every video
+(columns), the own ones on the diagonal; P [B, B] which videos are positives of which query, the diagonal among them;
+L clips.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+FRONT = 999.0  # puts positives before all scores, in a copy that is only sorted
+NO_ONE = 1e-12  # added to counts that may be 0
+DrawNegatives = Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class RandomNegatives:
+    """For every row one column that is no positive, drawn from the hardest ``pool``, or from all.
+
+    Args:
+        generator: on the CPU; its state says what comes next.
+        pool: how many of the highest-scoring negatives are drawn from; None for all.
+    """
+
+    generator: torch.Generator
+    pool: int | None = None
+
+    def __call__(self, scores: Tensor, positives: Tensor) -> Tensor:
+        """scores [B, B], positives [B, B] -> columns [B]; a row without negatives gets a positive."""
+        first = positives.sum(1).cpu()
+        beyond = len(scores) if self.pool is None else (first + self.pool).clamp(max=len(scores))
+        shares = torch.rand(len(scores), generator=self.generator)
+        ranks = first + (shares * (beyond - first)).long()
+        return columns_at(scores, positives, ranks.clamp(max=len(scores) - 1).to(scores.device))
+
+
+def columns_at(scores: Tensor, positives: Tensor, ranks: Tensor) -> Tensor:
+    """The column of each row that lies at its rank [B], best first, positives before all others."""
+    order = scores.detach().masked_fill(positives, FRONT).argsort(dim=1, descending=True, stable=True)
+    return order.gather(1, ranks[:, None]).squeeze(1)
+
+
+def diagonal(size: int, device: torch.device) -> Tensor:
+    """P when every query has one positive, its own."""
+    return torch.eye(size, dtype=torch.bool, device=device)
+
+
+def hinge(scores: Tensor, positives: Tensor, negatives: Tensor, margin: float) -> Tensor:
+    """How much less than ``margin`` the own video leads the negative one, per row [B]; 0 where there is no negative."""
+    lead = scores.diagonal() - scores.gather(1, negatives[:, None]).squeeze(1)
+    return functional.relu(margin - lead).masked_fill(positives.all(1), 0.0)
+
+
+def both_hinges(scores: Tensor, positives: Tensor, draw: DrawNegatives, margin: float) -> tuple[Tensor, Tensor]:
+    """Means of the hinges against other videos, and against other queries. The videos are drawn first."""
+    videos = hinge(scores, positives, draw(scores, positives), margin)
+    queries = hinge(scores.T, positives.T, draw(scores.T, positives.T), margin)
+    return videos.mean(), queries.mean()
+
+
+def boundary_loss(start: Tensor, end: Tensor, first: Tensor, last: Tensor) -> tuple[Tensor, Tensor]:
+    """Cross-entropies of start and end logits [B, L] against clips [B], per sample [B] each."""
+    return (
+        functional.cross_entropy(start, first, reduction="none"),
+        functional.cross_entropy(end, last, reduction="none"),
+    )
+
+
+def frame_contrast(scores: Tensor, inside: Tensor, outside: Tensor) -> Tensor:
+    """Frame-level contrast: clips of the moment against the others of its video, by Jensen-Shannon bounds.
+
+    Args:
+        scores: of each clip with the query [B, L], not normalised.
+        inside: True for clips of the moment [B, L].
+        outside: True for the other real clips [B, L].
+
+    Returns:
+        per sample [B].
+
+    Source: ReLoCLNet (Zhang et al. 2021, arXiv:2105.06247), section 3.4.
+    """
+    far = functional.softplus(-scores)
+    agree = ((math.log(2) - far) * inside).sum(1) / (inside.sum(1) + NO_ONE)
+    differ = ((far + scores - math.log(2)) * outside).sum(1) / (outside.sum(1) + NO_ONE)
+    return differ - agree
+
+
+def video_contrast(scores: Tensor) -> Tensor:
+    """Video-level contrast: every query against all videos and every video against all queries, per sample [B].
+
+    The own pair stands in the denominator twice, as released with ReLoCLNet.
+    """
+    return torch.cat([scores, scores.T], dim=1).logsumexp(1) - scores.diagonal()
+
+
+def masked_video_contrast(scores: Tensor, positives: Tensor) -> Tensor:
+    """Video-level contrast in which other positives are no negatives, per sample [B].
+
+    They are left out of the denominator, and the own pair stands there once.
+    """
+    others = positives & ~diagonal(len(scores), scores.device)
+    rows = scores.masked_fill(others, -torch.inf)
+    columns = scores.T.masked_fill(positives.T, -torch.inf)
+    return torch.cat([rows, columns], dim=1).logsumexp(1) - scores.diagonal()
+
+
+def pooled_video_contrast(scores: Tensor, positives: Tensor, hard: Tensor) -> Tensor:
+    """Video-level contrast of all positives together against all pairs and one hard negative [B] each, per sample [B].
+
+    Source: the code released with SPR (Zhang et al. 2025, arXiv:2501.05072).
+    """
+    columns = scores.T.masked_fill(diagonal(len(scores), scores.device), -torch.inf)
+    both, among = torch.cat([scores, columns], dim=1), torch.cat([positives, positives.T], dim=1)
+    alike = both.masked_fill(~among, -torch.inf).logsumexp(1)
+    return torch.cat([both, hard[:, None]], dim=1).logsumexp(1) - alike

@@ -1,0 +1,131 @@
+"""The optimisers the baselines were published with, as torch optimisers.
+
+BertAdam trains XML and ReLoCLNet, CorrectedAdam trains CONQUER. Both decay weights beside the gradient, not through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+BETAS = (0.9, 0.999)
+EPSILON = 1e-6
+CLIP_EPSILON = 1e-6
+WARM_UP = 0.01
+WEIGHT_DECAY = 0.01
+
+
+def parameter_groups(model: nn.Module, *, exempt: Iterable[str], weight_decay: float = WEIGHT_DECAY) -> list[Any]:
+    """Two groups for an optimiser: what decays, and the parameters whose names are ``exempt``."""
+    exempt = set(exempt)
+    named = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
+    return [
+        {"params": [parameter for name, parameter in named if name not in exempt], "weight_decay": weight_decay},
+        {"params": [parameter for name, parameter in named if name in exempt], "weight_decay": 0.0},
+    ]
+
+
+def warmed_up(step: int, total: int, warm_up: float = WARM_UP) -> float:
+    """What the learning rate is multiplied by at a step, counted from 0: up to 1 in a straight line, then down to 0."""
+    done = step / total
+    return done / warm_up if done < warm_up else max((done - 1) / (warm_up - 1), 0.0)
+
+
+class BertAdam(Optimizer):
+    """Adam without bias correction, with warm-up, every tensor's gradient clipped by itself (BERT's, of 2018).
+
+    Args:
+        groups: parameters, as ``parameter_groups`` gives them.
+        lr: learning rate at the end of the warm-up.
+        total: steps of the whole training as planned; -1 keeps ``lr`` from first to last.
+        warm_up: their share that warms up.
+        max_norm: how long a tensor's gradient may be; 0 lets all pass.
+    """
+
+    def __init__(
+        self, groups: Any, *, lr: float, total: int = -1, warm_up: float = WARM_UP, max_norm: float = 1.0
+    ) -> None:
+        defaults = {"lr": lr, "total": total, "warm_up": warm_up, "max_norm": max_norm, "weight_decay": WEIGHT_DECAY}
+        super().__init__(groups, defaults)
+
+    def step(self, closure: None = None) -> None:
+        """Change every parameter that has a gradient."""
+        with torch.no_grad():
+            for group in self.param_groups:
+                parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
+                if parameters:
+                    self._change(group, parameters)
+
+    def _change(self, group: dict[str, Any], parameters: list[Tensor]) -> None:
+        gradients = _clipped([parameter.grad for parameter in parameters], group["max_norm"])
+        states = [self._state_of(parameter) for parameter in parameters]
+        first, second = [state["first"] for state in states], [state["second"] for state in states]
+        torch._foreach_mul_(first, BETAS[0])
+        torch._foreach_add_(first, gradients, alpha=1 - BETAS[0])
+        torch._foreach_mul_(second, BETAS[1])
+        torch._foreach_addcmul_(second, gradients, gradients, value=1 - BETAS[1])
+        change = torch._foreach_sqrt(second)
+        torch._foreach_add_(change, EPSILON)
+        change = torch._foreach_div(first, change)
+        if group["weight_decay"]:
+            torch._foreach_add_(change, parameters, alpha=group["weight_decay"])
+        for parameter, by, state in zip(parameters, change, states, strict=True):
+            parameter.add_(by, alpha=-group["lr"] * _multiplier(group, int(state["step"])))
+            state["step"] += 1
+
+    def _state_of(self, parameter: Tensor) -> dict[str, Any]:
+        state: dict[str, Any] = self.state[parameter]
+        if not state:
+            state |= {
+                "step": torch.tensor(0),
+                "first": torch.zeros_like(parameter),
+                "second": torch.zeros_like(parameter),
+            }
+        return state
+
+
+class CorrectedAdam(torch.optim.Adam):
+    """Adam with bias correction whose epsilon stands beside the uncorrected second moment; then weights decay.
+
+    p <- p - lr * sqrt(1 - b2^t) / (1 - b1^t) * m / (sqrt(v) + eps), then p <- p - lr * decay * p. torch's Adam has
+    sqrt(v / (1 - b2^t)) + eps below the line: the same, with another epsilon at every step.
+    """
+
+    def __init__(self, groups: Any, *, lr: float) -> None:
+        groups = [{**group, "decay": group.get("weight_decay", WEIGHT_DECAY), "weight_decay": 0.0} for group in groups]
+        super().__init__(groups, lr=lr, betas=BETAS, eps=EPSILON, fused=True)
+
+    def step(self, closure: None = None) -> None:
+        """Change every parameter that has a gradient."""
+        for group in self.param_groups:
+            group["eps"] = EPSILON / (1 - BETAS[1] ** (self._steps(group) + 1)) ** 0.5
+        super().step()
+        with torch.no_grad():
+            for group in self.param_groups:
+                moved = [parameter for parameter in group["params"] if parameter.grad is not None]
+                if group["decay"] and moved:
+                    torch._foreach_mul_(moved, 1 - group["lr"] * group["decay"])
+
+    def _steps(self, group: dict[str, Any]) -> int:
+        """How many steps the group has made; its parameters make them together."""
+        known = (self.state[parameter] for parameter in group["params"] if parameter in self.state)
+        return next((int(state["step"]) for state in known if "step" in state), 0)
+
+
+def _clipped(gradients: list[Tensor], max_norm: float) -> list[Tensor]:
+    """Gradients no longer than ``max_norm``, each by itself; those given stay as they are."""
+    if not max_norm:
+        return gradients
+    norms = torch._foreach_norm(gradients)
+    torch._foreach_add_(norms, CLIP_EPSILON)
+    shares = [torch.clamp(max_norm / norm, max=1.0) for norm in norms]
+    clipped: list[Tensor] = torch._foreach_mul(gradients, shares)
+    return clipped
+
+
+def _multiplier(group: dict[str, Any], step: int) -> float:
+    return warmed_up(step, group["total"], group["warm_up"]) if group["total"] > 0 else 1.0

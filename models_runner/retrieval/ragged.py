@@ -1,0 +1,214 @@
+"""Sequences of different lengths without padding: their rows end to end, and the way to a rectangle and back.
+
+Most of what the baselines compute treats every clip by itself; half of a padded batch would be padding. Only attention
+and what slides over time need the rectangle.
+
+Notation: B sequences, W the width of the rectangle, R rows kept of its B * W cells, D features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+HIDDEN = -10_000.0  # what attention adds to a score it must not see; published, and not minus infinity
+NOTHING = -1e10  # what stands for the score or logit of no clip
+
+
+class Padding(StrEnum):
+    """What lies behind the end of a video that is shorter than the longest.
+
+    The released code computes with rows of zeros there. They end in the last clips' start and end logits, since the
+    convolution looks two clips ahead.
+    """
+
+    OFFICIAL = "official"  # equal to the released code
+    COMPACT = "compact"  # nothing; less than half the work
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Feature rows of B sequences.
+
+    Shapes: rows [R, D], the first sequence's first; lengths [B], whole numbers on the CPU, whose sum is R.
+    """
+
+    rows: Tensor
+    lengths: Tensor
+
+    @classmethod
+    def of(cls, sequences: Sequence[NDArray[np.float32]]) -> Sequences:
+        """Sequences [n, D] each, n may be 0."""
+        rows = torch.from_numpy(np.concatenate(sequences))
+        return cls(rows, torch.tensor([len(sequence) for sequence in sequences]))
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def to(self, device: str | torch.device) -> Sequences:
+        """The same with the rows on a device; lengths stay, the host lays out by them."""
+        return Sequences(self.rows.to(device, non_blocking=True), self.lengths)
+
+    def taken(self, chosen: Tensor) -> Sequences:
+        """The sequences of these indexes, in their order."""
+        return Sequences(self.rows[rows_of(self.lengths, chosen).to(self.rows.device)], self.lengths[chosen])
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which cells of a rectangle [B, W] hold rows.
+
+    Attributes:
+        lengths: rows of each sequence that are real [B].
+        kept: rows of each sequence that are computed [B], no fewer than real.
+        width: W, no less than any of ``kept``.
+        device: where the rows are.
+    """
+
+    lengths: Tensor
+    kept: Tensor
+    width: int
+    device: torch.device
+
+    @classmethod
+    def of(cls, lengths: Tensor, device: torch.device, *, width: int | None = None, beyond: int = 0) -> Layout:
+        """Keep the real rows and up to ``beyond`` after them, in a rectangle no wider than need be, or of ``width``."""
+        kept = lengths + beyond if width is None else (lengths + beyond).clamp(max=width)
+        return cls(lengths, kept, width or max(1, int(kept.max())), device)
+
+    @classmethod
+    def joined(cls, layouts: Sequence[Layout]) -> Layout:
+        """The sequences of all layouts, one after the other, in a rectangle as wide as the widest."""
+        lengths, kept = (torch.cat([getattr(layout, name) for layout in layouts]) for name in ("lengths", "kept"))
+        return cls(lengths, kept, max(layout.width for layout in layouts), layouts[0].device)
+
+    def taken(self, chosen: Tensor) -> tuple[Layout, Tensor]:
+        """The sequences of these indexes, in their order, and which rows of this layout theirs are."""
+        chosen = chosen.cpu()
+        kept = self.kept[chosen]
+        layout = Layout(self.lengths[chosen], kept, max(1, int(kept.max())), self.device)
+        return layout, rows_of(self.kept, chosen).to(self.device, non_blocking=True)
+
+    @cached_property
+    def full(self) -> bool:
+        """Every cell is kept."""
+        return int(self.kept.sum()) == len(self.kept) * self.width
+
+    @cached_property
+    def place(self) -> Tensor:
+        """The cell of each kept row [R]."""
+        cells = torch.arange(self.width) < self.kept[:, None]
+        return cells.flatten().nonzero().squeeze(1).to(self.device, non_blocking=True)
+
+    @cached_property
+    def owner(self) -> Tensor:
+        """Which sequence each kept row is of [R]."""
+        return self.place // self.width
+
+    @cached_property
+    def position(self) -> Tensor:
+        """How far into its sequence each kept row lies [R]."""
+        return self.place % self.width
+
+    @cached_property
+    def real(self) -> Tensor:
+        """True where a cell is real [B, W]."""
+        return (torch.arange(self.width) < self.lengths[:, None]).to(self.device, non_blocking=True)
+
+    @cached_property
+    def of_real(self) -> Layout:
+        """The same rectangle with nothing but what is real."""
+        return Layout(self.lengths, self.lengths, self.width, self.device)
+
+    @cached_property
+    def hidden(self) -> Tensor:
+        """What attention adds for each key [B, 1, 1, W]."""
+        return (~self.real).float().mul(HIDDEN)[:, None, None]
+
+    def spread(self, rows: Tensor) -> Tensor:
+        """Rows [R, D] -> rectangle [B, W, D], zero where nothing is kept."""
+        cells = rows if self.full else _Spread.apply(rows, self.place, len(self.kept) * self.width)
+        return cells.unflatten(0, (len(self.kept), self.width))
+
+    def collect(self, cells: Tensor) -> Tensor:
+        """Rectangle [B, W, D] -> rows [R, D]."""
+        cells = cells.flatten(0, 1)
+        return cells if self.full else _Collect.apply(cells, self.place)
+
+    def narrowed(self, rows: Tensor, narrower: Layout) -> Tensor:
+        """Rows of this layout [R, D] -> those a narrower layout of the same sequences keeps [R', D]."""
+        if narrower.full and narrower.width == self.width:
+            return rows
+        place = narrower.place // narrower.width * self.width + narrower.position
+        return _Collect.apply(self.spread(rows).flatten(0, 1), place)
+
+
+def rows_of(lengths: Tensor, chosen: Tensor) -> Tensor:
+    """Where the rows of the chosen sequences are among those of all, ``lengths`` [B] each, end to end."""
+    starts, counts = lengths.cumsum(0) - lengths, lengths[chosen]
+    within = torch.arange(int(counts.sum())) - (counts.cumsum(0) - counts).repeat_interleave(counts)
+    return starts[chosen].repeat_interleave(counts) + within
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Two rectangles as one [B, 2 W], their rows one after the other: what attention needs of a layout."""
+
+    left: Layout
+    right: Layout
+
+    @cached_property
+    def place(self) -> Tensor:
+        """The cell of each kept row [R + R']."""
+        both = 2 * self.left.width
+        left = self.left.owner * both + self.left.position
+        return torch.cat([left, self.right.owner * both + self.left.width + self.right.position])
+
+    @cached_property
+    def hidden(self) -> Tensor:
+        """What attention adds for each key [B, 1, 1, 2 W]."""
+        return torch.cat([self.left.hidden, self.right.hidden], dim=3)
+
+    def spread(self, rows: Tensor) -> Tensor:
+        """Rows [R + R', D] -> rectangle [B, 2 W, D]."""
+        sequences, width = len(self.left.kept), 2 * self.left.width
+        return _Spread.apply(rows, self.place, sequences * width).unflatten(0, (sequences, width))
+
+    def collect(self, cells: Tensor) -> Tensor:
+        """Rectangle [B, 2 W, D] -> rows [R + R', D]."""
+        return _Collect.apply(cells.flatten(0, 1), self.place)
+
+
+class _Spread(torch.autograd.Function):
+    """Rows to cells; no two rows share a cell, so the way back is ``_Collect``, not a sum."""
+
+    @staticmethod
+    def forward(context: Any, rows: Tensor, place: Tensor, cells: int) -> Tensor:
+        context.save_for_backward(place)
+        return rows.new_zeros(cells, *rows.shape[1:]).index_copy_(0, place, rows)
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        (place,) = context.saved_tensors
+        return gradient.index_select(0, place), None, None
+
+
+class _Collect(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, cells: Tensor, place: Tensor) -> Tensor:
+        context.save_for_backward(place)
+        context.cells = len(cells)
+        return cells.index_select(0, place)
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (place,) = context.saved_tensors
+        return gradient.new_zeros(context.cells, *gradient.shape[1:]).index_copy_(0, place, gradient), None

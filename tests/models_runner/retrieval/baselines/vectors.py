@@ -1,0 +1,66 @@
+"""The vectors of the published implementations, and the mark that skips a test, visibly, where they are absent."""
+
+import json
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file
+from torch import Tensor
+
+from models_runner.retrieval.ragged import Sequences
+from tests.models_runner.retrieval.shared_data import PARITY
+
+needs_parity = pytest.mark.skipif(not PARITY.is_dir(), reason=f"no shared data at {PARITY}; set MOMENTJUDGE_SHARED")
+
+
+@cache
+def arrays(name: str) -> dict[str, NDArray]:
+    """The arrays of one ``.npz`` below ``parity/``, by name."""
+    with np.load(PARITY / name) as file:
+        return dict(file)
+
+
+@cache
+def weights(name: str) -> dict[str, Tensor]:
+    """The tensors of one ``.safetensors`` below ``parity/``, by their published names."""
+    return load_file(PARITY / name)
+
+
+def tensor(name: str, key: str) -> Tensor:
+    return torch.from_numpy(arrays(name)[key])
+
+
+def meta(baseline: str) -> Any:
+    return json.loads((PARITY / baseline / "meta.json").read_text())
+
+
+def packed(cells: Tensor, mask: Tensor) -> Sequences:
+    """Published, padded inputs [B, L, D] as we give them to a model."""
+    return Sequences(cells[mask.bool()], mask.sum(-1).long())
+
+
+def worst(ours: Tensor, published: Tensor, where: Tensor | None = None) -> float:
+    """The largest difference, of all or where the mask is true."""
+    difference = (ours.detach() - published).abs()
+    return float((difference if where is None else difference[where.bool()]).max())
+
+
+def assert_gradient(name: str, ours: Tensor, published: Tensor) -> None:
+    if name.endswith("key.bias"):  # in truth 0
+        assert worst(ours, published) < 1e-6, name
+    else:
+        assert (ours - published).norm() <= 1e-4 * published.norm(), name
+
+
+class Recorded:
+    """Negatives that the published code drew, one column each in the order of its draws."""
+
+    def __init__(self, *drawn: Any) -> None:
+        self.drawn = iter(drawn)
+
+    def __call__(self, scores: Tensor, positives: Tensor) -> Tensor:
+        return torch.as_tensor(next(self.drawn))
