@@ -18,7 +18,7 @@ ABOUT = {
     forms.JUDGMENTS: "single grades with round, seat, position, guideline and policy version",
     forms.QUERIES: "every query with its split",
     forms.CANDIDATES: "the ranking that was judged from, with similarities",
-    forms.BATCHES: "how many batches and rounds a query had, and who decided that it be so",
+    forms.BATCHES: "batches and rounds of each query, and the decision about its second batch",
     forms.MISSING: "queries to judge that are not in this release, and how far they are",
     forms.VIDEOS: "videos, in the order of their import",
     forms.MOMENTS: "every moment with the captions that serve; one JSON object a line",

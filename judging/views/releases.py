@@ -80,7 +80,7 @@ def release(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
     context = {
         "release": held,
         "counts": counts,
-        "files": [(name, told_of(name), file) for name, file in held.manifest.get("files", {}).items()],
+        "files": [(name, told_of(name), file) for name, file in sorted(held.manifest.get("files", {}).items())],
         "missing": [(STATES.get(state, state), n) for state, n in counts.get("missing", {}).items()],
         "before": others(held).filter(version__lt=held.version).first(),
         "datasheet": _datasheet(held),

@@ -14,7 +14,8 @@ JOIN annotation_query query ON query.id = batch.query_id
     AND (%(split)s = '' OR query.split = %(split)s)
     AND (%(query_set)s::bigint IS NULL OR query.query_set_id = %(query_set)s::bigint)
 WHERE (%(simulated)s OR NOT EXISTS (
-    SELECT 1 FROM judging_judgment program WHERE program.pair_id = pair.id AND program.source = 'simulated'))"""
+    SELECT 1 FROM judging_judgment program
+    WHERE program.pair_id = pair.id AND 'simulated' IN (program.source, program.origin)))"""
 
 # materialized, so that a small project beside a large one is not planned as if it were large
 CHOSEN = "WITH chosen AS MATERIALIZED (" + PAIRS + ")"

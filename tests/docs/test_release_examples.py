@@ -1,0 +1,52 @@
+"""Code that README.md of an archive and docs/examples give for releases, on a release."""
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from judging.models import Release
+from judging.releases import files, scope_of
+from tests.docs.pages import ROOT
+from tests.judging.world import HandMade
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The release of the hand-made project, with a run that finds the best moment of query 10 second."""
+    release = Release.objects.create(project=HandMade().project, version=1)
+    files.write_files(release, scope_of(release), tmp_path)
+    lines = ["10 Q0 alpha:10.0-20.25 1 0.9 mine", "10 Q0 alpha:1.0-2.5 2 0.8 mine"]
+    (tmp_path / "run.txt").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_the_code_of_an_archives_readme(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    first, second = re.findall(r"```python\n(.*?)```", (folder / "README.md").read_text(), re.DOTALL)
+    known: dict[str, object] = {}
+    exec(first, known)
+    assert known["rows"][0] == (10, "alpha", 1.0, 2.5, 4)  # type: ignore[index]
+    exec(second, {})
+    assert "nDCG@20" in capsys.readouterr().out
+
+
+def test_the_example_scores_a_run_of_the_published_form(folder: Path) -> None:
+    spec = importlib.util.spec_from_file_location("score_release", ROOT / "docs" / "examples" / "score_release.py")
+    assert spec is not None
+    assert spec.loader is not None
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    truth = json.loads((folder / "val.json").read_text()) + json.loads((folder / "test.json").read_text())
+    perfect = example.scored(folder, [query for query in truth if query["query_id"] != 11])  # a twin: not in the qrels
+    assert {str(measure): round(value, 6) for measure, value in perfect.items()} == {
+        "nDCG@20": 1.0,
+        "R(rel=3)@20": 0.5,
+        "RR(rel=3)": 0.5,
+    }
