@@ -52,10 +52,14 @@ def table(title: str, rows: Iterable[Row], columns: Sequence[Column]) -> Table:
     head = [
         (column_name(column["column"]), column["moments_are"], column["column"].startswith(PAPER)) for column in columns
     ]
-    lines = [
-        Line(row.label, row.meaning, [told(column.get(row.name), row.decimals) for column in columns]) for row in rows
-    ]
+    lines = [Line(row.label, row.meaning, [_cell(column, row) for column in columns]) for row in rows]
     return Table(title, head, lines)
+
+
+def _cell(column: Column, row: Row) -> str:
+    """The paper prints two decimals at most."""
+    decimals = min(row.decimals, 2) if column["column"].startswith(PAPER) else row.decimals
+    return told(column.get(row.name), decimals)
 
 
 def value_rows(columns: Iterable[Column], rows: Iterable[Row] = ROWS) -> Iterator[tuple[str, str, object]]:

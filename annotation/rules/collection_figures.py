@@ -81,15 +81,15 @@ TABLE_1 = (
     Row("video_hours", "Hours of videos", 2, "Whole videos, each once."),
 )  # fmt: skip
 TABLE_4 = (
-    Row("words_min", "Query length in words, least", 0),
-    Row("words_mean", "mean", 2, "Over queries, not over different texts."),
-    Row("words_max", "most", 0),
-    Row("moment_min", "Moment in seconds, least", 2),
-    Row("moment_mean", "mean", 2),
-    Row("moment_max", "most", 2),
-    Row("video_min", "Video in seconds, least", 2),
-    Row("video_mean", "mean", 2, "Over these videos, each once."),
-    Row("video_max", "most", 2),
+    Row("words_min", "Words of a query, least", 0),
+    Row("words_mean", "Words of a query, mean", 2, "Over queries, not over different texts."),
+    Row("words_max", "Words of a query, most", 0),
+    Row("moment_min", "Seconds of a moment, least", 2),
+    Row("moment_mean", "Seconds of a moment, mean", 2),
+    Row("moment_max", "Seconds of a moment, most", 2),
+    Row("video_min", "Seconds of a video, least", 2),
+    Row("video_mean", "Seconds of a video, mean", 2, "Over these videos, each once."),
+    Row("video_max", "Seconds of a video, most", 2),
     Row("ratio", "Moment-to-video ratio", 3, "The mean over moments of the moment's length by that of its video."),
 )
 ROWS = (*TABLE_1, *TABLE_4)

@@ -108,6 +108,13 @@ def _verbs() -> Verbs | None:
     return verbs
 
 
+def statistics_are_old(kept: TextStatistics) -> bool:
+    """Whether something that is counted has changed, or verbs could be counted by now."""
+    if kept.state_of_texts != selectors.state_of_texts(kept.project):
+        return True
+    return any(column["verbs"] is None for column in kept.data.get("collection", [])) and registry.wordnet_is_here()
+
+
 def _names(corpus_id: int) -> Names:
     members = members_of(corpus_id)
 

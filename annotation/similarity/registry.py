@@ -17,7 +17,7 @@ from annotation.similarity.senses import Ties, WordNetSenses
 from annotation.similarity.sets import BagOfWords, PartOfSpeech, SetSimilarity, Synsets
 from annotation.similarity.tagger import LexiconTagger
 from annotation.similarity.texts import Normalisation
-from annotation.similarity.wordnet import NOUN, VERB, WordNet, wordnet_in, wordnet_installed
+from annotation.similarity.wordnet import NOUN, VERB, WordNet, WordNetMissing, wordnet_in, wordnet_installed
 
 VERSION = "1"  # of our own code of the proxies: raised when their numbers change
 OVER = " over "
@@ -85,6 +85,14 @@ def wordnet() -> WordNet:
         WordNetMissing: it is not installed.
     """
     return wordnet_in(nltk_data())
+
+
+def wordnet_is_here() -> bool:
+    """Whether it is installed; it is not read for that."""
+    try:
+        return bool(wordnet_installed(nltk_data()))
+    except WordNetMissing:
+        return False
 
 
 def nltk_data() -> Path:

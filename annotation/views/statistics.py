@@ -11,8 +11,7 @@ from annotation import text_report as report
 from annotation.access import STAFF, MemberRequest, post_only, project_page
 from annotation.collection_report import published, tables
 from annotation.models import Project, TextStatistics
-from annotation.selectors.statistics import state_of_texts
-from annotation.services.statistics import statistics_request
+from annotation.services.statistics import statistics_are_old, statistics_request
 
 PAGE = "annotation:statistics"
 
@@ -27,7 +26,7 @@ def statistics(request: MemberRequest, project: Project) -> HttpResponse:
         kept = TextStatistics.objects.get(project=project)
     context: dict[str, object] = {"kept": kept, "has_texts": has_texts}
     if kept and kept.computed_at:
-        context |= {"is_old": kept.state_of_texts != state_of_texts(project), **_shown(request, kept)}
+        context |= {"is_old": statistics_are_old(kept), **_shown(request, kept)}
     return render(request, "annotation/statistics.html", context)
 
 

@@ -12,6 +12,7 @@ BY_SUBJECT = {  # the beginning of the action: the page that takes the object's 
     "batch.": ("judging:batch", "Batch"),
     "guideline.": ("judging:guideline-version", "Version"),
     "exam.": ("judging:exam", "Exam"),
+    "known_pair.": ("judging:known-exam", "Exam"),
     "training.grade": ("judging:training-pair", "Pair"),
     "tutorial.": ("judging:training-pair", "Pair"),
     "query_set.": ("judging:query-set", "Query set"),

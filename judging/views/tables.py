@@ -10,8 +10,7 @@ from annotation import collection_report as report
 from annotation.access import STAFF, MemberRequest, project_page
 from annotation.models import Project, Query, TextStatistics
 from annotation.rules.collection_figures import ROWS, Row
-from annotation.selectors.statistics import state_of_texts
-from annotation.services.statistics import statistics_request
+from annotation.services.statistics import statistics_are_old, statistics_request
 from judging import selectors
 from judging.views.figures.pages import figures_for, file_answer
 
@@ -47,7 +46,7 @@ def tables(request: MemberRequest, project: Project) -> HttpResponse:
     context = {
         "tables": report.tables([*found, *_published()], more=JUDGED) if found else [],
         "kept": kept,
-        "is_old": bool(kept and kept.computed_at and kept.state_of_texts != state_of_texts(project)),
+        "is_old": bool(kept and kept.computed_at and statistics_are_old(kept)),
         "figures": figures_for(request.membership),
         "verbs_are_missing": bool(found) and all(column.get("verbs") is None for column in found),
     }

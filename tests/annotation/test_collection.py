@@ -128,6 +128,15 @@ def test_a_changed_moment_makes_them_old(project: Project) -> None:
     assert services.selectors.state_of_texts(project) != before
 
 
+def test_verbs_can_be_counted_once_wordnet_is_there(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = statistics_compute(project_id=project.pk)
+    assert kept is not None
+    monkeypatch.setattr(services.registry, "wordnet_is_here", lambda: False)
+    assert not services.statistics_are_old(kept)
+    monkeypatch.setattr(services.registry, "wordnet_is_here", lambda: True)
+    assert services.statistics_are_old(kept)
+
+
 def words_of(text: str) -> list[str]:
     """Letter by letter: what joins stays only between two letters or digits."""
     small = f" {text.lower()} "
