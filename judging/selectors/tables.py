@@ -12,7 +12,8 @@ from judging.models import Batch, BatchReview, Pair
 def judged_figures(project: Project, split: str) -> dict[str, Any]:
     """Of a split's settled pairs, whatever batch they are of; pilot batches are left out.
 
-    A query has one batch when it was closed after its first, two when it was given a second.
+    A query has one batch when it was closed after its first, two when it was given a second. Of historic pairs the
+    moments are not known.
     """
     pairs = Pair.objects.filter(batch__project=project, batch__query__split=split, batch__is_pilot=False)
     settled = pairs.filter(state=Pair.State.SETTLED)
@@ -22,7 +23,7 @@ def judged_figures(project: Project, split: str) -> dict[str, Any]:
         relevant=Count("pk", filter=Q(state=Pair.State.SETTLED, relevance__gte=1)),
         judged=Count("batch__query", filter=Q(state=Pair.State.SETTLED), distinct=True),
     )
-    moments = Moment.objects.filter(pk__in=settled.values("candidate__moment"))
+    moments = Moment.objects.filter(pk__in=settled.values("candidate__moment"), video__corpus__is_placeholder=False)
     relevant = counts["relevant"] / counts["judged"] if counts["judged"] else None
     decided = counts["settled"] + counts["dropped"]
     consensus = 100 * counts["settled"] / decided if decided else None

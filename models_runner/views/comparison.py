@@ -2,7 +2,7 @@
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 
 from annotation.access import RUNNERS, MemberRequest, project_page
 from annotation.models import Project
@@ -18,7 +18,9 @@ from models_runner.services.settings import leaderboard_of
 @project_page(RUNNERS)
 def compare(request: MemberRequest, project: Project) -> HttpResponse:
     """Which queries make the difference between two runs."""
-    asked = _asked(project, request)
+    asked = asked_for(project, request.GET)
+    if asked is None:
+        return redirect("models_runner:runs", project.uuid)
     table = leaderboard(asked, request.membership, tested=False)
     one, other = (scored_run(asked, request.GET.get(name, "")) for name in ("one", "other"))
     context: dict[str, object] = {
@@ -47,7 +49,9 @@ def _drawn(found: Comparison, one: Scoring, other: Scoring) -> dict[str, str]:
 @project_page(RUNNERS)
 def case_page(request: MemberRequest, project: Project) -> HttpResponse:
     """A query: what was judged, what up to three runs returned, and what that earned."""
-    asked = _asked(project, request)
+    asked = asked_for(project, request.GET)
+    if asked is None:
+        return redirect("models_runner:runs", project.uuid)
     if not may_see_queries(request, project, asked):
         raise PermissionDenied
     table = leaderboard(asked, request.membership, tested=False)
@@ -73,10 +77,3 @@ def case_page(request: MemberRequest, project: Project) -> HttpResponse:
 def may_see_queries(request: MemberRequest, project: Project, asked: Asked) -> bool:
     """Whether single queries may be shown: what a query scores tells its labels, piece by piece."""
     return sees_all(request.membership) or not leaderboard_of(project).hides(asked.split)
-
-
-def _asked(project: Project, request: MemberRequest) -> Asked:
-    asked = asked_for(project, request.GET)
-    if asked is None:
-        raise Http404
-    return asked

@@ -36,7 +36,7 @@ STAFF_PAGES = [
     "annotation:corpus",
     "annotation:train-sets",
     "judging:caption-edits",
-    "models_runner:runs",
+    *(f"models_runner:{name}" for name in ("runs", "run-new", "compare", "economy", "files")),
     "pools:pools",
 ]
 ANNOTATOR_PAGES = [f"judging:{name}" for name in ("desk", "pair-next", "last-look", "own-grades", "guideline")]

@@ -1,0 +1,135 @@
+"""What a participant is told does not depend on hidden labels: two sites that differ in nothing else look the same.
+
+Scores of whole runs do depend on them, as they must; so they are told as they were in the first site.
+"""
+
+import re
+from copy import deepcopy
+from dataclasses import replace
+
+import pytest
+from django.core.files.base import ContentFile
+from django.test import Client
+from django.urls import get_resolver, reverse
+
+from annotation.models import Membership
+from models_runner.models import Truth
+from models_runner.retrieval import kept
+from models_runner.services.truths import truth_table
+from tests.conftest import hash_with
+from tests.judging.api.acts import bearer, url
+from tests.judging.world import HandMade
+from tests.models_runner.acts import GOOD, bring, participant, ready_release, run_json
+
+pytestmark = pytest.mark.django_db
+OPEN_NAMES = ("runs", "export", "run-new", "run", "run-download", "compare", "case", "files", "file")
+CLOSED_NAMES = ("run-create", "economy", "economy-study", "economy-csv", "settings")
+VARYING = re.compile(r'csrfmiddlewaretoken" value="[^"]+"|x-csrftoken": "[^"]+"')
+ROW = ["beta", 3.0, 30.0, 1.0]
+
+
+class World:
+    def __init__(self) -> None:
+        self.made = HandMade()
+        self.release = ready_release(self.made.project)
+        self.member, other = participant(self.made.project), participant(self.made.project)
+        self.run = bring(self.member, self.release, run_json({20: [ROW, *GOOD]}), split="test")
+        self.other = bring(other, self.release, run_json({20: GOOD}), split="test", system="theirs")
+
+
+@pytest.fixture(scope="module")
+def made_world(kept_for_module: None) -> World:
+    with pytest.MonkeyPatch.context() as patch:
+        hash_with(patch)
+        return World()
+
+
+@pytest.fixture
+def world(db: None, made_world: World) -> World:
+    return deepcopy(made_world)
+
+
+def pages(world: World) -> list[str]:
+    """Every address of the leaderboard that a participant could think of, for the hidden split."""
+    project, split = world.made.project.uuid, "?split=test"
+    runs = f"&one={world.run.uuid}&other={world.other.uuid}"
+    case = f"&query=20&run={world.run.uuid}&run={world.other.uuid}"
+    below = {name: reverse(f"models_runner:{name}", args=[project]) for name in ("runs", "run-new", "compare", "case")}
+    names = ["test.json", "test_queries.json", "val.json", "pairs.csv", "qrels.txt", "raw_annotation.csv"]
+    return [
+        *(below["runs"] + split + show for show in ("", "&show=recall", "&convention=released&gain=linear")),
+        *(reverse("models_runner:export", args=[project, form]) + split for form in ("csv", "json", "tex")),
+        below["run-new"],
+        below["compare"] + split + runs,
+        below["case"] + split + case,
+        reverse("models_runner:files", args=[project]),
+        *(reverse("models_runner:file", args=[world.release.uuid, name]) for name in names),
+        *(reverse(f"models_runner:{name}", args=[run.uuid]) for name in ("run", "run-download") for run in both(world)),
+        reverse("judging:releases", args=[project]),
+        reverse("judging:release-download", args=[world.release.uuid]),
+        url("leaderboard", world.made.project) + split,
+        url("runs", world.made.project),
+        *(url("run", run) for run in both(world)),
+    ]
+
+
+def both(world: World) -> tuple[object, ...]:
+    return world.run, world.other
+
+
+def told(world: World, member: Membership) -> dict[str, tuple[int, str]]:
+    """Status and content of each page; API answers come with a token."""
+    browser, program = Client(), Client(headers=bearer(member.user))
+    browser.force_login(member.user)
+    found = {}
+    for address in pages(world):
+        answer = (program if address.startswith("/api/") else browser).get(address)
+        content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        found[address] = (answer.status_code, VARYING.sub("", content.decode("utf-8", "replace")))
+    return found
+
+
+def labels_changed(world: World) -> None:
+    """Other relevance for every hidden moment; the scores stay."""
+    truth = Truth.objects.get(release=world.release, split="test")
+    judged = truth_table(release=world.release, split="test")
+    changed = kept.truth_bytes(replace(judged, weights=4 - judged.weights))
+    truth.table.save("truth", ContentFile(changed))
+    assert truth_table(release=world.release, split="test").weights.tolist() == (4 - judged.weights).tolist()
+
+
+def test_pages_and_answers_do_not_depend_on_hidden_labels(world: World) -> None:
+    before = told(world, world.member)
+    labels_changed(world)
+    after = told(world, world.member)
+    assert [address for address in before if before[address] != after[address]] == []
+
+
+def test_a_lead_would_see_the_change(world: World) -> None:
+    """So the test above can fail."""
+    chief = world.made.project.memberships.get(user=world.made.lead)
+    before = told(world, chief)
+    labels_changed(world)
+    after = told(world, chief)
+    assert any("/case/" in address for address in before if before[address] != after[address])
+
+
+def test_no_page_shows_a_hidden_relevance(world: World) -> None:
+    shown = {address: text for address, (status, text) in told(world, world.member).items() if status == 200}
+    assert [address for address, text in shown.items() if re.search(r'"relevance"|class="grade|missed', text)] == [
+        reverse("models_runner:file", args=[world.release.uuid, "val.json"])
+    ]
+
+
+def test_every_route_is_looked_at() -> None:
+    names = {name for name in get_resolver().namespace_dict["models_runner"][1].reverse_dict if isinstance(name, str)}
+    assert names == {*OPEN_NAMES, *CLOSED_NAMES}
+
+
+def test_values_of_queries_are_kept_from_participants(world: World) -> None:
+    found = told(world, world.member)
+    (case,) = (status for address, (status, _) in found.items() if "/case/" in address)
+    (compare,) = (text for address, (_, text) in found.items() if "/compare/" in address)
+    assert case == 403
+    assert "<svg" not in compare
+    assert "query=20" not in compare
