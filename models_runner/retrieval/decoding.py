@@ -79,7 +79,7 @@ def _best(start: Tensor, end: Tensor, joined: Any, outside: float, decoding: Dec
     diagonals = decoding.longest - decoding.shortest
     ends = functional.pad(end, (0, decoding.longest - 1), value=outside)[..., decoding.shortest :]  # [N, V, W + d - 1]
     best_end = functional.max_pool1d(ends, diagonals, stride=1)  # [N, V, W]
-    starts = largest(joined(start, best_end).flatten(1), decoding.moments)  # cells [N, k]
+    starts = largest(joined(start, best_end).flatten(1), decoding.moments).sort(1).values  # cells [N, k]
     ends = ends.unfold(2, diagonals, 1).flatten(1, 2)  # [N, V * W, d], a view
     near = ends.gather(1, starts[..., None].expand(-1, -1, diagonals))  # [N, k, d]
     cells = joined(start.flatten(1).gather(1, starts)[..., None], near).flatten(1)  # [N, k * d]

@@ -162,10 +162,12 @@ class TwoStream(nn.Module):
 
     def span_logits(self, queries: Pair, videos: EncodedVideos) -> tuple[Tensor, Tensor]:
         """Start and end logits of each query in the video beside it [B, W]; the real clips are the video stream's."""
-        similarity = mean_of(
-            map(self._similarity, (self.video, self.subtitle), queries, videos.levels[self.span_level], videos.layouts)
-        )
-        return self.span_head(similarity, videos.layouts[0].real)
+        return self.span_head(self.similarity(queries, videos), videos.layouts[0].real)
+
+    def similarity(self, queries: Pair, videos: EncodedVideos) -> Tensor:
+        """How like each query the clips of the video beside it are [B, W], streams averaged; spans are found by it."""
+        streams, level = (self.video, self.subtitle), videos.levels[self.span_level]
+        return mean_of(map(self._similarity, streams, queries, level, videos.layouts))
 
     def _similarity(self, stream: Stream, query: Tensor, rows: Tensor, layout: Layout) -> Tensor:
         """[B, W]: of a query part [B, H] with the clips of the video beside it."""
