@@ -22,7 +22,7 @@ FLAGS = [
 ]
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 TALLEST = 1400  # pixels of a page that are shown
-STAFF = ["Overview", "Review", "Queries", "Corpus", "Releases", "Runs", "Guideline", "Audit"]
+STAFF = ["Overview", "Review", "Queries", "Corpus", "Releases", "Runs", "Audit"]
 
 
 def log_in(browser: Browser, name: str, *, size: dict[str, int] = DESKTOP, scheme: str = "light") -> Page:
@@ -68,6 +68,7 @@ def annotator(browser: Browser) -> None:
     page.wait_for_selector("ol.looks")
     take(page, "last-look")
     page.click("text=Finish and stop")
+    page.wait_for_selector("ol.looks", state="detached")
     take(page, "desk")
     page.click("main [role=button], main form button")
     page.wait_for_load_state()
@@ -94,6 +95,9 @@ def staff(browser: Browser) -> None:
         take(page, label.lower())
     page.click("header nav >> text=Figures")
     page.click("main >> text=Case studies")
+    page.get_by_label("with simulated annotators").check()
+    page.click("main form button")
+    page.wait_for_load_state()
     take(page, "figure")
     page.click("header nav >> text=Queries")
     page.click("main tbody a")
