@@ -86,6 +86,10 @@ class DayChart:
         self.most = max([1, math.ceil(per_day), *(n for _, n in days)])
 
     @property
+    def is_empty(self) -> bool:
+        return not any(n for _, n in self.days)
+
+    @property
     def width(self) -> int:
         return self.STEP * len(self.days)
 
