@@ -11,6 +11,7 @@ from annotation.access import STAFF, MemberRequest, project_page
 from annotation.models import Project, Query, TextStatistics
 from annotation.rules.collection_figures import ROWS, Row
 from annotation.services.statistics import statistics_are_old, statistics_request
+from annotation.similarity.registry import wordnet_is_here
 from judging import selectors
 from judging.views.figures.pages import figures_for, file_answer
 
@@ -48,7 +49,7 @@ def tables(request: MemberRequest, project: Project) -> HttpResponse:
         "kept": kept,
         "is_old": bool(kept and kept.computed_at and statistics_are_old(kept)),
         "figures": figures_for(request.membership),
-        "verbs_are_missing": bool(found) and all(column.get("verbs") is None for column in found),
+        "verbs_are_missing": bool(found) and not wordnet_is_here(),
     }
     return render(request, "judging/figures/tables.html", context)
 

@@ -31,7 +31,10 @@ STAFF_PAGES = [
         for name in ("overview", "review-queue", "queries", "query-sets", "flags", "figures", "coverage")
     ),
     *(f"judging:{name}" for name in ("dropped", "withdrawn")),
-    *(f"judging:{name}" for name in ("releases", "guideline", "audit", "agreement", "alerts", "exams")),
+    *(
+        f"judging:{name}"
+        for name in ("releases", "guideline", "audit", "audit-versions", "tables", "agreement", "alerts", "exams")
+    ),
     *(f"judging:{name}" for name in ("guideline-versions", "training", "gate-questions", "policy")),
     "annotation:corpus",
     "annotation:train-sets",

@@ -14,6 +14,7 @@ from annotation.similarity import registry
 from annotation.similarity.wordnet import WordNetMissing
 from judging import selectors
 from judging.models import BatchReview
+from judging.views import tables
 from tests.conftest import Messages
 from tests.factories import BatchFactory, CaptionFactory, PairFactory, ProjectFactory, admin
 
@@ -28,6 +29,7 @@ def untagged(monkeypatch: pytest.MonkeyPatch) -> None:
         raise WordNetMissing("not installed")
 
     monkeypatch.setattr(registry, "wordnet", missing)
+    monkeypatch.setattr(tables, "wordnet_is_here", lambda: False)
 
 
 @pytest.fixture
