@@ -74,9 +74,8 @@ class Migration(migrations.Migration):
                 ('n_moments', models.PositiveIntegerField()),
             ],
         ),
-        migrations.RemoveField(
-            model_name='score',
-            name='run',
+        migrations.DeleteModel(
+            name='Score',
         ),
         migrations.RemoveConstraint(
             model_name='run',
@@ -202,9 +201,6 @@ class Migration(migrations.Migration):
             model_name='truth',
             name='release',
             field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='truths', to='judging.release'),
-        ),
-        migrations.DeleteModel(
-            name='Score',
         ),
         migrations.AddConstraint(
             model_name='economystudy',
