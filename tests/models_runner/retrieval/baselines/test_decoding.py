@@ -4,6 +4,9 @@ import torch
 from torch import Tensor
 
 from models_runner.retrieval.decoding import Decoding, by_logit, by_probability, largest
+from models_runner.retrieval.metrics.nms import suppressed
+from models_runner.retrieval.records import ScoredMoment
+from models_runner.retrieval.tables import RunTable
 from tests.models_runner.retrieval.baselines.vectors import arrays, needs_parity
 
 Moment = tuple[float, int, int, int]
@@ -69,3 +72,14 @@ def test_moments_are_as_long_as_the_published_mask_lets_them(mask: str, shortest
     found = by_probability(flat, flat, torch.ones(1, 1), decoding)
     cells = zip(found.start[found.real].tolist(), found.end[found.real].tolist(), strict=True)
     assert set(cells) == set(zip(*(axis.tolist() for axis in allowed.nonzero()), strict=True))
+
+
+@needs_parity
+@pytest.mark.parametrize("threshold", ["0.3", "0.5", "0.7"])
+def test_suppression_keeps_the_published_moments(threshold: str) -> None:
+    """No published run used it; it is TVR's, and stands with the measures."""
+    rows = arrays("units/preprocess.npz")["nms/in"]
+    run = RunTable.from_moments({"q": [ScoredMoment("v", *row) for row in rows.tolist()]})
+    kept = suppressed(run, float(threshold))["q"]
+    expected = arrays("units/preprocess.npz")[f"nms/out_{threshold}"]
+    np.testing.assert_array_equal([[moment.start_s, moment.end_s, moment.score] for moment in kept], expected)
