@@ -35,11 +35,14 @@ QUEUE = (  # the newest finished queries wait again, with twenty candidates for 
     """
 CREATE TEMP TABLE queued AS SELECT id, query_id FROM judging_batch
 WHERE state = 'done' AND number = 1 ORDER BY done_at DESC LIMIT %(queries)s""",
+    "SET LOCAL session_replication_role = replica",  # candidates join frozen lists
     """
-INSERT INTO annotation_candidate (query_id, moment_id, rank, similarity, model)
-SELECT query_id, moment.first + (query_id * 7 + rank) %% moment.n, rank, 1 - rank / 100.0, 'benchmark'
+INSERT INTO annotation_candidate (query_id, moment_id, rank, similarity, measure_id, source, wordings)
+SELECT query_id, moment.first + (query_id * 7 + rank) %% moment.n, rank, 1 - rank / 100.0,
+    (SELECT id FROM annotation_measure WHERE name = 'benchmark'), 'similarity', '{}'
 FROM queued, generate_series(21, 40) AS rank,
     (SELECT max(id) - 9999 AS first, 10000 AS n FROM annotation_moment) AS moment""",
+    "SET LOCAL session_replication_role = origin",
     "DELETE FROM judging_batchreview WHERE batch_id IN (SELECT id FROM queued)",
 )
 
@@ -133,11 +136,12 @@ def measured(site: OwnSite, options: argparse.Namespace, load: float) -> Result:
 
 
 def queue_fill(queries: int) -> None:
-    from django.db import connection
+    from django.db import connection, transaction
 
     with connection.cursor() as cursor:
-        for statement in QUEUE:
-            cursor.execute(statement, {"queries": queries})
+        with transaction.atomic():
+            for statement in QUEUE:
+                cursor.execute(statement, {"queries": queries})
         cursor.execute("VACUUM (ANALYZE)")
 
 
