@@ -5,6 +5,7 @@ from drf_spectacular.openapi import AutoSchema
 FOR = {
     "judging.api.annotator": "For annotators",
     "judging.api.lead": "For leads and admins",
+    "judging.api.releases": "For leads and admins",
     "judging.api.train_sets": "For leads and admins",
     "models_runner.api.runs": "For participants, leads and admins",
 }
