@@ -24,7 +24,15 @@ KINDS: dict[str, dict[str, str]] = {
     },
     "Releases and runs": {
         "release.create": "made release {version}",
+        "release.retry": "had the files of release {version} made again",
+        "release.words": "changed what releases say: {changed}",
         "run.request": "asked for a run of {system}",
+        "run.upload": "brought the run {system} on {split} of release {version}",
+        "leaderboard.change": (
+            "changed what participants may[; test labels hidden: {hides_test}][; validation labels hidden: {hides_val}]"
+            "[; uploads a day: {uploads_per_day}]"
+        ),
+        "economy.study": "asked what fewer judgments of release {version} would have said ({split})",
     },
     "Annotators": {
         "member.add": "gave somebody the role {role}[, annotator {number}]",
@@ -84,6 +92,7 @@ KINDS: dict[str, dict[str, str]] = {
         "caption.accepted": "accepted the caption “{to_text}”",
         "caption.edited": "wrote the caption “{to_text}”[ instead of “{from_text}”]",
         "caption.redone": "had a caption worded anew",
+        "caption.redo_called_off": "called another wording of a caption off",
         "caption.undone": "took back a decision about a caption",
         "train_set.start": "had a training set of depth {depth} made",
         "train_set.discard": "threw a training set away[ (depth {depth})]",

@@ -3,11 +3,12 @@ for axe to find."""
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response, ViewportSize, expect
 
 from annotation.models import Job, Moment, Pooling, Project
 from annotation.services.poolings import Returned
-from judging.models import Batch, Pair, QualityAlert, Release
+from judging.models import Batch, JudgmentDay, Pair, QualityAlert, Release
 from judging.selectors import quality_report
 from judging.services.batches import batch_review
 from judging.services.pairs import pair_withdraw
@@ -195,6 +196,7 @@ def test_all_five_grades_are_in_sight_without_scrolling(browse: Browse) -> None:
 def test_pages_that_ask_again_show_what_has_changed(browse: Browse) -> None:
     project = acts.project()
     judge_round(batch := acts.batch(project), [1, 2, 3], [1, 2, 3])
+    JudgmentDay.objects.update(day=timezone.localdate())
     release = release_create(project=project, actor=None, wake=False)
     page = browse(factories.lead(project))
     complaints = Complaints(page)

@@ -13,7 +13,7 @@ from judging.rules.audit_words import SENTENCES, in_words
 
 ROOT = Path(__file__).resolve().parents[3]
 ACTION = re.compile(r"\"([a-z]+(?:_[a-z]+)*\.[a-z]+(?:[._-][a-z]+)*)\"")
-APPS = ("annotation", "judging")
+APPS = ("annotation", "judging", "models_runner")
 OF_NO_PROJECT = {"corpus", "cast", "token"}  # nobody's page shows them
 MADE_OF_PARTS = {
     *(f"annotator.{standing}" for standing in Membership.Standing.values),
@@ -55,8 +55,7 @@ def test_every_action_of_the_code_has_its_words() -> None:
 
 def written() -> Iterator[str]:
     """What the services call what they write down."""
-    of_services = chain.from_iterable((ROOT / app).rglob("services/**/*.py") for app in APPS)
-    for file in (*of_services, ROOT / "models_runner" / "services.py"):
+    for file in chain.from_iterable((ROOT / app).rglob("*services/**/*.py") for app in APPS):
         for line in file.read_text().splitlines():
             if "action" in line.lower() or "_followed(" in line:
                 yield from ACTION.findall(line)
