@@ -73,6 +73,7 @@ def all_done(kept_for_module: None) -> Project:
     release_words_set(project=project, actor=made.lead, licence="CC BY 4.0", contact="team@example.org")
     project.audit_events.create(project=project, action="queries.draw", data={"seed": 7, "val": 3})
     QueryFactory(project=project, number=2**40, text='"quoted", with a comma\nand a line', split="train")
+    QueryFactory(project=project, number=2**40 + 1, text="a lone carriage\rreturn", split="train")
     waiting, begun = (project.batches.get(query__number=number) for number in (30, 31))
     batch_review(batch=waiting, extend=False, lead=made.lead)
     finish(begun.assignments.get())
@@ -265,7 +266,7 @@ def test_the_command_imports_an_archive(released: Path, tmp_path: Path) -> None:
         "import_release", tmp_path / "release-1.zip", project="again", stdout=out, lead=[UserFactory().username]
     )
     counts = json.loads(out.getvalue().splitlines()[-1])
-    assert counts == {"videos": 2, "queries": 8, "batches": 5, "pairs": 7, "judgments": 18, "annotators": 5}
+    assert counts == {"videos": 2, "queries": 9, "batches": 5, "pairs": 7, "judgments": 18, "annotators": 5}
     assert Project.objects.get(name="again").memberships.get(role="lead")
     with pytest.raises(CommandError, match="There is no"):
         call_command("import_release", tmp_path / "nothing.zip")
