@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
-from zipfile import ZipFile
 
 from annotation.models import Query
 from judging.models import Release
@@ -26,8 +25,7 @@ class OpenFile(NamedTuple):
 
 def listed(release: Release, settings: Leaderboard) -> list[OpenFile]:
     """The files of the release that tell no hidden label."""
-    with release.archive.open("rb") as source, ZipFile(source) as archive:
-        sizes = {info.filename: info.file_size for info in archive.infolist()}
+    sizes = {name: told["bytes"] for name, told in release.manifest.get("files", {}).items()}
     return [*_judged(release, settings, sizes), *_others(sizes)]
 
 

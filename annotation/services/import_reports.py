@@ -1,6 +1,7 @@
 """What an import read and added, and what is to be said about single lines."""
 
 import csv
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import IO, NamedTuple
@@ -11,7 +12,8 @@ from annotation.models import Description
 BAD_KEPT = 1000  # in memory; the written report has them all
 TEXT_SHOWN = 200
 COLUMNS = ("file", "line", "item", "outcome", "reason", "text")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+CARRIAGE_RETURN = re.compile(r"\r\n?")
+FORMULA = ("=", "+", "-", "@", "\t", "\n")
 
 
 class Remark(NamedTuple):
@@ -94,8 +96,11 @@ def remarks_writer(target: IO[str]) -> OnRemark:
 
 
 def safe_cell(value: object) -> object:
-    """A text that a spreadsheet takes for no formula, and that UTF-8 can hold."""
+    """A text that a spreadsheet takes for no formula, and that UTF-8 can hold.
+
+    A line feed stands for every end of line: the writer quotes it, while a lone carriage return begins a row.
+    """
     if not isinstance(value, str):
         return value
-    safe = value.encode("utf-8", "backslashreplace").decode()
+    safe = CARRIAGE_RETURN.sub("\n", value.encode("utf-8", "backslashreplace").decode())
     return f"'{safe}" if safe.startswith(FORMULA) else safe

@@ -1,15 +1,20 @@
+import unicodedata
+
 from annotation.exceptions import NotPossible
 
 LONGEST_NAME = 200
+UNFIT = {"Cc", "Cs", "Zl", "Zp"}  # controls, halves of surrogate pairs, ends of lines and paragraphs
 
 
 def checked_name(name: str) -> str:
-    """The name of a corpus or project, without spaces around it.
+    """The name of a corpus, project or query set, without spaces around it.
 
     Raises:
-        NotPossible: it is empty, too long, or holds a null byte.
+        NotPossible: it is empty, too long, or holds a control character or the end of a line.
     """
     name = name.strip()
-    if not name or len(name) > LONGEST_NAME or "\0" in name:
+    if not name or len(name) > LONGEST_NAME:
         raise NotPossible(f"A name has 1 to {LONGEST_NAME} characters.")
+    if any(unicodedata.category(character) in UNFIT for character in name):
+        raise NotPossible("A name is one line without control characters.")
     return name

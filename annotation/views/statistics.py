@@ -11,6 +11,7 @@ from annotation import text_report as report
 from annotation.access import STAFF, MemberRequest, post_only, project_page
 from annotation.collection_report import published, tables
 from annotation.models import Project, TextStatistics
+from annotation.services.import_reports import safe_cell
 from annotation.services.statistics import statistics_are_old, statistics_request
 
 PAGE = "annotation:statistics"
@@ -79,5 +80,5 @@ def _csv(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) ->
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     writer = csv.writer(response, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(rows)
+    writer.writerows([safe_cell(value) for value in row] for row in rows)
     return response

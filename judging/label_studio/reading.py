@@ -147,7 +147,7 @@ def _single(values: list[object]) -> object:
 def _person(named: object) -> int | str:
     """The number Label Studio knows somebody by; or their address, if that is all it says."""
     if isinstance(named, dict):
-        named = named.get("id", named.get("email"))
+        named = named.get("email") if named.get("id") is None else named["id"]
     if isinstance(named, str) and named.strip():
         named = int(named) if named.strip().isdecimal() and len(named.strip()) < 12 else named.strip().lower()
     if isinstance(named, int) and not isinstance(named, bool):

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 MANIFEST, SUMS, CROISSANT = "manifest.json", "SHA256SUMS", "croissant.json"
 ABOUT_THE_RELEASE = (MANIFEST, SUMS, CROISSANT)  # they name its version and times; all others are content
@@ -46,12 +46,23 @@ def yes(value: object) -> str:
     return "yes" if value else "no"
 
 
+class _Lines:
+    """Ends lines as the files do. The writer quotes what holds a character of its own line end, and readers take a lone
+    carriage return for one."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self.file = file
+
+    def write(self, line: str) -> None:
+        self.file.write(f"{line[:-2]}\n")
+
+
 class CsvFile:
     """One of the CSV files, with its first line; empty cells stand for what is not there."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.file = (folder / name).open("w", newline="", encoding="utf-8")
-        writer = csv.writer(self.file, lineterminator="\n")
+        writer = csv.writer(_Lines(self.file), lineterminator="\r\n")
         writer.writerow(COLUMNS[name])
         self.add, self.add_all = writer.writerow, writer.writerows
 

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from annotation.exceptions import ImportRefused
 from judging.releases.forms import COLUMNS
 
 SHOWN = 20
+LARGEST_DOCUMENT, LONGEST_LINE = 2**24, 2**22  # bytes, characters: what is held in memory at once
 FORMLESS = "it does not have the form of such a line"
 LARGEST = 2**53  # numbers of files: what JSON readers hold exactly
 T = TypeVar("T")
@@ -91,10 +92,12 @@ def rows(folder: Path, name: str, read: Callable[[Cells], T], bad: BadLines) -> 
     columns = COLUMNS[name]
     try:
         with _open(folder, name) as file:
-            reader = csv.reader(file, strict=True)
+            lines = _Lines(file, name)
+            reader = csv.reader(lines, strict=True)
             if next(reader, None) != list(columns):
                 raise ImportRefused(f"{name}: the first line must be {','.join(columns)}.")
             for cells in reader:
+                lines.begin()
                 try:
                     if len(cells) != len(columns):
                         raise ValueError(f"{len(cells)} cells instead of {len(columns)}")
@@ -108,22 +111,51 @@ def rows(folder: Path, name: str, read: Callable[[Cells], T], bad: BadLines) -> 
 def objects(folder: Path, name: str, read: Callable[[dict[str, Any]], T], bad: BadLines) -> Iterator[T]:
     """Each line of a file of JSON objects as ``read`` makes of it."""
     with _open(folder, name) as file:
-        for number, line in enumerate(file, start=1):
+        lines = _Lines(file, name)
+        for number, line in enumerate(lines, start=1):
+            lines.begin()
             try:
-                yield read(json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                yield read(json.loads(line, parse_float=_finite, parse_constant=_finite))
+            except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
                 bad.add(name, number, error if type(error) is ValueError else FORMLESS)
 
 
 def document(folder: Path, name: str) -> dict[str, Any]:
     try:
         with _open(folder, name) as file:
-            held = json.load(file)
+            if (folder / name).stat().st_size > LARGEST_DOCUMENT:
+                raise ImportRefused(f"{name} is too large.")
+            held = json.load(file, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError) as error:
         raise ImportRefused(f"{name} cannot be read: {error}.") from error
     if not isinstance(held, dict):
         raise ImportRefused(f"{name} is no object.")
     return held
+
+
+class _Lines:
+    """The lines of a file, none so long that it fills the memory; a line of CSV may be several of the file."""
+
+    def __init__(self, file: TextIO, name: str) -> None:
+        self.file, self.name, self.held = file, name, 0
+
+    def begin(self) -> None:
+        """The lines so far have been read."""
+        self.held = 0
+
+    def __iter__(self) -> Iterator[str]:
+        while line := self.file.readline(LONGEST_LINE + 1 - self.held):
+            self.held += len(line)
+            if self.held > LONGEST_LINE:
+                raise ImportRefused(f"{self.name} has a line of more than {LONGEST_LINE:,} characters.")
+            yield line
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is no number")
+    return value
 
 
 def _open(folder: Path, name: str) -> Any:

@@ -3,13 +3,14 @@
 import json
 import re
 import shutil
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from annotation.exceptions import ImportRefused
 from judging.releases import forms
@@ -18,6 +19,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")  # of a file: it lies besi
 LARGEST_MANIFEST = 16 * 2**20
 MOST_TIMES, FREE_OF_DOUBT = 250, 2**20  # a file that unpacks to more than so many times its packed size is no text
 PIECE = 1 << 20
+PACKED = (ZIP_STORED, ZIP_DEFLATED)
 NOT_NEEDED = {
     *forms.JUDGED_SPLITS.values(),
     *forms.TRAIN_FILES.values(),
@@ -33,7 +35,7 @@ def opened(path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
         ImportRefused: it is no release, a file is missing, too many, outside or not the one of the manifest.
     """
     if path.is_dir():
-        manifest = _manifest((path / forms.MANIFEST).read_bytes() if (path / forms.MANIFEST).is_file() else b"")
+        manifest = _manifest(_small(path / forms.MANIFEST))
         _folder_check(path, manifest["files"])
         yield path, manifest
     else:
@@ -41,9 +43,17 @@ def opened(path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
             try:
                 with path.open("rb") as source, ZipFile(source) as archive:
                     manifest = _unpack(archive, Path(made))
-            except (BadZipFile, NotImplementedError, EOFError) as error:
+            except (BadZipFile, NotImplementedError, EOFError, OSError) as error:
                 raise ImportRefused(f"{path.name} is no zip archive that can be read: {error}.") from error
             yield Path(made), manifest
+
+
+def _small(path: Path) -> bytes:
+    if not path.is_file():
+        return b""
+    if path.stat().st_size > LARGEST_MANIFEST:
+        raise ImportRefused(f"{path.name} is too large.")
+    return path.read_bytes()
 
 
 def _manifest(content: bytes) -> dict[str, Any]:
@@ -79,25 +89,46 @@ def _unpack(archive: ZipFile, folder: Path) -> dict[str, Any]:
             raise ImportRefused(f"The archive holds {entry.filename} twice.")
         if entry.flag_bits & 1:
             raise ImportRefused(f"{entry.filename} is encrypted.")
+        if entry.compress_type not in PACKED:
+            raise ImportRefused(f"{entry.filename} is packed in a way that no release is.")
         if entry.file_size > FREE_OF_DOUBT and entry.file_size > MOST_TIMES * entry.compress_size:
             raise ImportRefused(f"{entry.filename} would unpack to {entry.file_size:,} bytes; it is not unpacked.")
         entries[entry.filename] = entry
     held = entries.get(forms.MANIFEST)
     if held and held.file_size > LARGEST_MANIFEST:
         raise ImportRefused(f"{forms.MANIFEST} is too large.")
-    manifest = _manifest(archive.read(held) if held else b"")
+    manifest = _manifest(_read(archive, held) if held else b"")
     files = manifest["files"]
     if odd := sorted(set(files) ^ (set(entries) - {forms.MANIFEST, forms.SUMS})):
         raise ImportRefused(f"The archive and its manifest disagree about {', '.join(odd[:5])}.")
     _check_room(folder, sum(told["bytes"] for name, told in files.items() if name not in NOT_NEEDED))
     for name, told in files.items():
-        with archive.open(entries[name]) as source:
-            if name in NOT_NEEDED:
-                _check(name, told, entries[name].file_size, source, None)
-            else:
-                with (folder / name).open("wb") as target:
-                    _check(name, told, entries[name].file_size, source, target)
+        with _told_of(name):
+            _unpack_one(archive, entries[name], told, folder)
     return manifest
+
+
+def _unpack_one(archive: ZipFile, entry: ZipInfo, told: Mapping[str, Any], folder: Path) -> None:
+    with archive.open(entry) as source:
+        if entry.filename in NOT_NEEDED:
+            _check(entry.filename, told, entry.file_size, source, None)
+        else:
+            with (folder / entry.filename).open("wb") as target:
+                _check(entry.filename, told, entry.file_size, source, target)
+
+
+def _read(archive: ZipFile, entry: ZipInfo) -> bytes:
+    with _told_of(entry.filename):
+        return archive.read(entry)
+
+
+@contextmanager
+def _told_of(name: str) -> Iterator[None]:
+    """What is damaged inside is said of the file."""
+    try:
+        yield
+    except (BadZipFile, EOFError, OSError, zlib.error) as error:
+        raise ImportRefused(f"{name} cannot be unpacked: {error}.") from error
 
 
 def _check(name: str, told: Mapping[str, Any], size: int, source: IO[bytes], target: IO[bytes] | None) -> None:

@@ -3,10 +3,9 @@
 import csv
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlencode
 from uuid import UUID
-from zipfile import BadZipFile, ZipFile
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -23,7 +22,8 @@ from annotation.services.import_reports import safe_cell
 from judging.exceptions import NotPossibleNow
 from judging.markdown import markdown_html
 from judging.models import Release
-from judging.releases import compare, forms
+from judging.releases import compare
+from judging.releases.archives import archive_opened, datasheet_of
 from judging.releases.judgments import judgments_csv as judgments_of
 from judging.releases.readme import told_of
 from judging.releases.scope import STATES, unfinished_queries
@@ -96,10 +96,8 @@ def release_download(request: HttpRequest, release_uuid: UUID) -> FileResponse:
 def release_file(request: HttpRequest, release_uuid: UUID) -> FileResponse:
     """The archive, as it was released: another of its name is not handed out."""
     held = _ready(request, release_uuid)
-    if held.archive_bytes and held.archive.size != held.archive_bytes:
-        raise NotPossibleNow("The archive in the storage is not the one that was released.")
     name = f"momentjudge-release-{held.version}.zip"
-    return FileResponse(held.archive.open("rb"), as_attachment=True, filename=name)
+    return FileResponse(archive_opened(held), as_attachment=True, filename=name)
 
 
 @project_page(STAFF)
@@ -122,7 +120,7 @@ def release_changes(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
     if before is not None:
         number = _whole(request.GET.get("page"))
         start = (number - 1) * CHANGES_PER_PAGE
-        with _open(before) as one, _open(held) as two:
+        with archive_opened(before) as one, archive_opened(held) as two:
             found, shown = compare.compared(one, two, kind=kind, start=start, stop=start + CHANGES_PER_PAGE)
         listed = found.counts[kind] if kind else found.total
         page = Paginator(range(listed), CHANGES_PER_PAGE).get_page(number)
@@ -141,8 +139,9 @@ def release_changes_csv(request: HttpRequest, release_uuid: UUID) -> HttpRespons
         return redirect("judging:release-changes", held.uuid)
     name = f"release-{before.version}-to-{held.version}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    sources = (archive_opened(before), archive_opened(held))  # refused while it can be told
     return StreamingHttpResponse(
-        _change_lines(before, held, _kind(request)), content_type="text/csv; charset=utf-8", headers=headers
+        _change_lines(*sources, _kind(request)), content_type="text/csv; charset=utf-8", headers=headers
     )
 
 
@@ -158,18 +157,14 @@ class _Line:
         return line
 
 
-def _change_lines(before: Release, after: Release, kind: str) -> Iterator[str]:
+def _change_lines(before: IO[bytes], after: IO[bytes], kind: str) -> Iterator[str]:
     writer = csv.writer(_Line(), lineterminator="\n")
     yield writer.writerow(compare.Change._fields)
     with ExitStack() as stack:
-        one, two = (stack.enter_context(_open(release)) for release in (before, after))
+        one, two = (stack.enter_context(source) for source in (before, after))
         for change in stack.enter_context(compare.Compared(one, two)).changes():
             if kind in ("", change.kind):
                 yield writer.writerow([safe_cell(value) for value in change])
-
-
-def _open(release: Release) -> Any:
-    return release.archive.open("rb")
 
 
 def _kind(request: HttpRequest) -> str:
@@ -200,12 +195,8 @@ def _datasheet(release: Release) -> SafeString | None:
     """Its datasheet without the title; None where there is none to read."""
     if release.state != Release.State.READY:
         return None
-    try:
-        with _open(release) as source, ZipFile(source) as archive, archive.open(forms.DATASHEET) as file:
-            text = file.read(LARGEST_DATASHEET).decode("utf-8", "replace")
-    except (OSError, BadZipFile, KeyError):
-        return None
-    return markdown_html(text.partition("\n")[2])
+    text = datasheet_of(release)
+    return None if text is None else markdown_html(text[:LARGEST_DATASHEET].partition("\n")[2])
 
 
 def _granted(request: HttpRequest, release_uuid: UUID) -> Release:

@@ -10,6 +10,7 @@ from annotation import collection_report as report
 from annotation.access import STAFF, MemberRequest, project_page
 from annotation.models import Project, Query, TextStatistics
 from annotation.rules.collection_figures import ROWS, Row
+from annotation.services.import_reports import safe_cell
 from annotation.services.statistics import statistics_are_old, statistics_request
 from annotation.similarity.registry import wordnet_is_here
 from judging import selectors
@@ -62,7 +63,7 @@ def tables_csv(request: MemberRequest, project: Project) -> HttpResponse:
     writer = csv.writer(response, lineterminator="\n")
     writer.writerow(("column", "measure", "value"))
     found = [*_columns(project, _kept(project)), *_published()]
-    writer.writerows(report.value_rows(found, (*ROWS, *JUDGED)))
+    writer.writerows([safe_cell(value) for value in row] for row in report.value_rows(found, (*ROWS, *JUDGED)))
     return response
 
 

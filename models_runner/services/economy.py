@@ -16,6 +16,7 @@ from annotation.messages import send_on_commit
 from annotation.models import User
 from annotation.services.audit import audit_record
 from judging.models import Release
+from judging.releases.archives import archive_opened
 from models_runner.models import EconomyStudy, Run, Scoring
 from models_runner.retrieval.errors import ScoringError
 from models_runner.retrieval.statistics.economy import LEAST_RUNS, Pair, study
@@ -91,7 +92,7 @@ def runs_of(release: Release, split: str) -> list[Run]:
 
 def pairs_of(release: Release) -> Iterator[Pair]:
     """The judged pairs of the release with the grades behind them, as far as its archive says."""
-    with release.archive.open("rb") as source, ZipFile(source) as archive:
+    with archive_opened(release) as source, ZipFile(source) as archive:
         if not {PAIRS, RAW} <= set(archive.namelist()):
             return
         grades: dict[str, list[int]] = {}

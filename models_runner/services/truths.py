@@ -12,6 +12,7 @@ from django.db import IntegrityError, transaction
 from annotation.exceptions import NotPossible
 from judging.models import Release
 from judging.releases import JUDGED_SPLITS
+from judging.releases.archives import archive_opened
 from models_runner.models import Truth
 from models_runner.retrieval import formats, kept
 from models_runner.retrieval.errors import EmptyFile
@@ -26,7 +27,7 @@ def truths_make(release: Release) -> list[Truth]:
     missing = {str(split): name for split, name in JUDGED_SPLITS.items() if split not in held}
     if missing:
         with TemporaryDirectory(prefix="momentjudge-truths-") as place:
-            with release.archive.open("rb") as source, ZipFile(source) as archive:
+            with archive_opened(release) as source, ZipFile(source) as archive:
                 there = [name for name in missing.values() if name in archive.namelist()]
                 archive.extractall(place, there)  # not its training sets, which are large
             for split, name in missing.items():

@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from annotation.access import LEAD, RUNNERS, MemberRequest, grant, project_page
 from annotation.models import Project
 from judging.models import Release
+from judging.releases.archives import archive_opened
 from models_runner import open_files, services
 from models_runner.forms import LeaderboardForm, ready_releases
 from models_runner.services.settings import leaderboard_of
@@ -37,7 +38,7 @@ def file(request: HttpRequest, release_uuid: UUID, name: str) -> FileResponse:
     filename = f"release-{release.version}-{name}"
     if open_files.is_made(name):
         return FileResponse(open_files.queries_json(release, name), as_attachment=True, filename=filename)
-    archive = ZipFile(release.archive.open("rb"))
+    archive = ZipFile(archive_opened(release))
     return FileResponse(_pieces(archive, archive.open(name)), as_attachment=True, filename=filename)
 
 

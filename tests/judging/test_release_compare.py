@@ -15,13 +15,14 @@ from judging.releases.forms import COLUMNS, PAIRS
 Row = tuple[int, int, str, str]  # query, rank, state, relevance
 
 
-def archive(*rows: Row) -> BytesIO:
-    """An archive with these pairs; a pair's number is made of query and rank."""
+def archive(*rows: Row, query: str = "") -> BytesIO:
+    """An archive with these pairs; a pair's number is made of query and rank, and so is a text that is not given."""
     text = StringIO()
     writer = csv.DictWriter(text, COLUMNS[PAIRS], restval="", lineterminator="\n")
     writer.writeheader()
-    for query, rank, state, relevance in rows:
-        known = {"pair_id": 100 * query + rank, "query_id": query, "query": f"query {query}", "rank": rank}
+    for number, rank, state, relevance in rows:
+        words = query or f"query {number}"
+        known = {"pair_id": 100 * number + rank, "query_id": number, "query": words, "rank": rank}
         known |= {"video_name": "alpha", "start": 1.0, "end": 2.5, "state": state, "relevance": relevance}
         writer.writerow(known)
     made = BytesIO()
@@ -114,3 +115,18 @@ class TestCommand:
         with pytest.raises(CommandError, match="could not be compared"):
             call_command("compare_releases", place / "before.zip", place / "after.zip", csv=place / "mine.csv")
         assert (place / "mine.csv").read_text() == "mine"
+
+
+def test_the_file_of_changes_holds_no_formula(tmp_path: Path) -> None:
+    """A query's text may begin like one."""
+    for name, state in (("before", "settled"), ("after", "dropped")):
+        made = archive((10, 1, state, ""), query="=HYPERLINK(1)")
+        (tmp_path / f"{name}.zip").write_bytes(made.getvalue())
+    call_command(
+        "compare_releases",
+        tmp_path / "before.zip",
+        tmp_path / "after.zip",
+        csv=tmp_path / "changes.csv",
+        stdout=StringIO(),
+    )
+    assert "dropped,10,'=HYPERLINK(1),1001," in (tmp_path / "changes.csv").read_text()

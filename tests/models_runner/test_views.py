@@ -16,7 +16,7 @@ from judging.models import Release
 from models_runner import services
 from models_runner.models import Run, Score
 from tests.conftest import Messages
-from tests.factories import ProjectFactory, lead
+from tests.factories import ProjectFactory, lead, triggers_asleep
 from tests.judging.world import HandMade
 from tests.models_runner.acts import GOOD, WRONG, bring, member_of, participant, ready_release, run_json, uploaded
 
@@ -267,6 +267,15 @@ class TestFiles:
             for name in ("val.json", "video_corpus.json", "train_top20.json"):
                 answer = self.file(world, reader, name)
                 assert b"".join(answer.streaming_content) == archive.read(name)  # type: ignore[attr-defined]
+
+    @pytest.mark.parametrize("told", [{"archive": "releases/gone.zip"}, {"archive_sha256": "0" * 64}])
+    def test_of_an_archive_that_is_gone_or_another_nothing_is_handed_out(
+        self, world: World, reader: Client, told: dict[str, str]
+    ) -> None:
+        with triggers_asleep():
+            Release.objects.filter(pk=world.release.pk).update(**told)
+        assert "val.json" in page(reader, world.url("files"))
+        assert self.file(world, reader, "val.json").status_code == 409  # type: ignore[attr-defined]
 
     def test_nothing_else_is_there(self, world: World, reader: Client) -> None:
         with world.release.archive.open("rb") as source, ZipFile(source) as archive:

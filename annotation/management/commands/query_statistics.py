@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotation import text_report as report
 from annotation.collection_report import published, tables
 from annotation.models import Project
+from annotation.services.import_reports import safe_cell
 from annotation.services.statistics import statistics_compute
 
 HEAD = f"{'':<24} {'texts':>8} {'words':>13} {'vocabulary':>15} {'with names':>15} {'changed':>8} {'similarity':>10}"
@@ -46,7 +47,7 @@ class Command(BaseCommand):
                 with options[option] as file:
                     writer = csv.writer(file, lineterminator="\n")
                     writer.writerow(columns)
-                    writer.writerows(rows(kept.data))
+                    writer.writerows([safe_cell(value) for value in row] for row in rows(kept.data))
 
 
 def _tables(columns: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from zipfile import BadZipFile
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotation.services.import_reports import safe_cell
 from judging.releases.compare import Change, Compared
 
 
@@ -36,4 +37,4 @@ class Command(BaseCommand):
         with path.open("x", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(Change._fields)
-            writer.writerows(held.changes())
+            writer.writerows([safe_cell(value) for value in change] for change in held.changes())

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import DataError, IntegrityError, transaction
 
 from annotation.exceptions import ImportRefused, NotPossible
@@ -18,7 +19,7 @@ from judging.releases.rules_file import IMPORT
 from judging.services.release_import.corpus import corpus_store
 from judging.services.release_import.grades import grades_store
 from judging.services.release_import.pairs import pairs_store
-from judging.services.release_import.rules import rules_store
+from judging.services.release_import.rules import name_told, rules_store
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +58,8 @@ def release_import(
                 )
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ImportRefused(f"{forms.SETTINGS} does not have the form of such a file: {error!r}.") from error
+        except ValidationError as error:
+            raise ImportRefused(f"{forms.SETTINGS} cannot be: {'; '.join(error.messages)}") from error
         except (IntegrityError, DataError) as error:
             raise ImportRefused(f"The files do not fit together: {str(error).splitlines()[0]}") from error
     logger.info("release %s of %s imported", manifest.get("release"), project)
@@ -76,7 +79,8 @@ def counts_of(project: Project) -> dict[str, int]:
 
 
 def _project_create(settings: dict[str, Any], project_name: str | None, corpus_name: str | None) -> Project:
-    name, corpus = project_name or settings["project"], corpus_name or settings["corpus"]["name"]
+    name = project_name or name_told("project", settings["project"])
+    corpus = corpus_name or name_told("corpus", settings["corpus"]["name"])
     if Project.objects.filter(name=name).exists():
         raise NotPossible(f"There is a project named {name!r} already; name this one otherwise.")
     if Corpus.objects.filter(name=corpus).exists():

@@ -1,5 +1,6 @@
 """Videos, moments and the captions that serve, as a release tells them."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -53,7 +54,7 @@ def _moment(line: dict[str, Any], held: Held) -> tuple[Span, bool, list[dict[str
     span = (str(line["video_name"]), float(line["start"]), float(line["end"]))
     if span[0] not in held.videos:
         raise ValueError(f"video {span[0][:60]!r} is not known")
-    if not 0 <= span[1] < span[2]:
+    if not 0 <= span[1] < span[2] < math.inf:
         raise ValueError("a moment starts before it ends")
     for caption in line["captions"]:
         if not (isinstance(caption["id"], int) and caption["text"] and isinstance(caption["text"], str)):

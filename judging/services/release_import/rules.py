@@ -8,11 +8,13 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from annotation.exceptions import ImportRefused
+from annotation.exceptions import ImportRefused, NotPossible
 from annotation.models import Measure, NamedQuerySet, Pooling, PoolSource, Project
+from annotation.services.names import checked_name
 from judging.models import WORDS, Guideline, GuidelineExample, Policy, ReleaseWords
 from judging.models.policy import POLICY_VALUES
 from judging.releases.forms import SETTINGS, guideline_file
+from judging.rules.consensus import GRADES
 from judging.services.release_import.corpus import Held
 
 
@@ -35,7 +37,7 @@ def rules_store(project: Project, folder: Path, settings: dict[str, Any], held: 
     for told in settings["guidelines"]:
         ruled.guidelines[told["version"]] = _guideline(project, folder, told, held).pk
     for told in settings["query_sets"]:
-        ruled.query_sets[told["name"]] = NamedQuerySet.objects.create(project=project, **told)
+        ruled.query_sets[told["name"]] = _query_set(project, told)
     for told in settings["similarities"]:
         named = {name: told[name] for name in ("name", "model", "version", "normalisation")}
         ruled.measures[told["number"]] = Measure.objects.get_or_create(**named)[0].pk
@@ -45,6 +47,19 @@ def rules_store(project: Project, folder: Path, settings: dict[str, Any], held: 
     if any(words.values()):
         ReleaseWords.objects.create(project=project, **_checked_words(words))
     return ruled
+
+
+def _query_set(project: Project, told: dict[str, Any]) -> NamedQuerySet:
+    said = {name: told[name] for name in ("priority", "is_paused", "is_pilot")}
+    return NamedQuerySet.objects.create(project=project, name=name_told("query set", told["name"]), **said)
+
+
+def name_told(of: str, name: str) -> str:
+    """A name that the file gives; raises ImportRefused."""
+    try:
+        return checked_name(name)
+    except NotPossible as error:
+        raise ImportRefused(f"{SETTINGS}: {of}: {error}") from error
 
 
 def _policy(project: Project, told: dict[str, Any]) -> Policy:
@@ -64,10 +79,13 @@ def _guideline(project: Project, folder: Path, told: dict[str, Any], held: Held)
     path = folder / guideline_file(int(told["version"]))
     if not path.is_file():
         raise ImportRefused(f"{path.name} is not in it.")
+    levels = told["levels"]
+    if not isinstance(levels, list) or len(levels) != len(GRADES) or not all(isinstance(said, str) for said in levels):
+        raise ImportRefused(f"{SETTINGS}: guideline {told['version']}: there are five levels, each said in words.")
     with path.open(newline="", encoding="utf-8") as file:
         body = file.read()
     row = Guideline.objects.create(
-        project=project, version=told["version"], body=body, levels=told["levels"], changes=told["changes"]
+        project=project, version=told["version"], body=body, levels=levels, changes=told["changes"]
     )
     GuidelineExample.objects.bulk_create(
         GuidelineExample(

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from django.contrib.staticfiles import finders
 from django.utils.safestring import SafeString, mark_safe
 
+from annotation.services.import_reports import safe_cell
 from judging.plots import Canvas, document
 
 SHEETS = ("css/app.css", "css/charts.css")
@@ -71,7 +72,7 @@ class Sheet:
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([column.name for column in self.columns])
-        writer.writerows([[_exact(value) for value in row] for row in self.rows])
+        writer.writerows([[safe_cell(_exact(value)) for value in row] for row in self.rows])
         return file.getvalue()
 
     def svg(self, title: str, *, empty: str) -> bytes:

@@ -136,6 +136,10 @@ class TestPeople:
         held = [task(n, {"pair_id": n}, annotation(n, person, rated(1))) for n, person in enumerate(people)]
         assert [people for _, people, _ in pairs(*held)] == [(13,), (7,), (3,), (13,), (12,)]
 
+    def test_an_empty_number_leaves_the_address(self) -> None:
+        held = task(1, {"pair_id": 3}, annotation(1, {"id": None, "email": "Ann@example.org"}, rated(1)))
+        assert [people for _, people, _ in pairs(held)] == [(1,)]
+
     def test_somebody_who_appears_twice_on_a_pair(self) -> None:
         held = task(1, {"pair_id": 3}, annotation(1, 7, rated(1)), annotation(2, 7, rated(2), minute=1))
         assert pairs(held) == [(3, (7, 7), (1, 2))]

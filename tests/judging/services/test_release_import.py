@@ -8,7 +8,7 @@ from hashlib import sha256
 from io import StringIO
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZipFile
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -23,7 +23,7 @@ from judging.services.policies import guideline_publish, policy_publish
 from judging.services.query_sets import query_set_create
 from judging.services.release_import import release_import
 from judging.services.releases import release_words_set
-from tests.factories import PairFactory, QueryFactory, UserFactory
+from tests.factories import PairFactory, ProjectFactory, QueryFactory, UserFactory
 from tests.judging.growing import Growing
 from tests.judging.play import finish, judge, judge_round
 from tests.judging.world import HandMade
@@ -73,6 +73,7 @@ def all_done(kept_for_module: None) -> Project:
     release_words_set(project=project, actor=made.lead, licence="CC BY 4.0", contact="team@example.org")
     project.audit_events.create(project=project, action="queries.draw", data={"seed": 7, "val": 3})
     QueryFactory(project=project, number=2**40, text='"quoted", with a comma\nand a line', split="train")
+    QueryFactory(project=project, number=2**40 + 1, text="a lone carriage\rreturn", split="train")
     waiting, begun = (project.batches.get(query__number=number) for number in (30, 31))
     batch_review(batch=waiting, extend=False, lead=made.lead)
     finish(begun.assignments.get())
@@ -218,12 +219,45 @@ class TestRefused:
             ("moments.jsonl", '"start": 1.0', '"start": 9.0', "moments.jsonl, line 1: a moment starts before"),
             ("videos.csv", "alpha,5,60.5", "alpha,5,nan", "videos.csv, line 2: duration is 'nan', no number"),
             ("batches.csv", "10,1,2", "10,1,3", "batches.csv, line 2: rounds is '3'"),
+            ("moments.jsonl", '"end": 2.5', '"end": Infinity', "moments.jsonl, line 1: Infinity is no number"),
+            ("moments.jsonl", '"end": 2.5', '"end": 1e999', "moments.jsonl, line 1: 1e999 is no number"),
+            ("moments.jsonl", '"end": 2.5', '"end": "inf"', "moments.jsonl, line 1: a moment starts before it ends"),
+            ("moments.jsonl", '"end": 2.5', f'"end": 1{"0" * 400}', "moments.jsonl, line 1: it does not have the form"),
+            ("settings.json", '"name": "songs"', r'"name": "so\rngs"', "query set: A name is one line"),
+            ("settings.json", '"project": "', r'"project": "\u0000', "project: A name is one line"),
+            ("settings.json", '"is_pilot": false', '"is_pilot": "perhaps"', "must be either True or False"),
             ("settings.json", '"lease_minutes": 30', '"lease_minutes": 0', "policy 2: .*A lease lasts a minute"),
         ],
     )
     def test_a_line_that_cannot_be(self, folder: Path, name: str, was: str, becomes: str, words: str) -> None:
         self.change(folder, name, lambda text: text.replace(was, becomes, 1))
         self.refused(folder, words)
+
+    @pytest.mark.parametrize("levels", [5, {"a": 1}, list("abcd"), ["a", "b", "c", "d", 5]])
+    def test_grades_that_are_not_five_meanings(self, folder: Path, levels: object) -> None:
+        def edit(text: str) -> str:
+            told = json.loads(text)
+            told["guidelines"][-1]["levels"] = levels
+            return json.dumps(told)
+
+        self.change(folder, "settings.json", edit)
+        self.refused(folder, "guideline 2: there are five levels, each said in words")
+
+    @pytest.mark.parametrize("name", ["settings.json", "manifest.json"])
+    def test_a_document_too_large_to_be_read(self, folder: Path, name: str) -> None:
+        with (folder / name).open("r+b") as file:
+            file.truncate(2**24 + 1)
+        if name != "manifest.json":
+            self.change(folder, name, lambda text: f"{text} ")
+        self.refused(folder, f"{name} is too large")
+
+    @pytest.mark.parametrize(
+        ("name", "begin"),
+        [("moments.jsonl", '{"video_name": "'), ("judgments.csv", ""), ("pairs.csv", '"\n",' * 2**20)],
+    )
+    def test_a_line_too_long_to_be_read(self, folder: Path, name: str, begin: str) -> None:
+        self.change(folder, name, lambda text: f"{text}{begin}{'x' * 2**22}\n")
+        self.refused(folder, f"{name} has a line of more than 4,194,304 characters")
 
     def zipped(self, folder: Path, **more: bytes) -> Path:
         path = folder.parent / "release.zip"
@@ -243,6 +277,23 @@ class TestRefused:
     def test_an_archive_that_would_unpack_without_end(self, folder: Path) -> None:
         self.refused(self.zipped(folder, bomb=bytes(2 * 2**20)), "bomb would unpack to 2,097,152 bytes")
 
+    @pytest.mark.parametrize("method", [ZIP_BZIP2, ZIP_LZMA])
+    def test_a_file_packed_otherwise(self, folder: Path, method: int) -> None:
+        path = folder.parent / "release.zip"
+        with ZipFile(path, "w", method) as archive:
+            archive.write(folder / "videos.csv", "videos.csv")
+        self.refused(path, "videos.csv is packed in a way")
+
+    def test_a_file_that_is_damaged(self, folder: Path) -> None:
+        path = self.zipped(folder)
+        held = bytearray(path.read_bytes())
+        with ZipFile(path) as archive:
+            entry = archive.getinfo("moments.jsonl")
+        begin = entry.header_offset + 30 + len(entry.filename)
+        held[begin : begin + entry.compress_size] = b"\xff" * entry.compress_size
+        path.write_bytes(held)
+        self.refused(path, "moments.jsonl cannot be unpacked")
+
     def test_no_archive_and_no_release(self, folder: Path) -> None:
         nothing = folder.parent / "nothing.zip"
         nothing.write_text("no zip")
@@ -257,6 +308,20 @@ class TestRefused:
             release_import(path=folder, corpus_name="was released")
 
 
+def test_a_release_writes_into_no_other_project(released: Path) -> None:
+    other = ProjectFactory()
+    path = released / "settings.json"
+    told = json.loads(path.read_text())
+    told["query_sets"][0] |= {"project_id": other.pk, "id": 999_999}
+    path.write_text(json.dumps(told))
+    manifest = json.loads((released / "manifest.json").read_text())
+    manifest["files"]["settings.json"] = {"bytes": path.stat().st_size, "sha256": files.digest_of(path)}
+    (released / "manifest.json").write_text(json.dumps(manifest))
+    made, _ = release_import(path=released)
+    assert not other.query_sets.exists()
+    assert [held.name for held in made.query_sets.all()] == ["songs"]
+
+
 def test_the_command_imports_an_archive(released: Path, tmp_path: Path) -> None:
     files.pack(released, tmp_path / "release-1.zip")
     shutil.rmtree(released)
@@ -265,7 +330,7 @@ def test_the_command_imports_an_archive(released: Path, tmp_path: Path) -> None:
         "import_release", tmp_path / "release-1.zip", project="again", stdout=out, lead=[UserFactory().username]
     )
     counts = json.loads(out.getvalue().splitlines()[-1])
-    assert counts == {"videos": 2, "queries": 8, "batches": 5, "pairs": 7, "judgments": 18, "annotators": 5}
+    assert counts == {"videos": 2, "queries": 9, "batches": 5, "pairs": 7, "judgments": 18, "annotators": 5}
     assert Project.objects.get(name="again").memberships.get(role="lead")
     with pytest.raises(CommandError, match="There is no"):
         call_command("import_release", tmp_path / "nothing.zip")

@@ -154,3 +154,8 @@ def test_programs_can_be_left_out_only_where_people_judge_too(browser: Client, p
     assert "with simulated annotators" in page
     assert "3 settled pairs" in page
     assert "4 settled pairs" in get(browser, project, "rank", simulated="on").content.decode()
+
+
+def test_a_text_that_looks_like_a_formula_is_none_in_a_file(browser: Client, project: Project) -> None:
+    project.queries.filter(split="val").update(text="=HYPERLINK(1)")
+    assert {row["text"] for row in rows(browser, project, "cases", split="val")} == {"'=HYPERLINK(1)"}

@@ -1,5 +1,7 @@
 """Pages of releases: the list, one of them, what changed, what they say; grades as CSV."""
 
+from zipfile import ZipFile
+
 import pytest
 from django.core.files.base import ContentFile
 from django.test import Client
@@ -87,6 +89,45 @@ def test_an_archive_that_was_replaced_is_not_handed_out(browser: Client, ready: 
     ready.archive.storage.delete(ready.archive.name)
     ready.archive.storage.save(ready.archive.name, ContentFile(b"something else"))
     assert browser.get(url("release-download", ready)).status_code == 409
+    assert "no datasheet that could be shown" in text(browser, "release", ready)
+
+
+def damaged(release: Release) -> None:
+    """One bit of the archive is another; its size is what it was."""
+    with release.archive.open("rb") as source:
+        held = bytearray(source.read())
+    held[len(held) // 2] ^= 1
+    release.archive.storage.delete(release.archive.name)
+    assert release.archive.storage.save(release.archive.name, ContentFile(bytes(held))) == release.archive.name
+
+
+def test_an_archive_with_another_bit_is_not_handed_out(browser: Client, ready: Release) -> None:
+    damaged(ready)
+    answer = browser.get(url("release-download", ready))
+    assert answer.status_code == 409
+    assert "not the one that was released" in answer.content.decode()
+
+
+def test_a_datasheet_that_was_changed_is_not_shown(browser: Client, ready: Release) -> None:
+    with ready.archive.open("rb") as source, ZipFile(source) as archive:
+        held = {name: archive.read(name) for name in archive.namelist()}
+    held["datasheet.md"] = held["datasheet.md"].replace(b"Composition", b"Decomposition")
+    ready.archive.storage.delete(ready.archive.name)
+    with ready.archive.storage.open(ready.archive.name, "wb") as target, ZipFile(target, "w") as archive:
+        for name, content in held.items():
+            archive.writestr(name, content)
+    page = text(browser, "release", ready)
+    assert "Decomposition" not in page
+    assert "no datasheet that could be shown" in page
+
+
+@pytest.mark.parametrize("name", ["release-download", "release-changes", "release-changes-csv"])
+def test_an_archive_that_is_gone_is_told(browser: Client, project: Project, ready: Release, name: str) -> None:
+    release_build(release_id=release_create(project=project, actor=None).pk)
+    ready.archive.storage.delete(ready.archive.name)
+    answer = browser.get(url(name, ready))
+    assert answer.status_code == 409
+    assert "The archive is not in the storage" in answer.content.decode()
     assert "no datasheet that could be shown" in text(browser, "release", ready)
 
 

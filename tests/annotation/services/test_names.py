@@ -1,0 +1,23 @@
+"""Names of corpora, projects and query sets."""
+
+import pytest
+
+from annotation.exceptions import NotPossible
+from annotation.services.names import checked_name
+
+
+@pytest.mark.parametrize("name", [" songs ", "Lieder, für 2 «Stimmen»", "👩‍🎤"])
+def test_spaces_around_a_name_are_left_out(name: str) -> None:
+    assert checked_name(name) == name.strip()
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a" * 201])
+def test_a_name_has_a_length(name: str) -> None:
+    with pytest.raises(NotPossible, match="1 to 200 characters"):
+        checked_name(name)
+
+
+@pytest.mark.parametrize("name", ["a\rb", "a\nb", "a\tb", "a\0b", "a\u2028b", "a\x85b", "a\ud800"])
+def test_a_name_is_one_line(name: str) -> None:
+    with pytest.raises(NotPossible, match="one line without control characters"):
+        checked_name(name)
