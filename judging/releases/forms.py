@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 MANIFEST, SUMS, CROISSANT = "manifest.json", "SHA256SUMS", "croissant.json"
-ABOUT_THE_RELEASE = (MANIFEST, SUMS, CROISSANT)  # they name its version and times; all others are content
+ABOUT_THE_RELEASE = (MANIFEST, SUMS, CROISSANT)  # they tell of the others, which are content
 README, DATASHEET, SETTINGS = "README.md", "datasheet.md", "settings.json"
 JUDGED_SPLITS = {"val": "val.json", "test": "test.json"}
 TRAIN_DEPTHS = (1, 20, 40)

@@ -133,7 +133,11 @@ def test_a_query_goes_from_its_first_grade_to_the_release(browse: Browse) -> Non
 
 
 def check_files(files: dict[str, str], *batches: Batch) -> None:
-    published = {f"train_top{depth}.json" for depth in ("01", "20", "40")} | {"val.json", "test.json", "video_corpus.json"}
+    published = {f"train_top{depth}.json" for depth in ("01", "20", "40")} | {
+        "val.json",
+        "test.json",
+        "video_corpus.json",
+    }
     assert set(files) > published | {"raw_annotation.csv", "pairs.csv", "qrels.txt", "datasheet.md", "manifest.json"}
     settled = Pair.objects.filter(batch__in=batches, state=Pair.State.SETTLED)
     for split, total in (("val", 19 + 2), ("test", 3)):
