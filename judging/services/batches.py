@@ -203,10 +203,13 @@ def batch_extend(*, batch_id: int) -> Batch | None:
 
 
 def batches_extend(*, project_id: int | None = None) -> None:
-    """Open every second batch that was asked for and is not there."""
+    """Open every second batch that was asked for, is not there, and has a pair that can be shown."""
     second = Batch.objects.filter(query=OuterRef("batch__query"), number=2)
     beyond = Candidate.objects.filter(
-        query=OuterRef("batch__query"), source=Candidate.Source.SIMILARITY, rank__gt=BATCH_SIZE
+        query=OuterRef("batch__query"),
+        source=Candidate.Source.SIMILARITY,
+        rank__range=(BATCH_SIZE + 1, BATCHES * BATCH_SIZE),
+        moment__preview_state=Moment.Preview.READY,
     )
     asked = BatchReview.objects.filter(~Exists(second), Exists(beyond), decision=BatchReview.Decision.EXTEND)
     if project_id is not None:

@@ -25,6 +25,7 @@ from tests.factories import (
     BatchFactory,
     CandidateFactory,
     CaptionFactory,
+    MomentFactory,
     ProjectFactory,
     QueryFactory,
     triggers_asleep,
@@ -308,6 +309,15 @@ class TestFinishedQueries:
         batch = BatchFactory(state="done")
         review(batch, "extend")
         assert list(finished_queries(batch.project_id).distinct()) == [batch.query]
+
+    @pytest.mark.parametrize(("preview_state", "is_finished"), [("failed", True), ("missing", False)])
+    def test_extended_by_what_cannot_be_shown_is_finished(self, preview_state: str, is_finished: bool) -> None:
+        batch = BatchFactory(state="done")
+        review(batch, "extend")
+        error = "black" if preview_state == "failed" else ""
+        moment = MomentFactory(preview_state=preview_state, preview="", preview_error=error)
+        CandidateFactory(query=batch.query, rank=22, moment=moment)
+        assert finished_queries(batch.project_id).exists() == is_finished
 
     def test_extended_and_not_opened_yet_is_not(self) -> None:
         batch = BatchFactory(state="done")
