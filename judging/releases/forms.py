@@ -28,7 +28,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("pair_id", "query_id", "query", "video_name", "start", "end", "rank", "similarity", "batch"),
         *("state", "relevance", "reason", "source", "returned_by"),
     ),
-    QUERIES: ("query_id", "query", "split", "judged_as", "query_set", "caption", "placeholder", "released"),
+    QUERIES: ("query_id", "query", "split", "judged_as", "query_set", "caption", "placeholder", "released", "pilot"),
     CANDIDATES: ("query_id", "rank", "video_name", "start", "end", "similarity", "measure", "source", "pool"),
     BATCHES: ("query_id", "batch", "rounds", "pool", "pilot", "decision", "suggestion", "decided_by"),
     MISSING: ("query_id", "query", "split", "state", "batch", "round", "pairs_undecided"),

@@ -14,7 +14,7 @@ from annotation.rules.pooling import BATCH_SIZE, BATCHES
 from annotation.selectors import queries_to_judge
 from judging.models import Batch, BatchReview, Pair, Release
 
-IS_PILOT = Q(batches__is_pilot=True) | Q(batches__isnull=True, query_set__is_pilot=True)
+IS_PILOT = Q(batches__is_pilot=True) | (Q(batches__isnull=True) & (Q(query_set__is_pilot=True) | Q(was_pilot=True)))
 UNDECIDED = (Pair.State.OPEN, Pair.State.ESCALATED)
 
 
@@ -137,7 +137,7 @@ def _missing(project_id: int, released: set[int], *, includes_pilot: bool) -> It
             continue
         batch = last.get(pk)
         state = PILOT if pk in pilot else _state_of(batch, decided.get(pk))
-        if batch is None:
+        if batch is None or state == PILOT:  # how far a pilot is says nothing of what is missing
             yield Missing(number, text, split, state, None, None, None)
         else:
             yield Missing(number, text, split, state, batch["number"], batch["round"], batch["undecided"])

@@ -73,9 +73,9 @@ def _batch_open(query: Query, number: int, candidates: Sequence[Candidate], pool
 
 
 def _is_pilot(query: Query, query_set: NamedQuerySet | None) -> bool:
-    """As the query's first batch; of a first one, as its set says now."""
+    """As the query's first batch; of a first one, as its set says now, or what was imported."""
     first = Batch.objects.filter(query=query, number=1).first()
-    return first.is_pilot if first else bool(query_set and query_set.is_pilot)
+    return first.is_pilot if first else query.was_pilot or bool(query_set and query_set.is_pilot)
 
 
 def batches_open(*, project_id: int) -> int:

@@ -133,9 +133,9 @@ class TestFiles:
 
     def test_queries_and_candidates(self, folder: Path) -> None:
         assert (folder / forms.QUERIES).read_text().splitlines()[1:4] == [
-            "10,a person sings,val,,,,no,yes",
-            "11,a person sings,val,10,,,no,yes",
-            "20,a dog barks,test,,,,no,yes",
+            "10,a person sings,val,,,,no,yes,no",
+            "11,a person sings,val,10,,,no,yes,no",
+            "20,a dog barks,test,,,,no,yes,no",
         ]
         rows = (folder / forms.CANDIDATES).read_text().splitlines()
         assert rows[0] == "query_id,rank,video_name,start,end,similarity,measure,source,pool"
