@@ -76,7 +76,5 @@ def write_queries(scope: Scope, folder: Path) -> None:
         for pk, number, text, split, judged, twin_of, held, is_placeholder in rows.values_list(*columns).iterator(
             chunk_size=CHUNK
         ):
-            is_in = (judged or pk) in released
-            file.add(
-                (number, text, split, twin_of, held, said.get(pk), yes(is_placeholder), yes(is_in), yes(pk in pilots))
-            )
+            answers = map(yes, (is_placeholder, (judged or pk) in released, pk in pilots))
+            file.add((number, text, split, twin_of, held, said.get(pk), *answers))

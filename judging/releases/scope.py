@@ -105,7 +105,8 @@ def scope_of(release: Release) -> Scope:
 def finished_queries(project_id: int) -> QuerySet[Query]:
     """Judged queries with nothing left to do: closed after the first batch, second batch done, or historic.
 
-    One that was extended is finished, too, where no candidate is left whose preview could be cut. A batch pooled from runs makes a query unfinished until it is done, too.
+    One that was extended is finished, too, where no candidate is left whose preview could be cut. A batch pooled from
+    runs makes a query unfinished until it is done.
     """
     closed = BatchReview.objects.filter(batch__query=OuterRef("pk"), decision=BatchReview.Decision.CLOSE)
     extended = BatchReview.objects.filter(batch__query=OuterRef("pk"), decision=BatchReview.Decision.EXTEND)

@@ -17,8 +17,8 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.safestring import SafeString
 
-from annotation.access import STAFF, MemberRequest, grant, post_only, project_page
-from annotation.models import Project
+from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from annotation.models import Membership, Project
 from annotation.services.import_reports import safe_cell
 from judging.exceptions import NotPossibleNow
 from judging.markdown import markdown_html
@@ -49,7 +49,7 @@ def releases(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/releases.html", context)
 
 
-@project_page(STAFF)
+@project_page(LEAD)
 @post_only(PAGE)
 def release_create(request: MemberRequest, project: Project) -> HttpResponse:
     pilot = "include_pilot" in request.POST
@@ -62,7 +62,7 @@ def release_create(request: MemberRequest, project: Project) -> HttpResponse:
 @post_only("judging:release")
 def release_retry(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
     """Build a release again that failed."""
-    release = _granted(request, release_uuid)
+    release = _granted(request, release_uuid, LEAD)
     try:
         services.release_retry(release=release, actor=request.user)  # type: ignore[arg-type]
     except NotPossibleNow as error:
@@ -208,9 +208,9 @@ def _datasheet(release: Release) -> SafeString | None:
     return markdown_html(text.partition("\n")[2])
 
 
-def _granted(request: HttpRequest, release_uuid: UUID) -> Release:
+def _granted(request: HttpRequest, release_uuid: UUID, roles: frozenset[Membership.Role] = STAFF) -> Release:
     held = get_object_or_404(Release.objects.select_related("project"), uuid=release_uuid)
-    grant(request, held.project, STAFF)
+    grant(request, held.project, roles)
     return held
 
 

@@ -73,6 +73,19 @@ def test_a_failed_one_says_why_and_is_tried_again(browser: Client, project: Proj
     assert "is preparing already" in again
 
 
+def test_an_admin_sees_releases_and_makes_none(client: Client, project: Project) -> None:
+    failed = Release.objects.create(project=project, version=9, state="failed", error="The disk is full")
+    client.force_login(admin(project))
+    for page in (text(client, "releases", project), text(client, "release", failed)):
+        assert "The disk is full" in page
+        assert url("release-create", project) not in page
+        assert url("release-retry", failed) not in page
+    assert url("judgments-csv", project) in text(client, "releases", project)
+    for name, row in (("release-create", project), ("release-retry", failed)):
+        assert client.post(url(name, row)).status_code == 403
+    assert project.releases.count() == 1
+
+
 def test_one_shows_its_files_and_its_datasheet(browser: Client, ready: Release) -> None:
     page = text(browser, "release", ready)
     for name, file in ready.manifest["files"].items():
