@@ -140,7 +140,7 @@ def _qrels() -> dict[str, Any]:
         "@type": "cr:RecordSet",
         "@id": "qrels",
         "name": "qrels",
-        "description": "Settled pairs as TREC qrels; a moment is video:start-end.",
+        "description": "Settled pairs as TREC qrels; a moment is video:start-end, blanks and % percent-encoded.",
         "field": fields,
     }
 
