@@ -68,6 +68,14 @@ def release_build(release_id: int) -> None:
     releases.release_build(release_id=release_id)
 
 
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def release_compare(comparison_id: int) -> None:
+    """Find what differs between two releases; a repeat finds it known."""
+    from judging.services import release_comparisons
+
+    release_comparisons.release_compare(comparison_id=comparison_id)
+
+
 @shared_task
 def demo_render(video_id: int) -> None:
     """Render one video of the demo and cut its previews; a repeat finds both done."""
@@ -176,6 +184,7 @@ def work_sweep() -> None:
         projects,
         quality,
         recuts,
+        release_comparisons,
         releases,
         tallies,
         training,
@@ -183,6 +192,7 @@ def work_sweep() -> None:
 
     invitations.invitations_sweep(now=timezone.now())
     releases.releases_sweep(now=timezone.now())
+    release_comparisons.release_comparisons_sweep(now=timezone.now())
     projects.preparations_sweep(now=timezone.now())
     pools.pools_sweep(now=timezone.now())
     coverage.coverage_sweep(now=timezone.now())

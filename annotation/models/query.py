@@ -54,6 +54,9 @@ class Query(models.Model):
     query_set = models.ForeignKey(NamedQuerySet, models.SET_NULL, null=True, related_name="queries")
     judged_as = models.ForeignKey("self", models.PROTECT, null=True, related_name="twins")
     is_placeholder = models.BooleanField(default=False, help_text="Stands for a block of historic judgments.")
+    was_pilot = models.BooleanField(
+        default=False, db_default=False, help_text="A pilot where it was released, whatever its set says here."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

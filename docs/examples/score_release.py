@@ -7,8 +7,10 @@ The run is in the form of the published baselines: a list of
 """
 
 import json
+import re
 import sys
 from pathlib import Path
+from urllib.parse import quote
 
 import ir_measures
 from ir_measures import RR, R, nDCG
@@ -17,7 +19,8 @@ from ir_measures import RR, R, nDCG
 def name_of(moment):
     """A moment as qrels.txt writes it."""
     start, end = moment["timestamp"]
-    return f"{'_'.join(moment['video_name'].split())}:{start!r}-{end!r}"
+    video = re.sub(r"[\s%]", lambda found: quote(found[0]), moment["video_name"])
+    return f"{video}:{start!r}-{end!r}"
 
 
 def scored(folder, queries):

@@ -18,7 +18,7 @@ from judging.models.policy import (
     Weights,
 )
 from judging.models.quality import QualityAlert, QualityReport
-from judging.models.release import WORDS, Release, ReleaseWords
+from judging.models.release import WORDS, Release, ReleaseChange, ReleaseComparison, ReleaseWords
 from judging.models.tally import JudgmentDay, Tally
 
 __all__ = [
@@ -53,6 +53,8 @@ __all__ = [
     "QualityReport",
     "Recut",
     "Release",
+    "ReleaseChange",
+    "ReleaseComparison",
     "ReleaseWords",
     "ReviewUndone",
     "Sitting",

@@ -72,6 +72,60 @@ class Release(models.Model):
         return f"{self.Step(self.step).label}: {self.done:,} of {self.total:,}"
 
 
+class ReleaseComparison(models.Model):
+    """What differs between two releases. Both are kept as they are, so it is found once, by a task."""
+
+    class State(models.TextChoices):
+        WORKING = "working"
+        READY = "ready"
+        FAILED = "failed"
+
+    before = models.ForeignKey(Release, models.PROTECT, related_name="+")
+    after = models.ForeignKey(Release, models.PROTECT, related_name="comparisons")
+    state = models.CharField(max_length=7, choices=State, default=State.WORKING)
+    counts = models.JSONField(default=dict)
+    error = models.TextField(blank=True)
+    moved_at = models.DateTimeField(default=timezone.now, help_text="When it was last asked for, or done.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["before", "after"], name="comparison_once_per_two_releases"),
+            models.CheckConstraint(condition=~Q(before=F("after")), name="comparison_of_two_releases"),
+            models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="comparison_failed_says_why"),
+        ]
+
+    def __str__(self) -> str:
+        return f"release {self.before_id} with {self.after_id}"
+
+
+class ReleaseChange(models.Model):
+    """A pair that is not in both releases as it was; numbered, so that every page of a list is found as fast."""
+
+    comparison = models.ForeignKey(ReleaseComparison, models.CASCADE, related_name="changes")
+    number = models.PositiveIntegerField(help_text="Among all changes, by query and rank.")
+    number_of_kind = models.PositiveIntegerField()
+    kind = models.CharField(max_length=7)
+    query_id = models.BigIntegerField(help_text="In files, as the pair.")
+    query = models.TextField()
+    pair_id = models.BigIntegerField()
+    moment = models.TextField()
+    rank = models.PositiveIntegerField()
+    before = models.CharField(max_length=9)
+    after = models.CharField(max_length=9)
+
+    class Meta:
+        ordering = ["comparison", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["comparison", "number"], name="change_number_once_per_comparison"),
+            models.UniqueConstraint(
+                fields=["comparison", "kind", "number_of_kind"], name="change_number_of_kind_once_per_comparison"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: pair {self.pair_id}"
+
+
 class ReleaseWords(models.Model):
     """What a project's team says in the datasheets of its releases; what can be counted is not in it."""
 

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import IO, NamedTuple, Self
 from zipfile import ZipFile
 
@@ -61,16 +60,12 @@ class Change(NamedTuple):
 
 @dataclass
 class Comparison:
-    """Counts of all changes, of queries that only one of them holds, and some of the changes."""
+    """Counts of all changes, and queries that only one of them holds."""
 
     same: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     queries_added: set[int] = field(default_factory=set)
     queries_removed: set[int] = field(default_factory=set)
-
-    @property
-    def total(self) -> int:
-        return sum(self.counts.values())
 
     def facts(self) -> dict[str, int]:
         return {
@@ -111,18 +106,6 @@ class Compared:
             yield _change(kind, before, after)
         self.counted.queries_added = seen[1] - seen[0]
         self.counted.queries_removed = seen[0] - seen[1]
-
-
-def compared(
-    before: IO[bytes], after: IO[bytes], *, kind: str = "", start: int = 0, stop: int = 0
-) -> tuple[Comparison, list[Change]]:
-    """All counts, and the changes from ``start`` to before ``stop``, of one kind or of all."""
-    with Compared(before, after) as held:
-        chosen = (change for change in held.changes() if kind in ("", change.kind))
-        shown = list(islice(chosen, start, stop))
-        for _ in chosen:
-            pass
-        return held.counted, shown
 
 
 def pair_lines(archive: ZipFile) -> Iterator[PairLine]:

@@ -19,7 +19,7 @@ from judging.releases.forms import (
     yes,
 )
 from judging.releases.judged import OnProgress
-from judging.releases.scope import Scope
+from judging.releases.scope import IS_PILOT, Scope
 
 CHUNK = 2000
 
@@ -68,6 +68,7 @@ def write_queries(scope: Scope, folder: Path) -> None:
     """All queries of the project, released or not; one that is not is there with its text and split only."""
     serving = captions_serving(scope.project.corpus_id).values("pk")
     released = set(scope.keys)
+    pilots = set(Query.objects.filter(IS_PILOT, project=scope.project).values_list("pk", flat=True))
     rows = Query.objects.filter(project=scope.project).order_by("number")
     said = dict(rows.filter(caption__in=serving).values_list("pk", "caption__description__source_id"))
     columns = ("pk", "number", "text", "split", "judged_as", "judged_as__number", "query_set__name", "is_placeholder")
@@ -75,5 +76,5 @@ def write_queries(scope: Scope, folder: Path) -> None:
         for pk, number, text, split, judged, twin_of, held, is_placeholder in rows.values_list(*columns).iterator(
             chunk_size=CHUNK
         ):
-            is_in = (judged or pk) in released
-            file.add((number, text, split, twin_of, held, said.get(pk), yes(is_placeholder), yes(is_in)))
+            answers = map(yes, (is_placeholder, (judged or pk) in released, pk in pilots))
+            file.add((number, text, split, twin_of, held, said.get(pk), *answers))

@@ -71,8 +71,8 @@ def croissant(
     about = {
         "name": words["title"] or manifest["project"],
         "description": words["description"] or _description(manifest),
-        "version": f"{manifest['release']}.0.0",
-        "datePublished": manifest["created_at"][:10],
+        "version": f"0.0.0+{manifest['content_sha256'][:12]}",
+        "datePublished": manifest["as_of"],
         "license": words["licence_url"] or words["licence"],
         "url": words["url"],
         "citeAs": words["citation"],
@@ -140,7 +140,7 @@ def _qrels() -> dict[str, Any]:
         "@type": "cr:RecordSet",
         "@id": "qrels",
         "name": "qrels",
-        "description": "Settled pairs as TREC qrels; a moment is video:start-end.",
+        "description": "Settled pairs as TREC qrels; a moment is video:start-end, blanks and % percent-encoded.",
         "field": fields,
     }
 

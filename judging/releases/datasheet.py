@@ -15,7 +15,7 @@ def datasheet(settings: Facts, counts: Facts) -> str:
     parts = [
         f"# {words['title'] or settings['project']}: datasheet",
         "The questions are those of *Datasheets for Datasets*. Figures were counted when the release was made; "
-        "`manifest.json` names its number, its date, and the days on which grades were given.",
+        "`manifest.json` names the day of its last grade or decision, and the days on which grades were given.",
         _section("Motivation", _motivation(words)),
         _section("Composition", [*_composition(settings, counts), *_missing(counts)]),
         _section("Collection process", _collection(settings, counts)),

@@ -3,10 +3,10 @@
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count
+from django.db.models import Count, Max
 
 from annotation.models import Moment, Pooling, Video
-from judging.models import Pair, Release
+from judging.models import BatchReview, Pair, Release
 from judging.releases.judgments import facts_of
 from judging.releases.pools import measures_used, pairs_of_pools, pools_used
 from judging.releases.scope import Scope
@@ -36,15 +36,13 @@ def counts_of(scope: Scope) -> dict[str, Any]:
 
 
 def manifest_facts(release: Release, scope: Scope, counts: dict[str, Any]) -> dict[str, Any]:
-    """What the release is: all that differs between two releases of the same state."""
+    """What the release is. Its number and the time of its making are in its row alone: one state is one archive."""
     captions_edited, query_captions_edited = released_edits(scope.project, scope.keys)
     edits = {"captions_edited": captions_edited, "query_captions_edited": query_captions_edited}
     given = facts_of(scope.keys)
     return {
         "project": scope.project.name,
-        "release": release.version,
-        "created_at": release.created_at.isoformat(),
-        "state_at": release.state_at.isoformat() if release.state_at else None,
+        "as_of": _last_day(scope, given["judged_to"]),
         "judged_from": given["judged_from"],
         "judged_to": given["judged_to"],
         "sentence_model": settings.SENTENCE_MODEL,
@@ -57,6 +55,14 @@ def manifest_facts(release: Release, scope: Scope, counts: dict[str, Any]) -> di
         "pools": [_pool(row, pairs_of_pools(scope)) for row in pools_used(scope)],
         "counts": {**counts, **edits},
     }
+
+
+def _last_day(scope: Scope, judged_to: str | None) -> str:
+    """Of the last grade or decision that the release holds; where there is none, the day its project was made."""
+    reviews = BatchReview.objects.filter(batch__query__in=scope.among)
+    decided = reviews.aggregate(last=Max("decided_at"))["last"]
+    days = [judged_to, decided.date().isoformat() if decided else None]
+    return max(filter(None, days), default=scope.project.created_at.date().isoformat())
 
 
 def _pool(row: Pooling, pairs: dict[int, int]) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def write_files(release: Release, scope: Scope, folder: Path, tell: Tell = untol
 
 
 def write_content(scope: Scope, folder: Path, tell: Tell = untold) -> tuple[Facts, Facts]:
-    """The files that name neither the release nor a time; what settings.json says, and the counts."""
+    """The files that are not about the others; what settings.json says, and the counts."""
     pools = numbers_of(scope)
     tell(Step.JUDGED, 0, len(scope.listed))
     last = write_judged(scope, folder, pools, lambda done, total: tell(Step.JUDGED, done, total))

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 MANIFEST, SUMS, CROISSANT = "manifest.json", "SHA256SUMS", "croissant.json"
-ABOUT_THE_RELEASE = (MANIFEST, SUMS, CROISSANT)  # they name its version and times; all others are content
+ABOUT_THE_RELEASE = (MANIFEST, SUMS, CROISSANT)  # they tell of the others, which are content
 README, DATASHEET, SETTINGS = "README.md", "datasheet.md", "settings.json"
 JUDGED_SPLITS = {"val": "val.json", "test": "test.json"}
 TRAIN_DEPTHS = (1, 20, 40)
@@ -28,7 +28,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("pair_id", "query_id", "query", "video_name", "start", "end", "rank", "similarity", "batch"),
         *("state", "relevance", "reason", "source", "returned_by"),
     ),
-    QUERIES: ("query_id", "query", "split", "judged_as", "query_set", "caption", "placeholder", "released"),
+    QUERIES: ("query_id", "query", "split", "judged_as", "query_set", "caption", "placeholder", "released", "pilot"),
     CANDIDATES: ("query_id", "rank", "video_name", "start", "end", "similarity", "measure", "source", "pool"),
     BATCHES: ("query_id", "batch", "rounds", "pool", "pilot", "decision", "suggestion", "decided_by"),
     MISSING: ("query_id", "query", "split", "state", "batch", "round", "pairs_undecided"),

@@ -1,11 +1,13 @@
 """What was judged: the published arrays, pairs, qrels, candidates and batches, some queries at a time."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from annotation.models import Candidate
 from annotation.selectors import captions_serving
@@ -15,6 +17,7 @@ from judging.releases.pools import PoolNumbers
 from judging.releases.scope import Listed, Scope
 from judging.selectors import contributions
 
+NO_WORD = re.compile(r"[\s%]")  # percent-encoded, so that two names never become one
 CHUNK = 200  # queries read at once
 OnProgress = Callable[[int, int], None]  # done, total
 FIELDS = (
@@ -51,7 +54,7 @@ class JudgedPair(NamedTuple):
     @property
     def moment_name(self) -> str:
         """Video, start and end in seconds as one word: the document id of TREC files."""
-        return f"{'_'.join(self.video.split())}:{self.start_s!r}-{self.end_s!r}"
+        return f"{NO_WORD.sub(lambda found: quote(found[0]), self.video)}:{self.start_s!r}-{self.end_s!r}"
 
 
 def write_judged(scope: Scope, folder: Path, pools: PoolNumbers, on_progress: OnProgress) -> int:

@@ -68,7 +68,7 @@ def judgments_csv(project: Project) -> Iterator[bytes]:
     return _copied(LIVE_COLUMNS, OF_PROJECT, {"project": project.pk})
 
 
-def facts_of(queries: Sequence[int]) -> dict[str, object]:
+def facts_of(queries: Sequence[int]) -> dict[str, Any]:
     """How many, by how many people, and from which day to which they were given here."""
     judgments, simulated, annotators, _, first, last = _facts(queries)
     return {

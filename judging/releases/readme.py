@@ -25,7 +25,7 @@ ABOUT = {
     forms.POOL_ANSWERS: "what pooled systems answered, counted",
     forms.POOL_ENTRIES: "which moments pooled systems returned",
     forms.CROISSANT: "the release described for programs (Croissant 1.0)",
-    forms.MANIFEST: "number and date of the release, counts, size and SHA-256 of the files",
+    forms.MANIFEST: "day of the last grade or decision, counts, size and SHA-256 of the files",
     forms.SUMS: "checksums for `sha256sum -c SHA256SUMS`",
     **{
         name: f"pseudo training set: the {depth} most similar moments of each training query"

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
-from annotation.models import Candidate, Project, Query
-from annotation.rules.pooling import BATCH_SIZE
+from annotation.models import Candidate, Moment, Project, Query
+from annotation.rules.pooling import BATCH_SIZE, BATCHES
 from annotation.selectors import queries_to_judge
 from judging.models import Batch, BatchReview, Pair, Release
 
-IS_PILOT = Q(batches__is_pilot=True) | Q(batches__isnull=True, query_set__is_pilot=True)
+IS_PILOT = Q(batches__is_pilot=True) | (Q(batches__isnull=True) & (Q(query_set__is_pilot=True) | Q(was_pilot=True)))
 UNDECIDED = (Pair.State.OPEN, Pair.State.ESCALATED)
 
 
@@ -79,7 +79,7 @@ STATES = {
     "no_batch": "no batch is open yet",
     "being_judged": "a batch is open",
     "awaits_decision": "the first batch is done; a lead decides about a second",
-    "second_batch_awaited": "a second batch was asked for and is not open yet",
+    "second_batch_awaited": "a second batch was asked for and is not open yet, or its previews are not cut",
     PILOT: "of a pilot set, which this release leaves out",
 }
 
@@ -105,12 +105,15 @@ def scope_of(release: Release) -> Scope:
 def finished_queries(project_id: int) -> QuerySet[Query]:
     """Judged queries with nothing left to do: closed after the first batch, second batch done, or historic.
 
-    A batch pooled from runs makes a query unfinished until it is done, too.
+    One that was extended is finished, too, where no candidate is left whose preview could be cut. A batch pooled from
+    runs makes a query unfinished until it is done.
     """
     closed = BatchReview.objects.filter(batch__query=OuterRef("pk"), decision=BatchReview.Decision.CLOSE)
     extended = BatchReview.objects.filter(batch__query=OuterRef("pk"), decision=BatchReview.Decision.EXTEND)
     second = Batch.objects.filter(query=OuterRef("pk"), number=2)
-    beyond = Candidate.objects.filter(query=OuterRef("pk"), source=Candidate.Source.SIMILARITY, rank=BATCH_SIZE + 1)
+    beyond = Candidate.objects.filter(
+        query=OuterRef("pk"), source=Candidate.Source.SIMILARITY, rank__range=(BATCH_SIZE + 1, BATCHES * BATCH_SIZE)
+    ).exclude(moment__preview_state=Moment.Preview.FAILED)  # nobody will ever see it
     judged = Query.objects.filter(project=project_id, batches__number=1, batches__state=Batch.State.DONE)
     return judged.filter(~Exists(Batch.objects.filter(query=OuterRef("pk"), state=Batch.State.OPEN))).filter(
         Q(is_placeholder=True)
@@ -135,7 +138,7 @@ def _missing(project_id: int, released: set[int], *, includes_pilot: bool) -> It
             continue
         batch = last.get(pk)
         state = PILOT if pk in pilot else _state_of(batch, decided.get(pk))
-        if batch is None:
+        if batch is None or state == PILOT:  # how far a pilot is says nothing of what is missing
             yield Missing(number, text, split, state, None, None, None)
         else:
             yield Missing(number, text, split, state, batch["number"], batch["round"], batch["undecided"])

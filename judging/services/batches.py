@@ -73,9 +73,9 @@ def _batch_open(query: Query, number: int, candidates: Sequence[Candidate], pool
 
 
 def _is_pilot(query: Query, query_set: NamedQuerySet | None) -> bool:
-    """As the query's first batch; of a first one, as its set says now."""
+    """As the query's first batch; of a first one, as its set says now, or what was imported."""
     first = Batch.objects.filter(query=query, number=1).first()
-    return first.is_pilot if first else bool(query_set and query_set.is_pilot)
+    return first.is_pilot if first else query.was_pilot or bool(query_set and query_set.is_pilot)
 
 
 def batches_open(*, project_id: int) -> int:
@@ -203,10 +203,13 @@ def batch_extend(*, batch_id: int) -> Batch | None:
 
 
 def batches_extend(*, project_id: int | None = None) -> None:
-    """Open every second batch that was asked for and is not there."""
+    """Open every second batch that was asked for, is not there, and has a pair that can be shown."""
     second = Batch.objects.filter(query=OuterRef("batch__query"), number=2)
     beyond = Candidate.objects.filter(
-        query=OuterRef("batch__query"), source=Candidate.Source.SIMILARITY, rank__gt=BATCH_SIZE
+        query=OuterRef("batch__query"),
+        source=Candidate.Source.SIMILARITY,
+        rank__range=(BATCH_SIZE + 1, BATCHES * BATCH_SIZE),
+        moment__preview_state=Moment.Preview.READY,
     )
     asked = BatchReview.objects.filter(~Exists(second), Exists(beyond), decision=BatchReview.Decision.EXTEND)
     if project_id is not None:

@@ -1,4 +1,4 @@
-"""Where leads and admins make releases, look into them and take them away."""
+"""Where leads make releases, and leads and admins look into them and take them away."""
 
 from django.urls import path
 

@@ -2,8 +2,7 @@
 
 import csv
 from collections.abc import Iterator
-from contextlib import ExitStack
-from typing import IO, Any
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -14,20 +13,23 @@ from django.db.models import QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from annotation.access import STAFF, MemberRequest, grant, post_only, project_page
-from annotation.models import Project
+from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from annotation.models import Membership, Project
 from annotation.services.import_reports import safe_cell
 from judging.exceptions import NotPossibleNow
 from judging.markdown import markdown_html
-from judging.models import Release
+from judging.models import Release, ReleaseComparison
 from judging.releases import compare
 from judging.releases.archives import archive_opened, datasheet_of
 from judging.releases.judgments import judgments_csv as judgments_of
 from judging.releases.readme import told_of
 from judging.releases.scope import STATES, unfinished_queries
 from judging.services import releases as services
+from judging.services.release_comparisons import release_comparison_of
 
 PER_PAGE = 20
 CHANGES_PER_PAGE = 50
@@ -49,7 +51,7 @@ def releases(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/releases.html", context)
 
 
-@project_page(STAFF)
+@project_page(LEAD)
 @post_only(PAGE)
 def release_create(request: MemberRequest, project: Project) -> HttpResponse:
     pilot = "include_pilot" in request.POST
@@ -62,7 +64,7 @@ def release_create(request: MemberRequest, project: Project) -> HttpResponse:
 @post_only("judging:release")
 def release_retry(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
     """Build a release again that failed."""
-    release = _granted(request, release_uuid)
+    release = _granted(request, release_uuid, LEAD)
     try:
         services.release_retry(release=release, actor=request.user)  # type: ignore[arg-type]
     except NotPossibleNow as error:
@@ -118,16 +120,19 @@ def release_changes(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
     before, choices, kind = _before(request, held), list(others(held)), _kind(request)
     context: dict[str, Any] = {"release": held, "before": before, "choices": choices, "kind": kind}
     if before is not None:
-        number = _whole(request.GET.get("page"))
-        start = (number - 1) * CHANGES_PER_PAGE
-        with archive_opened(before) as one, archive_opened(held) as two:
-            found, shown = compare.compared(one, two, kind=kind, start=start, stop=start + CHANGES_PER_PAGE)
-        listed = found.counts[kind] if kind else found.total
-        page = Paginator(range(listed), CHANGES_PER_PAGE).get_page(number)
+        found = release_comparison_of(before=before, after=held, now=timezone.now())
         asked = urlencode({"before": before.uuid, "kind": kind})
-        kinds = [(name, words, found.counts[name]) for name, words in compare.KINDS.items()]
-        context |= {"found": found, "changes": shown, "page": page, "keep": f"&{asked}", "kinds": kinds}
+        kinds = [(name, words, found.counts.get(name, 0)) for name, words in compare.KINDS.items()]
+        context |= {"found": found, "keep": f"&{asked}", "kinds": kinds, **_changes_page(request, found, kind)}
     return render(request, "judging/release_changes.html", context)
+
+
+def _changes_page(request: HttpRequest, found: ReleaseComparison, kind: str) -> dict[str, Any]:
+    """One page of changes, looked up by their numbers, so that the last comes as fast as the first."""
+    listed = found.counts.get(kind, 0) if kind else sum(found.counts.get(name, 0) for name in compare.KINDS)
+    page = Paginator(range(1, listed + 1), CHANGES_PER_PAGE).get_page(request.GET.get("page"))
+    numbers = {"number_of_kind__in": page.object_list, "kind": kind} if kind else {"number__in": page.object_list}
+    return {"page": page, "changes": found.changes.filter(**numbers).order_by("number")}
 
 
 @login_required
@@ -137,11 +142,13 @@ def release_changes_csv(request: HttpRequest, release_uuid: UUID) -> HttpRespons
     before = _before(request, held)
     if before is None:
         return redirect("judging:release-changes", held.uuid)
+    found = release_comparison_of(before=before, after=held, now=timezone.now())
+    if found.state != ReleaseComparison.State.READY:
+        return redirect(f"{reverse('judging:release-changes', args=[held.uuid])}?before={before.uuid}")
     name = f"release-{before.version}-to-{held.version}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    sources = (archive_opened(before), archive_opened(held))  # refused while it can be told
     return StreamingHttpResponse(
-        _change_lines(*sources, _kind(request)), content_type="text/csv; charset=utf-8", headers=headers
+        _change_lines(found, _kind(request)), content_type="text/csv; charset=utf-8", headers=headers
     )
 
 
@@ -157,23 +164,17 @@ class _Line:
         return line
 
 
-def _change_lines(before: IO[bytes], after: IO[bytes], kind: str) -> Iterator[str]:
+def _change_lines(found: ReleaseComparison, kind: str) -> Iterator[str]:
     writer = csv.writer(_Line(), lineterminator="\n")
     yield writer.writerow(compare.Change._fields)
-    with ExitStack() as stack:
-        one, two = (stack.enter_context(source) for source in (before, after))
-        for change in stack.enter_context(compare.Compared(one, two)).changes():
-            if kind in ("", change.kind):
-                yield writer.writerow([safe_cell(value) for value in change])
+    rows = found.changes.filter(kind=kind) if kind else found.changes.all()
+    for values in rows.values_list(*compare.Change._fields).iterator(chunk_size=2000):
+        yield writer.writerow([safe_cell(value) for value in values])
 
 
 def _kind(request: HttpRequest) -> str:
     kind = request.GET.get("kind", "")
     return kind if kind in compare.KINDS else ""
-
-
-def _whole(asked: str | None) -> int:
-    return int(asked) if asked and asked.isascii() and asked.isdigit() and int(asked[:7]) > 0 else 1
 
 
 def _before(request: HttpRequest, held: Release) -> Release | None:
@@ -199,9 +200,9 @@ def _datasheet(release: Release) -> SafeString | None:
     return None if text is None else markdown_html(text[:LARGEST_DATASHEET].partition("\n")[2])
 
 
-def _granted(request: HttpRequest, release_uuid: UUID) -> Release:
+def _granted(request: HttpRequest, release_uuid: UUID, roles: frozenset[Membership.Role] = STAFF) -> Release:
     held = get_object_or_404(Release.objects.select_related("project"), uuid=release_uuid)
-    grant(request, held.project, STAFF)
+    grant(request, held.project, roles)
     return held
 
 

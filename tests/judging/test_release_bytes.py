@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ from zipfile import ZipFile
 import pytest
 
 from annotation.models import Caption, Project
-from judging.models import Judgment, Release
+from judging.models import BatchReview, Judgment, Release
 from judging.releases import files, forms, scope_of
 from judging.services.releases import release_build, release_create, release_words_set
+from tests.factories import NOW, ProjectFactory, triggers_asleep
 from tests.judging.world import HandMade
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
@@ -43,11 +45,29 @@ def test_two_builds_of_one_state_are_the_same_bytes(project: Project, tmp_path: 
     assert packed(release, tmp_path / "one") == packed(release, tmp_path / "two")
 
 
-def test_two_releases_of_one_state_differ_in_what_names_them(project: Project) -> None:
+def test_two_releases_of_one_state_are_one_archive(project: Project) -> None:
     one, two = built(project), built(project)
-    assert one.content_sha256 == two.content_sha256
-    first, second = entries(one), entries(two)
-    assert {name for name in first if first[name] != second[name]} == set(forms.ABOUT_THE_RELEASE)
+    assert (one.version, one.content_sha256, one.archive_sha256) == (
+        two.version - 1,
+        two.content_sha256,
+        two.archive_sha256,
+    )
+
+
+def test_the_day_of_a_release_is_that_of_its_last_grade_or_decision(project: Project) -> None:
+    with triggers_asleep():
+        Judgment.objects.update(created_at=NOW - timedelta(days=9))
+        BatchReview.objects.update(decided_at=NOW - timedelta(days=8))
+        assert built(project).manifest["as_of"] == (NOW - timedelta(days=8)).date().isoformat()
+        Judgment.objects.update(created_at=NOW - timedelta(days=7))
+    release = built(project)
+    described = json.loads(entries(release)[forms.CROISSANT])
+    assert release.manifest["as_of"] == described["datePublished"] == (NOW - timedelta(days=7)).date().isoformat()
+
+
+def test_where_nothing_was_judged_the_day_is_that_of_the_project() -> None:
+    empty = ProjectFactory()
+    assert built(empty).manifest["as_of"] == empty.created_at.date().isoformat()
 
 
 def test_another_state_has_another_content(project: Project) -> None:
@@ -71,7 +91,6 @@ def test_the_row_knows_its_archive(project: Project) -> None:
         content = source.read()
     assert (release.archive_bytes, release.archive_sha256) == (len(content), sha256(content).hexdigest())
     assert (release.is_partial, release.manifest["partial"]) == (True, True)
-    assert release.manifest["state_at"] == release.state_at.isoformat()  # type: ignore[union-attr]
 
 
 def test_sha256sum_says_that_all_is_well(project: Project, tmp_path: Path) -> None:
@@ -114,9 +133,9 @@ class TestFiles:
 
     def test_queries_and_candidates(self, folder: Path) -> None:
         assert (folder / forms.QUERIES).read_text().splitlines()[1:4] == [
-            "10,a person sings,val,,,,no,yes",
-            "11,a person sings,val,10,,,no,yes",
-            "20,a dog barks,test,,,,no,yes",
+            "10,a person sings,val,,,,no,yes,no",
+            "11,a person sings,val,10,,,no,yes,no",
+            "20,a dog barks,test,,,,no,yes,no",
         ]
         rows = (folder / forms.CANDIDATES).read_text().splitlines()
         assert rows[0] == "query_id,rank,video_name,start,end,similarity,measure,source,pool"
@@ -152,7 +171,9 @@ class TestFiles:
 
     def test_croissant_names_files_and_columns_that_are_there(self, folder: Path) -> None:
         told = json.loads((folder / forms.CROISSANT).read_text())
-        assert (told["conformsTo"], told["version"]) == ("http://mlcommons.org/croissant/1.0", "3.0.0")
+        manifest = json.loads((folder / forms.MANIFEST).read_text())
+        assert told["conformsTo"] == "http://mlcommons.org/croissant/1.0"
+        assert told["version"] == f"0.0.0+{manifest['content_sha256'][:12]}"
         assert (told["license"], told["description"]) == ("CC BY 4.0", "Songs | and dogs")
         for file in told["distribution"]:
             content = (folder / file["contentUrl"]).read_bytes()

@@ -17,14 +17,17 @@ from judging.exceptions import NotPossibleNow
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
 from judging.releases import files, finished_queries, scope_of
 from judging.releases.facts import counts_of, manifest_facts
+from judging.releases.judged import JudgedPair
 from judging.services.query_sets import query_set_change, query_set_create
 from judging.services.releases import release_build, release_create
 from models_runner.retrieval import records
+from models_runner.retrieval.formats import trec
 from tests.conftest import Messages
 from tests.factories import (
     BatchFactory,
     CandidateFactory,
     CaptionFactory,
+    MomentFactory,
     ProjectFactory,
     QueryFactory,
     triggers_asleep,
@@ -149,6 +152,19 @@ def test_raw_annotation_knows_people_by_number(folder: Path, made: HandMade) -> 
         *(f"{first},101,1", f"{first},102,1"),
         *(f"{second},103,0", f"{second},104,0"),
     ]
+
+
+def test_two_videos_never_have_one_name_in_qrels() -> None:
+    names = ["a b", "a_b", "a%20b", "a\u2028b", "é:1-2"]
+    written = [pair_of(name).moment_name for name in names]
+    assert written[:3] == ["a%20b:1.0-2.5", "a_b:1.0-2.5", "a%2520b:1.0-2.5"]
+    assert all(len(name.split()) == 1 for name in written)
+    assert [trec.parsed(name) for name in written] == [(name, 1.0, 2.5) for name in names]
+
+
+def pair_of(video: str) -> JudgedPair:
+    rest = dict.fromkeys(JudgedPair._fields)
+    return JudgedPair(**{**rest, "video": video, "start_s": 1.0, "end_s": 2.5})  # type: ignore[arg-type]
 
 
 def test_pairs_and_qrels(folder: Path, made: HandMade) -> None:
@@ -309,6 +325,15 @@ class TestFinishedQueries:
         review(batch, "extend")
         assert list(finished_queries(batch.project_id).distinct()) == [batch.query]
 
+    @pytest.mark.parametrize(("preview_state", "is_finished"), [("failed", True), ("missing", False)])
+    def test_extended_by_what_cannot_be_shown_is_finished(self, preview_state: str, is_finished: bool) -> None:
+        batch = BatchFactory(state="done")
+        review(batch, "extend")
+        error = "black" if preview_state == "failed" else ""
+        moment = MomentFactory(preview_state=preview_state, preview="", preview_error=error)
+        CandidateFactory(query=batch.query, rank=22, moment=moment)
+        assert finished_queries(batch.project_id).exists() == is_finished
+
     def test_extended_and_not_opened_yet_is_not(self) -> None:
         batch = BatchFactory(state="done")
         CandidateFactory(query=batch.query, rank=21)
@@ -341,7 +366,8 @@ class TestBuild:
                 assert (len(content), sha256(content).hexdigest()) == (file["bytes"], file["sha256"])
             assert archive.namelist() == sorted({*manifest["files"], "manifest.json", "SHA256SUMS"})
         assert manifest == release.manifest
-        assert (manifest["project"], manifest["release"]) == ("hand made", 1)
+        assert manifest["project"] == "hand made"
+        assert not {"release", "created_at", "state_at"} & set(manifest)
         assert manifest["counts"] == {
             "queries": 2,
             "twins": 1,

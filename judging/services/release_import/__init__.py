@@ -52,7 +52,7 @@ def release_import(
                 _store(project, folder, settings)
                 for lead in leads:
                     member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=actor)
-                said = {"release": manifest.get("release"), "content_sha256": manifest.get("content_sha256")}
+                said = {"content_sha256": manifest.get("content_sha256")}
                 audit_record(
                     project=project, actor=actor, action=IMPORT, subject=project.uuid, draw=settings.get("draw"), **said
                 )
@@ -62,7 +62,7 @@ def release_import(
             raise ImportRefused(f"{forms.SETTINGS} cannot be: {'; '.join(error.messages)}") from error
         except (IntegrityError, DataError) as error:
             raise ImportRefused(f"The files do not fit together: {str(error).splitlines()[0]}") from error
-    logger.info("release %s of %s imported", manifest.get("release"), project)
+    logger.info("release %s imported as %s", manifest.get("content_sha256"), project)
     return project, counts_of(project)
 
 

@@ -61,14 +61,16 @@ def _queries_read(
 
     def read(cells: Cells) -> tuple[Query, int | None]:
         said, name = cells.maybe("caption"), cells.text("query_set")
+        query_set = cells.known("query_set", ruled.query_sets, name) if name else None
         query = Query(
             project=project,
             number=cells.number("query_id"),
             text=cells.text("query"),
             split=cells.one_of("split", *Query.Split.values),
             caption_id=None if said is None else cells.known("caption", held.captions, said),
-            query_set=cells.known("query_set", ruled.query_sets, name) if name else None,
+            query_set=query_set,
             is_placeholder=cells.yes("placeholder"),
+            was_pilot=cells.yes("pilot") and not (query_set and query_set.is_pilot),
         )
         return query, cells.maybe("judged_as")
 

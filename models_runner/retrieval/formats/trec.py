@@ -1,7 +1,7 @@
 """The forms of TREC: one line for each moment, blanks between the columns.
 
 Qrels: query, ``0``, moment, relevance. A run: query, ``Q0``, moment, rank, score, name of the run. A moment is written
-``video:start-end``, as in the ``qrels.txt`` of a release.
+``video:start-end``, as in the ``qrels.txt`` of a release; blanks and ``%`` in the name of a video are percent-encoded.
 
 As for trec_eval, a run's order is that of its scores; equal scores go by rank, then by line.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from urllib.parse import quote, unquote
 
 import numpy as np
 
@@ -23,6 +24,7 @@ QRELS = ("query", "0", "moment", "relevance")
 RUN = ("query", "Q0", "moment", "rank", "score", "run name")
 NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 MOMENT = re.compile(rf"(.+):({NUMBER})-({NUMBER})")
+NO_WORD = re.compile(r"[\s%]")
 RUN_NAME = "momentjudge"
 
 
@@ -65,7 +67,7 @@ def parsed(moment: str) -> tuple[str, float, float]:
     found = MOMENT.fullmatch(moment)
     if found is None:
         raise InvalidRecord(f"a moment must be video:start-end, got {shown(moment)}")
-    return found[1], float(found[2]), float(found[3])
+    return _plain(found[1]), float(found[2]), float(found[3])
 
 
 def write_run(run: RunTable) -> str:
@@ -91,7 +93,15 @@ def write_ground_truth(judged: JudgedTable) -> str:
 
 
 def written(video: str, start: float, end: float) -> str:
-    return f"{word(video)}:{start}-{end}"
+    return f"{word(NO_WORD.sub(lambda found: quote(found[0]), video))}:{start}-{end}"
+
+
+def _plain(name: str) -> str:
+    """The name without its escapes; one that holds others than ours stays as it is."""
+    try:
+        return unquote(name, errors="strict")
+    except UnicodeDecodeError:
+        return name
 
 
 def word(text: str) -> str:

@@ -1,8 +1,8 @@
 """Releases and their words."""
 
-from judging.models import Release
+from judging.models import Release, ReleaseChange, ReleaseComparison
 from tests.factories import ProjectFactory
-from tests.judging.constraints.writes import More, Refused, Write, change
+from tests.judging.constraints.writes import More, Prepare, Refused, Write, again, change
 
 
 def release(state: str = "preparing") -> Release:
@@ -19,11 +19,39 @@ def ready_deleted() -> Write:
     return made.delete
 
 
+def comparison(**values: object) -> ReleaseComparison:
+    return ReleaseComparison.objects.create(**{"before": release(), "after": release(), **values})
+
+
+def changed(**values: object) -> ReleaseChange:
+    told = {"query_id": 1, "query": "q", "pair_id": 1, "moment": "", "rank": 1, "before": "1", "after": "2"}
+    numbers = {"number": 1, "number_of_kind": 1, "kind": "changed"}
+    return ReleaseChange.objects.create(**{**told, **numbers, **values})
+
+
+def change_again(**values: object) -> Prepare:
+    def prepare() -> Write:
+        row = changed(comparison=comparison())
+        return lambda: changed(comparison=row.comparison, **values)
+
+    return prepare
+
+
+def compared_with_itself() -> Write:
+    made = release()
+    return lambda: comparison(before=made, after=made)
+
+
 KEPT = {"archive": "releases/b.zip", "archive_sha256": "1" * 64, "manifest": {"counts": {}}, "state": "preparing"}
 WORDS = "rows of judging_release are kept"
 REFUSED: Refused = {
     "release_failed_says_why": change(release, state="failed"),
     "release_done_within_total": change(release, done=1),
+    "comparison_once_per_two_releases": again(comparison, before=release, after=release),
+    "comparison_of_two_releases": compared_with_itself,
+    "comparison_failed_says_why": change(comparison, state="failed"),
+    "change_number_once_per_comparison": change_again(number_of_kind=2),
+    "change_number_of_kind_once_per_comparison": change_again(number=2),
 }
 MORE: More = {
     **{f"a ready release keeps its {field}": (WORDS, change(ready, **{field: KEPT[field]})) for field in KEPT},

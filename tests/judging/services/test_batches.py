@@ -16,6 +16,7 @@ from judging.services.batches import (
     batch_create,
     batch_extend,
     batch_review,
+    batches_extend,
     batches_open,
     batches_sweep,
 )
@@ -28,6 +29,7 @@ from tests.factories import (
     BatchFactory,
     CandidateFactory,
     FlagFactory,
+    MomentFactory,
     NamedQuerySetFactory,
     ProjectFactory,
     QueryFactory,
@@ -363,6 +365,18 @@ class TestExtend:
         candidates(batch.query, range(21, 22))
         batch_review(batch=batch, extend=True, lead=lead(batch.project))
         assert batch_extend(batch_id=batch.pk) == batch_extend(batch_id=batch.pk) is not None
+
+    def test_the_sweep_leaves_what_cannot_be_opened_yet(self) -> None:
+        batch = done()
+        BatchReview.objects.create(batch=batch, decision="extend", suggestion="extend")
+        moment = MomentFactory(preview_state="missing", preview="")
+        CandidateFactory(query=batch.query, rank=21, moment=moment)
+        with CaptureQueriesContext(connection) as asked:
+            batches_extend(project_id=batch.project_id)
+        assert len(asked) == 1
+        Moment.objects.filter(pk=moment.pk).update(preview_state="ready", preview="a.gif")
+        batches_extend(project_id=batch.project_id)
+        assert Batch.objects.filter(query=batch.query, number=2).count() == 1
 
     def test_nothing_beyond_the_first(self) -> None:
         batch = done()

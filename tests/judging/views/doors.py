@@ -135,13 +135,13 @@ REVIEW: list[Door] = [
 ]
 RELEASES: list[Door] = [
     ("judging:releases", "project", STAFF, "get"),
-    ("judging:release-create", "project", STAFF, "post"),
+    ("judging:release-create", "project", LEAD, "post"),
     ("judging:release-download", "release", STAFF, "get"),
     ("judging:judgments-csv", "project", STAFF, "get"),
     ("judging:release-words", "project", STAFF, "get"),
     ("judging:release-words-save", "project", LEAD, "post"),
     ("judging:release", "release", STAFF, "get"),
-    ("judging:release-retry", "release", STAFF, "post"),
+    ("judging:release-retry", "release", LEAD, "post"),
     ("judging:release-changes", "release", STAFF, "get"),
     ("judging:release-changes-csv", "release", STAFF, "get"),
     ("judging:audit", "project", STAFF, "get"),

@@ -7,9 +7,10 @@ from django.core.files.base import ContentFile
 from django.test import Client
 
 from annotation.models import Project
-from judging.models import Judgment, Pair, Release, ReleaseWords
+from judging.models import Judgment, Pair, Release, ReleaseComparison, ReleaseWords
+from judging.services.release_comparisons import release_compare, release_comparison_of
 from judging.services.releases import release_build, release_create
-from tests.factories import ProjectFactory, admin, lead, triggers_asleep
+from tests.factories import NOW, ProjectFactory, admin, lead, triggers_asleep
 from tests.judging.api.acts import Program, refusal
 from tests.judging.views.acts import url
 from tests.judging.world import HandMade
@@ -75,6 +76,19 @@ def test_a_failed_one_says_why_and_is_tried_again(browser: Client, project: Proj
     assert "is preparing already" in again
 
 
+def test_an_admin_sees_releases_and_makes_none(client: Client, project: Project) -> None:
+    failed = Release.objects.create(project=project, version=9, state="failed", error="The disk is full")
+    client.force_login(admin(project))
+    for page in (text(client, "releases", project), text(client, "release", failed)):
+        assert "The disk is full" in page
+        assert url("release-create", project) not in page
+        assert url("release-retry", failed) not in page
+    assert url("judgments-csv", project) in text(client, "releases", project)
+    for name, row in (("release-create", project), ("release-retry", failed)):
+        assert client.post(url(name, row)).status_code == 403
+    assert project.releases.count() == 1
+
+
 def test_one_shows_its_files_and_its_datasheet(browser: Client, ready: Release) -> None:
     page = text(browser, "release", ready)
     for name, file in ready.manifest["files"].items():
@@ -121,14 +135,19 @@ def test_a_datasheet_that_was_changed_is_not_shown(browser: Client, ready: Relea
     assert "no datasheet that could be shown" in page
 
 
-@pytest.mark.parametrize("name", ["release-download", "release-changes", "release-changes-csv"])
-def test_an_archive_that_is_gone_is_told(browser: Client, project: Project, ready: Release, name: str) -> None:
-    release_build(release_id=release_create(project=project, actor=None).pk)
+def test_an_archive_that_is_gone_is_told(browser: Client, ready: Release) -> None:
     ready.archive.storage.delete(ready.archive.name)
-    answer = browser.get(url(name, ready))
+    answer = browser.get(url("release-download", ready))
     assert answer.status_code == 409
     assert "The archive is not in the storage" in answer.content.decode()
     assert "no datasheet that could be shown" in text(browser, "release", ready)
+
+
+def made_of(before: Release, after: Release) -> ReleaseComparison:
+    row = release_comparison_of(before=before, after=after, now=NOW)
+    release_compare(comparison_id=row.pk)
+    row.refresh_from_db()
+    return row
 
 
 class TestChanges:
@@ -140,18 +159,48 @@ class TestChanges:
             pair.update(state="withdrawn", relevance=None, reason="withdrawn_by_lead")
         return release_build(release_id=release_create(project=ready.project, actor=None).pk)
 
+    def test_the_page_waits_while_a_task_compares(self, browser: Client, ready: Release, two: Release) -> None:
+        for _ in range(2):
+            page = text(browser, "release-changes", two)
+            assert "Comparing both releases" in page
+            assert f'hx-get="{url("release-changes", two)}?before={ready.uuid}' in page
+        assert browser.get(url("release-changes-csv", two)).status_code == 302
+        row = ReleaseComparison.objects.get(before=ready, after=two)
+        release_compare(comparison_id=row.pk)
+        release_compare(comparison_id=row.pk)  # a message that came twice
+        assert (row.changes.count(), "Comparing" in text(browser, "release-changes", two)) == (1, False)
+
+    def test_pages_do_not_read_archives(self, browser: Client, ready: Release, two: Release) -> None:
+        made_of(ready, two)
+        for release in (ready, two):
+            release.archive.storage.delete(release.archive.name)
+        assert "<td>withdrawn</td>" in text(browser, "release-changes", two)
+
+    def test_an_archive_that_is_gone(self, browser: Client, ready: Release, two: Release) -> None:
+        ready.archive.storage.delete(ready.archive.name)
+        found = made_of(ready, two)
+        assert found.state == "failed"
+        assert "is not in the storage" in text(browser, "release-changes", two)
+        ReleaseComparison.objects.filter(pk=found.pk).update(moved_at=NOW)
+        assert "Comparing both releases" in text(browser, "release-changes", two)
+
     def test_the_one_before_unless_another_is_chosen(self, browser: Client, ready: Release, two: Release) -> None:
+        made_of(ready, two)
         page = text(browser, "release-changes", two)
         assert f"What changed from release {ready.version} to {two.version}" in page
         assert '<span class="state dropped">dropped</span></td><td>2</td><td>withdrawn</td>' in page
+        made_of(two, ready)
         back = text(browser, "release-changes", ready, before=str(two.uuid))
         assert "<td>withdrawn</td><td>2</td>" in back
 
-    def test_one_kind(self, browser: Client, two: Release) -> None:
+    def test_one_kind(self, browser: Client, ready: Release, two: Release) -> None:
+        made_of(ready, two)
         assert "No such change" in text(browser, "release-changes", two, kind="added")
+        assert "<td>withdrawn</td>" in text(browser, "release-changes", two, kind="dropped")
         assert "<td>withdrawn</td>" in text(browser, "release-changes", two, kind="unheard of")
 
-    def test_as_csv(self, browser: Client, two: Release) -> None:
+    def test_as_csv(self, browser: Client, ready: Release, two: Release) -> None:
+        made_of(ready, two)
         answer = browser.get(url("release-changes-csv", two))
         head, line = b"".join(answer.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
         assert head == "kind,query_id,query,pair_id,moment,rank,before,after"

@@ -18,6 +18,7 @@ from models_runner.retrieval.formats import (
     parse_run,
     read_ground_truth,
     read_run,
+    trec,
     write_ground_truth,
     write_run,
 )
@@ -95,6 +96,18 @@ def test_a_run_of_json_lines_is_read() -> None:
         parse_run(b'{"query_id": 5, "predictions": [["a", 1, 2, 3]]}\n\n{"query_id": 6, "predictions": []}'),
         RunTable.from_moments({"5": [ScoredMoment("a", 1, 2, 3)], "6": []}),
     )
+
+
+@pytest.mark.parametrize(("video", "word"), [("a b", "a%20b"), ("100%", "100%25"), ("a\tb", "a%09b"), ("é_b", "é_b")])
+def test_a_video_whose_name_is_no_word_is_one_in_trec(video: str, word: str) -> None:
+    run = RunTable.from_moments({"1": [ScoredMoment(video, 0, 1, 1)]})
+    text = CODECS[Form.TREC].write_run(run)
+    assert text == f"1 Q0 {word}:0.0-1.0 1 1.0 momentjudge\n"
+    assert parse_run(text.encode(), Form.TREC)["1"] == run["1"]
+
+
+def test_what_is_no_escape_in_trec_stays() -> None:
+    assert trec.parsed("50%off%FF:0-1") == ("50%off%FF", 0.0, 1.0)
 
 
 def test_the_order_of_a_trec_run_is_that_of_its_scores() -> None:
