@@ -20,27 +20,36 @@ DAMAGED = (BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError, zl
 def archive_opened(release: Release) -> IO[bytes]:
     """The archive at its first byte, after all of it was compared with the checksum that is kept of it.
 
+    One from before that was kept is compared with the checksums that it holds itself.
+
     Raises:
         NotPossibleNow: it is not in the storage, or it is another.
     """
     try:
         source: IO[bytes] = release.archive.open("rb")
-        _compare(release, source)
+        good = _is_as_told(release, source) if release.archive_sha256 else _is_whole(source)
+        source.seek(0)
     except (OSError, ValueError) as error:  # ValueError: the row names none
         raise NotPossibleNow(MISSING) from error
+    if not good:
+        source.close()
+        raise NotPossibleNow(ALTERED)
     return source
 
 
-def _compare(release: Release, source: IO[bytes]) -> None:
-    digest, size = sha256(), 0
+def _is_as_told(release: Release, source: IO[bytes]) -> bool:
+    digest = sha256()
     while piece := source.read(PIECE):
         digest.update(piece)
-        size += len(piece)
-    source.seek(0)
-    known = (release.archive_bytes, release.archive_sha256)  # either is empty of releases older than its being kept
-    if any(was and was != found for was, found in zip(known, (size, digest.hexdigest()), strict=True)):
-        source.close()
-        raise NotPossibleNow(ALTERED)
+    return digest.hexdigest() == release.archive_sha256
+
+
+def _is_whole(source: IO[bytes]) -> bool:
+    try:
+        with ZipFile(source) as archive:
+            return archive.testzip() is None
+    except DAMAGED:
+        return False
 
 
 def datasheet_of(release: Release) -> str | None:

@@ -331,7 +331,11 @@ class World:
         self.withdrawn = PairFactory(batch=self.batch, candidate__rank=9, state="withdrawn", reason="withdrawn_by_lead")
         self.release = Release.objects.create(project=self.project, version=1)
         self.release.archive.save("release-1.zip", ContentFile(zipped({"video_corpus.json": b"{}"})), save=False)
-        self.release.state, self.release.manifest = "ready", {"counts": {"pairs": {}}}
+        self.release.state = "ready"
+        self.release.manifest = {
+            "counts": {"pairs": {}},
+            "files": {"video_corpus.json": {"bytes": 2, "sha256": "0" * 64}},
+        }
         self.release.save()
         self.run = Run.objects.create(project=self.project, release=self.release, system="similarity", split="val")
         self.run.file.save("run.json", ContentFile(b"[]"), save=False)

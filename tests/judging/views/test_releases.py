@@ -150,6 +150,17 @@ def made_of(before: Release, after: Release) -> ReleaseComparison:
     return row
 
 
+def test_an_archive_older_than_checksums_is_whole_or_not_read(
+    browser: Client, project: Project, ready: Release
+) -> None:
+    release_build(release_id=release_create(project=project, actor=None).pk)
+    with triggers_asleep():
+        Release.objects.filter(pk=ready.pk).update(archive_sha256="", archive_bytes=0)
+    assert browser.get(url("release-download", ready)).status_code == 200
+    damaged(ready)
+    assert browser.get(url("release-download", ready)).status_code == 409
+
+
 class TestChanges:
     @pytest.fixture
     def two(self, ready: Release) -> Release:
