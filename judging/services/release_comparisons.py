@@ -64,12 +64,15 @@ def _save(row: ReleaseComparison) -> None:
 
 
 def _changes_store(row: ReleaseComparison) -> dict[str, int]:
-    with row.before.archive.open("rb") as before, row.after.archive.open("rb") as after:
-        with Compared(before, after) as held:
-            rows = _rows(row, held)
-            while some := list(islice(rows, CHUNK)):
-                ReleaseChange.objects.bulk_create(some)
-            return held.counted.facts()
+    with (
+        row.before.archive.open("rb") as before,
+        row.after.archive.open("rb") as after,
+        Compared(before, after) as held,
+    ):
+        rows = _rows(row, held)
+        while some := list(islice(rows, CHUNK)):
+            ReleaseChange.objects.bulk_create(some)
+        return held.counted.facts()
 
 
 def _rows(row: ReleaseComparison, held: Compared) -> Iterator[ReleaseChange]:
