@@ -24,6 +24,11 @@ KINDS: dict[str, dict[str, str]] = {
     },
     "Releases and runs": {
         "release.create": "made release {version}",
+        "release.retry": "had release {version} built again",
+        "release.words": "changed what releases say: {changed}",
+        "leaderboard.change": "changed what participants see and how often they upload",
+        "economy.study": "had judging economy studied",
+        "run.upload": "brought a run of {system} for {split}",
         "run.request": "asked for a run of {system}",
     },
     "Annotators": {
@@ -85,6 +90,7 @@ KINDS: dict[str, dict[str, str]] = {
         "caption.edited": "wrote the caption “{to_text}”[ instead of “{from_text}”]",
         "caption.redone": "had a caption worded anew",
         "caption.undone": "took back a decision about a caption",
+        "caption.redo_called_off": "called off having captions written anew",
         "train_set.start": "had a training set of depth {depth} made",
         "train_set.discard": "threw a training set away[ (depth {depth})]",
     },
@@ -96,6 +102,12 @@ KINDS: dict[str, dict[str, str]] = {
     "Project": {
         "project.create": "made the project over {corpus}",
         "project.copy": "copied from another project: {copied}",
+        "corpus.upload": "brought a file of the form {format} for the corpus {corpus}",
+        "corpus.confirm": "said yes to importing a file into the corpus",
+        "corpus.import": "imported a file into the corpus",
+        "cast.import": "gave the corpus {names} names of its cast",
+        "judgments.upload": "brought a file of judgments",
+        "judgments.confirm": "said yes to importing a file of judgments",
         "judgments.import": "imported judgments of {pairs} pairs",
         "demo.seed": "made the demo of {videos} videos (seed {seed})",
     },
