@@ -105,6 +105,12 @@ KINDS: dict[str, dict[str, str]] = {
     "Project": {
         "project.create": "made the project over {corpus}",
         "project.copy": "copied from another project: {copied}",
+        "corpus.upload": "brought a file of the form {format} for the corpus {corpus}",
+        "corpus.confirm": "said yes to importing a file into the corpus",
+        "corpus.import": "imported a file into the corpus",
+        "cast.import": "gave the corpus {names} names of its cast",
+        "judgments.upload": "brought a file of judgments",
+        "judgments.confirm": "said yes to importing a file of judgments",
         "judgments.import": "imported judgments of {pairs} pairs",
         "demo.seed": "made the demo of {videos} videos (seed {seed})",
     },

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from heapq import merge
+from itertools import islice
 from typing import NamedTuple
 from uuid import UUID
 
@@ -9,9 +11,9 @@ from django.contrib.postgres.search import SearchQuery
 from django.db import connection
 from django.db.models import F, Q, QuerySet, Value
 
-from annotation.models import AuditEvent, Project
+from annotation.models import AuditEvent, CorpusImport, Project
 from annotation.models.audit import AuditWords
-from judging.models import Judgment
+from judging.models import Judgment, JudgmentImport
 
 CHUNK = 2000
 NEARBY = 2_000  # events that are looked through for a common word
@@ -72,21 +74,22 @@ def audit_page(
     """
     named = until or after
     place = AuditEvent.objects.filter(uuid=named).first() if named else None
-    events = _events(project, sieve)
+    sources = _sources(project, sieve)
     if place is None:
-        found = _first(events.order_by("-created_at", "-id"), sieve.words, size + 1)
+        found = _merged(sources, ("-created_at", "-id"), sieve.words, size + 1)
         return AuditPage(found[:size], is_newer=False, is_older=len(found) > size)
     if until:
-        found = _first(events.filter(_newer(place)).order_by("created_at", "id"), sieve.words, size + 1)
+        found = _merged([some.filter(_newer(place)) for some in sources], ("created_at", "id"), sieve.words, size + 1)
         return AuditPage(found[:size][::-1], is_newer=len(found) > size, is_older=True)
-    found = _first(events.filter(_older(place)).order_by("-created_at", "-id"), sieve.words, size + 1)
+    found = _merged([some.filter(_older(place)) for some in sources], ("-created_at", "-id"), sieve.words, size + 1)
     return AuditPage(found[:size], is_newer=True, is_older=len(found) > size)
 
 
 def audit_all(project: Project, sieve: AuditSieve) -> Iterator[AuditEvent]:
     """Every event, the newest first, some at a time; what comes meanwhile is not among them."""
     if words := _search(sieve.words):
-        yield from _by_words(_events(project, sieve), words).iterator(chunk_size=CHUNK)
+        found = [_by_words(events, words).iterator(chunk_size=CHUNK) for events in _sources(project, sieve)]
+        yield from merge(*found, key=_place, reverse=True)
         return
     page = audit_page(project, sieve, size=CHUNK)
     while True:
@@ -96,9 +99,33 @@ def audit_all(project: Project, sieve: AuditSieve) -> Iterator[AuditEvent]:
         page = audit_page(project, sieve, size=CHUNK, after=page.events[-1].uuid)
 
 
-def _events(project: Project, sieve: AuditSieve) -> QuerySet[AuditEvent]:
+def _sources(project: Project, sieve: AuditSieve) -> list[QuerySet[AuditEvent]]:
+    """Events of the project; and the few that are older than it, of its corpus and of files that became its rows.
+
+    They are asked apart: together no index would give their order.
+    """
+    outside = AuditEvent.objects.filter(project__isnull=True, subject__in=_known_before(project))
+    return [_sieved(project.audit_events.order_by(), sieve), _sieved(outside.order_by(), sieve)]
+
+
+def _known_before(project: Project) -> list[UUID]:
+    files = CorpusImport.objects.filter(corpus_name=project.corpus.name, state=CorpusImport.State.DONE)
+    exports = JudgmentImport.objects.filter(project=project)
+    return [project.corpus.uuid, *files.values_list("uuid", flat=True), *exports.values_list("uuid", flat=True)]
+
+
+def _merged(sources: Sequence[QuerySet[AuditEvent]], order: tuple[str, str], words: str, size: int) -> list[AuditEvent]:
+    """The first of all in this order."""
+    found = [_first(events.order_by(*order), words, size) for events in sources]
+    return list(islice(merge(*found, key=_place, reverse=order[0].startswith("-")), size))
+
+
+def _place(event: AuditEvent) -> tuple[datetime, int]:
+    return event.created_at, event.pk
+
+
+def _sieved(found: QuerySet[AuditEvent], sieve: AuditSieve) -> QuerySet[AuditEvent]:
     """What the sieve lets through, but for its words."""
-    found = project.audit_events.order_by()
     if sieve.by_system:
         found = found.filter(actor__isnull=True)
     elif sieve.actor:

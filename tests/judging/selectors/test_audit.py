@@ -1,0 +1,79 @@
+"""What was decided before a project was, about its corpus or the file it was made of, is in its audit, too."""
+
+import pytest
+
+from annotation.models import AuditEvent, Corpus, CorpusImport, Project
+from annotation.services.audit import audit_record
+from judging import selectors
+from judging.models import JudgmentImport
+from judging.selectors.audit import AuditSieve
+from tests.factories import CorpusFactory, ProjectFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+Subject = Corpus | CorpusImport | JudgmentImport | Project
+
+
+@pytest.fixture
+def project() -> Project:
+    """Its audit: three events of the corpus and its files, one of its own, one of another file; and one more."""
+    corpus = CorpusFactory()
+    made: Project = ProjectFactory(corpus=corpus)
+    told("corpus.confirm", of_corpus(corpus), skip_bad=True)
+    told("corpus.import", corpus, videos=3)
+    told("queries.draw", made, made, seed=7)
+    told("cast.import", corpus, names=9)
+    told("judgments.confirm", of_judgments(made), skip_bad=False)
+    return made
+
+
+def told(action: str, of: Subject, project: Project | None = None, **data: object) -> None:
+    audit_record(project=project, actor=None, action=action, subject=of.uuid, **data)
+
+
+def of_corpus(corpus: Corpus, state: str = "done") -> CorpusImport:
+    return CorpusImport.objects.create(
+        owner=UserFactory(), corpus_name=corpus.name, format="tvr", state=state, file_name="a.jsonl"
+    )
+
+
+def of_judgments(project: Project) -> JudgmentImport:
+    return JudgmentImport.objects.create(
+        owner=UserFactory(), project_name=project.name, project=project, state="done", mapping={}
+    )
+
+
+ALL = ["judgments.confirm", "cast.import", "queries.draw", "corpus.import", "corpus.confirm"]
+
+
+def shown(project: Project, size: int = 50, **sieve: object) -> list[str]:
+    page = selectors.audit_page(project, AuditSieve(**sieve), size=size)  # type: ignore[arg-type]
+    return [event.action for event in page.events]
+
+
+def test_the_newest_come_first_wherever_they_are_from(project: Project) -> None:
+    assert shown(project) == ALL
+    assert [event.action for event in selectors.audit_all(project, AuditSieve())] == ALL
+
+
+def test_leafing_there_and_back(project: Project) -> None:
+    first = selectors.audit_page(project, AuditSieve(), size=2)
+    second = selectors.audit_page(project, AuditSieve(), size=2, after=first.events[-1].uuid)
+    assert [event.action for event in second.events] == ALL[2:4]
+    assert (first.is_older, second.is_newer, second.is_older) == (True, True, True)
+    back = selectors.audit_page(project, AuditSieve(), size=2, until=second.events[0].uuid)
+    assert (back.events, back.is_newer) == (first.events, False)
+
+
+def test_the_sieve_and_words_hold_for_them(project: Project) -> None:
+    assert shown(project, actions=["corpus.import"]) == ["corpus.import"]
+    assert shown(project, words="9") == ["cast.import"]
+    assert [event.action for event in selectors.audit_all(project, AuditSieve(words="9"))] == ["cast.import"]
+
+
+def test_others_are_not_told_of(project: Project) -> None:
+    assert shown(ProjectFactory()) == []
+    before = AuditEvent.objects.count()
+    told("corpus.confirm", of_corpus(CorpusFactory()))
+    told("corpus.discard", of_corpus(project.corpus, "discarded"))
+    told("queries.draw", project.corpus, ProjectFactory())
+    assert (AuditEvent.objects.count(), shown(project)) == (before + 3, ALL)
