@@ -100,10 +100,15 @@ def readme(settings: Mapping[str, Any], counts: Mapping[str, Any], names: Iterab
     pairs = sum(counts["pairs"].values())
     return (
         f"# {settings['words']['title'] or settings['project']}\n\n"
-        f"{counts['queries']:,} judged queries, {pairs:,} pairs, {counts['judgments']:,} judgments.{remarks}\n\n"
+        f"{_counted(counts['queries'], 'judged query', 'judged queries')}, {_counted(pairs, 'pair')}, "
+        f"{_counted(counts['judgments'], 'judgment')}.{remarks}\n\n"
         "## Files\n\n| file | holds |\n|---|---|\n"
         + "".join(f"| `{name}` | {told_of(name)} |\n" for name in sorted(names))
         + f"\n{FORM}\n"
         + ("" if imported else f"{LOADING}\n")
         + BACK
     )
+
+
+def _counted(n: int, one: str, many: str = "") -> str:
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
