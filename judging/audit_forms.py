@@ -27,6 +27,12 @@ class AuditForm(forms.Form):
         who = str(self.cleaned_data["who"])
         return who if who == SYSTEM or _uuid(who) else ""
 
+    @property
+    def days_are_turned(self) -> bool:
+        """No day is on or after the one and on or before the other."""
+        since, until = (self.cleaned_data.get(name) for name in ("since", "until"))
+        return bool(since and until and since > until)
+
     def sieve(self) -> AuditSieve:
         self.is_valid()
         given: dict[str, Any] = self.cleaned_data

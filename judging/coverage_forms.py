@@ -86,6 +86,13 @@ class CoverageForm(forms.Form):
         )
         return queries_chosen(found, n=said["n"], seed=said["seed"])
 
+    def lack(self, drawn: int) -> str:
+        """What is said where fewer queries than asked for are finished."""
+        if self.cleaned_data["numbers"] or drawn >= self.cleaned_data["n"]:
+            return ""
+        n = self.cleaned_data["n"]
+        return f"{drawn} {'is' if drawn == 1 else 'are'} finished: fewer queries than the {n} asked for."
+
     def draw(self) -> Draw:
         said = self.cleaned_data
         return Draw(seed=said["seed"], top=said["top"], others=said["others"])

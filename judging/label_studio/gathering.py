@@ -24,7 +24,7 @@ class _Grade(NamedTuple):
     person: int | str
     grade: int
     line: int
-    annotation: object
+    item: str
 
 
 @dataclass
@@ -88,7 +88,7 @@ class _Gathering:
                 return
             self.seen.add(given.annotation)
         held = self.grades.setdefault(given.key, [])
-        held.append(_Grade(given.at, next(self.places), given.person, given.grade, given.line, given.annotation))
+        held.append(_Grade(given.at, next(self.places), given.person, given.grade, given.line, given.item))
 
     def done(self) -> Export:
         """Pairs by number; each with its first four grades, the others told."""
@@ -105,7 +105,7 @@ class _Gathering:
 
     def _too_many(self, pair: int, grade: _Grade) -> None:
         reason = f"pair {pair} has four earlier grades, and more make no pair"
-        self.tell(Told(grade.line, f"annotation {grade.annotation}", Outcome.REFUSED, reason))
+        self.tell(Told(grade.line, grade.item, Outcome.REFUSED, reason))
 
     def _numbers(self) -> Iterator[int]:
         """The pair number of each key; those that fields name fill blocks of 20, each of one query, as they come."""

@@ -1,6 +1,6 @@
 """One element of an export: a task with its annotations (the full form), or one annotation (JSON-MIN). Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -12,6 +12,7 @@ from judging.label_studio.mapping import TYPES, Mapped
 LARGEST_PAIR, LARGEST_PERSON = 2**53, 2**31 - 1
 LONGEST_NAME = 500  # of a query or moment
 OF_MIN = ("annotation_id", "annotator")  # only that form has these beside the data
+OF_TASK = ("id", "created_at", "updated_at", "lead_time")  # beside them, of every task
 Key = int | tuple[str, str]
 
 
@@ -105,16 +106,33 @@ class Elements:
         if not self.control:
             named = [name for name, value in element.items() if _looks_rated(value)]
             if len(named) != 1:
-                raise ImportFileError("This is the JSON-MIN form: say which control holds the grade.")
+                raise ImportFileError(_which_control(named or self._possible(element)))
             (self.control,) = named
         value = element.get(self.control)
         values = value if isinstance(value, list) else [] if value is None else [value]
         return _single([_of_control(one) for one in values])
 
+    def _possible(self, element: Mapping[str, Any]) -> list[str]:
+        """Fields that could be the control's: their value means a grade."""
+        known = {*OF_MIN, *OF_TASK, self.mapped.pair, self.mapped.query, self.mapped.moment}
+        return [name for name, value in element.items() if name not in known and self._is_graded(value)]
+
+    def _is_graded(self, value: object) -> bool:
+        try:
+            self.mapped.grade_of(_single([_of_control(value)]))
+        except ValueError:
+            return False
+        return True
+
     def _key(self, data: Mapping[str, Any]) -> Key:
         if self.mapped.pair:
             return _pair_number(data.get(self.mapped.pair), self.mapped.pair)
         return _name(data, self.mapped.query), _name(data, self.mapped.moment)
+
+
+def _which_control(found: Sequence[str]) -> str:
+    could = f"could be {', '.join(found)}" if found else "none was found that holds one of the values"
+    return f"This is the JSON-MIN form: say which control holds the grade ({could})."
 
 
 def _holds_a_grade(result: object) -> bool:

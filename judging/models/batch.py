@@ -82,6 +82,13 @@ class Batch(models.Model):
     def is_pooled(self) -> bool:
         return self.pooling_id is not None
 
+    @property
+    def opened_by(self) -> str:
+        """In a word, what opened it; empty by similarity."""
+        if self.pooling is None:
+            return ""
+        return "pooled" if self.pooling.seed is None else "coverage"
+
 
 class Pair(models.Model):
     """One query with one moment (its candidate), and what became of it."""

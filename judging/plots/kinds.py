@@ -47,10 +47,10 @@ def shares_chart(label: str, bands: Sequence[str], counts: Sequence[Sequence[int
 
 
 class Column(NamedTuple):
-    """One column with words above it."""
+    """One column with words above it; a gap where the value is None."""
 
     label: str
-    value: float
+    value: float | None
     words: tuple[str, ...]
     css: str = "bar"
 
@@ -58,6 +58,8 @@ class Column(NamedTuple):
 def columns_chart(label: str, columns: Sequence[Column], axis: Axis, *, x_name: str, height: float = 200) -> Canvas:
     plot = Plot(label, [column.label for column in columns], axis, x_name=x_name, height=height)
     for place, column in enumerate(columns):
+        if column.value is None:
+            continue
         plot.bar(place, 0, column.value, column.css, f"{column.label}: {', '.join(column.words)}")
         first = plot.y(column.value) - 6 - 16 * (len(column.words) - 1)
         if plot.step >= 60:  # there is room for words

@@ -6,6 +6,27 @@ from typing import Any
 from judging.releases.scope import STATES
 
 NOT_SAID = "*Not said yet.*"
+PAIRS = (
+    "An instance is a pair: a query (a sentence) with a moment (a video with start and end in seconds), and its "
+    "relevance from 0 to 4. Videos themselves are not in it."
+)
+IMPORTED_PAIRS = (
+    "An instance is an imported pair of a query with a moment, and its relevance from 0 to 4. Which video and which "
+    "seconds the moment is, is not known here."
+)
+NAMES = (
+    "**Does it name people?** Annotators are numbers. Names, e-mail addresses, comments, times of grades and free "
+    "words of leads are in no file."
+)
+GRADES = "Single grades are in it (`raw_annotation.csv`, `judgments.csv`), so another rule of consensus can be tried."
+GROUND_TRUTH = (
+    "It is made for ranked video moment retrieval: `val.json` and `test.json` are the ground truth, `train_top*.json` "
+    "pseudo training sets by similarity that nobody judged."
+)
+NO_GROUND_TRUTH = (
+    "It serves to study judgments and their agreement. **It has no ground truth that a run could be scored on:** "
+    "videos and times of imported moments are not known, so `val.json`, `test.json` and `qrels.txt` are empty."
+)
 Facts = Mapping[str, Any]
 
 
@@ -20,11 +41,16 @@ def datasheet(settings: Facts, counts: Facts) -> str:
         _section("Composition", [*_composition(settings, counts), *_missing(counts)]),
         _section("Collection process", _collection(settings, counts)),
         _section("Preprocessing and labelling", _preprocessing(settings)),
-        _section("Uses", _uses(words)),
+        _section("Uses", _uses(settings)),
         _section("Distribution", _distribution(words)),
         _section("Maintenance", _maintenance(words)),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def is_imported(settings: Facts) -> bool:
+    """The pairs came from a file of judgments alone, without moments."""
+    return bool(settings["corpus"]["placeholder"])
 
 
 def _section(title: str, paragraphs: Sequence[str]) -> str:
@@ -69,14 +95,12 @@ def _composition(settings: Facts, counts: Facts) -> list[str]:
         ("annotators", counts["annotators"]),
     ]
     return [
-        "An instance is a pair: a query (a sentence) with a moment (a video with start and end in seconds), and its "
-        "relevance from 0 to 4. Videos themselves are not in it.",
+        IMPORTED_PAIRS if is_imported(settings) else PAIRS,
         _table(("what", "how many"), rows),
         _table(("relevance", "settled pairs"), [(grade, relevance.get(str(grade), 0)) for grade in range(4, -1, -1)]),
         "Pairs without consensus have the state `dropped`, pairs that a lead took out `withdrawn`; neither has a "
         "relevance. Moments that no pair names were not judged, which does not mean that they are irrelevant.",
-        "**Does it name people?** Annotators are numbers. Names, e-mail addresses, comments, times of grades and "
-        "free words of leads are in no file.",
+        NAMES + (" Texts of queries are those of the imported file." if is_imported(settings) else ""),
     ]
 
 
@@ -91,9 +115,18 @@ def _missing(counts: Facts) -> list[str]:
 
 
 def _collection(settings: Facts, counts: Facts) -> list[str]:
-    consensus, pool = settings["consensus"], settings["pooling"]
     paid = sorted({(policy["pay_rate"], policy["pay_currency"]) for policy in settings["policies"]})
-    parts = [
+    parts = [*(_imported(settings) if is_imported(settings) else _judged(settings)), _under(settings, counts)]
+    if settings["draw"]:
+        parts.append(f"The splits were drawn at random with the seed {settings['draw'].get('seed')}.")
+    if counts["judgments"] and any(row["policy"] for row in settings["judged_under"]):
+        parts.append("Policies set these rates of pay: " + ", ".join(f"{r} {c} an hour" for r, c in paid) + ".")
+    return [*parts, _answer("What else is to be said of the collection?", settings["words"]["collection"])]
+
+
+def _judged(settings: Facts) -> list[str]:
+    consensus, pool = settings["consensus"], settings["pooling"]
+    return [
         f"For each query the moments were ranked by the similarity of the query to their captions. The first "
         f"{pool['batch']} were judged; where a lead decided so, the next {pool['batch']} too. `batches.csv` has "
         "these decisions, `settings.json` the similarity, its version, and pools of systems' results, if any.",
@@ -101,13 +134,18 @@ def _collection(settings: Facts, counts: Facts) -> list[str]:
         f"grades. Grades at most {consensus['largest_spread']} apart settled it, and its relevance is their mean, "
         f"rounded up. Otherwise {consensus['judgments_per_round']} others graded it; {consensus['second_round']}, and "
         "the other two decided likewise. What was then still apart was dropped.",
-        _under(settings, counts),
     ]
-    if settings["draw"]:
-        parts.append(f"The splits were drawn at random with the seed {settings['draw'].get('seed')}.")
-    if counts["judgments"] and any(row["policy"] for row in settings["judged_under"]):
-        parts.append("Policies set these rates of pay: " + ", ".join(f"{r} {c} an hour" for r, c in paid) + ".")
-    return [*parts, _answer("What else is to be said of the collection?", settings["words"]["collection"])]
+
+
+def _imported(settings: Facts) -> list[str]:
+    consensus = settings["consensus"]
+    return [
+        "The judgments were imported from a file. How they were collected is not known here: neither what chose the "
+        "moments of a query, nor what annotators saw and knew, nor when they judged.",
+        f"The relevance was computed from the imported grades. A pair has at most four; {consensus['second_round']}. "
+        f"Two grades at most {consensus['largest_spread']} apart settled it, and its relevance is their mean, rounded "
+        "up. Every other pair was dropped, also one with one or three grades.",
+    ]
 
 
 def _under(settings: Facts, counts: Facts) -> str:
@@ -125,19 +163,21 @@ def _under(settings: Facts, counts: Facts) -> str:
 
 
 def _preprocessing(settings: Facts) -> list[str]:
+    if is_imported(settings):
+        return ["Texts of queries are as they were imported, if they came with texts; no similarity is known.", GRADES]
     names = ", ".join(f"{row['name']} ({row['version']})" for row in settings["similarities"])
     return [
         "Queries and captions are descriptions in which names of persons were replaced. `moments.jsonl` says of each "
         "caption what made it; descriptions as they were are not in it.",
-        f"Similarities: {names or 'none'}, rounded to 1e-6.",
-        "Single grades are in it (`raw_annotation.csv`, `judgments.csv`), so another rule of consensus can be tried.",
+        f"Similarities: {names}, rounded to 1e-6." if names else "No similarity was computed yet.",
+        GRADES,
     ]
 
 
-def _uses(words: Facts) -> list[str]:
+def _uses(settings: Facts) -> list[str]:
+    words = settings["words"]
     return [
-        "It is made for ranked video moment retrieval: `val.json` and `test.json` are the ground truth, "
-        "`train_top*.json` pseudo training sets by similarity that nobody judged.",
+        NO_GROUND_TRUTH if is_imported(settings) else GROUND_TRUTH,
         _answer("What else can it be used for?", words["uses"]),
         _answer("What should it not be used for?", words["limits"]),
     ]

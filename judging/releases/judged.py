@@ -19,6 +19,7 @@ from judging.selectors import contributions
 
 NO_WORD = re.compile(r"[\s%]")  # percent-encoded, so that two names never become one
 CHUNK = 200  # queries read at once
+IMPORTED = "imported"  # how the moment of such a pair was found is not known
 OnProgress = Callable[[int, int], None]  # done, total
 FIELDS = (
     *("batch__query_id", "pk", "source_id", "state", "relevance", "reason", "batch__number"),
@@ -133,7 +134,7 @@ def _pair_rows(queries: Sequence[Listed], held: dict[int, list[JudgedPair]]) -> 
             moment = ("", "", "") if query.is_placeholder else (pair.video, pair.start_s, pair.end_s)
             yield (
                 *(pair.number, query.number, query.text, *moment, pair.rank, pair.similarity, pair.batch),
-                *(pair.state, pair.relevance, pair.reason, pair.source),
+                *(pair.state, pair.relevance, pair.reason, IMPORTED if query.is_placeholder else pair.source),
                 "; ".join(f"{name}: {rank}" for name, rank in by),
             )
 

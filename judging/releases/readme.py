@@ -33,6 +33,10 @@ ABOUT = {
     },
 }
 PARTIAL = "\n\n**Partial:** queries to judge are missing; see `missing.csv`."
+NO_GROUND_TRUTH = (
+    "\n\n**No ground truth:** the judgments were imported without videos and times of their moments, so no run can be "
+    "scored on this release; `val.json`, `test.json` and `qrels.txt` are empty."
+)
 FORM = """\
 Text is UTF-8, times are seconds, an empty cell stands for nothing. Files join on `pair_id` and `query_id`; a moment is
 a video with start and end. Rows of training sets are not judged: their `pair_id` only numbers them.
@@ -74,10 +78,13 @@ print(evaluate(Qrels.from_file("qrels.txt", kind="trec"), Run.from_file("run.txt
 ```
 
 These measures ask for the very moment of the qrels; NDCG@K,IoU≥μ, which lets overlapping moments count, is computed by
-MomentJudge (`python -m models_runner.retrieval score val.json RUN`).
+MomentJudge, for each split with a run of the queries of that split alone:
 
-The whole release goes back into a site of its own by `manage.py import_release ARCHIVE`.
+```bash
+python -m models_runner.retrieval score RUN --ground-truth val.json
+```
 """
+BACK = "The whole release goes back into a site of its own by `manage.py import_release ARCHIVE`.\n"
 
 
 def told_of(name: str) -> str:
@@ -88,14 +95,20 @@ def told_of(name: str) -> str:
 
 
 def readme(settings: Mapping[str, Any], counts: Mapping[str, Any], names: Iterable[str]) -> str:
-    partial = (
-        "\n\n**Partial:** queries to judge are missing; see `missing.csv`." if counts["queries_unfinished"] else ""
-    )
+    imported = settings["corpus"]["placeholder"]
+    remarks = (PARTIAL if counts["queries_unfinished"] else "") + (NO_GROUND_TRUTH if imported else "")
     pairs = sum(counts["pairs"].values())
     return (
         f"# {settings['words']['title'] or settings['project']}\n\n"
-        f"{counts['queries']:,} judged queries, {pairs:,} pairs, {counts['judgments']:,} judgments.{partial}\n\n"
+        f"{_counted(counts['queries'], 'judged query', 'judged queries')}, {_counted(pairs, 'pair')}, "
+        f"{_counted(counts['judgments'], 'judgment')}.{remarks}\n\n"
         "## Files\n\n| file | holds |\n|---|---|\n"
         + "".join(f"| `{name}` | {told_of(name)} |\n" for name in sorted(names))
-        + f"\n{FORM}\n{LOADING}"
+        + f"\n{FORM}\n"
+        + ("" if imported else f"{LOADING}\n")
+        + BACK
     )
+
+
+def _counted(n: int, one: str, many: str = "") -> str:
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

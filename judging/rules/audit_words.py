@@ -9,6 +9,7 @@ from typing import Any
 
 OPTIONAL = re.compile(r"\[([^\]]*)\]")
 FIELD = re.compile(r"\{(\w+)\}")
+WORD = re.compile(r"[^\W_]+")
 KINDS: dict[str, dict[str, str]] = {
     "Reviews": {
         "batch.extend": "extended “{query}”[: {reason}]",
@@ -104,7 +105,7 @@ KINDS: dict[str, dict[str, str]] = {
     },
     "Project": {
         "project.create": "made the project over {corpus}",
-        "project.copy": "copied from another project: {copied}",
+        "project.copy": "copied from another project[, {source_name}]: {copied}",
         "corpus.upload": "brought a file of the form {format} for the corpus {corpus}",
         "corpus.confirm": "said yes to importing a file into the corpus",
         "corpus.import": "imported a file into the corpus",
@@ -117,6 +118,8 @@ KINDS: dict[str, dict[str, str]] = {
 }
 SENTENCES = {action: sentence for kind in KINDS.values() for action, sentence in kind.items()}
 
+OWN_WORDS = {action: WORD.findall(FIELD.sub(" ", sentence).lower()) for action, sentence in SENTENCES.items()}
+
 
 def in_words(action: str, data: Mapping[str, Any]) -> str:
     """The event as a sentence; an action that is not known says its name."""
@@ -125,6 +128,17 @@ def in_words(action: str, data: Mapping[str, Any]) -> str:
         return action.replace(".", " ").replace("_", " ")
     kept = OPTIONAL.sub(lambda part: part[1] if _complete(part[1], data) else "", sentence)
     return FIELD.sub(lambda field: told(data.get(field[1])), kept)
+
+
+def kind_words(action: str) -> str:
+    """What all events of an action say, for a list to choose from: values are left out, and what only explains."""
+    said = OPTIONAL.sub("", SENTENCES[action]).partition(":")[0].partition(" (")[0]
+    return FIELD.sub("…", said)
+
+
+def actions_saying(word: str) -> list[str]:
+    """Actions whose sentence itself, whatever its values, has a word that begins with this one."""
+    return [action for action, words in OWN_WORDS.items() if any(own.startswith(word.lower()) for own in words)]
 
 
 def _complete(part: str, data: Mapping[str, Any]) -> bool:

@@ -28,7 +28,7 @@ from judging.selectors.audit import (
     judgments_under,
 )
 from judging.selectors.caption_edits import Edit, EditCounts, caption_edits, edit_counts, released_edits
-from judging.selectors.coverage import coverage_found, coverage_studies, moments_drawn_from, queries_studied
+from judging.selectors.coverage import coverage_found, coverage_studies, moments_drawn_from, plan_lacks, queries_studied
 from judging.selectors.exams import EXAM_SPLITS, exam_pairs, exam_rows, exam_unfinished, exams_of, sittings_of
 from judging.selectors.flags import (
     DROPPED,
@@ -200,6 +200,7 @@ __all__ = [
     "pay_statement",
     "people_have_judged",
     "people_of",
+    "plan_lacks",
     "policy_history",
     "pool_report",
     "pooled_progress",

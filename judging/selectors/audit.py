@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import reduce
 from heapq import merge
 from itertools import islice
+from operator import and_
 from typing import NamedTuple
 from uuid import UUID
 
@@ -14,6 +16,7 @@ from django.db.models import F, Q, QuerySet, Value
 from annotation.models import AuditEvent, CorpusImport, Project
 from annotation.models.audit import AuditWords
 from judging.models import Judgment, JudgmentImport
+from judging.rules.audit_words import actions_saying
 
 CHUNK = 2000
 NEARBY = 2_000  # events that are looked through for a common word
@@ -158,22 +161,29 @@ def _first(events: QuerySet[AuditEvent], words: str, size: int) -> list[AuditEve
     return list(_by_words(events, asked, backwards=backwards)[:size])
 
 
-def _by_words(events: QuerySet[AuditEvent], words: SearchQuery, *, backwards: bool = False) -> QuerySet[AuditEvent]:
+def _by_words(events: QuerySet[AuditEvent], words: Q, *, backwards: bool = False) -> QuerySet[AuditEvent]:
     """By the index of words: the index of times cannot give this order."""
     time = F("created_at") + Value(timedelta(0))
     found = _worded(events, words)
     return found.order_by(time.asc(), "id") if backwards else found.order_by(time.desc(), "-id")
 
 
-def _worded(events: QuerySet[AuditEvent], words: SearchQuery) -> QuerySet[AuditEvent]:
-    return events.annotate(words=AuditWords("data")).filter(words=words)
+def _worded(events: QuerySet[AuditEvent], words: Q) -> QuerySet[AuditEvent]:
+    return events.annotate(words=AuditWords("data")).filter(words)
 
 
-def _search(words: str) -> SearchQuery | None:
-    """Events that hold words beginning with each of these; None where there is none to look for."""
+def _search(words: str) -> Q | None:
+    """Events that hold words beginning with each of these, or say them; None where there is none to look for."""
     asked = ["".join(letter for letter in word if letter.isalnum() or letter in "'-") for word in words.split()]
-    quoted = ["'" + word.replace("'", "''") + "':*" for word in asked if any(letter.isalnum() for letter in word)]
-    return SearchQuery(" & ".join(quoted), search_type="raw", config="simple") if quoted else None
+    each = [_holding(word) for word in asked if any(letter.isalnum() for letter in word)]
+    return reduce(and_, each) if each else None
+
+
+def _holding(word: str) -> Q:
+    quoted = "'" + word.replace("'", "''") + "':*"
+    held = Q(words=SearchQuery(quoted, search_type="raw", config="simple"))
+    said = actions_saying(word)
+    return held | Q(action__in=said) if said else held
 
 
 def _older(place: AuditEvent) -> Q:

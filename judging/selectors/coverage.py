@@ -5,7 +5,7 @@ from django.db.models import QuerySet
 
 from annotation.models import PoolAnswer, Pooling, Project, Query
 from annotation.services.coverage import RANDOM
-from judging.rules.coverage import Coverage, Judged, coverage_of
+from judging.rules.coverage import Coverage, Judged, coverage_of, lack_words
 
 JUDGED = """
 SELECT answer.query_id, CASE WHEN source.name = %(random)s THEN NULL ELSE entry.rank END, pair.relevance,
@@ -32,6 +32,18 @@ def coverage_found(pooling: Pooling) -> Coverage:
         cursor.execute(JUDGED, {"pooling": pooling.pk, "random": RANDOM})
         judged = [Judged(*row) for row in cursor.fetchall()]
     return coverage_of(judged, top=pooling.depth, drawn_from=moments_drawn_from(pooling))
+
+
+def plan_lacks(pooling: Pooling) -> str:
+    """In words, what the corpus is too small for; of the query that lacks most."""
+    answers = PoolAnswer.objects.filter(source__pooling=pooling)
+    best = dict(answers.exclude(source__name=RANDOM).values_list("query", "spans"))
+    drawn = answers.filter(source__name=RANDOM).values_list("query", "spans", "drawn_from")
+    plans = [(best.get(query, 0), others, best.get(query, 0) + (rest or 0)) for query, others, rest in drawn]
+    if not plans:
+        return ""
+    most, others, moments = min(plans)
+    return lack_words(moments=moments, best=most, of_best=pooling.depth, others=others, of_others=pooling.others or 0)
 
 
 def moments_drawn_from(pooling: Pooling) -> dict[int, int]:

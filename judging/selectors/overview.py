@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, QuerySet, Sum
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
 from annotation.models import Job, Project
 from annotation.rules.pooling import BATCHES
@@ -21,6 +21,7 @@ from judging.selectors.reviews import review_queue
 
 DAYS_SHOWN = 28
 POOLED = BATCHES + 1  # the first number of a pooled batch
+COVERAGE = POOLED + 1  # of the row of batches that coverage studies opened
 ENOUGH_JUDGMENTS, ENOUGH_DECISIONS = 400, 20  # to go by this project's own shares
 SMALL = """
 SELECT (SELECT count(*) FROM judging_batch WHERE project_id = %(project)s AND awaits_review),
@@ -57,7 +58,7 @@ class Small(NamedTuple):
 
 @dataclass(frozen=True)
 class BatchRow:
-    """Batches of one number by state; from 3 on together, as pools opened them."""
+    """Batches of one number by state; 3 stands for all that pools opened, 4 for those of coverage studies."""
 
     number: int
     first_round: int
@@ -111,7 +112,7 @@ def tallies(project: Project) -> dict[str, int]:
 def overview(project: Project, policy: Policy, *, now: datetime) -> Overview:
     today = now.astimezone(ZoneInfo(policy.time_zone)).date()
     counts, by_day = tallies(project), judgments_by_day(project)
-    batches, pairs = _batch_rows(counts), _pairs(counts)
+    batches, pairs = _coverage_apart(project, _batch_rows(counts)), _pairs(counts)
     sums = {name: sum(day[name] for day in by_day.values()) for name in COLUMNS}
     small = _small(project, since=today - timedelta(days=PACE_DAYS - 1))
     worked = {day: row["judgments"] - row["imported"] for day, row in by_day.items()}
@@ -176,6 +177,23 @@ def _batch_rows(counts: Mapping[str, int]) -> list[BatchRow]:
             row = found.setdefault(min(int(number), POOLED), {"first_round": 0, "second_round": 0, "done": 0})
             row["done" if state == Batch.State.DONE else "first_round" if round_ == "1" else "second_round"] += n
     return [BatchRow(number, **row) for number, row in sorted(found.items())]
+
+
+def _coverage_apart(project: Project, batches: list[BatchRow]) -> list[BatchRow]:
+    """Batches of coverage studies as a row of their own; kept counts do not tell them from pooled ones."""
+    others, pooled = [row for row in batches if row.number < POOLED], [row for row in batches if row.number == POOLED]
+    if not pooled:
+        return batches
+    of_studies = Batch.objects.filter(project=project, pooling__seed__isnull=False).order_by()
+    is_open = Q(state=Batch.State.OPEN)
+    counts = of_studies.aggregate(
+        first_round=Count("pk", filter=is_open & Q(round=1)),
+        second_round=Count("pk", filter=is_open & Q(round=2)),
+        done=Count("pk", filter=~is_open),
+    )
+    rest = {name: max(0, getattr(pooled[0], name) - n) for name, n in counts.items()}
+    rows = [BatchRow(POOLED, **rest), BatchRow(COVERAGE, **counts)]
+    return [*others, *(row for row in rows if row.first_round + row.second_round + row.done)]
 
 
 def _left(batches: list[BatchRow], pairs: Mapping[str, int], sums: Mapping[str, int], small: Small) -> Left:

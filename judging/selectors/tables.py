@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from annotation.models import Moment, Project
+from annotation.models import Moment, Project, Query
 from annotation.selectors.collection import span_figures
 from judging.models import Batch, BatchReview, Pair
 
 
-def judged_figures(project: Project, split: str) -> dict[str, Any]:
+def judged_figures(project: Project, split: str, *, finished: QuerySet[Query]) -> dict[str, Any]:
     """Of a split's settled pairs, whatever batch they are of; pilot batches are left out.
 
-    A query has one batch when it was closed after its first, two when it was given a second. Of historic pairs the
-    moments are not known.
+    How many moments are relevant is known of ``finished`` queries alone. A query has one batch when it was closed after
+    its first, two when it was given a second. Of historic pairs the moments are not known.
     """
     pairs = Pair.objects.filter(batch__project=project, batch__query__split=split, batch__is_pilot=False)
     settled = pairs.filter(state=Pair.State.SETTLED)
@@ -24,16 +24,23 @@ def judged_figures(project: Project, split: str) -> dict[str, Any]:
         judged=Count("batch__query", filter=Q(state=Pair.State.SETTLED), distinct=True),
     )
     moments = Moment.objects.filter(pk__in=settled.values("candidate__moment"), video__corpus__is_placeholder=False)
-    relevant = counts["relevant"] / counts["judged"] if counts["judged"] else None
     decided = counts["settled"] + counts["dropped"]
     consensus = 100 * counts["settled"] / decided if decided else None
     return {
         **span_figures(moments),
         **counts,
         "consensus": consensus,
-        "relevant_per_query": relevant,
+        "relevant_per_query": _relevant_per_query(pairs.filter(batch__query__in=finished.values("pk"))),
         **_batches(project, split),
     }
+
+
+def _relevant_per_query(pairs: QuerySet[Pair]) -> float | None:
+    found = pairs.aggregate(
+        queries=Count("batch__query", distinct=True),
+        relevant=Count("pk", filter=Q(state=Pair.State.SETTLED, relevance__gte=1)),
+    )
+    return found["relevant"] / found["queries"] if found["queries"] else None
 
 
 def _batches(project: Project, split: str) -> dict[str, Any]:

@@ -43,9 +43,8 @@ def settings_copy(*, source: Project, project: Project, actor: User | None, with
         queries = _queries(held, project)
         copied |= {"queries": len(queries), "training pairs": _training(held, project, queries)}
     said = [f"{name} {count}" for name, count in copied.items() if count]
-    audit_record(
-        project=project, actor=actor, action="project.copy", subject=project.uuid, source=held.uuid, copied=said
-    )
+    of = {"source": held.uuid, "source_name": held.name}
+    audit_record(project=project, actor=actor, action="project.copy", subject=project.uuid, **of, copied=said)
 
 
 def _policy(source: Project, project: Project, actor: User | None, *, gate_stays: bool) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import chain, count
 
 from django.db import IntegrityError, transaction
 
@@ -17,7 +18,7 @@ from annotation.services.audit import audit_record
 from annotation.services.candidates import candidates_clear, candidates_rank, similarity_choose, similarity_of
 from annotation.services.jobs import job_fail, job_finish, job_set, job_start
 from annotation.services.members import member_add
-from annotation.services.names import checked_name
+from annotation.services.names import LONGEST_NAME, checked_name
 from annotation.services.queries import queries_draw
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing, TopNotOffered
@@ -30,6 +31,7 @@ from judging.services.policies import guideline_publish, policy_publish
 logger = logging.getLogger(__name__)
 JOB, RANK_JOB = "batches", "ranking"
 LATE = timedelta(minutes=1)
+ROOM = 8  # for a number behind a name
 PREPARE_TASK, RANK_TASK = "judging.tasks.batches_prepare", "judging.tasks.candidates_rank"
 
 
@@ -76,6 +78,13 @@ def project_create(
     if sizes is None:
         return project, {}
     return project, queries_draw(project=project, sizes=sizes, seed=seed, actor=actor)
+
+
+def project_name_free(*, wanted: str) -> str:
+    """The name, or with the first number from 2 on that makes it free."""
+    taken = set(Project.objects.filter(name__startswith=wanted[: LONGEST_NAME - ROOM]).values_list("name", flat=True))
+    numbered = (f"{wanted[: LONGEST_NAME - ROOM]} {number}" for number in count(2))
+    return next(name for name in chain([wanted], numbered) if name not in taken)
 
 
 @transaction.atomic

@@ -19,7 +19,7 @@ from annotation.models import AuditEvent, Membership, Project
 from annotation.services.import_reports import safe_cell
 from judging import selectors
 from judging.audit_forms import SYSTEM, AuditForm
-from judging.rules.audit_words import KINDS, in_words, told
+from judging.rules.audit_words import KINDS, in_words, kind_words, told
 from judging.views.audit_links import link_of
 
 PER_PAGE = 50
@@ -57,7 +57,7 @@ def audit(request: MemberRequest, project: Project) -> HttpResponse:
         "form": form,
         "asked": asked,
         "keep": urlencode(asked),
-        "kinds": [(label, [(action, _action_name(action)) for action in actions]) for label, actions in KINDS.items()],
+        "kinds": [(label, [(action, kind_words(action)) for action in actions]) for label, actions in KINDS.items()],
         "people": _people(project, names),
         "system": SYSTEM,
     }
@@ -71,10 +71,6 @@ def _line(event: AuditEvent, project: Project, names: dict[int, str], role: str)
 
 def _who(event: AuditEvent, names: dict[int, str]) -> str:
     return names.get(event.actor_id, OUTSIDE) if event.actor_id else "the system"
-
-
-def _action_name(action: str) -> str:
-    return action.replace(".", " ").replace("_", " ")
 
 
 def _people(project: Project, names: dict[int, str]) -> list[tuple[str, str]]:

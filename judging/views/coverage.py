@@ -44,7 +44,10 @@ def study_create(request: MemberRequest, project: Project) -> HttpResponse:
     form = CoverageForm(request.POST, project=project)
     if not form.is_valid():
         return _studies(request, project, form, status=422)
-    study = coverage_request(project=project, queries=form.queries(), draw=form.draw(), actor=request.user)
+    queries = form.queries()
+    study = coverage_request(project=project, queries=queries, draw=form.draw(), actor=request.user)
+    if lack := form.lack(len(queries)):
+        messages.warning(request, lack)
     return redirect("judging:coverage-study", study.uuid)
 
 
@@ -53,11 +56,13 @@ def study(request: HttpRequest, study_uuid: UUID) -> HttpResponse:
     """One study: how far it is, what is to be judged for it, what was found."""
     held, _ = _granted(request, study_uuid)
     context: dict[str, object] = {"study": held, "queries": selectors.queries_studied(held)}
+    context["lacks"] = selectors.plan_lacks(held)
     if held.is_at_work:
         context["job"] = held.project.jobs.filter(kind=pool_job(held)).order_by("-pk").first()
     elif held.state == Pooling.State.READY:
         context["report"] = report = selectors.pool_report(held)
         context["judgments"] = 2 * report.union.to_judge
+        context["finished"] = queries_to_study(held.project).count()
     elif held.state == Pooling.State.DONE:
         context |= {"sheet": study_sheet(held), "progress": selectors.pooled_progress(held)}
         context["coverage"] = found = selectors.coverage_found(held)

@@ -41,7 +41,7 @@ def overview(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(STAFF)
 def queries(request: MemberRequest, project: Project) -> HttpResponse:
     """Judged queries with the state of their batches."""
-    found = Batch.objects.filter(project=project).select_related("query", "review")
+    found = Batch.objects.filter(project=project).select_related("query", "review", "pooling")
     if words := request.GET.get("q", "").replace("\0", "").strip():
         found = found.filter(query__text__icontains=words)
     if (state := request.GET.get("state", "")) in Batch.State.values:

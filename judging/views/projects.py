@@ -13,7 +13,7 @@ from annotation.exceptions import NotPossible
 from annotation.models import Corpus, User
 from annotation.selectors import corpora_within_reach, projects_run_by
 from annotation.services.names import LONGEST_NAME
-from judging.services.projects import project_create
+from judging.services.projects import project_create, project_name_free
 
 PAGE = "judging/project_new.html"
 
@@ -55,7 +55,7 @@ def project_new(request: HttpRequest, corpus_uuid: UUID) -> HttpResponse:
     corpus = get_object_or_404(corpora_within_reach(user), uuid=corpus_uuid, is_placeholder=False)
     context: dict[str, Any] = {
         "corpus": corpus,
-        "form": ProjectForm(corpus=corpus, user=user, initial={"name": corpus.name}),
+        "form": ProjectForm(corpus=corpus, user=user, initial={"name": project_name_free(wanted=corpus.name)}),
     }
     if request.method != "POST":
         return render(request, PAGE, context)

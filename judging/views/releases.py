@@ -201,7 +201,7 @@ def _datasheet(release: Release) -> SafeString | None:
 
 
 def _granted(request: HttpRequest, release_uuid: UUID, roles: frozenset[Membership.Role] = STAFF) -> Release:
-    held = get_object_or_404(Release.objects.select_related("project"), uuid=release_uuid)
+    held = get_object_or_404(Release.objects.select_related("project__corpus"), uuid=release_uuid)
     grant(request, held.project, roles)
     return held
 

@@ -14,6 +14,7 @@ from annotation.services.import_reports import safe_cell
 from annotation.services.statistics import statistics_are_old, statistics_request
 from annotation.similarity.registry import wordnet_is_here
 from judging import selectors
+from judging.releases import finished_queries
 from judging.views.figures.pages import figures_for, file_answer
 
 JUDGED = (
@@ -21,7 +22,12 @@ JUDGED = (
     Row("settled", "Pairs settled", 0),
     Row("dropped", "Pairs dropped", 0),
     Row("consensus", "Pairs settled, %", 2, "Of those settled or dropped."),
-    Row("relevant_per_query", "Relevant moments per query", 1, "Relevance 1 to 4, over queries with a settled pair."),
+    Row(
+        "relevant_per_query",
+        "Relevant moments per query",
+        1,
+        "Relevance 1 to 4, of queries judged to their end.",
+    ),
     Row("one_batch", "Queries of one batch", 0, "Closed after the first."),
     Row("two_batches", "Queries of two batches", 0, "Given a second."),
     Row("one_share", "Queries of one batch, %", 1, "Of those decided."),
@@ -97,7 +103,7 @@ def _judged(project: Project, split: str, computed: dict[str, Any]) -> dict[str,
         "column": f"split {split}",
         "moments_are": MOMENTS,
         **of_queries,
-        **selectors.judged_figures(project, split),
+        **selectors.judged_figures(project, split, finished=finished_queries(project.pk)),
     }
 
 

@@ -1,7 +1,11 @@
 """A release depends on what was judged and on nothing else: no clock, no order of a disk, no other release."""
 
 import json
+import re
+import shlex
+import shutil
 import subprocess
+import sys
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -13,6 +17,7 @@ import pytest
 from annotation.models import Caption, Project
 from judging.models import BatchReview, Judgment, Release
 from judging.releases import files, forms, scope_of
+from judging.services.historic import judgments_import
 from judging.services.releases import release_build, release_create, release_words_set
 from tests.factories import NOW, ProjectFactory, triggers_asleep
 from tests.judging.world import HandMade
@@ -38,6 +43,25 @@ def built(project: Project) -> Release:
 def entries(release: Release) -> dict[str, bytes]:
     with release.archive.open("rb") as source, ZipFile(source) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
+
+
+def said_of_imported(folder: Path) -> tuple[str, str]:
+    """README and datasheet of a release of imported judgments, on one line each."""
+    data = Path(__file__).parents[1] / "docs" / "data" / "judgments.csv"
+    judgments_import(path=data, project_name="tiny")
+    release = Release.objects.create(project=Project.objects.get(name="tiny"), version=1)
+    files.write_files(release, scope_of(release), folder)
+    readme, sheet = (" ".join((folder / name).read_text().split()) for name in (forms.README, forms.DATASHEET))
+    return readme, sheet
+
+
+def test_of_imported_judgments_nothing_is_said_that_nobody_knows(tmp_path: Path) -> None:
+    readme, sheet = said_of_imported(tmp_path)
+    assert "imported from a file. How they were collected is not known here" in sheet
+    for claim in ("ranked by the similarity", "were judged;", "without knowing", "were replaced", "Similarities"):
+        assert claim not in sheet
+    assert "It has no ground truth" in sheet and "**No ground truth:**" in readme
+    assert "score RUN" not in readme and "import_release" in readme
 
 
 def test_two_builds_of_one_state_are_the_same_bytes(project: Project, tmp_path: Path) -> None:
@@ -168,6 +192,29 @@ class TestFiles:
         for path in folder.iterdir():
             (line,) = (line for line in text.splitlines() if line.startswith(f"| `{path.name}` |"))
             assert line.removeprefix(f"| `{path.name}` |").strip(" |")
+
+    def test_the_commands_of_the_readme_run(self, folder: Path, tmp_path: Path) -> None:
+        """Where a run is asked for, one that returns what was judged; of the split alone for our own scorer."""
+        place, text = tmp_path / "unpacked", (folder / forms.README).read_text()
+        shutil.copytree(folder, place)
+        qrels = [line.split() for line in (folder / forms.QRELS).read_text().splitlines()]
+        run = [f"{query} Q0 {moment} {rank} {-rank} own\n" for rank, (query, _, moment, _) in enumerate(qrels, start=1)]
+        (place / "run.txt").write_text("".join(run))
+        val = {str(query["query_id"]) for query in json.loads((folder / "val.json").read_text())}
+        (place / "RUN").write_text("".join(line for line in run if line.split()[0] in val))
+        (command,) = re.findall(r"```bash\n(.+)\n```", text)
+        told = subprocess.run(
+            [sys.executable, *shlex.split(command)[1:]],
+            cwd=place,
+            env={"PYTHONPATH": str(Path(__file__).parents[2])},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert "IoU" in told.stdout
+        code = "\n".join(re.findall(r"```python\n(.+?)```", text, re.S))
+        told = subprocess.run([sys.executable, "-c", code], cwd=place, capture_output=True, text=True, check=True)
+        assert "nDCG@20: 1.0" in told.stdout
 
     def test_croissant_names_files_and_columns_that_are_there(self, folder: Path) -> None:
         told = json.loads((folder / forms.CROISSANT).read_text())

@@ -53,6 +53,8 @@ class Command(BaseCommand):
         try:
             coverage_plan(pooling=study)
             planned = selectors.pool_report(study).union
+            if lacks := selectors.plan_lacks(study):
+                self.stdout.write(lacks)
             opened = 0
             if not options["dry_run"]:
                 pool_open_request(pooling=study, actor=None, wake=False)

@@ -46,9 +46,11 @@ def _charts(found: Coverage) -> list[Chart]:
         return []
     bands = [one.band.name for one in found.total]
     queries = len(found.by_query)
-    means = [one.relevant / queries for one in found.total]
-    columns = [Column(name, mean, (f"{mean:.1f}",)) for name, mean in zip(bands, means, strict=True)]
-    axis = Axis.over("relevant moments per query", 0, max(1.0, 1.1 * max(means)))
+    means = [one.relevant / queries if one.settled else None for one in found.total]
+    columns = [
+        Column(name, mean, () if mean is None else (f"{mean:.1f}",)) for name, mean in zip(bands, means, strict=True)
+    ]
+    axis = Axis.over("relevant moments per query", 0, max(1.0, 1.1 * max(mean or 0.0 for mean in means)))
     shares = shares_chart("Relevance by rank", bands, [one.counts for one in found.total], x_name="rank by similarity")
     return [
         Chart("How the moments divide", shares),

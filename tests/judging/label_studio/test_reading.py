@@ -114,6 +114,7 @@ class TestWhatGivesNoJudgment:
         export, told = read(held)
         assert export.pairs == [(3, (5, 4, 3, 2), (4, 3, 2, 1))]
         assert [one.reason for one in told] == ["pair 3 has four earlier grades, and more make no pair"]
+        assert [one.item for one in told] == [f"task {held['id']}, annotation 1"]
 
     @pytest.mark.parametrize("element", [1, None, [], {}, {"data": {}}, {"data": {}, "annotations": [5]}])
     def test_elements_that_are_no_tasks(self, element: object) -> None:
@@ -178,8 +179,10 @@ class TestJsonMin:
 
     def test_the_control_is_found_where_only_one_can_be_it(self) -> None:
         assert pairs(flat(1, 7, {"pair_id": 4}, stars=[{"rating": 3}])) == [(4, (7,), (3,))]
-        with pytest.raises(ImportFileError, match="say which control"):
-            read(flat(1, 7, {"pair_id": 4}, grade="3"))
+        with pytest.raises(ImportFileError, match=r"say which control holds the grade \(could be grade, sure\)"):
+            read(flat(1, 7, {"pair_id": 4, "gif": "4.gif"}, grade="3", sure=[1]))
+        with pytest.raises(ImportFileError, match="none was found"):
+            read(flat(1, 7, {"pair_id": 4}, grade="Perfect"))
 
     def test_no_grade(self) -> None:
         assert reasons(flat(1, 7, {"pair_id": 4}), fields=self.FIELDS) == [("refused", "it holds no grade")]

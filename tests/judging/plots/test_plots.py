@@ -84,6 +84,10 @@ class TestCharts:
         assert words(chart, "value") == ["half", "all"]
         assert [bar[0].text for bar in drawn(chart, "rect", "bar")] == ["a: half", "b: all"]
 
+    def test_a_column_without_a_value_is_a_gap(self) -> None:
+        chart = columns_chart("Parts", [Column("a", None, ()), Column("b", 0, ("none",))], UNIT, x_name="part")
+        assert [bar[0].text for bar in drawn(chart, "rect", "bar")] == ["b: none"]
+
     def test_shares_fill_the_column_and_nothing_is_drawn_for_none(self) -> None:
         chart = shares_chart("Shares", ["1", "2"], [(1, 0, 0, 0, 3), (0, 0, 0, 0, 0)], x_name="rank")
         zero, four = (drawn(chart, "rect", css)[-1] for css in ("r0", "r4"))  # the first is the legend's

@@ -9,7 +9,7 @@ import pytest
 
 from annotation.models import Membership
 from annotation.models.rewriting import CaptionReview
-from judging.rules.audit_words import SENTENCES, in_words
+from judging.rules.audit_words import SENTENCES, actions_saying, in_words, kind_words
 
 ROOT = Path(__file__).resolve().parents[3]
 ACTION = re.compile(r"\"([a-z]+(?:_[a-z]+)*\.[a-z]+(?:[._-][a-z]+)*)\"")
@@ -39,12 +39,29 @@ MADE_OF_PARTS = {
             {"name": "a", "priority": "High", "paused": True, "pilot": False},
             "changed the query set a: priority High, paused yes, pilot no",
         ),
+        (
+            "project.copy",
+            {"source_name": "Winter", "copied": ["policy 2"]},
+            "copied from another project, Winter: policy 2",
+        ),
         ("release.create", {}, "made release –"),
         ("thing.never_heard_of", {"n": 1}, "thing never heard of"),
     ],
 )
 def test_sentence(action: str, data: dict[str, object], words: str) -> None:
     assert in_words(action, data) == words
+
+
+def test_every_kind_can_be_chosen_by_words_of_its_own() -> None:
+    words = [kind_words(action) for action in SENTENCES]
+    assert len(set(words)) == len(words)
+    assert not any(mark in said for said in words for mark in "{}[]:(")
+    assert kind_words("release.create") == "made release …"
+
+
+def test_actions_by_a_word_of_their_sentence() -> None:
+    assert actions_saying("Releas") == [action for action, said in SENTENCES.items() if "release" in said]
+    assert actions_saying("version}") == actions_saying("zebra") == []
 
 
 def test_every_action_of_the_code_has_its_words() -> None:

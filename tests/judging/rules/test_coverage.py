@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.rules.coverage import Estimate, Judged, bands_of, coverage_of, estimated, wilson
+from judging.rules.coverage import Estimate, Judged, bands_of, coverage_of, estimated, lack_words, wilson
 
 
 def settled(query: int, rank: int | None, relevance: int) -> Judged:
@@ -58,6 +58,18 @@ def test_nothing_settled_says_nothing() -> None:
     found = coverage_of([Judged(1, 1, None, is_open=True)], top=20, drawn_from={1: 30})
     assert (found.beyond[0].estimate, found.within[20], found.beyond[0].per_query(1)) == (None, None, None)
     assert estimated(0, 0, of=100) is None
+
+
+@pytest.mark.parametrize(
+    ("best", "others", "words"),
+    [
+        (60, 60, ""),
+        (60, 20, "There are only 80 moments to judge, so 20 others instead of 60."),
+        (42, 0, "There are only 42 moments to judge, so 42 best instead of 60 and no others."),
+    ],
+)
+def test_a_plan_that_lacks_moments_says_so(best: int, others: int, words: str) -> None:
+    assert lack_words(moments=best + others, best=best, of_best=60, others=others, of_others=60) == words
 
 
 def test_no_hit_is_not_certainty() -> None:

@@ -163,6 +163,8 @@ def test_pools_come_back_with_who_returned_what(tmp_path: Path) -> None:
 def test_historic_judgments_come_back(tmp_path: Path) -> None:
     judgments_import(path=DATA / "judgments.csv", project_name="tiny")
     imported, before, after = again(Project.objects.get(name="tiny"), tmp_path)
+    with (tmp_path / "one" / forms.PAIRS).open() as file:
+        assert {row["source"] for row in csv.DictReader(file)} == {"imported"}
     assert after == before
     assert imported.corpus.is_placeholder
     assert Judgment.objects.filter(pair__batch__project=imported, occurrence=1).exists()

@@ -150,6 +150,18 @@ class TestFinding:
         assert [f"release {version}" in shown for version in (11, 12, 13)] == [False, True, False]
         assert "release 11" in look(until="2026-01-01")
 
+    def test_words_of_the_sentence_itself(self, look: Look, project: Project) -> None:
+        event(project, None, version=21)
+        event(project, None, "exam.open", pairs=22)
+        page = look(q="release 21")
+        assert "made release 21" in page and "opened an exam of 22" not in page
+        assert "made release 21" not in look(q="exam")
+
+    def test_days_that_are_turned_are_said(self, look: Look) -> None:
+        words = "The first day is after the last one."
+        assert words in look(since="2026-01-03", until="2026-01-02")
+        assert words not in look(since="2026-01-02", until="2026-01-02")
+
     def test_the_file_holds_what_was_asked_for(self, look: Look, project: Project, leader: User) -> None:
         event(project, leader, "batch.close", query="=A woman", reason="")
         event(project, leader, "release.create", version=3)

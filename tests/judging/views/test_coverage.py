@@ -44,6 +44,9 @@ def test_from_the_choice_to_what_was_found(browser: Client, made: Covering, mess
     with messages():
         browser.post(url("coverage-open", study))
     assert "0 of 5" in browser.get(url("coverage-study", study)).content.decode()
+    for page in ("queries", "overview"):
+        said = browser.get(url(page, made.project)).content.decode()
+        assert ">coverage<" in said and ">pooled<" not in said
     judge_round(Batch.objects.get(number=3), [2] * 5, [2] * 5)
     page = browser.get(url("coverage-study", study)).content.decode()
     assert "5 of 5" in page
@@ -55,6 +58,16 @@ def test_from_the_choice_to_what_was_found(browser: Client, made: Covering, mess
         ("others", "3", "3", "8"),
     ]
     assert b"How the moments divide" in browser.get(url("coverage-svg", study)).content
+
+
+def test_what_a_plan_lacks_is_said(browser: Client, made: Covering, messages: Messages) -> None:
+    with messages():
+        answer = browser.post(url("coverage-create", made.project), form(top=20, others=3))
+    page = browser.get(answer.headers["Location"]).content.decode()
+    assert "1 is finished: fewer queries than the 10 asked for." in page
+    assert "No more than this 1 is finished." in page
+    assert "There are only 12 moments to judge, so 12 best instead of 20 and no others." in page
+    assert "There are only" not in browser.get(url("coverage-study", made.planned())).content.decode()
 
 
 def test_chosen_by_number_or_drawn_from_a_set(browser: Client, made: Covering) -> None:

@@ -80,6 +80,8 @@ def test_from_the_form_to_the_project(row: JudgmentImport, owner: User, messages
     page = of_one(client, "", row.uuid).content.decode()
     assert "Leave out the 1 that is refused" in page
     assert "the value &#x27;9&#x27; is no grade from 0 to 4" in page
+    assert "without videos and times" in page and "1 is dropped, for want of a second round." in page
+    assert "The moment's name only tells pairs apart: it is not kept" in client.get(reverse(NEW)).content.decode()
     with messages():
         assert of_one(client, "-confirm", row.uuid).status_code == 409
         assert of_one(client, "-confirm", row.uuid, {"skip_bad": "yes"}).status_code == 302

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from annotation.models import Corpus, CorpusImport, Project, User
 from annotation.services.imports import may_import_into
+from judging.services.projects import project_name_free
 from tests.factories import CorpusFactory, ProjectFactory, QueryFactory, UserFactory, admin, annotator, lead
 
 pytestmark = pytest.mark.django_db
@@ -80,12 +81,22 @@ def test_a_name_that_cannot_be(name: str, status: int, words: str) -> None:
     assert Project.objects.count() == 1
 
 
+def test_a_name_that_is_free_is_suggested() -> None:
+    project = ProjectFactory()
+    Corpus.objects.filter(pk=project.corpus_id).update(name="Winter")
+    for name in ("Winter", "Winter 2"):
+        ProjectFactory(name=name)
+    assert 'value="Winter 3"' in signed_in(lead(project)).get(url(project.corpus)).content.decode()
+    assert project_name_free(wanted="Spring") == "Spring"
+
+
 class TestAsACopy:
     def test_with_queries_of_a_project_of_mine(self) -> None:
         source = ProjectFactory()
         QueryFactory(project=source, text="A man sits")
         person = lead(source)
         page = signed_in(person).get(url(source.corpus)).content.decode()
+        assert f'value="{source.uuid}" data-same' in page
         assert f"as in {source.name}" in page and "What is copied and what is not" in page
         given = {"name": "copy", "settings_of": str(source.uuid), "with_queries": "on"}
         answer = signed_in(person).post(url(source.corpus), given, follow=True)

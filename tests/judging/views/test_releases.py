@@ -6,7 +6,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.test import Client
 
-from annotation.models import Project
+from annotation.models import Corpus, Project
 from judging.models import Judgment, Pair, Release, ReleaseComparison, ReleaseWords
 from judging.services.release_comparisons import release_compare, release_comparison_of
 from judging.services.releases import release_build, release_create
@@ -97,6 +97,13 @@ def test_one_shows_its_files_and_its_datasheet(browser: Client, ready: Release) 
     assert "<h2>Composition</h2>" in page
     assert "the first batch is done; a lead decides about a second" in page
     assert ready.content_sha256 in page
+
+
+def test_one_of_imported_judgments_says_that_no_run_can_be_scored_on_it(browser: Client, ready: Release) -> None:
+    words = "this release has no ground truth, so no run can be scored on it"
+    assert words not in text(browser, "release", ready)
+    Corpus.objects.filter(pk=ready.project.corpus_id).update(is_placeholder=True)
+    assert words in text(browser, "release", ready)
 
 
 def test_an_archive_that_was_replaced_is_not_handed_out(browser: Client, ready: Release) -> None:

@@ -14,6 +14,7 @@ from annotation.similarity import registry
 from annotation.similarity.wordnet import WordNetMissing
 from judging import selectors
 from judging.models import BatchReview
+from judging.releases import finished_queries
 from judging.views import tables
 from tests.conftest import Messages
 from tests.factories import BatchFactory, CaptionFactory, PairFactory, ProjectFactory, admin
@@ -55,11 +56,15 @@ def project() -> Project:
     return made
 
 
+def figures(project: Project) -> dict[str, Any]:
+    return selectors.judged_figures(project, "val", finished=finished_queries(project.pk))
+
+
 def test_what_was_judged(project: Project) -> None:
-    found = selectors.judged_figures(project, "val")
+    found = figures(project)
     counts = ("settled", "dropped", "judged", "relevant", "one_batch", "two_batches", "moments", "videos")
     assert [found[name] for name in counts] == [6, 1, 3, 5, 1, 1, 6, 6]
-    assert found["relevant_per_query"] == pytest.approx(5 / 3)
+    assert found["relevant_per_query"] == 1  # of the closed one: the others are not finished
     assert (found["consensus"], found["one_share"], found["two_share"]) == (pytest.approx(600 / 7), 50, 50)
     assert (found["moment_mean"], found["ratio"]) == (2.75, pytest.approx(0.0275))
     assert found["video_hours"] == pytest.approx(600 / 3600)
@@ -70,12 +75,12 @@ def test_moments_of_several_queries_count_once(project: Project) -> None:
     assert first is not None
     other = project.batches.filter(query__text="A woman runs far", number=1).get()
     PairFactory(batch=other, candidate__rank=9, candidate__moment=first.candidate.moment, state="settled", relevance=1)
-    found = selectors.judged_figures(project, "val")
+    found = figures(project)
     assert (found["settled"], found["moments"]) == (7, 6)
 
 
 def test_nothing_judged_is_not_nought() -> None:
-    found = selectors.judged_figures(ProjectFactory(), "test")
+    found = figures(ProjectFactory())
     assert (found["settled"], found["relevant_per_query"], found["consensus"], found["one_share"]) == (
         0,
         None,
@@ -110,7 +115,7 @@ class TestPages:
         statistics_compute(project_id=project.pk)
         rows = csv.DictReader(io.StringIO(self.said(browser, project, "judging:tables-csv")))
         values = {(row["column"], row["measure"]): row["value"] for row in rows}
-        assert values["split val", "relevant_per_query"] == "1.666667"
+        assert values["split val", "relevant_per_query"] == "1.0"
         assert values["split val", "moments"] == "6"
         assert values["split val", "words_max"] == "6"
         assert values["all", "queries"] == "1"
@@ -119,7 +124,7 @@ class TestPages:
 
     def test_latex(self, browser: Client, project: Project) -> None:
         said = self.said(browser, project, "judging:tables-tex")
-        assert "Relevant moments per query & 1.7 & -- & 27.1 & 27.0" in said
+        assert "Relevant moments per query & 1.0 & -- & 27.1 & 27.0" in said
 
     def test_of_nothing(self, client: Client) -> None:
         empty = ProjectFactory()
