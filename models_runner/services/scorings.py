@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 from django.core.files.storage import default_storage
 from django.db import OperationalError, transaction
+from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
 
 from annotation.exceptions import MomentJudgeError
@@ -121,7 +122,8 @@ def scorings_order(*, release: Release) -> int:
     Runs by similarity are made anew for each release.
     """
     splits = list(release.truths.values_list("split", flat=True))
-    runs = Run.objects.filter(project=release.project_id, state=Run.State.SCORED, split__in=splits)
+    older = Run.objects.filter(project=release.project_id, release__version__lte=release.version)
+    runs = older.filter(state=Run.State.SCORED, split__in=splits)
     missing = runs.exclude(source=Run.Source.SIMILARITY).exclude(scorings__release=release)
     Scoring.objects.bulk_create([Scoring(run=run, release=release) for run in missing], ignore_conflicts=True)
     return scorings_send(list(release.scorings.filter(state=State.WAITING).values_list("pk", flat=True)))
@@ -144,8 +146,25 @@ def scorings_send(waiting: list[int]) -> int:
     return len(waiting)
 
 
+def scorings_complete() -> None:
+    """Order what runs and releases that came at the same time, or lost messages, left out; however long ago."""
+    scored_runs = Run.objects.filter(
+        state=Run.State.SCORED,
+        project__releases__state=Release.State.READY,
+        project__releases__version__gte=F("release__version"),
+        project__releases__truths__split=F("split"),
+    ).exclude(source=Run.Source.SIMILARITY)
+    due = scored_runs.annotate(on=F("project__releases"))
+    missing = due.exclude(Exists(Scoring.objects.filter(run=OuterRef("pk"), release=OuterRef("on"))))
+    new = [Scoring(run_id=run, release_id=release) for run, release in missing.values_list("pk", "on")]
+    Scoring.objects.bulk_create(new, ignore_conflicts=True)
+    waiting = Scoring.objects.filter(state=State.WAITING, run__in={one.run_id for one in new})
+    scorings_send(list(waiting.filter(release__in={one.release_id for one in new}).values_list("pk", flat=True)))
+
+
 def scorings_sweep(*, now: datetime) -> None:
-    """Send again what still waits: its message may have been lost."""
+    """Order what is missing; send again what still waits: its message may have been lost."""
+    scorings_complete()
     late = Scoring.objects.filter(state=State.WAITING, created_at__lte=now - LATE, run__state=Run.State.SCORED)
     scorings_send(list(late.values_list("pk", flat=True)))
 

@@ -1,0 +1,60 @@
+"""Runs on releases that follow: nothing that was lost stays lost, and what fails is tried again before it is given up."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from annotation.models import Membership
+from judging.models import Release
+from judging.services.releases import release_build, release_create
+from models_runner import services
+from models_runner.models import Scoring
+from tests.conftest import Messages
+from tests.judging.world import HandMade
+from tests.models_runner.acts import GOOD, bring, participant, ready_release, run_json
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+BOTH = run_json({10: GOOD, 11: GOOD})
+
+
+@pytest.fixture
+def release(made: HandMade) -> Release:
+    return ready_release(made.project)
+
+
+@pytest.fixture
+def member(made: HandMade) -> Membership:
+    return participant(made.project)
+
+
+def test_a_release_whose_message_was_lost_hours_ago_is_received(
+    release: Release, member: Membership, made: HandMade, messages: Messages
+) -> None:
+    run = bring(member, release, BOTH)
+    new = release_build(release_id=release_create(project=made.project, actor=None).pk)
+    with messages():
+        services.runs_sweep(now=timezone.now() + timedelta(hours=2))
+    assert run.scorings.get(release=new).state == "scored"
+
+
+def test_a_run_and_a_release_that_missed_each_other_meet(
+    release: Release, member: Membership, made: HandMade, messages: Messages
+) -> None:
+    new = ready_release(made.project)
+    run = bring(member, release, BOTH)
+    run.scorings.filter(release=new).delete()
+    with messages():
+        services.runs_sweep(now=timezone.now() + timedelta(days=2))
+    assert run.scorings.get(release=new).state == "scored"
+    assert Scoring.objects.filter(run__source="similarity").count() == 4  # they stay with their own releases
+
+
+def test_a_run_stays_off_releases_before_its_own(
+    release: Release, member: Membership, made: HandMade, messages: Messages
+) -> None:
+    run = bring(member, ready_release(made.project), BOTH)
+    with messages():
+        services.release_receive(release_id=release.pk)
+        services.runs_sweep(now=timezone.now() + timedelta(days=2))
+    assert [scoring.release.version for scoring in run.scorings.all()] == [2]
