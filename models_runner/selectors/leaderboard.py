@@ -26,7 +26,7 @@ class Row:
     Attributes:
         cells: its score for each column shown; None where there is none.
         p, p_holm: of the test against the base; None for the base itself, and while there is nothing to test.
-        stale: the release of the scores shown, where the run waits to be scored on the one asked for.
+        stale: the release of the scores shown, where the run is not scored on the one asked for.
     """
 
     scoring: Scoring
@@ -63,13 +63,14 @@ def sees_all(membership: Membership) -> bool:
 
 
 def leaderboard(asked: Asked, membership: Membership, *, tested: bool = True) -> Table:
-    """The runs of a release and split, best first; those that wait stand at their last scores, marked stale."""
+    """The runs of a release and split, best first; those that wait or failed there stand at their last scores."""
     here = Scoring.objects.filter(release=asked.release, run__split=asked.split).select_related("run", "release")
     by_state: dict[str, list[Scoring]] = {state: [] for state in State.values}
     for scoring in here:
         by_state[scoring.state].append(scoring)
     waiting = [scoring for scoring in by_state[State.WAITING] if scoring.run.state == Run.State.SCORED]
-    rows = _rows([*by_state[State.SCORED], *_last_scored(waiting)], asked, membership)
+    stale = _last_scored([*waiting, *by_state[State.FAILED]])
+    rows = _rows([*by_state[State.SCORED], *stale], asked, membership)
     rows.sort(key=lambda row: -_value(row, asked))
     table = Table(rows, waiting=len(waiting))
     mine = Q(run__owner=membership.user_id)
@@ -83,7 +84,7 @@ def leaderboard(asked: Asked, membership: Membership, *, tested: bool = True) ->
 
 
 def _last_scored(waiting: Iterable[Scoring]) -> Iterable[Scoring]:
-    """The scoring on the newest other release, of each run that waits."""
+    """The scoring on the newest other release, of each run that waits or failed."""
     scored = Scoring.objects.filter(run__in=[scoring.run_id for scoring in waiting], state=State.SCORED)
     newest = scored.order_by("run_id", "-release__version").distinct("run_id")
     return newest.select_related("run", "release")

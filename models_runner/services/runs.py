@@ -26,7 +26,7 @@ from models_runner.retrieval import formats, kept
 from models_runner.retrieval.errors import ScoringError, UnknownQuery
 from models_runner.retrieval.metrics.recall import DEPTH
 from models_runner.retrieval.tables import RunTable
-from models_runner.services.scorings import run_order, scored, scoring_write
+from models_runner.services.scorings import UNEXPECTED, run_order, scored, scoring_write
 from models_runner.services.settings import leaderboard_of
 from models_runner.services.truths import truth_table
 
@@ -140,8 +140,8 @@ def run_work(*, run_id: int) -> None:
             run_fail(run, str(error))
         except OperationalError:
             raise
-        except Exception as error:
-            run_fail(run, f"The file could not be read ({type(error).__name__}).")
+        except Exception:
+            run_fail(run, UNEXPECTED)
             raise
 
 

@@ -29,6 +29,8 @@ from models_runner.services.truths import truth_table
 logger = logging.getLogger(__name__)
 SCORE_TASK = "models_runner.tasks.scoring_work"
 LATE = timedelta(minutes=1)  # a scoring that still waits by then has lost its message, or its worker is busy
+ATTEMPTS = 3
+UNEXPECTED = "An error on the site; those who run it find it in the log."  # its text may hold what nobody should see
 HELD = 8  # tables of runs that a process keeps
 State = Scoring.State
 
@@ -59,7 +61,10 @@ def scored(run: RunTable, judged: JudgedTable) -> Scored:
 
 
 def scoring_work(*, scoring_id: int) -> None:
-    """Score what waits; a repeat finds it done, and what fails says why and leaves other runs alone."""
+    """Score what waits; a repeat finds it done, and what fails leaves other runs alone.
+
+    What is wrong with the run is final and says so; anything unexpected is tried again, ATTEMPTS times in all.
+    """
     with only_one("scoring", scoring_id) as alone:
         held = Scoring.objects.select_related("run", "release").filter(pk=scoring_id).first()
         if not alone or held is None or held.state != State.WAITING or held.run.state != Run.State.SCORED:
@@ -71,8 +76,8 @@ def scoring_work(*, scoring_id: int) -> None:
             scoring_fail(held, str(error))
         except OperationalError:
             raise
-        except Exception as error:
-            scoring_fail(held, f"{type(error).__name__}: {error}")
+        except Exception:
+            scoring_stumble(held)
             raise
         else:
             scoring_write(held, result)
@@ -113,6 +118,15 @@ def _scores(scoring: Scoring, result: Scored) -> list[Score]:
 def scoring_fail(scoring: Scoring, error: str) -> None:
     Scoring.objects.filter(pk=scoring.pk, state=State.WAITING).update(state=State.FAILED, error=error[:2000])
     logger.warning("scoring %s failed: %s", scoring.pk, error)
+
+
+@transaction.atomic
+def scoring_stumble(scoring: Scoring) -> None:
+    """Count an attempt that something unexpected ended; the sweep tries again until there have been enough."""
+    waiting = Scoring.objects.filter(pk=scoring.pk, state=State.WAITING)
+    waiting.update(attempts=F("attempts") + 1)
+    if waiting.filter(attempts__gte=ATTEMPTS).exists():
+        scoring_fail(scoring, UNEXPECTED)
 
 
 @transaction.atomic

@@ -220,4 +220,4 @@ class TestRescoring:
         for scoring in waiting:
             services.scoring_work(scoring_id=scoring.pk)
         assert good.scorings.get(release__version=2).state == "scored"
-        assert bad.scorings.get(release__version=2).error
+        assert bad.scorings.get(release__version=2).attempts == 1
