@@ -13,7 +13,8 @@ from models_runner.models import PerQuery, Run, Score, Scoring
 from models_runner.retrieval.statistics.randomisation import holm, randomisation_test
 from models_runner.retrieval.tables import Floats
 from models_runner.selectors.asked import Asked
-from models_runner.services.scorings import values_of
+from models_runner.services.scorings import answers_enough, values_of
+from models_runner.services.settings import leaderboard_of
 
 STAFF = (Membership.Role.LEAD, Membership.Role.ADMIN)
 State = Scoring.State
@@ -62,6 +63,16 @@ def sees_all(membership: Membership) -> bool:
     return membership.role in STAFF
 
 
+def is_blind(membership: Membership, split: str) -> bool:
+    """Whether the labels of the split are hidden from this person."""
+    return not sees_all(membership) and leaderboard_of(membership.project).hides(split)
+
+
+def is_told(scoring: Scoring, *, blind: bool) -> bool:
+    """Whether the scores are told; of hidden labels only those over so many queries that they tell no single one."""
+    return not blind or answers_enough(scoring.n_answered, scoring.n_queries)
+
+
 def leaderboard(asked: Asked, membership: Membership, *, tested: bool = True) -> Table:
     """The runs of a release and split, best first; those that wait or failed there stand at their last scores."""
     here = Scoring.objects.filter(release=asked.release, run__split=asked.split).select_related("run", "release")
@@ -70,7 +81,9 @@ def leaderboard(asked: Asked, membership: Membership, *, tested: bool = True) ->
         by_state[scoring.state].append(scoring)
     waiting = [scoring for scoring in by_state[State.WAITING] if scoring.run.state == Run.State.SCORED]
     stale = _last_scored([*waiting, *by_state[State.FAILED]])
-    rows = _rows([*by_state[State.SCORED], *stale], asked, membership)
+    blind = is_blind(membership, asked.split)
+    told = [scoring for scoring in [*by_state[State.SCORED], *stale] if is_told(scoring, blind=blind)]
+    rows = _rows(told, asked, membership)
     rows.sort(key=lambda row: -_value(row, asked))
     table = Table(rows, waiting=len(waiting))
     mine = Q(run__owner=membership.user_id)
@@ -139,11 +152,13 @@ def columns_of(scorings: Iterable[int], place: int) -> Floats:
     return np.stack([values_of(rows[pk].scoring)[:, place] for pk in scorings], axis=1)
 
 
-def scored_run(asked: Asked, uuid: str) -> Scoring | None:
-    """The scoring of the run of this UUID on the leaderboard asked for."""
+def scored_run(asked: Asked, membership: Membership, uuid: str) -> Scoring | None:
+    """The scoring of the run of this UUID on the leaderboard asked for, if this person is told its scores."""
     try:
         name = UUID(uuid)
     except ValueError:
         return None
     held = Scoring.objects.filter(release=asked.release, run__split=asked.split, run__uuid=name, state=State.SCORED)
-    return held.select_related("run", "release").first()
+    scoring = held.select_related("run", "release").first()
+    told = scoring is not None and is_told(scoring, blind=is_blind(membership, asked.split))
+    return scoring if told else None

@@ -26,7 +26,7 @@ from models_runner.retrieval import formats, kept
 from models_runner.retrieval.errors import ScoringError, UnknownQuery
 from models_runner.retrieval.metrics.recall import DEPTH
 from models_runner.retrieval.tables import RunTable
-from models_runner.services.scorings import UNEXPECTED, run_order, scored, scoring_write
+from models_runner.services.scorings import LEAST_ANSWERED, UNEXPECTED, answers_enough, run_order, scored, scoring_write
 from models_runner.services.settings import leaderboard_of
 from models_runner.services.truths import truth_table
 
@@ -35,6 +35,7 @@ TASK = "models_runner.tasks.run_work"
 LATE = timedelta(minutes=2)  # an upload that has not moved for so long has lost its worker or its message
 DAY = timedelta(days=1)
 LONGEST = 100  # characters of a name
+SEE_ALL = (Membership.Role.LEAD, Membership.Role.ADMIN)
 Step = Run.Step
 
 
@@ -150,6 +151,7 @@ def _work(run: Run) -> None:
     table = run_parsed(run)
     judged = truth_table(release=run.release, split=run.split)
     check_known(table, run, judged.query_ids)
+    check_answered(table, run, judged.query_ids)
     _step(run, Step.SCORING)
     result = scored(kept.cut(table, depth=DEPTH), judged)
     scoring, _ = Scoring.objects.get_or_create(run=run, release=run.release)
@@ -186,6 +188,23 @@ def check_known(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
         raise UnknownQuery(
             f"{line}query {table.query_ids[first]} is not of the split {run.split}"
             + (f", nor are {len(unknown) - 1} others" if len(unknown) > 1 else "")
+        )
+
+
+def check_answered(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
+    """Refuse a participant's run that answers few queries of a hidden split.
+
+    Raises:
+        NotPossible: it answers less than LEAST_ANSWERED of the judged queries.
+    """
+    staff = Membership.objects.filter(project=run.project_id, user=run.owner_id, role__in=SEE_ALL).exists()
+    if staff or not leaderboard_of(run.project).hides(run.split):
+        return
+    n_answered = len(set(judged) & set(table.query_ids))
+    if not answers_enough(n_answered, len(judged)):
+        raise NotPossible(
+            f"The run answers {n_answered} of the {len(judged)} judged queries of {run.split}. The labels of this split "
+            f"are hidden: a run on it answers at least {LEAST_ANSWERED:.0%} of them."
         )
 
 

@@ -31,6 +31,7 @@ SCORE_TASK = "models_runner.tasks.scoring_work"
 LATE = timedelta(minutes=1)  # a scoring that still waits by then has lost its message, or its worker is busy
 ATTEMPTS = 3
 UNEXPECTED = "An error on the site; those who run it find it in the log."  # its text may hold what nobody should see
+LEAST_ANSWERED = 0.9  # of the judged queries, where labels are hidden: scores over few tell the labels of each
 HELD = 8  # tables of runs that a process keeps
 State = Scoring.State
 
@@ -58,6 +59,11 @@ def scored(run: RunTable, judged: JudgedTable) -> Scored:
     found = board(answers, judged)
     told = tuple(run_remarks(answers, judged, max(KS)))
     return Scored(found, intervals(found.values), told, len(answers), len(run) - len(answers))
+
+
+def answers_enough(n_answered: int, n_queries: int) -> bool:
+    """Whether a run's scores on hidden labels may be told to those who must not see them."""
+    return n_answered >= LEAST_ANSWERED * n_queries
 
 
 def scoring_work(*, scoring_id: int) -> None:

@@ -18,7 +18,7 @@ from models_runner import services
 from models_runner.forms import RunForm, ready_releases
 from models_runner.models import Run
 from models_runner.retrieval.formats import Form
-from models_runner.selectors.leaderboard import sees_all
+from models_runner.selectors.leaderboard import is_blind, is_told, sees_all
 from models_runner.services.runs import upload_possible_at
 from models_runner.services.settings import leaderboard_of
 
@@ -77,7 +77,9 @@ def run_page(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
     """One run: how far it is, what is odd about it, and its scores on every release."""
     run, membership = granted(request, run_uuid)
     scorings = run.scorings.select_related("release").order_by("-release__version")
-    context = {"run": run, "scorings": scorings, "staff": sees_all(membership)}
+    blind = is_blind(membership, run.split)
+    untold = [scoring.pk for scoring in scorings if not is_told(scoring, blind=blind)]
+    context = {"run": run, "scorings": scorings, "untold": untold, "staff": sees_all(membership)}
     return render(request, "models_runner/run.html", context)
 
 

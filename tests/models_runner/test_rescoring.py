@@ -86,9 +86,10 @@ def test_what_was_tried_again_in_time_is_scored(
 ) -> None:
     run = bring(member, release, BOTH)
     scoring = run.scorings.get(release=ready_release(made.project))
-    with monkeypatch.context() as patch, pytest.raises(OSError, match="hidden words"):
+    with monkeypatch.context() as patch:
         patch.setattr("models_runner.services.scorings.run_table", broken)
-        services.scoring_work(scoring_id=scoring.pk)
+        with pytest.raises(OSError, match="hidden words"):
+            services.scoring_work(scoring_id=scoring.pk)
     with messages():
         services.runs_sweep(now=timezone.now() + timedelta(minutes=2))
     assert run.scorings.get(pk=scoring.pk).state == "scored"
