@@ -59,7 +59,7 @@ class ScoringGiven(serializers.ModelSerializer[Scoring]):
 
     @extend_schema_field(ScoreGiven(many=True))
     def get_scores(self, scoring: Scoring) -> list[dict[str, Any]]:
-        told = scoring.scores.all() if is_told(scoring, blind=self.context["blind"]) else []
+        told = list(scoring.scores.all()) if is_told(scoring, blind=self.context["blind"]) else []
         return list(ScoreGiven(told, many=True, context=self.context).data)
 
     class Meta:

@@ -1,6 +1,7 @@
 """Runs that people bring: stored in pieces, read and scored by a task, each step safe to repeat."""
 
 import logging
+import unicodedata
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -28,6 +29,7 @@ from models_runner.retrieval.metrics.recall import DEPTH
 from models_runner.retrieval.tables import RunTable
 from models_runner.services.scorings import LEAST_ANSWERED, UNEXPECTED, answers_enough, run_order, scored, scoring_write
 from models_runner.services.settings import leaderboard_of
+from models_runner.services.similarity import SIMILARITY
 from models_runner.services.truths import truth_table
 
 logger = logging.getLogger(__name__)
@@ -35,6 +37,7 @@ TASK = "models_runner.tasks.run_work"
 LATE = timedelta(minutes=2)  # an upload that has not moved for so long has lost its worker or its message
 DAY = timedelta(days=1)
 LONGEST = 100  # characters of a name
+UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # control, format, private, line separators
 SEE_ALL = (Membership.Role.LEAD, Membership.Role.ADMIN)
 Step = Run.Step
 
@@ -117,7 +120,11 @@ def _checksum(file: "UploadedFile[Any]") -> str:
 
 
 def _checked(name: str, what: str) -> str:
-    name = checked_name(name)
+    name = checked_name(unicodedata.normalize("NFC", name))
+    if any(unicodedata.category(letter) in UNSEEN for letter in name):
+        raise NotPossible(f"The name of the {what} holds a character that nobody sees, or a line break.")
+    if unicodedata.normalize("NFKC", name).casefold() == SIMILARITY:
+        raise NotPossible(f"{SIMILARITY!r} is what the site calls its own run; choose another name for the {what}.")
     if len(name) > LONGEST:
         raise NotPossible(f"The name of the {what} has at most {LONGEST} characters.")
     return name
@@ -203,8 +210,8 @@ def check_answered(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
     n_answered = len(set(judged) & set(table.query_ids))
     if not answers_enough(n_answered, len(judged)):
         raise NotPossible(
-            f"The run answers {n_answered} of the {len(judged)} judged queries of {run.split}. The labels of this split "
-            f"are hidden: a run on it answers at least {LEAST_ANSWERED:.0%} of them."
+            f"The run answers {n_answered} of the {len(judged)} judged queries of {run.split}. The labels of this "
+            f"split are hidden: a run on it answers at least {LEAST_ANSWERED:.0%} of them."
         )
 
 
