@@ -11,6 +11,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, OperationalError, transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.formats import date_format
 
@@ -36,6 +37,7 @@ logger = logging.getLogger(__name__)
 TASK = "models_runner.tasks.run_work"
 LATE = timedelta(minutes=2)  # an upload that has not moved for so long has lost its worker or its message
 DAY = timedelta(days=1)
+UNREADABLE_PER_DAY = 20  # files of a participant
 LONGEST = 100  # characters of a name
 UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # control, format, private, line separators
 SEE_ALL = (Membership.Role.LEAD, Membership.Role.ADMIN)
@@ -90,10 +92,10 @@ def _upload_keep(run: Run, membership: Membership, file: "UploadedFile[Any]", no
     """The row, its file and its message; the person's membership is locked, so that two uploads count each other."""
     Membership.objects.select_for_update().get(pk=membership.pk)
     if membership.role == Membership.Role.PARTICIPANT and (wait := upload_possible_at(membership, now)) > now:
-        most = leaderboard_of(run.project).uploads_per_day
         at = date_format(timezone.localtime(wait), "j F Y, H:i")
-        had = f"{most} run{'' if most == 1 else 's'}"
-        raise UploadLimit(f"You have uploaded {had} within a day; the next is possible on {at} (UTC).")
+        raise UploadLimit(
+            f"You have uploaded {_had(membership, now)} within a day; the next is possible on {at} (UTC)."
+        )
     run.file.save(run.file_name, file, save=False)
     run.save()
     Scoring.objects.create(run=run, release=run.release)
@@ -103,12 +105,31 @@ def _upload_keep(run: Run, membership: Membership, file: "UploadedFile[Any]", no
 
 
 def upload_possible_at(membership: Membership, now: datetime) -> datetime:
-    """When the person may upload next: now, or a day after the oldest that counts; unusable files do not."""
-    most = leaderboard_of(membership.project).uploads_per_day
+    """When the person may upload next: now, or a day after the oldest that counts.
+
+    Files that could not be read have a limit of their own; whatever was read counts, also when it was refused then.
+    """
+    return max(_free_at(runs, most, now) for runs, most in _limits(membership, now))
+
+
+def _limits(membership: Membership, now: datetime) -> list[tuple[QuerySet[Run], int]]:
+    """The uploads within a day that were read or may be, those that could not be; and how many may be."""
     runs = Run.objects.filter(project=membership.project_id, owner=membership.user_id, created_at__gt=now - DAY)
-    counted = runs.exclude(state=Run.State.FAILED).order_by("-created_at")
-    recent = list(counted.values_list("created_at", flat=True)[:most])
+    unreadable = Q(state=Run.State.FAILED, form="")
+    most = leaderboard_of(membership.project).uploads_per_day
+    return [(runs.exclude(unreadable), most), (runs.filter(unreadable), UNREADABLE_PER_DAY)]
+
+
+def _free_at(runs: QuerySet[Run], most: int, now: datetime) -> datetime:
+    recent = list(runs.order_by("-created_at").values_list("created_at", flat=True)[:most])
     return now if len(recent) < most else recent[-1] + DAY
+
+
+def _had(membership: Membership, now: datetime) -> str:
+    (readable, most), _ = _limits(membership, now)
+    if _free_at(readable, most, now) > now:
+        return f"{most} run{'' if most == 1 else 's'}"
+    return f"{UNREADABLE_PER_DAY} files that could not be read"
 
 
 def _checksum(file: "UploadedFile[Any]") -> str:
@@ -156,6 +177,7 @@ def run_work(*, run_id: int) -> None:
 def _work(run: Run) -> None:
     _step(run, Step.READING)
     table = run_parsed(run)
+    Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(form=run.form)  # it was read, so it counts
     judged = truth_table(release=run.release, split=run.split)
     check_known(table, run, judged.query_ids)
     check_answered(table, run, judged.query_ids)

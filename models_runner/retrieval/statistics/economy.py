@@ -162,7 +162,7 @@ def _ranks(held: Sequence[Pair | None]) -> Floats:
 
 
 def spent_at_random(judged: JudgedTable, halves: Sequence[JudgedTable], pairs: Sequence[Pair]) -> int | None:
-    """The judgments behind random halves, their mean; of the pairs that were dropped, each query's share of the rest."""
+    """The judgments behind random halves, their mean; of dropped pairs the share that each query keeps of others."""
     known = _ids(judged)
     settled = Counter(pair.query_id for pair in pairs if pair.pair_id in known)
     dropped = [pair for pair in pairs if pair.pair_id not in known]

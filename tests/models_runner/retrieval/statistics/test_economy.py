@@ -138,7 +138,7 @@ def test_the_nine_author_runs_keep_their_ranking_with_half_the_judgments() -> No
 
 
 def test_judgments_are_those_behind_what_is_kept(judged: JudgedTable, pairs: list[Pair]) -> None:
-    """Without the twin, of four settled pairs two stay; pair 4, which was dropped, lies deeper than both of the best."""
+    """Of four settled pairs two stay; pair 4, which was dropped, lies deeper than both of the best."""
     table = kept_rows(judged, judged.query == 0)
     found = {cut.name: cut for cut in cuts(table, pairs)}
     assert found["depth"].judgments == 2 + 2  # pairs 1 and 2
