@@ -127,16 +127,14 @@ def shown(value: float) -> str:
 
 
 def short_names(runs: Sequence[str]) -> list[str]:
-    """The paths without the folders and the endings that all share; one alone, or one given twice, by its file's name."""
+    """The paths without the folders and endings that all share; one alone, or given twice, by its file's name."""
     parts = [Path(run).parts for run in runs]
     if len(set(runs)) < 2:
         return [Path(run).name for run in runs]
     first = _shared(parts)
     last = _shared([own[first:][::-1] for own in parts])
-    return [
-        str(Path(*own[first : len(own) - last])) if len(own) > first + last else run
-        for own, run in zip(parts, runs, strict=True)
-    ]
+    left = [own[first : len(own) - last] for own in parts]
+    return [str(Path(*own)) if own else run for own, run in zip(left, runs, strict=True)]
 
 
 def _shared(parts: Sequence[Sequence[str]]) -> int:
