@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.access import RUNNERS, grant_by
-from annotation.models import Membership
+from annotation.models import Membership, User
 from judging.api.base import ApiView, Invalid, Pages, paged
 from judging.api.given import Problem as REFUSED
 from models_runner import board_files, services
@@ -24,7 +24,7 @@ from models_runner.selectors.asked import asked_for
 from models_runner.selectors.leaderboard import is_blind, is_told, leaderboard, sees_all
 from models_runner.services.settings import leaderboard_of
 from models_runner.views.leaderboard import decimals_for
-from models_runner.views.uploads import granted, room_checked
+from models_runner.views.uploads import granted, room_checked, withdrawable
 
 
 class RunGiven(serializers.ModelSerializer[Run]):
@@ -175,6 +175,18 @@ class OneRun(ApiView):
         blind = is_blind(membership, run.split)
         context = {"request": request, "decimals": decimals_for(membership, blind), "blind": blind}
         return Response(RunWithScoresGiven(run, context=context).data)
+
+    @extend_schema(
+        operation_id="run_withdraw",
+        parameters=[OpenApiParameter("reason", str, required=True, description="Why, in at most 500 characters.")],
+        responses={200: RunGiven, **dict.fromkeys((403, 404, 409), REFUSED)},
+    )
+    def delete(self, request: Request, run_uuid: UUID) -> Response:
+        """Withdraw a run: yours, or any for leads. It leaves the leaderboard, and still counts as an upload."""
+        run = withdrawable(request, run_uuid)
+        reason = request.query_params.get("reason", "")
+        held = services.run_withdraw(run=run, actor=cast(User, request.user), reason=reason)
+        return Response(RunGiven(held).data)
 
 
 class Leaderboard(ApiView):

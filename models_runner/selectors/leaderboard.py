@@ -76,6 +76,7 @@ def is_told(scoring: Scoring, *, blind: bool) -> bool:
 def leaderboard(asked: Asked, membership: Membership, *, tested: bool = True) -> Table:
     """The runs of a release and split, best first; those that wait or failed there stand at their last scores."""
     here = Scoring.objects.filter(release=asked.release, run__split=asked.split).select_related("run", "release")
+    here = here.exclude(run__state=Run.State.WITHDRAWN)
     by_state: dict[str, list[Scoring]] = {state: [] for state in State.values}
     for scoring in here:
         by_state[scoring.state].append(scoring)
@@ -159,6 +160,6 @@ def scored_run(asked: Asked, membership: Membership, uuid: str) -> Scoring | Non
     except ValueError:
         return None
     held = Scoring.objects.filter(release=asked.release, run__split=asked.split, run__uuid=name, state=State.SCORED)
-    scoring = held.select_related("run", "release").first()
+    scoring = held.filter(run__state=Run.State.SCORED).select_related("run", "release").first()
     told = scoring is not None and is_told(scoring, blind=is_blind(membership, asked.split))
     return scoring if told else None

@@ -18,7 +18,7 @@ from django.utils.formats import date_format
 from annotation.exceptions import MomentJudgeError, NotPossible, TooLarge
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
-from annotation.models import Membership, Query
+from annotation.models import Membership, Query, User
 from annotation.services.audit import audit_record
 from annotation.services.names import checked_name
 from judging.models import Release
@@ -38,6 +38,7 @@ TASK = "models_runner.tasks.run_work"
 LATE = timedelta(minutes=2)  # an upload that has not moved for so long has lost its worker or its message
 DAY = timedelta(days=1)
 UNREADABLE_PER_DAY = 20  # files of a participant
+LONGEST_REASON = 500
 LONGEST = 100  # characters of a name
 UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # control, format, private, line separators
 SEE_ALL = (Membership.Role.LEAD, Membership.Role.ADMIN)
@@ -155,6 +156,26 @@ def _taken(run: Run) -> str:
     if Run.objects.filter(project=run.project_id, owner=run.owner_id, state=Run.State.RUNNING).exists():
         return "An upload of yours is still being scored; wait until that is done."
     return f"You have a run of {run.system!r} on {run.split} already; give this one another name."
+
+
+@transaction.atomic
+def run_withdraw(*, run: Run, actor: User, reason: str) -> Run:
+    """Take a run off the leaderboard and out of studies; its name is free again, and it still counts as an upload.
+
+    Raises:
+        NotPossible: no reason is given, it is no run that somebody brought, or it is not scored.
+    """
+    reason = reason.strip()
+    if not 0 < len(reason) <= LONGEST_REASON or "\0" in reason:
+        raise NotPossible(f"Say why, in at most {LONGEST_REASON} characters.")
+    held = Run.objects.select_for_update(of=("self",)).select_related("project").get(pk=run.pk)
+    if held.owner_id is None or held.state != Run.State.SCORED:
+        raise NotPossible("Only a run that somebody brought, and that is scored, can be withdrawn.")
+    held.state, held.reason = Run.State.WITHDRAWN, reason
+    held.save(update_fields=["state", "reason", "updated_at"])
+    said = {"system": held.system, "split": held.split, "reason": reason}
+    audit_record(project=held.project, actor=actor, action="run.withdraw", subject=held.uuid, **said)
+    return held
 
 
 def run_work(*, run_id: int) -> None:
