@@ -11,6 +11,7 @@ from models_runner.selectors.asked import Asked
 from models_runner.selectors.leaderboard import Row, Table
 
 DECIMALS = 4
+UNJUDGED_DECIMALS = 2  # whole percents
 COLUMNS = ["system", "team", "source", "release", "split", "metric", "convention", "gain"]
 COLUMNS += ["value", "low", "high", "unjudged", "p", "p_holm", "tested_against"]
 LATEX = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {"~": "\\textasciitilde{}", "^": "\\textasciicircum{}"})
@@ -26,7 +27,7 @@ def entries(asked: Asked, table: Table, decimals: int | None = None) -> Iterator
 
 def _entry(asked: Asked, table: Table, row: Row, score: Score, decimals: int | None) -> dict[str, Any]:
     tested = score.metric == asked.sorted_by.metric and row.p is not None
-    values = {name: _rounded(getattr(score, name), decimals) for name in ("value", "low", "high", "unjudged")}
+    values = told_of(score, decimals)
     return {
         "system": row.run.system,
         "team": row.run.team,
@@ -43,8 +44,13 @@ def _entry(asked: Asked, table: Table, row: Row, score: Score, decimals: int | N
     }
 
 
-def _rounded(value: float | None, decimals: int | None) -> float | None:
-    return value if value is None or decimals is None else round(value, decimals)
+def told_of(score: Score, decimals: int | None) -> dict[str, float | None]:
+    """The numbers of a score; where ``decimals`` says how exactly, the unjudged rate is one of whole percents."""
+    held = {name: getattr(score, name) for name in ("value", "low", "high", "unjudged")}
+    if decimals is None:
+        return held
+    places = {**dict.fromkeys(held, decimals), "unjudged": UNJUDGED_DECIMALS}
+    return {name: None if value is None else round(value, places[name]) for name, value in held.items()}
 
 
 def as_csv(asked: Asked, table: Table, decimals: int | None = None) -> str:

@@ -73,5 +73,5 @@ class LeaderboardForm(forms.Form):
         min_value=1,
         max_value=1000,
         initial=UPLOADS_PER_DAY,
-        help_text="Files that cannot be read do not count.",
+        help_text="Files that cannot be read do not count; they have a limit of their own, 20.",
     )

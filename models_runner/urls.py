@@ -17,5 +17,6 @@ urlpatterns = [
     path("<uuid:project_uuid>/settings/", participants.settings, name="settings"),
     path("files/<uuid:release_uuid>/<str:name>", participants.file, name="file"),
     path("run/<uuid:run_uuid>/", uploads.run_page, name="run"),
+    path("run/<uuid:run_uuid>/withdraw/", uploads.run_withdraw, name="run-withdraw"),
     path("<uuid:run_uuid>/download/", uploads.run_download, name="run-download"),
 ]

@@ -29,6 +29,7 @@ KINDS: dict[str, dict[str, str]] = {
         "release.words": "changed what releases say: {changed}",
         "run.request": "asked for a run of {system}",
         "run.upload": "brought the run {system} on {split} of release {version}",
+        "run.withdraw": "withdrew the run {system} on {split}[: {reason}]",
         "leaderboard.change": (
             "changed what participants may[; test labels hidden: {hides_test}][; validation labels hidden: {hides_val}]"
             "[; uploads a day: {uploads_per_day}]"

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.access import RUNNERS, grant_by
-from annotation.models import Membership
+from annotation.models import Membership, User
 from judging.api.base import ApiView, Invalid, Pages, paged
 from judging.api.given import Problem as REFUSED
 from models_runner import board_files, services
@@ -21,10 +21,10 @@ from models_runner.forms import SPLITS, RunForm
 from models_runner.models import Run, Score, Scoring
 from models_runner.retrieval.metrics.ndcg_iou import Convention, Gain
 from models_runner.selectors.asked import asked_for
-from models_runner.selectors.leaderboard import leaderboard, sees_all
+from models_runner.selectors.leaderboard import is_blind, is_told, leaderboard, sees_all
 from models_runner.services.settings import leaderboard_of
 from models_runner.views.leaderboard import decimals_for
-from models_runner.views.uploads import granted, room_checked
+from models_runner.views.uploads import granted, room_checked, withdrawable
 
 
 class RunGiven(serializers.ModelSerializer[Run]):
@@ -48,18 +48,19 @@ class ScoreGiven(serializers.ModelSerializer[Score]):
         fields = ["metric", "convention", "gain", "k", "mu", "value", "low", "high", "unjudged"]
 
     def to_representation(self, instance: Score) -> dict[str, Any]:
-        told = super().to_representation(instance)
-        decimals = self.context["decimals"]
-        if decimals is not None:
-            told |= {name: round(told[name], decimals) for name in ("value", "low", "high", "unjudged") if told[name]}
-        return told
+        return super().to_representation(instance) | board_files.told_of(instance, self.context["decimals"])
 
 
 class ScoringGiven(serializers.ModelSerializer[Scoring]):
     """The run on one release; ``missing`` are its queries that the run does not answer."""
 
     release = serializers.IntegerField(source="release.version")
-    scores = ScoreGiven(many=True)
+    scores = serializers.SerializerMethodField(help_text="None where labels are hidden and few queries answered.")
+
+    @extend_schema_field(ScoreGiven(many=True))
+    def get_scores(self, scoring: Scoring) -> list[dict[str, Any]]:
+        told = list(scoring.scores.all()) if is_told(scoring, blind=self.context["blind"]) else []
+        return list(ScoreGiven(told, many=True, context=self.context).data)
 
     class Meta:
         model = Scoring
@@ -171,8 +172,21 @@ class OneRun(ApiView):
     def get(self, request: Request, run_uuid: UUID) -> Response:
         """One run with its scores; yours, or any to leads and admins."""
         run, membership = granted(request, run_uuid)
-        decimals = decimals_for(membership, leaderboard_of(run.project).hides(run.split))
-        return Response(RunWithScoresGiven(run, context={"request": request, "decimals": decimals}).data)
+        blind = is_blind(membership, run.split)
+        context = {"request": request, "decimals": decimals_for(membership, blind), "blind": blind}
+        return Response(RunWithScoresGiven(run, context=context).data)
+
+    @extend_schema(
+        operation_id="run_withdraw",
+        parameters=[OpenApiParameter("reason", str, required=True, description="Why, in at most 500 characters.")],
+        responses={200: RunGiven, **dict.fromkeys((403, 404, 409), REFUSED)},
+    )
+    def delete(self, request: Request, run_uuid: UUID) -> Response:
+        """Withdraw a run: yours, or any for leads. It leaves the leaderboard, and still counts as an upload."""
+        run = withdrawable(request, run_uuid)
+        reason = request.query_params.get("reason", "")
+        held = services.run_withdraw(run=run, actor=cast(User, request.user), reason=reason)
+        return Response(RunGiven(held).data)
 
 
 class Leaderboard(ApiView):

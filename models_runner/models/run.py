@@ -21,6 +21,7 @@ class Run(models.Model):
         RUNNING = "running"
         SCORED = "scored"
         FAILED = "failed"
+        WITHDRAWN = "withdrawn"
 
     class Source(models.TextChoices):
         UPLOAD = "upload"
@@ -42,7 +43,7 @@ class Run(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="runs", help_text="Who uploaded it."
     )
-    state = models.CharField(max_length=7, choices=State, default=State.RUNNING)
+    state = models.CharField(max_length=9, choices=State, default=State.RUNNING)
     step = models.CharField(max_length=7, choices=Step, default=Step.WAITING)
     file = models.FileField(upload_to=run_path, blank=True, max_length=255, help_text="As it was brought.")
     file_name = models.CharField(max_length=200, blank=True)
@@ -53,6 +54,7 @@ class Run(models.Model):
     n_queries = models.PositiveIntegerField(default=0)
     remarks = models.JSONField(default=list, help_text="Sentences on what is odd about the file.")
     error = models.TextField(blank=True)
+    reason = models.CharField(max_length=500, blank=True, help_text="Why it was withdrawn.")
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -66,7 +68,7 @@ class Run(models.Model):
             ),
             models.UniqueConstraint(
                 fields=["project", "split", "owner", "system"],
-                condition=Q(owner__isnull=False) & ~Q(state="failed"),
+                condition=Q(owner__isnull=False) & ~Q(state__in=["failed", "withdrawn"]),
                 name="run_name_once_per_owner_and_split",
             ),
             models.UniqueConstraint(
@@ -84,6 +86,7 @@ class Run(models.Model):
             ),
             models.CheckConstraint(condition=~Q(state="scored") | ~Q(file=""), name="run_scored_has_its_file"),
             models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="run_failed_says_why"),
+            models.CheckConstraint(condition=~Q(state="withdrawn") | ~Q(reason=""), name="run_withdrawn_says_why"),
         ]
 
     def __str__(self) -> str:

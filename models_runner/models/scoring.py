@@ -26,6 +26,7 @@ class Scoring(models.Model):
     n_others = models.PositiveIntegerField(default=0, help_text="Answered, but not judged in the release.")
     missing = models.JSONField(default=list, help_text="Queries of the release that the run does not answer.")
     remarks = models.JSONField(default=list, help_text="Sentences on what is odd about the run; none tells a label.")
+    attempts = models.PositiveSmallIntegerField(default=0, help_text="Those that something unexpected ended.")
     error = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     scored_at = models.DateTimeField(null=True)

@@ -13,7 +13,8 @@ from models_runner.models import PerQuery, Run, Score, Scoring
 from models_runner.retrieval.statistics.randomisation import holm, randomisation_test
 from models_runner.retrieval.tables import Floats
 from models_runner.selectors.asked import Asked
-from models_runner.services.scorings import values_of
+from models_runner.services.scorings import answers_enough, values_of
+from models_runner.services.settings import leaderboard_of
 
 STAFF = (Membership.Role.LEAD, Membership.Role.ADMIN)
 State = Scoring.State
@@ -26,7 +27,7 @@ class Row:
     Attributes:
         cells: its score for each column shown; None where there is none.
         p, p_holm: of the test against the base; None for the base itself, and while there is nothing to test.
-        stale: the release of the scores shown, where the run waits to be scored on the one asked for.
+        stale: the release of the scores shown, where the run is not scored on the one asked for.
     """
 
     scoring: Scoring
@@ -62,14 +63,28 @@ def sees_all(membership: Membership) -> bool:
     return membership.role in STAFF
 
 
+def is_blind(membership: Membership, split: str) -> bool:
+    """Whether the labels of the split are hidden from this person."""
+    return not sees_all(membership) and leaderboard_of(membership.project).hides(split)
+
+
+def is_told(scoring: Scoring, *, blind: bool) -> bool:
+    """Whether the scores are told; of hidden labels only those over so many queries that they tell no single one."""
+    return not blind or answers_enough(scoring.n_answered, scoring.n_queries)
+
+
 def leaderboard(asked: Asked, membership: Membership, *, tested: bool = True) -> Table:
-    """The runs of a release and split, best first; those that wait stand at their last scores, marked stale."""
+    """The runs of a release and split, best first; those that wait or failed there stand at their last scores."""
     here = Scoring.objects.filter(release=asked.release, run__split=asked.split).select_related("run", "release")
+    here = here.exclude(run__state=Run.State.WITHDRAWN)
     by_state: dict[str, list[Scoring]] = {state: [] for state in State.values}
     for scoring in here:
         by_state[scoring.state].append(scoring)
     waiting = [scoring for scoring in by_state[State.WAITING] if scoring.run.state == Run.State.SCORED]
-    rows = _rows([*by_state[State.SCORED], *_last_scored(waiting)], asked, membership)
+    stale = _last_scored([*waiting, *by_state[State.FAILED]])
+    blind = is_blind(membership, asked.split)
+    told = [scoring for scoring in [*by_state[State.SCORED], *stale] if is_told(scoring, blind=blind)]
+    rows = _rows(told, asked, membership)
     rows.sort(key=lambda row: -_value(row, asked))
     table = Table(rows, waiting=len(waiting))
     mine = Q(run__owner=membership.user_id)
@@ -83,7 +98,7 @@ def leaderboard(asked: Asked, membership: Membership, *, tested: bool = True) ->
 
 
 def _last_scored(waiting: Iterable[Scoring]) -> Iterable[Scoring]:
-    """The scoring on the newest other release, of each run that waits."""
+    """The scoring on the newest other release, of each run that waits or failed."""
     scored = Scoring.objects.filter(run__in=[scoring.run_id for scoring in waiting], state=State.SCORED)
     newest = scored.order_by("run_id", "-release__version").distinct("run_id")
     return newest.select_related("run", "release")
@@ -138,11 +153,13 @@ def columns_of(scorings: Iterable[int], place: int) -> Floats:
     return np.stack([values_of(rows[pk].scoring)[:, place] for pk in scorings], axis=1)
 
 
-def scored_run(asked: Asked, uuid: str) -> Scoring | None:
-    """The scoring of the run of this UUID on the leaderboard asked for."""
+def scored_run(asked: Asked, membership: Membership, uuid: str) -> Scoring | None:
+    """The scoring of the run of this UUID on the leaderboard asked for, if this person is told its scores."""
     try:
         name = UUID(uuid)
     except ValueError:
         return None
     held = Scoring.objects.filter(release=asked.release, run__split=asked.split, run__uuid=name, state=State.SCORED)
-    return held.select_related("run", "release").first()
+    scoring = held.filter(run__state=Run.State.SCORED).select_related("run", "release").first()
+    told = scoring is not None and is_told(scoring, blind=is_blind(membership, asked.split))
+    return scoring if told else None

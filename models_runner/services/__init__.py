@@ -2,7 +2,7 @@
 
 from models_runner.services.economy import study_create, study_work
 from models_runner.services.releases import release_receive, runs_sweep
-from models_runner.services.runs import run_upload, run_work
+from models_runner.services.runs import run_upload, run_withdraw, run_work
 from models_runner.services.scorings import scoring_work
 from models_runner.services.settings import leaderboard_change, leaderboard_of
 from models_runner.services.similarity import RUNS_TASK, similarity_runs_make, similarity_runs_request
@@ -13,6 +13,7 @@ __all__ = [
     "leaderboard_of",
     "release_receive",
     "run_upload",
+    "run_withdraw",
     "run_work",
     "runs_sweep",
     "scoring_work",

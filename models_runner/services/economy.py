@@ -2,7 +2,8 @@
 
 import csv
 import logging
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from io import TextIOWrapper
 from zipfile import ZipFile
@@ -75,19 +76,25 @@ def _computed(held: EconomyStudy) -> dict[str, object]:
     def tell(done: int, total: int) -> None:
         EconomyStudy.objects.filter(pk=held.pk).update(done=done, total=total, updated_at=timezone.now())
 
-    runs = {run.name: run_table(run) for run in runs_of(held.release, held.split)}
+    runs = runs_of(held.release, held.split)
+    tables = {str(run.uuid): run_table(run) for run in runs}
     judged = truth_table(release=held.release, split=held.split)
     queries = set(judged.query_ids)
-    return study(runs, judged, [pair for pair in pairs_of(held.release) if pair.query_id in queries], tell=tell)
+    pairs = [pair for pair in pairs_of(held.release) if pair.query_id in queries]
+    return study(tables, judged, pairs, tell=tell) | {"runs": told_apart(runs)}
+
+
+def told_apart(runs: Sequence[Run]) -> list[str]:
+    """Their names; those that are called the same get the beginning of their UUID."""
+    named = Counter(run.name for run in runs)
+    return [run.name if named[run.name] == 1 else f"{run.name} · {str(run.uuid)[:8]}" for run in runs]
 
 
 def runs_of(release: Release, split: str) -> list[Run]:
-    """The runs scored on the release, by their place there; of equal names the first."""
+    """The runs scored on the release, the oldest first."""
     scored = Scoring.objects.filter(release=release, run__split=split, state=Scoring.State.SCORED)
-    named: dict[str, Run] = {}
-    for scoring in scored.select_related("run__project__corpus").order_by("run"):
-        named.setdefault(scoring.run.name, scoring.run)
-    return list(named.values())
+    scored = scored.filter(run__state=Run.State.SCORED)
+    return [scoring.run for scoring in scored.select_related("run__project__corpus").order_by("run_id")]
 
 
 def pairs_of(release: Release) -> Iterator[Pair]:

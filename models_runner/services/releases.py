@@ -26,11 +26,12 @@ def release_receive(*, release_id: int) -> None:
 
 def runs_sweep(*, now: datetime) -> None:
     """Send again whatever a lost message or a killed worker left undone."""
-    recent = Release.objects.filter(state=Release.State.READY, created_at__range=(now - RECENT, now - LATE))
+    ready = Release.objects.filter(state=Release.State.READY, created_at__lte=now - LATE)
     made = Q(runs__source=Run.Source.SIMILARITY)
     unmade = ~Q(pk__in=Release.objects.filter(made).values("pk"))
-    unfinished = Q(pk__in=Release.objects.filter(made, runs__state=Run.State.RUNNING).values("pk"))
-    for pk in recent.filter(unmade | unfinished).values_list("pk", flat=True):
+    stopped = Release.objects.filter(made, runs__state=Run.State.RUNNING)
+    unfinished = Q(pk__in=stopped.values("pk"), created_at__gte=now - RECENT)
+    for pk in ready.filter(unmade | unfinished).values_list("pk", flat=True):
         send_on_commit(RUNS_TASK, pk)
     uploads_sweep(now=now)
     scorings_sweep(now=now)

@@ -1,6 +1,7 @@
 """Runs that people bring: stored in pieces, read and scored by a task, each step safe to repeat."""
 
 import logging
+import unicodedata
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -10,13 +11,14 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, OperationalError, transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.formats import date_format
 
 from annotation.exceptions import MomentJudgeError, NotPossible, TooLarge
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
-from annotation.models import Membership, Query
+from annotation.models import Membership, Query, User
 from annotation.services.audit import audit_record
 from annotation.services.names import checked_name
 from judging.models import Release
@@ -26,15 +28,20 @@ from models_runner.retrieval import formats, kept
 from models_runner.retrieval.errors import ScoringError, UnknownQuery
 from models_runner.retrieval.metrics.recall import DEPTH
 from models_runner.retrieval.tables import RunTable
-from models_runner.services.scorings import run_order, scored, scoring_write
+from models_runner.services.scorings import LEAST_ANSWERED, UNEXPECTED, answers_enough, run_order, scored, scoring_write
 from models_runner.services.settings import leaderboard_of
+from models_runner.services.similarity import SIMILARITY
 from models_runner.services.truths import truth_table
 
 logger = logging.getLogger(__name__)
 TASK = "models_runner.tasks.run_work"
 LATE = timedelta(minutes=2)  # an upload that has not moved for so long has lost its worker or its message
 DAY = timedelta(days=1)
+UNREADABLE_PER_DAY = 20  # files of a participant
+LONGEST_REASON = 500
 LONGEST = 100  # characters of a name
+UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # control, format, private, line separators
+SEE_ALL = (Membership.Role.LEAD, Membership.Role.ADMIN)
 Step = Run.Step
 
 
@@ -86,10 +93,10 @@ def _upload_keep(run: Run, membership: Membership, file: "UploadedFile[Any]", no
     """The row, its file and its message; the person's membership is locked, so that two uploads count each other."""
     Membership.objects.select_for_update().get(pk=membership.pk)
     if membership.role == Membership.Role.PARTICIPANT and (wait := upload_possible_at(membership, now)) > now:
-        most = leaderboard_of(run.project).uploads_per_day
         at = date_format(timezone.localtime(wait), "j F Y, H:i")
-        had = f"{most} run{'' if most == 1 else 's'}"
-        raise UploadLimit(f"You have uploaded {had} within a day; the next is possible on {at} (UTC).")
+        raise UploadLimit(
+            f"You have uploaded {_had(membership, now)} within a day; the next is possible on {at} (UTC)."
+        )
     run.file.save(run.file_name, file, save=False)
     run.save()
     Scoring.objects.create(run=run, release=run.release)
@@ -99,12 +106,31 @@ def _upload_keep(run: Run, membership: Membership, file: "UploadedFile[Any]", no
 
 
 def upload_possible_at(membership: Membership, now: datetime) -> datetime:
-    """When the person may upload next: now, or a day after the oldest that counts; unusable files do not."""
-    most = leaderboard_of(membership.project).uploads_per_day
+    """When the person may upload next: now, or a day after the oldest that counts.
+
+    Files that could not be read have a limit of their own; whatever was read counts, also when it was refused then.
+    """
+    return max(_free_at(runs, most, now) for runs, most in _limits(membership, now))
+
+
+def _limits(membership: Membership, now: datetime) -> list[tuple[QuerySet[Run], int]]:
+    """The uploads within a day that were read or may be, those that could not be; and how many may be."""
     runs = Run.objects.filter(project=membership.project_id, owner=membership.user_id, created_at__gt=now - DAY)
-    counted = runs.exclude(state=Run.State.FAILED).order_by("-created_at")
-    recent = list(counted.values_list("created_at", flat=True)[:most])
+    unreadable = Q(state=Run.State.FAILED, form="")
+    most = leaderboard_of(membership.project).uploads_per_day
+    return [(runs.exclude(unreadable), most), (runs.filter(unreadable), UNREADABLE_PER_DAY)]
+
+
+def _free_at(runs: QuerySet[Run], most: int, now: datetime) -> datetime:
+    recent = list(runs.order_by("-created_at").values_list("created_at", flat=True)[:most])
     return now if len(recent) < most else recent[-1] + DAY
+
+
+def _had(membership: Membership, now: datetime) -> str:
+    (readable, most), _ = _limits(membership, now)
+    if _free_at(readable, most, now) > now:
+        return f"{most} run{'' if most == 1 else 's'}"
+    return f"{UNREADABLE_PER_DAY} files that could not be read"
 
 
 def _checksum(file: "UploadedFile[Any]") -> str:
@@ -116,7 +142,11 @@ def _checksum(file: "UploadedFile[Any]") -> str:
 
 
 def _checked(name: str, what: str) -> str:
-    name = checked_name(name)
+    name = checked_name(unicodedata.normalize("NFC", name))
+    if any(unicodedata.category(letter) in UNSEEN for letter in name):
+        raise NotPossible(f"The name of the {what} holds a character that nobody sees, or a line break.")
+    if unicodedata.normalize("NFKC", name).casefold() == SIMILARITY:
+        raise NotPossible(f"{SIMILARITY!r} is what the site calls its own run; choose another name for the {what}.")
     if len(name) > LONGEST:
         raise NotPossible(f"The name of the {what} has at most {LONGEST} characters.")
     return name
@@ -126,6 +156,26 @@ def _taken(run: Run) -> str:
     if Run.objects.filter(project=run.project_id, owner=run.owner_id, state=Run.State.RUNNING).exists():
         return "An upload of yours is still being scored; wait until that is done."
     return f"You have a run of {run.system!r} on {run.split} already; give this one another name."
+
+
+@transaction.atomic
+def run_withdraw(*, run: Run, actor: User, reason: str) -> Run:
+    """Take a run off the leaderboard and out of studies; its name is free again, and it still counts as an upload.
+
+    Raises:
+        NotPossible: no reason is given, it is no run that somebody brought, or it is not scored.
+    """
+    reason = reason.strip()
+    if not 0 < len(reason) <= LONGEST_REASON or "\0" in reason:
+        raise NotPossible(f"Say why, in at most {LONGEST_REASON} characters.")
+    held = Run.objects.select_for_update(of=("self",)).select_related("project").get(pk=run.pk)
+    if held.owner_id is None or held.state != Run.State.SCORED:
+        raise NotPossible("Only a run that somebody brought, and that is scored, can be withdrawn.")
+    held.state, held.reason = Run.State.WITHDRAWN, reason
+    held.save(update_fields=["state", "reason", "updated_at"])
+    said = {"system": held.system, "split": held.split, "reason": reason}
+    audit_record(project=held.project, actor=actor, action="run.withdraw", subject=held.uuid, **said)
+    return held
 
 
 def run_work(*, run_id: int) -> None:
@@ -140,16 +190,18 @@ def run_work(*, run_id: int) -> None:
             run_fail(run, str(error))
         except OperationalError:
             raise
-        except Exception as error:
-            run_fail(run, f"The file could not be read ({type(error).__name__}).")
+        except Exception:
+            run_fail(run, UNEXPECTED)
             raise
 
 
 def _work(run: Run) -> None:
     _step(run, Step.READING)
     table = run_parsed(run)
+    Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(form=run.form)  # it was read, so it counts
     judged = truth_table(release=run.release, split=run.split)
     check_known(table, run, judged.query_ids)
+    check_answered(table, run, judged.query_ids)
     _step(run, Step.SCORING)
     result = scored(kept.cut(table, depth=DEPTH), judged)
     scoring, _ = Scoring.objects.get_or_create(run=run, release=run.release)
@@ -186,6 +238,23 @@ def check_known(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
         raise UnknownQuery(
             f"{line}query {table.query_ids[first]} is not of the split {run.split}"
             + (f", nor are {len(unknown) - 1} others" if len(unknown) > 1 else "")
+        )
+
+
+def check_answered(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
+    """Refuse a participant's run that answers few queries of a hidden split.
+
+    Raises:
+        NotPossible: it answers less than LEAST_ANSWERED of the judged queries.
+    """
+    staff = Membership.objects.filter(project=run.project_id, user=run.owner_id, role__in=SEE_ALL).exists()
+    if staff or not leaderboard_of(run.project).hides(run.split):
+        return
+    n_answered = len(set(judged) & set(table.query_ids))
+    if not answers_enough(n_answered, len(judged)):
+        raise NotPossible(
+            f"The run answers {n_answered} of the {len(judged)} judged queries of {run.split}. The labels of this "
+            f"split are hidden: a run on it answers at least {LEAST_ANSWERED:.0%} of them."
         )
 
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 from django.core.files.storage import default_storage
 from django.db import OperationalError, transaction
+from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
 
 from annotation.exceptions import MomentJudgeError
@@ -28,6 +29,9 @@ from models_runner.services.truths import truth_table
 logger = logging.getLogger(__name__)
 SCORE_TASK = "models_runner.tasks.scoring_work"
 LATE = timedelta(minutes=1)  # a scoring that still waits by then has lost its message, or its worker is busy
+ATTEMPTS = 3
+UNEXPECTED = "An error on the site; those who run it find it in the log."  # its text may hold what nobody should see
+LEAST_ANSWERED = 0.9  # of the judged queries, where labels are hidden: scores over few tell the labels of each
 HELD = 8  # tables of runs that a process keeps
 State = Scoring.State
 
@@ -57,8 +61,16 @@ def scored(run: RunTable, judged: JudgedTable) -> Scored:
     return Scored(found, intervals(found.values), told, len(answers), len(run) - len(answers))
 
 
+def answers_enough(n_answered: int, n_queries: int) -> bool:
+    """Whether a run's scores on hidden labels may be told to those who must not see them."""
+    return n_answered >= LEAST_ANSWERED * n_queries
+
+
 def scoring_work(*, scoring_id: int) -> None:
-    """Score what waits; a repeat finds it done, and what fails says why and leaves other runs alone."""
+    """Score what waits; a repeat finds it done, and what fails leaves other runs alone.
+
+    What is wrong with the run is final and says so; anything unexpected is tried again, ATTEMPTS times in all.
+    """
     with only_one("scoring", scoring_id) as alone:
         held = Scoring.objects.select_related("run", "release").filter(pk=scoring_id).first()
         if not alone or held is None or held.state != State.WAITING or held.run.state != Run.State.SCORED:
@@ -70,8 +82,8 @@ def scoring_work(*, scoring_id: int) -> None:
             scoring_fail(held, str(error))
         except OperationalError:
             raise
-        except Exception as error:
-            scoring_fail(held, f"{type(error).__name__}: {error}")
+        except Exception:
+            scoring_stumble(held)
             raise
         else:
             scoring_write(held, result)
@@ -115,13 +127,23 @@ def scoring_fail(scoring: Scoring, error: str) -> None:
 
 
 @transaction.atomic
+def scoring_stumble(scoring: Scoring) -> None:
+    """Count an attempt that something unexpected ended; the sweep tries again until there have been enough."""
+    waiting = Scoring.objects.filter(pk=scoring.pk, state=State.WAITING)
+    waiting.update(attempts=F("attempts") + 1)
+    if waiting.filter(attempts__gte=ATTEMPTS).exists():
+        scoring_fail(scoring, UNEXPECTED)
+
+
+@transaction.atomic
 def scorings_order(*, release: Release) -> int:
     """Have every run of the project's other releases scored on this one too; returns how many wait.
 
     Runs by similarity are made anew for each release.
     """
     splits = list(release.truths.values_list("split", flat=True))
-    runs = Run.objects.filter(project=release.project_id, state=Run.State.SCORED, split__in=splits)
+    older = Run.objects.filter(project=release.project_id, release__version__lte=release.version)
+    runs = older.filter(state=Run.State.SCORED, split__in=splits)
     missing = runs.exclude(source=Run.Source.SIMILARITY).exclude(scorings__release=release)
     Scoring.objects.bulk_create([Scoring(run=run, release=release) for run in missing], ignore_conflicts=True)
     return scorings_send(list(release.scorings.filter(state=State.WAITING).values_list("pk", flat=True)))
@@ -144,8 +166,25 @@ def scorings_send(waiting: list[int]) -> int:
     return len(waiting)
 
 
+def scorings_complete() -> None:
+    """Order what runs and releases that came at the same time, or lost messages, left out; however long ago."""
+    scored_runs = Run.objects.filter(
+        state=Run.State.SCORED,
+        project__releases__state=Release.State.READY,
+        project__releases__version__gte=F("release__version"),
+        project__releases__truths__split=F("split"),
+    ).exclude(source=Run.Source.SIMILARITY)
+    due = scored_runs.annotate(on=F("project__releases"))
+    missing = due.exclude(Exists(Scoring.objects.filter(run=OuterRef("pk"), release=OuterRef("on"))))
+    new = [Scoring(run_id=run, release_id=release) for run, release in missing.values_list("pk", "on")]
+    Scoring.objects.bulk_create(new, ignore_conflicts=True)
+    waiting = Scoring.objects.filter(state=State.WAITING, run__in={one.run_id for one in new})
+    scorings_send(list(waiting.filter(release__in={one.release_id for one in new}).values_list("pk", flat=True)))
+
+
 def scorings_sweep(*, now: datetime) -> None:
-    """Send again what still waits: its message may have been lost."""
+    """Order what is missing; send again what still waits: its message may have been lost."""
+    scorings_complete()
     late = Scoring.objects.filter(state=State.WAITING, created_at__lte=now - LATE, run__state=Run.State.SCORED)
     scorings_send(list(late.values_list("pk", flat=True)))
 

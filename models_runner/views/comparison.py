@@ -8,11 +8,10 @@ from annotation.access import RUNNERS, MemberRequest, project_page
 from annotation.models import Project
 from models_runner.models import Scoring
 from models_runner.plots import differences_chart, scatter_chart
-from models_runner.selectors.asked import Asked, asked_for
+from models_runner.selectors.asked import asked_for
 from models_runner.selectors.cases import MOST_RUNS, case
 from models_runner.selectors.comparison import Comparison, comparison
-from models_runner.selectors.leaderboard import leaderboard, scored_run, sees_all
-from models_runner.services.settings import leaderboard_of
+from models_runner.selectors.leaderboard import is_blind, leaderboard, scored_run, sees_all
 
 
 @project_page(RUNNERS)
@@ -22,13 +21,13 @@ def compare(request: MemberRequest, project: Project) -> HttpResponse:
     if asked is None:
         return redirect("models_runner:runs", project.uuid)
     table = leaderboard(asked, request.membership, tested=False)
-    one, other = (scored_run(asked, request.GET.get(name, "")) for name in ("one", "other"))
+    one, other = (scored_run(asked, request.membership, request.GET.get(name, "")) for name in ("one", "other"))
     context: dict[str, object] = {
         "asked": asked,
         "runs": [row.run for row in table.ranked],
         "one": one,
         "other": other,
-        "open": may_see_queries(request, project, asked),
+        "open": not is_blind(request.membership, asked.split),
     }
     if one and other and one != other:
         found = comparison(asked, one, other)
@@ -52,10 +51,10 @@ def case_page(request: MemberRequest, project: Project) -> HttpResponse:
     asked = asked_for(project, request.GET)
     if asked is None:
         return redirect("models_runner:runs", project.uuid)
-    if not may_see_queries(request, project, asked):
+    if is_blind(request.membership, asked.split):  # what a query scores tells its labels, piece by piece
         raise PermissionDenied
     table = leaderboard(asked, request.membership, tested=False)
-    chosen = [scored_run(asked, uuid) for uuid in request.GET.getlist("run")[:MOST_RUNS]]
+    chosen = [scored_run(asked, request.membership, uuid) for uuid in request.GET.getlist("run")[:MOST_RUNS]]
     scorings = list(dict.fromkeys(scoring for scoring in chosen if scoring)) or [
         row.scoring for row in table.ranked[:MOST_RUNS]
     ]
@@ -72,8 +71,3 @@ def case_page(request: MemberRequest, project: Project) -> HttpResponse:
         "staff": sees_all(request.membership),
     }
     return render(request, "models_runner/case.html", context)
-
-
-def may_see_queries(request: MemberRequest, project: Project, asked: Asked) -> bool:
-    """Whether single queries may be shown: what a query scores tells its labels, piece by piece."""
-    return sees_all(request.membership) or not leaderboard_of(project).hides(asked.split)

@@ -1,8 +1,10 @@
 """Bringing a run, and the page of one run."""
 
+from typing import cast
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
@@ -11,14 +13,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
-from annotation.access import RUNNERS, MemberRequest, grant, project_page
+from annotation.access import RUNNERS, MemberRequest, grant, post_only, project_page
 from annotation.exceptions import NotPossible, TooLarge
-from annotation.models import Membership, Project
+from annotation.models import Membership, Project, User
 from models_runner import services
 from models_runner.forms import RunForm, ready_releases
 from models_runner.models import Run
 from models_runner.retrieval.formats import Form
-from models_runner.selectors.leaderboard import sees_all
+from models_runner.selectors.leaderboard import is_blind, is_told, sees_all
 from models_runner.services.runs import upload_possible_at
 from models_runner.services.settings import leaderboard_of
 
@@ -77,7 +79,10 @@ def run_page(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
     """One run: how far it is, what is odd about it, and its scores on every release."""
     run, membership = granted(request, run_uuid)
     scorings = run.scorings.select_related("release").order_by("-release__version")
-    context = {"run": run, "scorings": scorings, "staff": sees_all(membership)}
+    blind = is_blind(membership, run.split)
+    untold = [scoring.pk for scoring in scorings if not is_told(scoring, blind=blind)]
+    context = {"run": run, "scorings": scorings, "untold": untold, "staff": sees_all(membership)}
+    context["may_withdraw"] = run.owner_id and (membership.role == "lead" or run.owner_id == membership.user_id)
     return render(request, "models_runner/run.html", context)
 
 
@@ -89,6 +94,27 @@ def run_download(request: HttpRequest, run_uuid: UUID) -> FileResponse:
         raise Http404
     name = run.file_name if run.owner_id else f"{run.system}.{run.split}.json"
     return FileResponse(run.file.open("rb"), as_attachment=True, filename=name)
+
+
+@login_required
+@post_only("models_runner:run")
+def run_withdraw(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
+    """Its owner or a lead takes a run off the leaderboard."""
+    run = withdrawable(request, run_uuid)
+    try:
+        services.run_withdraw(run=run, actor=cast(User, request.user), reason=request.POST.get("reason", ""))
+        messages.success(request, "Withdrawn. Its name is free again.")
+    except NotPossible as error:
+        messages.error(request, str(error))
+    return redirect("models_runner:run", run.uuid)
+
+
+def withdrawable(request: HttpRequest, run_uuid: UUID) -> Run:
+    """A run of the viewer's own; leads may withdraw every one."""
+    run, membership = granted(request, run_uuid)
+    if membership.role != Membership.Role.LEAD and run.owner_id != membership.user_id:
+        raise PermissionDenied
+    return run
 
 
 def granted(request: HttpRequest, run_uuid: UUID) -> tuple[Run, Membership]:

@@ -109,7 +109,7 @@ def test_the_leaderboard_is_ranked_and_tested(release: Release, member: Membersh
 
 def test_of_hidden_labels_scores_have_four_decimals(release: Release, member: Membership, made: HandMade) -> None:
     services.leaderboard_change(project=made.project, actor=None, hides_val=True, hides_test=True, uploads_per_day=9)
-    run = bring(member, release, run_json({10: GOOD[1:]}))
+    run = bring(member, release, run_json({10: GOOD[1:], 11: GOOD}))
     told = {
         person: program(person).get(url("run", run)).json()["scorings"][0]["scores"][0]["value"]
         for person in (member, member_of(made, made.lead))

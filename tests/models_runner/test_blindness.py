@@ -23,7 +23,7 @@ from tests.models_runner.acts import GOOD, bring, participant, ready_release, ru
 
 pytestmark = pytest.mark.django_db
 OPEN_NAMES = ("runs", "export", "run-new", "run", "run-download", "compare", "case", "files", "file")
-CLOSED_NAMES = ("run-create", "economy", "economy-study", "economy-csv", "settings")
+CLOSED_NAMES = ("run-create", "economy", "economy-study", "economy-csv", "settings", "run-withdraw")
 VARYING = re.compile(r'csrfmiddlewaretoken" value="[^"]+"|x-csrftoken": "[^"]+"')
 ROW = ["beta", 3.0, 30.0, 1.0]
 

@@ -166,6 +166,26 @@ class TestLimit:
             assert bring(person, release, BOTH).state == "scored"
         assert bring(member_of(made, made.lead), release, BOTH, system="more").state == "scored"
 
+    def test_what_was_read_counts_though_it_was_refused(
+        self, release: Release, member: Membership, made: HandMade
+    ) -> None:
+        services.leaderboard_change(
+            project=made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=2
+        )
+        for _ in range(2):
+            assert bring(member, release, run_json({31: GOOD})).error.startswith("the run answers none")
+        with pytest.raises(UploadLimit, match="2 runs within a day"):
+            bring(member, release, BOTH)
+
+    def test_files_that_cannot_be_read_have_their_own_limit(
+        self, release: Release, member: Membership, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("models_runner.services.runs.UNREADABLE_PER_DAY", 2)
+        for _ in range(2):
+            bring(member, release, b"nothing")
+        with pytest.raises(UploadLimit, match="2 files that could not be read within a day"):
+            bring(member, release, BOTH)
+
 
 class TestSweep:
     def test_a_lost_upload_is_sent_again(self, release: Release, member: Membership, messages: Messages) -> None:
@@ -220,4 +240,4 @@ class TestRescoring:
         for scoring in waiting:
             services.scoring_work(scoring_id=scoring.pk)
         assert good.scorings.get(release__version=2).state == "scored"
-        assert bad.scorings.get(release__version=2).error
+        assert bad.scorings.get(release__version=2).attempts == 1

@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from models_runner.retrieval.metrics.report import Report
 from models_runner.retrieval.metrics.scores import Scores
 
 NAME_WIDTH = 17
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 MEANING = {
     Convention.PAPER: "IoU >= mu; mean over the ground truth's queries, missing ones count 0",
     Convention.RELEASED: "IoU > mu; mean over the run's queries",
@@ -125,9 +127,19 @@ def shown(value: float) -> str:
 
 
 def short_names(runs: Sequence[str]) -> list[str]:
-    """The files' names, or their whole paths where two are called the same."""
-    names = [Path(run).name for run in runs]
-    return names if len(set(names)) == len(names) else list(runs)
+    """The paths without the folders and endings that all share; one alone, or given twice, by its file's name."""
+    parts = [Path(run).parts for run in runs]
+    if len(set(runs)) < 2:
+        return [Path(run).name for run in runs]
+    first = _shared(parts)
+    last = _shared([own[first:][::-1] for own in parts])
+    left = [own[first : len(own) - last] for own in parts]
+    return [str(Path(*own)) if own else run for own, run in zip(left, runs, strict=True)]
+
+
+def _shared(parts: Sequence[Sequence[str]]) -> int:
+    """How many parts are the same at the beginning of all."""
+    return sum(1 for _ in takewhile(lambda found: len(set(found)) == 1, zip(*parts, strict=False)))
 
 
 def as_json(held: Sequence[Scored], *, per_query: bool) -> str:
@@ -168,12 +180,18 @@ def as_csv(held: Sequence[Scored], *, per_query: bool) -> str:
         writer.writerow(["run", "query_id", *map(str, first.measures)])
         for one in held:
             for query_id, row in zip(one.scores.query_ids, one.scores.values.tolist(), strict=True):
-                writer.writerow([one.run, query_id, *map(cell, row)])
+                writer.writerow([plain(one.run), plain(query_id), *map(cell, row)])
     else:
         writer.writerow(["run", "queries", "missing_queries", *map(str, first.mean)])
         for one in held:
-            writer.writerow([one.run, *one.counts.values(), *map(cell, one.scores.mean.values())])
+            writer.writerow([plain(one.run), *one.counts.values(), *map(cell, one.scores.mean.values())])
     return out.getvalue().removesuffix("\n")
+
+
+def plain(text: str) -> str:
+    """The text, so that a spreadsheet takes it for no formula, and UTF-8 can hold it."""
+    safe = text.encode("utf-8", "backslashreplace").decode()
+    return f"'{safe}" if safe.startswith(FORMULA) else safe
 
 
 def cell(value: float) -> float | str:

@@ -6,6 +6,7 @@ Source: Voorhees 2000 and Sanderson & Zobel 2005 ask so of documents; here of mo
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -135,12 +136,13 @@ def cuts(judged: JudgedTable, pairs: Sequence[Pair] = (), *, halves: int = HALVE
     thinned = [random_half(judged, random) for _ in range(halves)]
     by_id: dict[object, Pair] = {pair.pair_id: pair for pair in pairs}
     held = [by_id.get(note.pair_id) for note in judged.notes] or [None] * len(judged.weights)
-    half = _judgments(pairs) // 2 or None
-    yield Cut("half", "a random half of each query's pairs", thinned, half, len(thinned[0].weights))
+    spent = spent_at_random(judged, thinned, pairs)
+    yield Cut("half", "a random half of each query's pairs", thinned, spent, len(thinned[0].weights))
     rank = _ranks(held) if pairs else ranks_of(judged)
     if rank is not None:
         shallow = best_half(judged, rank)
-        yield Cut("depth", "half as deep: the better half by similarity", [shallow], half, len(shallow.weights))
+        spent = spent_to_depth(judged, shallow, pairs)
+        yield Cut("depth", "half as deep: the better half by similarity", [shallow], spent, len(shallow.weights))
     if any(pair is not None and (pair.batch or 1) > 1 for pair in held):
         first = np.array([pair is None or (pair.batch or 1) == 1 for pair in held])
         left = kept_rows(judged, first)
@@ -156,7 +158,45 @@ def cuts(judged: JudgedTable, pairs: Sequence[Pair] = (), *, halves: int = HALVE
 
 
 def _ranks(held: Sequence[Pair | None]) -> Floats:
-    return np.array([math.inf if pair is None or pair.rank is None else pair.rank for pair in held], np.float64)
+    return np.array([math.inf if pair is None else _depth(pair) for pair in held], np.float64)
+
+
+def spent_at_random(judged: JudgedTable, halves: Sequence[JudgedTable], pairs: Sequence[Pair]) -> int | None:
+    """The judgments behind random halves, their mean; of dropped pairs the share that each query keeps of others."""
+    known = _ids(judged)
+    settled = Counter(pair.query_id for pair in pairs if pair.pair_id in known)
+    dropped = [pair for pair in pairs if pair.pair_id not in known]
+    spent = []
+    for half in halves:
+        ids = _ids(half)
+        left = Counter(pair.query_id for pair in pairs if pair.pair_id in ids)
+        shares = (left[pair.query_id] / settled[pair.query_id] if settled[pair.query_id] else 0.5 for pair in dropped)
+        beside = sum(len(pair.grades) * share for pair, share in zip(dropped, shares, strict=True))
+        spent.append(_judgments(pair for pair in pairs if pair.pair_id in ids) + beside)
+    return round(sum(spent) / len(spent)) if pairs else None
+
+
+def spent_to_depth(judged: JudgedTable, shallow: JudgedTable, pairs: Sequence[Pair]) -> int | None:
+    """The judgments behind what is kept, and behind the dropped pairs that lie no deeper."""
+    settled, ids = _ids(judged), _ids(shallow)
+    deepest: dict[str, float] = {}
+    for pair in pairs:
+        if pair.pair_id in ids:
+            deepest[pair.query_id] = max(_depth(pair), deepest.get(pair.query_id, 0))
+    spent = _judgments(
+        pair
+        for pair in pairs
+        if pair.pair_id in ids or (pair.pair_id not in settled and _depth(pair) <= deepest.get(pair.query_id, 0))
+    )
+    return spent if pairs else None
+
+
+def _ids(judged: JudgedTable) -> set[object]:
+    return {note.pair_id for note in judged.notes}
+
+
+def _depth(pair: Pair) -> float:
+    return math.inf if pair.rank is None else pair.rank
 
 
 def _judgments(pairs: Iterable[Pair]) -> int:

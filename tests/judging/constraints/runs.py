@@ -66,6 +66,7 @@ REFUSED: Refused = {
     "run_source_is_known": change(run, source="guess"),
     "run_upload_has_owner_and_checksum": change(upload, sha256="none"),
     "run_failed_says_why": change(run, state="failed"),
+    "run_withdrawn_says_why": change(upload, state="withdrawn"),
     "scoring_once_per_run_and_release": again(scoring, run=run),
     "scoring_scored_has_its_time": change(scoring, state="scored"),
     "scoring_failed_says_why": change(scoring, state="failed"),

@@ -161,6 +161,7 @@ RELEASES: list[Door] = [
     ("models_runner:file", "release", RUNNERS, "get"),
     ("models_runner:settings", "project", LEAD, "get"),
     ("models_runner:run-create", "project", STAFF, "post"),
+    ("models_runner:run-withdraw", "run", LEAD, "post"),
     ("models_runner:run-download", "run", STAFF, "get"),
 ]
 PEOPLE: list[Door] = [

@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from django.core.management import CommandError, call_command
 
 from models_runner.management.commands.score import Command
 from models_runner.retrieval.__main__ import main
+from models_runner.retrieval.commands.printing import short_names
 from tests.models_runner.retrieval.shared_data import REPOSITORY
 
 TABLE = """\
@@ -178,6 +180,33 @@ def test_csv_has_a_line_for_each_run(
     head, *lines = capsys.readouterr().out.splitlines()
     assert head == 'run,queries,missing_queries,"NDCG@5,IoU>=0.5"'
     assert lines == [f"{run},2,1,0.5"] * 2
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["/a/runs/one.json", "/a/runs/two.json"], ["one.json", "two.json"]),
+        (["/a/xml/test/run.json", "/a/conquer/test/run.json"], ["xml", "conquer"]),
+        (["/a/x/1.json", "/a/y/2.json"], ["x/1.json", "y/2.json"]),
+        (["/a/run.json", "/a/b/run.json"], ["/a/run.json", "b"]),
+        (["/a/run.json"], ["run.json"]),
+        (["/a/run.json"] * 2, ["run.json"] * 2),
+    ],
+)
+def test_paths_are_told_without_what_all_share(paths: list[str], names: list[str]) -> None:
+    assert short_names(paths) == names
+
+
+def test_csv_holds_no_formula(run: Path, ground_truth: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(run.parent)
+    run.rename(run.parent / "=cmd.json")
+    scored, out = ["score", "=cmd.json", "--ground-truth", str(ground_truth), "--corpus", str(corpus)], io.StringIO()
+    for more in ([], ["--per-query"]):
+        with redirect_stdout(out):
+            assert main([*scored, "--output", "csv", *more]) == 0
+    held = [line for line in out.getvalue().splitlines() if "cmd" in line]
+    assert len(held) == 3
+    assert all(line.startswith("'=cmd.json,") for line in held)
 
 
 TVR_LINE = '{{"desc_id": {}, "desc": "q", "type": "{}", "vid_name": "a", "ts": [0, 10]}}'

@@ -5,7 +5,7 @@ import pytest
 
 from models_runner.retrieval import formats
 from models_runner.retrieval.records import JudgedMoment, ScoredMoment, read_corpus
-from models_runner.retrieval.statistics.economy import Pair, cuts, effect, study
+from models_runner.retrieval.statistics.economy import Pair, cuts, effect, kept_rows, study
 from models_runner.retrieval.tables import JudgedTable, Note, RunTable
 from tests.models_runner.retrieval.shared_data import CORPUS, RUNS, needs_shared, oracle
 
@@ -63,8 +63,8 @@ def test_every_way_to_judge_less_by_hand(judged: JudgedTable, pairs: list[Pair])
     assert left(agreed) == left(agreed, TWIN) == {"v1": 4, "v2": 3, "v5": 1}
     assert left(averaged) == left(averaged, TWIN)
     assert {name: cut.judgments for name, cut in found.items()} == {
-        "half": 7,
-        "depth": 7,
+        "half": 10,  # of both twins, whose halves differ
+        "depth": 4,
         "first-batch": 12,
         "two-averaged": 10,
         "two-agreed": 10,
@@ -135,3 +135,24 @@ def test_the_nine_author_runs_keep_their_ranking_with_half_the_judgments() -> No
     assert min(half["tau"]) > 0.8
     assert all(low <= tau <= high for low, tau, high in zip(half["low"], half["tau"], half["high"], strict=True))
     assert 0 < max(half["change"]) < 0.05
+
+
+def test_judgments_are_those_behind_what_is_kept(judged: JudgedTable, pairs: list[Pair]) -> None:
+    """Of four settled pairs two stay; pair 4, which was dropped, lies deeper than both of the best."""
+    table = kept_rows(judged, judged.query == 0)
+    found = {cut.name: cut for cut in cuts(table, pairs)}
+    assert found["depth"].judgments == 2 + 2  # pairs 1 and 2
+    spent = [sum(len(GRADES[note.pair_id]) for note in half.notes) + 4 / 2 for half in found["half"].truths]
+    assert found["half"].judgments == round(sum(spent) / len(spent))
+    assert {4 + 2, 6 + 2} == set(spent)  # with pair 3, which has four grades, or without
+
+
+def test_dropped_pairs_of_the_depth_kept_were_judged_too(judged: JudgedTable) -> None:
+    ranks = {1: 1, 4: 2, 2: 3, 3: 4, 5: 5}  # the dropped pair lies between the two that stay
+    pairs = [Pair(n, "7", *moment(n), rank=rank, batch=1, grades=GRADES[n]) for n, rank in ranks.items()]
+    found = {cut.name: cut for cut in cuts(kept_rows(judged, judged.query == 0), pairs)}
+    assert found["depth"].judgments == 2 + 4 + 2
+
+
+def test_who_judged_nothing_knows_no_number(judged: JudgedTable) -> None:
+    assert [cut.judgments for cut in cuts(judged)] == [None, None]

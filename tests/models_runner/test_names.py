@@ -1,0 +1,41 @@
+"""What runs may be called, and runs that are called the same."""
+
+import pytest
+
+from annotation.exceptions import NotPossible
+from judging.models import Release
+from models_runner.models import Run
+from models_runner.services.economy import runs_of, study_create, study_work
+from tests.judging.world import HandMade
+from tests.models_runner.acts import GOOD, WRONG, bring, participant, ready_release, run_json
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+
+
+@pytest.fixture
+def release(made: HandMade) -> Release:
+    return ready_release(made.project)
+
+
+@pytest.mark.parametrize("name", ["ou\u200brs", "ours\u202e", "ou\nrs", "ou\x07rs", "ours\u2028x"])
+def test_characters_that_nobody_sees_are_refused(name: str, release: Release, made: HandMade) -> None:
+    with pytest.raises(NotPossible, match="nobody sees"):
+        bring(participant(made.project), release, run_json({10: GOOD}), system=name)
+
+
+@pytest.mark.parametrize("name", ["similarity", "Similarity ", "ｓimilarity"])
+def test_the_sites_own_name_is_its_own(name: str, release: Release, made: HandMade) -> None:
+    with pytest.raises(NotPossible, match="its own run"):
+        bring(participant(made.project), release, run_json({10: GOOD}), system=name)
+    assert not Run.objects.filter(source="upload").exists()
+
+
+def test_two_runs_of_one_name_are_both_studied(release: Release, made: HandMade) -> None:
+    one, other = (bring(participant(made.project), release, run_json({10: rows})) for rows in (GOOD, WRONG))
+    assert {one, other} < set(runs_of(release, "val"))
+    made_study = study_create(release=release, split="val", actor=None)
+    study_work(study_id=made_study.pk)
+    made_study.refresh_from_db()
+    named = [f"{run.name} · {str(run.uuid)[:8]}" for run in (one, other)]
+    assert made_study.result["runs"] == ["similarity", *named]
+    assert len({tuple(scores) for scores in made_study.result["scores"]}) == 3

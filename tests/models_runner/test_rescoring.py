@@ -1,0 +1,99 @@
+"""Runs on releases that follow: what was lost is found, and what fails is tried again before it is given up."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from annotation.models import Membership
+from judging.models import Release
+from judging.services.releases import release_build, release_create
+from models_runner import services
+from models_runner.models import Scoring
+from models_runner.selectors.asked import asked_for
+from models_runner.selectors.leaderboard import leaderboard
+from tests.conftest import Messages
+from tests.judging.world import HandMade
+from tests.models_runner.acts import GOOD, bring, participant, ready_release, run_json
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+BOTH = run_json({10: GOOD, 11: GOOD})
+
+
+@pytest.fixture
+def release(made: HandMade) -> Release:
+    return ready_release(made.project)
+
+
+@pytest.fixture
+def member(made: HandMade) -> Membership:
+    return participant(made.project)
+
+
+def test_a_release_whose_message_was_lost_hours_ago_is_received(
+    release: Release, member: Membership, made: HandMade, messages: Messages
+) -> None:
+    run = bring(member, release, BOTH)
+    new = release_build(release_id=release_create(project=made.project, actor=None).pk)
+    with messages():
+        services.runs_sweep(now=timezone.now() + timedelta(hours=2))
+    assert run.scorings.get(release=new).state == "scored"
+
+
+def test_a_run_and_a_release_that_missed_each_other_meet(
+    release: Release, member: Membership, made: HandMade, messages: Messages
+) -> None:
+    new = ready_release(made.project)
+    run = bring(member, release, BOTH)
+    run.scorings.filter(release=new).delete()
+    with messages():
+        services.runs_sweep(now=timezone.now() + timedelta(days=2))
+    assert run.scorings.get(release=new).state == "scored"
+    assert Scoring.objects.filter(run__source="similarity").count() == 4  # they stay with their own releases
+
+
+def test_a_run_stays_off_releases_before_its_own(
+    release: Release, member: Membership, made: HandMade, messages: Messages
+) -> None:
+    run = bring(member, ready_release(made.project), BOTH)
+    with messages():
+        services.release_receive(release_id=release.pk)
+        services.runs_sweep(now=timezone.now() + timedelta(days=2))
+    assert [scoring.release.version for scoring in run.scorings.all()] == [2]
+
+
+def test_something_unexpected_is_tried_three_times_and_tells_nothing(
+    release: Release, member: Membership, made: HandMade, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = bring(member, release, BOTH)
+    new = ready_release(made.project)
+    scoring = run.scorings.get(release=new)
+    with monkeypatch.context() as patch:
+        patch.setattr("models_runner.services.scorings.run_table", broken)
+        for state in ("waiting", "waiting", "failed"):
+            with pytest.raises(OSError, match="hidden words"):
+                services.scoring_work(scoring_id=scoring.pk)
+            scoring.refresh_from_db()
+            assert scoring.state == state
+    assert "hidden words" not in scoring.error
+    asked = asked_for(made.project, {"split": "val"})
+    assert asked is not None
+    assert {row.run.system: row.stale for row in leaderboard(asked, member).rows} == {"ours": 1, "similarity": None}
+
+
+def test_what_was_tried_again_in_time_is_scored(
+    release: Release, member: Membership, made: HandMade, messages: Messages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = bring(member, release, BOTH)
+    scoring = run.scorings.get(release=ready_release(made.project))
+    with monkeypatch.context() as patch:
+        patch.setattr("models_runner.services.scorings.run_table", broken)
+        with pytest.raises(OSError, match="hidden words"):
+            services.scoring_work(scoring_id=scoring.pk)
+    with messages():
+        services.runs_sweep(now=timezone.now() + timedelta(minutes=2))
+    assert run.scorings.get(pk=scoring.pk).state == "scored"
+
+
+def broken(*args: object) -> None:
+    raise OSError("hidden words")
