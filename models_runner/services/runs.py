@@ -40,7 +40,7 @@ DAY = timedelta(days=1)
 UNREADABLE_PER_DAY = 20  # files of a participant
 LONGEST_REASON = 500
 LONGEST = 100  # characters of a name
-UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # control, format, private, line separators
+UNSEEN = {"Cf", "Co", "Cn"}  # marks of direction, joiners, what has no shape: two names would look the same
 SEE_ALL = (Membership.Role.LEAD, Membership.Role.ADMIN)
 Step = Run.Step
 
@@ -144,7 +144,7 @@ def _checksum(file: "UploadedFile[Any]") -> str:
 def _checked(name: str, what: str) -> str:
     name = checked_name(unicodedata.normalize("NFC", name))
     if any(unicodedata.category(letter) in UNSEEN for letter in name):
-        raise NotPossible(f"The name of the {what} holds a character that nobody sees, or a line break.")
+        raise NotPossible(f"The name of the {what} holds a character that nobody sees.")
     if unicodedata.normalize("NFKC", name).casefold() == SIMILARITY:
         raise NotPossible(f"{SIMILARITY!r} is what the site calls its own run; choose another name for the {what}.")
     if len(name) > LONGEST:
