@@ -1,7 +1,9 @@
 """Runs, what they are scored on, and their scores."""
 
+from django.db.models import F
+
 from judging.models import Release
-from models_runner.models import EconomyStudy, Leaderboard, Run, Score, Scoring, Truth
+from models_runner.models import EconomyStudy, Leaderboard, Run, Score, ScoreTest, Scoring, Truth
 from tests.factories import ProjectFactory, UserFactory
 from tests.judging.constraints.writes import More, Refused, Write, again, change
 
@@ -32,6 +34,11 @@ def scoring(**values: object) -> Scoring:
 def score(**values: object) -> Score:
     given = {"scoring": values.get("scoring") or scoring(), "metric": "m", "convention": "paper", "gain": "linear"}
     return Score.objects.create(**{"k": 10, "mu": 0.5, "value": 0.5, "low": 0.4, "high": 0.6, **given})
+
+
+def score_test(**values: object) -> ScoreTest:
+    one, other = values.get("one") or score(), values.get("other") or score()
+    return ScoreTest.objects.create(one=one, other=other)
 
 
 def truth(**values: object) -> Truth:
@@ -75,6 +82,10 @@ REFUSED: Refused = {
     "score_within_0_and_1": change(score, value=1.5),
     "score_interval_is_in_order": change(score, low=0.7),
     "score_unjudged_within_0_and_1": change(score, unjudged=-0.1),
+    "score_test_once_per_pair": again(score_test, one=score, other=score),
+    "score_test_one_is_the_earlier_score": change(score_test, one=F("other")),
+    "score_test_p_within_0_and_1": change(score_test, p=0.0),
+    "score_test_interval_is_in_order": change(score_test, p=0.5, low=0.2, high=0.1),
     "truth_once_per_release_and_split": again(truth, release=release_of),
     "truth_split_is_judged": change(truth, split="train"),
     "truth_has_a_query": change(truth, n_queries=0),
