@@ -20,7 +20,7 @@ from models_runner.services.scorings import columns_of
 logger = logging.getLogger(__name__)
 TASK = "models_runner.tasks.score_tests_work"
 LATE = timedelta(minutes=1)  # a test that still waits by then has lost its message, or its worker is busy
-SWEPT = 10_000  # tests that a sweep looks at
+SWEPT = 2_000  # tests that a sweep looks at
 
 
 @transaction.atomic

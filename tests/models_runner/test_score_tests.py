@@ -111,11 +111,12 @@ def test_the_interval_is_that_of_the_difference_seen_from_either_side(
     client.force_login(member.user)
     asked = f"{url}&one={other.run.uuid}&other={one.run.uuid}"
     with messages():
-        assert "being computed" in client.get(asked).content.decode()
+        waiting = client.get(asked).content.decode()
     text = client.get(asked).content.decode()
+    assert ("being computed" in waiting, "every 2s" in waiting) == (True, True)
     ((low, high),) = intervals(values_of(other)[:, :1] - values_of(one)[:, :1])
     assert f"{low:.4f} to {high:.4f}</small>" in text
-    assert "being computed" not in text
+    assert ("being computed" in text, "every 2s" in text) == (False, False)
     assert "unjudged</small>" in text
     back = client.get(f"{url}&one={one.run.uuid}&other={other.run.uuid}").content.decode()
     assert f"{-high:.4f} to {-low:.4f}</small>".replace("-0.0000", "0.0000") in back.replace("-0.0000", "0.0000")
