@@ -72,6 +72,12 @@ def test_a_query_that_is_missed_counts_nothing(release: Release, member: Members
     assert paper == pytest.approx(released / 2)
 
 
+def test_predictions_that_leave_their_video_are_scored_and_remarked_on(release: Release, member: Membership) -> None:
+    scoring = bring(member, release, run_json({10: [*GOOD, ["beta", 29, 31.5, 0.5]]})).scorings.get()
+    told = "predictions that end after their video, by up to 1.5 s: 1, first in line 1, query 10, prediction 4"
+    assert (scoring.state, scoring.remarks) == ("scored", [told])
+
+
 def test_a_query_that_waits_to_be_judged_may_be_answered(release: Release, member: Membership) -> None:
     scoring = bring(member, release, run_json({10: GOOD, 31: GOOD})).scorings.get()
     assert (scoring.n_answered, scoring.n_others) == (1, 1)
@@ -133,6 +139,13 @@ def test_a_name_whose_file_failed_is_free_again(release: Release, member: Member
 
 def test_one_upload_at_a_time(release: Release, member: Membership) -> None:
     bring(member, release, BOTH, work=False)
+    with pytest.raises(NotPossible, match="still being scored"):
+        bring(member, release, BOTH, system="another", work=False)
+
+
+def test_what_is_refused_is_not_stored(release: Release, member: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+    bring(member, release, BOTH, work=False)
+    monkeypatch.setattr(default_storage, "save", None)  # calling it would fail
     with pytest.raises(NotPossible, match="still being scored"):
         bring(member, release, BOTH, system="another", work=False)
 
