@@ -2,6 +2,8 @@
 
 import logging
 import unicodedata
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -212,11 +214,37 @@ def run_withdraw(*, run: Run, actor: User, reason: str) -> Run:
 
 
 def run_work(*, run_id: int) -> None:
-    """Read, check and score an upload; a repeat finds it done. A bad file says why, and touches no other run."""
+    """Read, check and score an upload; a repeat finds it done. A bad file says why, and touches no other run.
+
+    UPLOADS_AT_ONCE are worked on, so that the others leave workers and memory free: a message that finds no place
+    goes, and whoever was at work sends for the next.
+    """
+    with _place() as free:
+        worked = free and _run_work(run_id)
+    if worked:
+        _next_send()
+
+
+@contextmanager
+def _place() -> Iterator[bool]:
+    """Whether one of the places for uploads is free; it is taken for the block."""
+    with ExitStack() as taken:
+        places = range(settings.UPLOADS_AT_ONCE)
+        yield any(taken.enter_context(only_one("upload-place", place)) for place in places)
+
+
+def _next_send() -> None:
+    waiting = Run.objects.filter(source=Run.Source.UPLOAD, state=Run.State.RUNNING, step=Step.WAITING)
+    if run := waiting.order_by("created_at").first():
+        send_on_commit(TASK, run.pk)
+
+
+def _run_work(run_id: int) -> bool:
+    """Whether there was something to do."""
     with only_one("run", run_id) as alone:
         run = Run.objects.select_related("release", "project__corpus").filter(pk=run_id).first()
         if not alone or run is None or not run.is_at_work or not run.file:
-            return
+            return False
         try:
             _work(run)
         except (ScoringError, MomentJudgeError) as error:
@@ -226,6 +254,7 @@ def run_work(*, run_id: int) -> None:
         except Exception:
             run_fail(run, UNEXPECTED)
             raise
+    return True
 
 
 def _work(run: Run) -> None:

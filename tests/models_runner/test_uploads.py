@@ -6,6 +6,7 @@ import re
 import zipfile
 from datetime import timedelta
 from hashlib import sha256
+from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
@@ -13,10 +14,11 @@ from django.utils import timezone
 
 from annotation.exceptions import NotPossible, TooLarge
 from annotation.models import Membership
+from config.celery_app import app
 from judging.models import Release
 from models_runner import services
 from models_runner.models import PerQuery, Run, Score, Scoring
-from models_runner.services.runs import UploadLimit, upload_possible_at
+from models_runner.services.runs import TASK, UploadLimit, upload_possible_at
 from models_runner.services.scorings import values_of
 from tests.conftest import Messages
 from tests.judging.world import HandMade
@@ -108,6 +110,19 @@ def test_a_bad_file_says_why_and_where(content: bytes, message: str, release: Re
     assert (Score.objects.count(), run.scorings.count(), run.file.name) == (before, 0, "")
 
 
+def test_videos_may_be_named_by_index(release: Release, member: Membership) -> None:
+    run = bring(member, release, run_json({10: [[5, 1.0, 2.5, 3.0], [2, 0.0, 3.0, 1.0]]}))
+    assert run.scorings.get().scores.get(metric="NDCG@10,IoU>=0.5", convention="released", gain="linear").value > 0.5
+
+
+def test_indexes_that_were_made_up_here_translate_nothing(release: Release, member: Membership, made: HandMade) -> None:
+    made.corpus.videos.filter(name="beta").update(index_is_given=False)
+    assert bring(member, release, run_json({10: [["beta", 0.0, 3.0, 1.0]]}), system="named").state == "scored"
+    run = bring(member, release, run_json({10: [[5, 1.0, 2.5, 3.0]]}))
+    said = "line 1: .*prediction 1: video index 5 cannot be translated: 1 of the 2 videos .* without an index"
+    assert re.match(said, run.error), run.error
+
+
 def test_a_zip_bomb_is_refused(release: Release, member: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("models_runner.retrieval.jsonfiles.MAX_BYTES", 2**20)
     packed = io.BytesIO()
@@ -148,6 +163,26 @@ def test_what_is_refused_is_not_stored(release: Release, member: Membership, mon
     monkeypatch.setattr(default_storage, "save", None)  # calling it would fail
     with pytest.raises(NotPossible, match="still being scored"):
         bring(member, release, BOTH, system="another", work=False)
+
+
+def test_few_uploads_are_read_at_once_and_the_next_follows(
+    release: Release, member: Membership, made: HandMade, settings: Any, messages: Messages
+) -> None:
+    settings.UPLOADS_AT_ONCE = 0
+    first = bring(member, release, BOTH)
+    assert (first.state, first.step) == ("running", "waiting")
+    settings.UPLOADS_AT_ONCE = 1
+    with messages():
+        bring(participant(made.project), release, b"nothing")
+    first.refresh_from_db()
+    assert first.state == "scored"
+
+
+def test_uploads_have_a_queue_that_waits_behind_judging() -> None:
+    queues = {name: app.amqp.router.route({}, name)["queue"].name for name in (TASK, "judging.tasks.batch_advance")}
+    assert queues == {TASK: "uploads", "judging.tasks.batch_advance": "celery"}
+    assert list(app.amqp.queues.consume_from) == sorted(queues.values())  # which is the order they are emptied in
+    assert app.conf.broker_transport_options["queue_order_strategy"] == "sorted"
 
 
 def test_a_large_file_is_refused(release: Release, member: Membership, settings: object) -> None:
