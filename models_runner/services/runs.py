@@ -48,6 +48,7 @@ TASK = "models_runner.tasks.run_work"
 LATE = timedelta(minutes=2)  # an upload that has not moved for so long has lost its worker or its message
 DAY = timedelta(days=1)
 UNREADABLE_PER_DAY = 20  # files of a participant
+MOST_PREDICTIONS = 1000  # of a query, as is usual at TREC; measures look at 100
 LONGEST_REASON = 500
 LONGEST = 100  # characters of a name
 UNSEEN = {"Cf", "Co", "Cn"}  # marks of direction, joiners, what has no shape: two names would look the same
@@ -283,7 +284,7 @@ def run_parsed(run: Run) -> RunTable:
     """The run's file, in whatever form; sets ``run.form``. Raises ScoringError with the line."""
     with run.file.open("rb") as file:
         data = file.read(settings.RUN_MAX_MB * 2**20 + 1)
-    source = formats.Source(data, corpus_of(run.project), strict=run.source == Run.Source.UPLOAD)
+    source = formats.Source(data, corpus_of(run.project), strict=run.source == Run.Source.UPLOAD, most=MOST_PREDICTIONS)
     form, table = formats.parsed(source, formats.Form(run.form) if run.form else None)
     run.form = form.value
     return table

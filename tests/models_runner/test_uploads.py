@@ -95,6 +95,8 @@ def test_a_query_that_waits_to_be_judged_may_be_answered(release: Release, membe
         (run_json({10: [["gamma", 0, 1, 1]]}), "line 1: entry 1: query 10: prediction 1: .*gamma"),
         (run_json({10: [["alpha", 0, float("nan"), 1]]}), "line 1: .*prediction 1: .*finite"),
         (run_json({10: [["alpha", 5, 1, 1]]}), "line 1: .*ends before it starts"),
+        (run_json({10: GOOD[:1] * 1001}), "line 1: .*prediction 1001: more than 1000 moments of one query"),
+        (b"10 Q0 alpha:0-1 1 1 x\n" * 1001, "line 1001: more than 1000 moments of one query"),
         (b'[{"query_id": 10,\n"predictions": [[]]}]', "line 2: .*prediction 1"),
         (b'[{"query_id": 10, "relevant_moment": []}]', "ground truth"),
         (b"GIF89a", "line 1: neither JSON nor columns"),
