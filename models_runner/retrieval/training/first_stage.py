@@ -16,7 +16,7 @@ from models_runner.retrieval.candidates import ListedCandidates, best_videos, ca
 from models_runner.retrieval.errors import at
 from models_runner.retrieval.jsonfiles import as_array, as_object, decode, parse_json, read_bytes
 from models_runner.retrieval.ragged import Sequences
-from models_runner.retrieval.search import encode_corpus, score_corpus
+from models_runner.retrieval.search import encode_corpus
 from models_runner.retrieval.training.evaluation import QUERIES, VIDEOS
 from models_runner.retrieval.training.feature_rows import NoFeatures, Shelf, Store
 from models_runner.retrieval.training.material import Clips, Opener, Split, read_clips, readers_of
@@ -105,7 +105,7 @@ def _scored_by(trained: Trained, asked: Asked, stores: dict[str, Store]) -> dict
             asked.shelf.on_item()
             with torch.inference_mode():
                 encoded = trained.model.encode_queries(queries.taken(rows).to(asked.device))
-                best, _ = best_videos(score_corpus(trained.model, encoded, corpus), asked.count)
+                best, _ = best_videos(corpus.scores(encoded), asked.count)
             candidates[rows] = numbers[best.cpu()]
         found[split.name] = candidates
     return found

@@ -19,7 +19,7 @@ from models_runner.retrieval.training.evaluation import AmongCandidates, Retriev
 from models_runner.retrieval.training.events import LOG, Events
 from models_runner.retrieval.training.feature_rows import Shelf, Store
 from models_runner.retrieval.training.first_stage import Asked, first_stage
-from models_runner.retrieval.training.material import Material, read_material
+from models_runner.retrieval.training.material import Material, read_material, resident
 from models_runner.retrieval.training.memory import OutOfMemory, is_out_of_memory
 from models_runner.retrieval.training.plan import BadPlan, Plan
 from models_runner.retrieval.training.settings import Settings
@@ -94,7 +94,7 @@ def _carry_out(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: 
 def _trainer(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Events | None) -> Trainer:
     located = plan.located(folder)
     shelf = Shelf(folder / feature_rows.FOLDER, stop.look)
-    material = _material(located, shelf, team)
+    material = resident(_material(located, shelf, team), team.device, RESIDENT)
     settings = Settings.of(plan, material.sizes)
     splits = list(material.splits.values())
     facts: dict[str, Any] = {}
