@@ -1,6 +1,7 @@
 """Settings from the environment: typed, and loud about what cannot be read."""
 
 import os
+import sys
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -49,3 +50,12 @@ def env_secret(name: str) -> str:
     if len(text) < 32:
         raise ImproperlyConfigured(f"{name} must be set to at least 32 characters.")
     return text
+
+
+def train_command(gpus: int) -> list[str]:
+    """What trains the folder that is named after it: one process, or one for each GPU."""
+    program = ["-m", "models_runner.retrieval", "train"]
+    if gpus < 1:
+        raise ImproperlyConfigured(f"TRAIN_GPUS must be 1 or more; it is {gpus}.")
+    several = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(gpus)] if gpus > 1 else []
+    return [sys.executable, *several, *program]

@@ -23,6 +23,7 @@ STAFF_PAGES = [
     ("Figures", "judging:figures"),
     ("Releases", "judging:releases"),
     ("Leaderboard", "models_runner:runs"),
+    ("Benchmarks", "models_runner:experiments"),
     ("Settings", "judging:guideline"),
     ("Audit", "judging:audit"),
 ]

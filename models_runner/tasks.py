@@ -30,6 +30,14 @@ def scoring_work(scoring_id: int) -> None:
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def score_tests_work(score_id: int) -> None:
+    """Test runs against one of them by one measure; a repeat finds it done."""
+    from models_runner import services
+
+    services.score_tests_work(score_id=score_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def economy_work(study_id: int) -> None:
     """Compute a study of judging economy; a repeat finds it done."""
     from models_runner import services
@@ -45,9 +53,25 @@ def pool_prepare(pooling_id: int) -> None:
     pool_services.pool_prepare(pooling_id=pooling_id)
 
 
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5, acks_late=False)
+def training_work(training_id: int) -> None:
+    """Train to the end, for hours; a repeat finds it at work or done. What a killed worker leaves, a sweep sends."""
+    from models_runner import services
+
+    services.training_work(training_id=training_id)
+
+
+@shared_task
+def trainings_sweep() -> None:
+    """Send again the trainings that lost their worker or their message."""
+    from models_runner import services
+
+    services.trainings_sweep(now=timezone.now())
+
+
 @shared_task
 def runs_sweep() -> None:
-    """Send again what was lost: runs, their scores, and the plans of pools."""
+    """Send again what was lost: runs, their scores and tests, and the plans of pools."""
     from models_runner import pool_services, services
 
     services.runs_sweep(now=timezone.now())

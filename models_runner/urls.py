@@ -1,6 +1,6 @@
 from django.urls import path
 
-from models_runner.views import comparison, economy, leaderboard, participants, uploads
+from models_runner.views import comparison, economy, experiments, leaderboard, participants, uploads
 
 app_name = "models_runner"
 urlpatterns = [
@@ -13,6 +13,13 @@ urlpatterns = [
     path("<uuid:project_uuid>/economy/", economy.economy, name="economy"),
     path("<uuid:project_uuid>/economy/new/", economy.economy_study, name="economy-study"),
     path("<uuid:project_uuid>/economy.csv", economy.economy_csv, name="economy-csv"),
+    path("<uuid:project_uuid>/experiments/", experiments.experiments, name="experiments"),
+    path("<uuid:project_uuid>/experiments/new/", experiments.experiment_new, name="experiment-new"),
+    path("experiment/<uuid:experiment_uuid>/", experiments.experiment, name="experiment"),
+    path("training/<uuid:training_uuid>/", experiments.training, name="training"),
+    path("training/<uuid:training_uuid>/cancel/", experiments.training_cancel, name="training-cancel"),
+    path("training/<uuid:training_uuid>/resume/", experiments.training_resume, name="training-resume"),
+    path("training/<uuid:training_uuid>/files/<str:name>", experiments.training_file, name="training-file"),
     path("<uuid:project_uuid>/files/", participants.files, name="files"),
     path("<uuid:project_uuid>/settings/", participants.settings, name="settings"),
     path("files/<uuid:release_uuid>/<str:name>", participants.file, name="file"),

@@ -104,7 +104,17 @@ def web_command(port: int) -> list[str]:
 
 
 def worker_command() -> list[str]:
-    words = ["--pool", "prefork", "--concurrency", "2", "--loglevel", "INFO", "--without-gossip", "--without-mingle"]
+    return _worker("celery", processes=2)
+
+
+def gpu_command() -> list[str]:
+    """The worker that trains; it has its device for itself."""
+    return _worker("gpu", processes=1)
+
+
+def _worker(queue: str, *, processes: int) -> list[str]:
+    words = ["--queues", queue, "--hostname", f"{queue}@%h", "--pool", "prefork", "--concurrency", str(processes)]
+    words += ["--loglevel", "INFO", "--without-gossip", "--without-mingle"]
     return python("-m", "celery", "-A", "config", "worker", *words)
 
 

@@ -34,6 +34,12 @@ KINDS: dict[str, dict[str, str]] = {
             "changed what participants may[; test labels hidden: {hides_test}][; validation labels hidden: {hides_val}]"
             "[; uploads a day: {uploads_per_day}]"
         ),
+        "experiment.start": (
+            "ordered the benchmark run {name}: {baseline}, N = {top_n}, {seeds} seeds, on release {version}"
+        ),
+        "experiment.cancel": "cancelled seed {seed} of the benchmark run {name} at step {step}",
+        "experiment.resume": "had seed {seed} of the benchmark run {name} go on from step {step}",
+        "experiment.finish": "ended seed {seed} of the benchmark run {name}: {state}[, best {best}]",
         "economy.study": "asked what fewer judgments of release {version} would have said ({split})",
     },
     "Annotators": {

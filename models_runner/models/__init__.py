@@ -1,9 +1,24 @@
-"""What was retrieved, against what it is scored, and what it earned."""
+"""What was trained, what was retrieved, against what it is scored, and what it earned."""
 
 from models_runner.models.economy import EconomyStudy
+from models_runner.models.experiment import Experiment, Training
 from models_runner.models.leaderboard import Leaderboard
 from models_runner.models.run import Run, run_path
+from models_runner.models.score_test import ScoreTest
 from models_runner.models.scoring import PerQuery, Score, Scoring
-from models_runner.models.truth import Truth
+from models_runner.models.truth import ReadRelease, Truth
 
-__all__ = ["EconomyStudy", "Leaderboard", "PerQuery", "Run", "Score", "Scoring", "Truth", "run_path"]
+__all__ = [
+    "EconomyStudy",
+    "Experiment",
+    "Leaderboard",
+    "PerQuery",
+    "ReadRelease",
+    "Run",
+    "Score",
+    "ScoreTest",
+    "Scoring",
+    "Training",
+    "Truth",
+    "run_path",
+]

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
-from django.core.files.base import ContentFile
+from django.core.files.base import ContentFile, File
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, OperationalError, transaction
@@ -28,6 +28,7 @@ from models_runner.retrieval import formats, kept
 from models_runner.retrieval.errors import ScoringError, UnknownQuery
 from models_runner.retrieval.metrics.recall import DEPTH
 from models_runner.retrieval.tables import RunTable
+from models_runner.services.score_tests import score_tests_drop
 from models_runner.services.scorings import LEAST_ANSWERED, UNEXPECTED, answers_enough, run_order, scored, scoring_write
 from models_runner.services.settings import leaderboard_of
 from models_runner.services.similarity import SIMILARITY
@@ -69,14 +70,14 @@ def run_upload(
         TooLarge: the file is.
     """
     now = now or timezone.now()
-    names = {"system": _checked(system, "system"), "team": _checked(team, "team") if team.strip() else ""}
+    names = {"system": name_checked(system, "system"), "team": name_checked(team, "team") if team.strip() else ""}
     if (file.size or 0) > settings.RUN_MAX_MB * 2**20:
         raise TooLarge(f"The file is larger than {settings.RUN_MAX_MB} MB; pack it with gzip.")
     if release.state != Release.State.READY or release.project_id != membership.project_id:
         raise NotPossible("This release is not ready; a run is scored on one that is.")
     run = Run(project=release.project, release=release, split=split, source=Run.Source.UPLOAD, **names)
     run.owner, run.file_name, run.bytes = membership.user, (file.name or "run")[-200:], file.size or 0
-    run.sha256 = _checksum(file)
+    run.sha256 = checksum(file)
     try:
         _upload_keep(run, membership, file, now)
     except (NotPossible, IntegrityError) as error:
@@ -133,7 +134,7 @@ def _had(membership: Membership, now: datetime) -> str:
     return f"{UNREADABLE_PER_DAY} files that could not be read"
 
 
-def _checksum(file: "UploadedFile[Any]") -> str:
+def checksum(file: "File[Any]") -> str:
     digest = sha256()
     for piece in file.chunks():
         digest.update(piece)
@@ -141,7 +142,8 @@ def _checksum(file: "UploadedFile[Any]") -> str:
     return digest.hexdigest()
 
 
-def _checked(name: str, what: str) -> str:
+def name_checked(name: str, what: str) -> str:
+    """A name that everybody reads, as it is kept. Raises NotPossible for one that is not seen or misleads."""
     name = checked_name(unicodedata.normalize("NFC", name))
     if any(unicodedata.category(letter) in UNSEEN for letter in name):
         raise NotPossible(f"The name of the {what} holds a character that nobody sees.")
@@ -173,6 +175,7 @@ def run_withdraw(*, run: Run, actor: User, reason: str) -> Run:
         raise NotPossible("Only a run that somebody brought, and that is scored, can be withdrawn.")
     held.state, held.reason = Run.State.WITHDRAWN, reason
     held.save(update_fields=["state", "reason", "updated_at"])
+    score_tests_drop(run=held)
     said = {"system": held.system, "split": held.split, "reason": reason}
     audit_record(project=held.project, actor=actor, action="run.withdraw", subject=held.uuid, **said)
     return held
@@ -275,7 +278,8 @@ def run_fail(run: Run, error: str) -> None:
 
 
 def uploads_sweep(*, now: datetime) -> None:
-    """Send every upload that does not move: its message may have been lost, or its worker killed."""
-    stale = Run.objects.filter(state=Run.State.RUNNING, source=Run.Source.UPLOAD, updated_at__lte=now - LATE)
+    """Send every run with a file that does not move: its message may have been lost, or its worker killed."""
+    brought = (Run.Source.UPLOAD, Run.Source.BASELINE)
+    stale = Run.objects.filter(state=Run.State.RUNNING, source__in=brought, updated_at__lte=now - LATE)
     for pk in stale.values_list("pk", flat=True):
         send_on_commit(TASK, pk)

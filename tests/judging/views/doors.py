@@ -34,7 +34,7 @@ from judging.models import (
 from judging.rules.keys import form_key, sitting_key
 from judging.services.guidelines import draft_open
 from judging.services.invitations import invitation_create
-from models_runner.models import EconomyStudy, Leaderboard, Run
+from models_runner.models import EconomyStudy, Experiment, Leaderboard, Run, Training
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,
@@ -164,6 +164,15 @@ RELEASES: list[Door] = [
     ("models_runner:run-withdraw", "run", LEAD, "post"),
     ("models_runner:run-download", "run", STAFF, "get"),
 ]
+ADMIN = frozenset({"admin"})
+BENCHMARKS: list[Door] = [
+    ("models_runner:experiments", "project", STAFF, "get"),
+    ("models_runner:experiment-new", "project", ADMIN, "get"),
+    ("models_runner:experiment", "experiment", STAFF, "get"),
+    ("models_runner:training", "training", STAFF, "get"),
+    ("models_runner:training-cancel", "training", ADMIN, "post"),
+    ("models_runner:training-resume", "training", ADMIN, "post"),
+]
 PEOPLE: list[Door] = [
     ("judging:leave-project", "project", ANNOTATOR, "get"),
     ("judging:people", "project", LEAD, "get"),
@@ -262,7 +271,7 @@ PAY: list[Door] = [
 ]
 MORE_ARGS = {"models_runner:export": ["csv"], "models_runner:file": ["video_corpus.json"]}
 DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *POOLS, *COVERAGE, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *DRAWN]
-DOORS += [*SETTINGS, *PAY]
+DOORS += [*SETTINGS, *PAY, *BENCHMARKS]
 HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
     ("judging:pair", "pair", ANNOTATOR, "get"),
     ("judging:judgment-create", "pair", ANNOTATOR, "post"),
@@ -282,6 +291,7 @@ OPEN |= {
 }  # of no project: tests/annotation/test_import_views
 OPEN |= {f"judging:judgment-import{name}" for name in ("s", "-new", "", "-confirm", "-discard", "-report")}
 # those above are of no project, too: tests/judging/views/test_judgment_imports
+OPEN |= {"models_runner:training-file"}  # it takes files: tests/models_runner/test_experiment_pages
 OPEN |= {"judging:project-new"}  # of no project: tests/judging/views/test_project_new
 OPEN |= {f"annotation:import{name}" for name in ("", "-confirm", "-discard", "-report")}
 
@@ -420,6 +430,17 @@ class World:
         result = {"measures": [], "runs": [], "scores": [], "cuts": []}
         EconomyStudy.objects.create(release=self.release, split="test", state="done", result=result)
         return self.project
+
+    @cached_property
+    def training(self) -> Training:
+        features = {kind: {"name": kind, "path": f"/{kind}.h5"} for kind in ("video", "query")}
+        about = {"project": self.project, "release": self.release, "features": features}
+        made = Experiment.objects.create(name="x", baseline="xml", top_n=20, **about)
+        return Training.objects.create(experiment=made, seed=1)
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        return self.training.experiment
 
     @cached_property
     def open_project(self) -> Project:

@@ -1,0 +1,53 @@
+"""How the baselines were trained for the published tables, a small way for computers without a GPU, and changes. Pure.
+
+Epochs and evaluations per epoch are those of the paper and of ReLoCLNet's released scripts (July 2024).
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+BATCH = {"xml": 128, "reloclnet": 512, "conquer": 196}
+EPOCHS = {1: 4000, 20: 200, 40: 100}
+EVALUATIONS = {1: 0.05, 20: 1.0, 40: 2.0}
+PATIENCE, RATE = 10, 1e-4
+SIZES = ("hidden", "heads", "inner")
+OBJECTIVE = ("weigh_by_similarity", "mask_positives")
+SMALL = {"epochs": 30, "evaluations_per_epoch": 1.0, "batch": 64, "lr": 1e-3, "padding": "compact"}
+SMALL_SIZES = {"hidden": 64, "heads": 4}
+SMALL_INNER = 128  # CONQUER's feed-forward halves
+PRESETS = {"released": "As released", "small": "Small: for a computer without a GPU, and for the demo"}
+
+
+class Told(NamedTuple):
+    """One setting as a page shows it."""
+
+    name: str
+    value: object
+
+
+def options_of(baseline: str, top_n: int, preset: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a plan: a preset, and what somebody changed of it, by name; None changes nothing."""
+    given = {name: value for name, value in changes.items() if value is not None}
+    options: dict[str, Any] = {
+        **{"epochs": EPOCHS[top_n], "evaluations_per_epoch": EVALUATIONS[top_n], "patience": PATIENCE},
+        **{"batch": BATCH[baseline], "lr": RATE, "padding": "official", "precision": "float32"},
+    }
+    sizes: dict[str, Any] = {}
+    if preset == "small":
+        inner = {"inner": SMALL_INNER} if baseline == "conquer" else {}
+        options |= SMALL
+        sizes = {**SMALL_SIZES, **inner}
+    sizes |= {name: given.pop(name) for name in SIZES if name in given}
+    objective = {name: given.pop(name) for name in OBJECTIVE if name in given}
+    return {**options, **given, "sizes": sizes, "objective": objective}
+
+
+def told(options: Mapping[str, Any]) -> list[Told]:
+    """The options one below the other, those of sizes and objective among them."""
+    rows = []
+    for name, value in options.items():
+        if isinstance(value, Mapping):
+            rows += told(value)
+        else:
+            rows.append(Told(name.replace("_", " "), "yes" if value is True else "no" if value is False else value))
+    return rows
