@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import save_file
 
 from models_runner.retrieval.baselines import BASELINES
+from models_runner.retrieval.features import open_features
 from models_runner.retrieval.training import run
 from models_runner.retrieval.training.epochs import Loader
 from models_runner.retrieval.training.feature_rows import Shelf
@@ -21,7 +22,6 @@ from models_runner.retrieval.training.precision import Precision
 from models_runner.retrieval.training.settings import Settings
 from models_runner.retrieval.training.stepping import Stepper
 from models_runner.retrieval.training.team import Team, assemble
-from tests.models_runner.retrieval.training.conftest import Features
 from tests.models_runner.retrieval.training.tiny import plan_of
 
 SIZES = (15, 1)  # samples of a batch: one that two processes cannot share evenly, one too small to share
@@ -34,7 +34,7 @@ def made(place: Path, baseline: str, size: int, team: Team, padding: str = "comp
     plan = plan_of(baseline, sizes={"dropout": 0.0}, padding=padding, candidates=lists, objective=masked)
     folder = place / f"rank-{team.rank}"
     folder.mkdir(exist_ok=True)
-    material = read_material(plan.located(folder), Shelf(folder), Features)
+    material = read_material(plan.located(folder), Shelf(folder), open_features)
     settings = Settings.of(plan, material.sizes)
     torch.manual_seed(7)
     model = settings.build(baseline)
@@ -65,7 +65,6 @@ def main(place: Path) -> None:
         for name, value in made(place, baseline, size, team).items()
     }
     save_file(found, place / f"rank-{team.rank}.safetensors")
-    run.open_store = Features  # type: ignore[assignment]
     run.assemble = lambda device: team  # type: ignore[assignment]  # processes meet once
     sys.exit(run.train(place / "together"))
 

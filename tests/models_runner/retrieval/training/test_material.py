@@ -12,11 +12,11 @@ import torch
 
 from models_runner.retrieval.batches import Sample, collate
 from models_runner.retrieval.errors import EmptyFile, ScoringError, ZeroLengthMoment
+from models_runner.retrieval.features import FeatureStore, open_features
 from models_runner.retrieval.preprocessing import Boundary, boundary_clips, clip_rows, word_rows
 from models_runner.retrieval.training.feature_rows import FOLDER, Shelf, UnusableFeatures
 from models_runner.retrieval.training.material import Material, boundary_arrays, read_material
 from models_runner.retrieval.training.samples import NoTrainingQueries
-from tests.models_runner.retrieval.training.conftest import Features
 from tests.models_runner.retrieval.training.tiny import (
     CLIP_S,
     Collection,
@@ -36,7 +36,7 @@ def place(tmp_path: Path) -> Path:
 def material(place: Path, baseline: str = "xml", **changes: Any) -> Material:
     folder = place / "here"
     folder.mkdir(exist_ok=True)
-    return read_material(plan_of(baseline, **changes).located(folder), Shelf(folder), Features)
+    return read_material(plan_of(baseline, **changes).located(folder), Shelf(folder), open_features)
 
 
 def changed(path: Path, change: Callable[[Any], Any]) -> None:
@@ -52,7 +52,7 @@ def without(path: Path, *names: str) -> None:
 def test_a_batch_is_what_preprocessing_and_collating_one_by_one_give(place: Path) -> None:
     found = material(place, objective={"mask_positives": True})
     samples, rows = found.samples, torch.tensor([5, 60, 6, 0])
-    video, words, said = (Features(place / f"{kind}.h5") for kind in ("video", "query", "subtitle"))
+    video, words, said = (open_features(place / f"{kind}.h5") for kind in ("video", "query", "subtitle"))
     numbers = [query["query_id"] for query in json.loads((place / "train.json").read_text())]
     singles = [
         Sample(
@@ -165,10 +165,10 @@ def test_features_that_are_no_numbers_are_refused_by_name(place: Path) -> None:
 def test_features_are_prepared_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = material(place)
 
-    def refuse(self: Features, name: str) -> np.ndarray:
+    def refuse(self: FeatureStore, name: str) -> np.ndarray:
         raise AssertionError(name)
 
-    monkeypatch.setattr(Features, "rows", refuse)
+    monkeypatch.setattr(FeatureStore, "rows", refuse)
     again = material(place)
     assert torch.equal(again.clips.seen.rows, first.clips.seen.rows)
     with pytest.raises(AssertionError):

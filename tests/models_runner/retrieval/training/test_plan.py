@@ -1,4 +1,6 @@
 import json
+import re
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,8 @@ from models_runner.retrieval.__main__ import main
 from models_runner.retrieval.training.plan import PLAN, BadPlan, Plan
 from models_runner.retrieval.training.settings import OtherSizes, Settings
 from tests.models_runner.retrieval.training.tiny import plan_of
+
+NAMES = re.compile(r"`(\w+)`")
 
 
 def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -94,3 +98,18 @@ def test_a_bad_plan_ends_with_two(tmp_path: Path, capsys: pytest.CaptureFixture[
     first, second = capsys.readouterr().err.splitlines()
     assert first.endswith("plan.json: No such file or directory")
     assert second.endswith("plan.json: train, val, corpus, video, query must be given")
+
+
+def test_the_page_of_training_names_all_of_a_plan_with_its_defaults() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "training.md").read_text()
+    table = page.split("## What is written")[0]
+    rows = {
+        name: row for row in table.splitlines() if row.startswith("| `") for name in NAMES.findall(row.split("|")[1])
+    }
+    assert set(rows) == {one.name for one in fields(Plan)}
+    for name, default in (("epochs", "100"), ("patience", "10"), ("seed", "2024"), ("top_n", "20")):
+        assert rows[name].split("|")[2].strip() == default == str(getattr(plan_with_defaults(), name))
+
+
+def plan_with_defaults() -> Plan:
+    return Plan.of({"baseline": "xml", **dict.fromkeys(("train", "val", "corpus", "video", "query"), "x")})

@@ -101,13 +101,13 @@ def test_a_stop_during_an_evaluation_leaves_the_evaluation_for_later(
 
 def test_a_stop_while_features_are_read_comes_before_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = experiment(tmp_path)
-    open_store = run.open_store
+    open_features = run.open_features
 
     def opened(path: Path) -> Any:
         ask_to_stop()
-        return open_store(path)
+        return open_features(path)
 
-    monkeypatch.setattr(run, "open_store", opened)
+    monkeypatch.setattr(run, "open_features", opened)
     assert train(folder) == run.STOPPED
     assert [event["kind"] for event in read_events(folder)] == ["stopped"]
     assert not (folder / "last").exists()

@@ -68,7 +68,7 @@ def test_conquer_learns_among_the_candidates_of_another_model(tmp_path: Path) ->
     folder = experiment(
         tmp_path,
         "conquer",
-        candidates={"source": "checkpoint", "path": "../xml"},
+        candidates={"source": "checkpoint", "path": "../xml/best"},
         epochs=16,
         evaluations_per_epoch=0.25,
     )
