@@ -92,6 +92,7 @@ class Trainer:
         )
         self.keeper = Keeper(means.folder, self.plan, self.settings, self.material.data)
         self.progress = Progress()
+        self.saved = self.progress
         self.pace = Pace()
         self.board: Board | None = None
 
@@ -124,7 +125,7 @@ class Trainer:
     def _resume(self) -> None:
         found = self.keeper.last()
         if found is not None:
-            self.progress = progress_of(found)
+            self.progress = self.saved = progress_of(found)
             self.stepper.parts, self.precision.state = self.progress.parts, self.progress.scaler
             found.restore(self.model, self.optimiser, {NEGATIVES: self.negatives})
             for name, generator in self._own_generators().items():
@@ -253,7 +254,9 @@ class Trainer:
             self.board.evaluation(step, split, metrics, loss)
 
     def _save_last(self) -> None:
-        states = self._states()
+        if self.saved == self.progress:
+            return
+        states, self.saved = self._states(), self.progress
         if self.team.first and self.progress.step:
             self._check_weights()
             self.keeper.save_last(self.progress, self._epoch(), self.model, self.optimiser, states)

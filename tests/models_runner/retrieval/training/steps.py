@@ -27,11 +27,11 @@ from tests.models_runner.retrieval.training.tiny import plan_of
 SIZES = (15, 1)  # samples of a batch: one that two processes cannot share evenly, one too small to share
 
 
-def made(place: Path, baseline: str, size: int, team: Team, padding: str = "compact") -> dict[str, torch.Tensor]:
+def made(place: Path, baseline: str, size: int, team: Team, parts: int = 1) -> dict[str, torch.Tensor]:
     """Losses of a step and the gradients of all weights, by name."""
     lists = {"source": "listed", "path": "none"} if baseline == "conquer" else None
     masked = {"mask_positives": baseline == "reloclnet"}
-    plan = plan_of(baseline, sizes={"dropout": 0.0}, padding=padding, candidates=lists, objective=masked)
+    plan = plan_of(baseline, sizes={"dropout": 0.0}, candidates=lists, objective=masked)
     folder = place / f"rank-{team.rank}"
     folder.mkdir(exist_ok=True)
     material = read_material(plan.located(folder), Shelf(folder), open_features)
@@ -48,6 +48,7 @@ def made(place: Path, baseline: str, size: int, team: Team, padding: str = "comp
         Precision("float32", team.device),
         team,
         print,
+        parts,
     )
     draw = settings.objective.negatives(0, torch.Generator().manual_seed(3))
     told = stepper.step(stepper.loader.load(torch.arange(0, 6 * size, 6)), draw, 1)
