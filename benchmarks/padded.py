@@ -18,7 +18,13 @@ from torch.nn import functional
 
 from models_runner.retrieval.batches import Batch
 from models_runner.retrieval.losses import DrawNegatives, both_hinges, boundary_loss, frame_contrast, video_contrast
-from models_runner.retrieval.models.blocks import Attention, EncoderBlock, InputProjection, PositionalEncoding
+from models_runner.retrieval.models.blocks import (
+    Attention,
+    EncoderBlock,
+    FeedForward,
+    InputProjection,
+    PositionalEncoding,
+)
 from models_runner.retrieval.models.conquer import Conquer, ConquerOutput, conquer_loss
 from models_runner.retrieval.models.reloclnet import Reloclnet
 from models_runner.retrieval.models.two_stream import Stream, TwoStream
@@ -166,9 +172,8 @@ def flow(model: Conquer, clips: Tensor, words: Tensor, mask: Tensor, asked: Tens
     right = words.unsqueeze(1).repeat(1, count, 1, 1)
     alike = model.flow(torch.cat([left, right, left * right], dim=-1)).squeeze(-1)
     both = torch.einsum("bm,bn->bmn", mask, asked)
-    alike = logits_of(alike, both)
-    towards = torch.bmm(torch.softmax(alike, dim=2), words)
-    shares = torch.softmax(alike.max(dim=2)[0], dim=1).unsqueeze(1)
+    towards = torch.bmm(torch.softmax(logits_of(alike, both), dim=2), words)
+    shares = torch.softmax(logits_of(alike, both).max(dim=2)[0], dim=1).unsqueeze(1)
     back = torch.bmm(shares, clips).repeat(1, count, 1)
     return torch.cat([clips, towards, clips * towards, clips * back], dim=2)
 
@@ -189,7 +194,14 @@ def encode(block: EncoderBlock, rows: Tensor, mask: Tensor) -> Tensor:
     """A transformer layer [B, L, H]; the mask [B, L] is of the keys."""
     mixed = attend(block.attention, rows, rows, mask.unsqueeze(1))
     rows = block.norm(block.dropout(block.mix(mixed)) + rows)
-    return block.feed_forward(rows)
+    return bend(block.feed_forward, rows) if isinstance(block.feed_forward, FeedForward) else rows
+
+
+def bend(block: FeedForward, rows: Tensor) -> Tensor:
+    """BERT's second half; its GELU is put together from single operations, as in the released code."""
+    inner = block.outward(rows)
+    inner = inner * 0.5 * (1.0 + torch.erf(inner / math.sqrt(2.0)))
+    return block.norm(block.dropout(block.back(inner)) + rows)
 
 
 def meet(stream: Stream, own: Tensor, other: Tensor, mask: Tensor) -> Tensor:

@@ -26,7 +26,7 @@ def entries(asked: Asked, table: Table, decimals: int | None = None) -> Iterator
 
 
 def _entry(asked: Asked, table: Table, row: Row, score: Score, decimals: int | None) -> dict[str, Any]:
-    tested = score.metric == asked.sorted_by.metric and row.p is not None
+    tested = score.metric == asked.sorted_by.metric and not row.is_base
     values = told_of(score, decimals)
     return {
         "system": row.run.system,
@@ -63,7 +63,8 @@ def as_csv(asked: Asked, table: Table, decimals: int | None = None) -> str:
 
 
 def as_json(asked: Asked, table: Table, decimals: int | None = None) -> dict[str, Any]:
-    return {"release": asked.release.version, "split": asked.split, "scores": list(entries(asked, table, decimals))}
+    about = {"release": asked.release.version, "split": asked.split, "is_testing": table.is_testing}
+    return {**about, "scores": list(entries(asked, table, decimals))}
 
 
 def as_latex(asked: Asked, table: Table) -> str:
@@ -72,7 +73,7 @@ def as_latex(asked: Asked, table: Table) -> str:
     heads = " & ".join(_escaped(column.metric) for column in asked.columns)
     lines = [
         f"% release {asked.release.version}, {asked.split}; convention {asked.convention}, gain {asked.gain}",
-        "% 95 % bootstrap intervals over queries",
+        "% 95 % bootstrap intervals over queries; u: share of the first K without a relevance: not judged, or dropped",
         f"\\begin{{tabular}}{{l{'r' * len(asked.columns)}}}",
         "\\toprule",
         f"System & {heads} \\\\",
@@ -93,7 +94,9 @@ def _latex_cell(score: Score | None, best: float) -> str:
         return "--"
     value = f"{score.value:.{DECIMALS}f}"
     value = f"\\textbf{{{value}}}" if score.value >= best else value
-    return f"{value} {{\\scriptsize [{score.low:.{DECIMALS}f}, {score.high:.{DECIMALS}f}]}}"
+    told = f"[{score.low:.{DECIMALS}f}, {score.high:.{DECIMALS}f}]"
+    told += "" if score.unjudged is None else f" u {score.unjudged:.0%}".replace("%", "\\,\\%")
+    return f"{value} {{\\scriptsize {told}}}"
 
 
 def _escaped(text: str) -> str:

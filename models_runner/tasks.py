@@ -30,6 +30,14 @@ def scoring_work(scoring_id: int) -> None:
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
+def score_tests_work(score_id: int) -> None:
+    """Test runs against one of them by one measure; a repeat finds it done."""
+    from models_runner import services
+
+    services.score_tests_work(score_id=score_id)
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def economy_work(study_id: int) -> None:
     """Compute a study of judging economy; a repeat finds it done."""
     from models_runner import services
@@ -63,7 +71,7 @@ def trainings_sweep() -> None:
 
 @shared_task
 def runs_sweep() -> None:
-    """Send again what was lost: runs, their scores, and the plans of pools."""
+    """Send again what was lost: runs, their scores and tests, and the plans of pools."""
     from models_runner import pool_services, services
 
     services.runs_sweep(now=timezone.now())

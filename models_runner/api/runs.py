@@ -21,9 +21,9 @@ from models_runner.forms import SPLITS, RunForm
 from models_runner.models import Run, Score, Scoring
 from models_runner.retrieval.metrics.ndcg_iou import Convention, Gain
 from models_runner.selectors.asked import asked_for
-from models_runner.selectors.leaderboard import is_blind, is_told, leaderboard, sees_all
+from models_runner.selectors.leaderboard import is_blind, is_told, sees_all
 from models_runner.services.settings import leaderboard_of
-from models_runner.views.leaderboard import decimals_for
+from models_runner.views.leaderboard import decimals_for, leaderboard_tested
 from models_runner.views.uploads import granted, room_checked, withdrawable
 
 
@@ -92,7 +92,7 @@ class RunTaken(serializers.Serializer[Any]):
 
 
 class EntryGiven(serializers.Serializer[Any]):
-    """One run by one measure; p-values are those of the measure that was asked for."""
+    """One run by one measure; p-values are those of the measure that was asked for, once they are computed."""
 
     system = serializers.CharField()
     team = serializers.CharField()
@@ -116,6 +116,7 @@ class LeaderboardGiven(serializers.Serializer[Any]):
 
     release = serializers.IntegerField()
     split = serializers.CharField()
+    is_testing = serializers.BooleanField(help_text="Whether p-values are missing that will come: ask again.")
     scores = EntryGiven(many=True)
 
 
@@ -212,4 +213,4 @@ class Leaderboard(ApiView):
         if asked is None:
             raise Http404
         decimals = decimals_for(membership, leaderboard_of(membership.project).hides(asked.split))
-        return Response(board_files.as_json(asked, leaderboard(asked, membership), decimals))
+        return Response(board_files.as_json(asked, leaderboard_tested(asked, membership), decimals))

@@ -4,16 +4,19 @@ from models_runner.models.economy import EconomyStudy
 from models_runner.models.experiment import Experiment, Training
 from models_runner.models.leaderboard import Leaderboard
 from models_runner.models.run import Run, run_path
+from models_runner.models.score_test import ScoreTest
 from models_runner.models.scoring import PerQuery, Score, Scoring
-from models_runner.models.truth import Truth
+from models_runner.models.truth import ReadRelease, Truth
 
 __all__ = [
     "EconomyStudy",
     "Experiment",
     "Leaderboard",
     "PerQuery",
+    "ReadRelease",
     "Run",
     "Score",
+    "ScoreTest",
     "Scoring",
     "Training",
     "Truth",

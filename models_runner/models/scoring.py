@@ -51,7 +51,7 @@ class Scoring(models.Model):
 
 
 class Score(models.Model):
-    """One number with its 95 % interval over queries, and how much of what it looked at nobody judged."""
+    """One number with its 95 % interval over queries, and how much of what it looked at has no relevance."""
 
     scoring = models.ForeignKey(Scoring, models.CASCADE, related_name="scores")
     metric = models.CharField(max_length=40)

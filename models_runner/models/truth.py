@@ -1,4 +1,4 @@
-"""Truth: the judged moments of one split of a release, as runs are scored against them."""
+"""Truth: the judged moments of one split of a release, as runs are scored against them. ReadRelease: all are there."""
 
 from uuid import uuid4
 
@@ -30,3 +30,13 @@ class Truth(models.Model):
 
     def __str__(self) -> str:
         return f"{self.split} of {self.release}"
+
+
+class ReadRelease(models.Model):
+    """A release whose archive was read: the truths that it has are all there, none where no query was judged."""
+
+    release = models.OneToOneField(Release, models.CASCADE, primary_key=True, related_name="+")
+    read_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.release} was read"

@@ -18,7 +18,7 @@ from models_runner.retrieval.models.conquer import Conquer, ConquerConfig, conqu
 from models_runner.retrieval.models.reloclnet import Reloclnet, ReloclnetConfig, reloclnet_loss
 from models_runner.retrieval.models.xml import Xml, XmlConfig, xml_loss
 from models_runner.retrieval.objective import Loss, Objective
-from models_runner.retrieval.optim import BertAdam, CorrectedAdam, parameter_groups
+from models_runner.retrieval.optim import WARM_UP, BertAdam, CorrectedAdam, parameter_groups
 from models_runner.retrieval.preprocessing import CLIP_S, Boundary
 from models_runner.retrieval.ragged import Padding
 
@@ -44,6 +44,7 @@ class Baseline:
         loss: of (output, batch, objective, how negatives are drawn).
         objective, reading, decoding: as released.
         batch: samples of a step, as released.
+        whole_batches: what is left over at the end of an epoch is not trained on.
     """
 
     config: Callable[..., Any]
@@ -52,6 +53,7 @@ class Baseline:
     reading: Reading
     decoding: Decoding
     batch: int
+    whole_batches: bool = False
     objective: Objective = field(default_factory=Objective)
 
     def build(self, **changes: Any) -> Any:
@@ -83,15 +85,20 @@ BASELINES: Mapping[str, Baseline] = {
         reading=Reading(endpoints=False, sample=False, normalise_words=False, boundary=Boundary.LAST),
         decoding=Decoding(alpha=0.0, shortest=0, longest=24, videos=10, end_offset_s=CLIP_S),
         batch=196,
+        whole_batches=True,
     ),
 }
 
 
-def optimiser_of(baseline: str, model: nn.Module, *, lr: float = LEARNING_RATE, total: int = -1) -> Optimizer:
+def optimiser_of(
+    baseline: str, model: nn.Module, *, lr: float = LEARNING_RATE, total: int = -1, warm_up: float = WARM_UP
+) -> Optimizer:
     """The released optimiser of a baseline; ``total`` steps are planned (CONQUER's rate does not ask)."""
     exempt = [name for name, _ in model.named_parameters() if model.undecayed(name)]
     groups = parameter_groups(model, exempt=exempt)
-    return CorrectedAdam(groups, lr=lr) if baseline == "conquer" else BertAdam(groups, lr=lr, total=total)
+    if baseline == "conquer":
+        return CorrectedAdam(groups, lr=lr)
+    return BertAdam(groups, lr=lr, total=total, warm_up=warm_up)
 
 
 def config_from(baseline: str, values: Mapping[str, Any]) -> Any:

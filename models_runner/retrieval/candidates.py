@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from models_runner.retrieval.decoding import largest
-from models_runner.retrieval.models.two_stream import EncodedVideos, TwoStream
+from models_runner.retrieval.index import Index
+from models_runner.retrieval.models.two_stream import TwoStream
 from models_runner.retrieval.ragged import Sequences
-from models_runner.retrieval.search import score_corpus
 
 CANDIDATES = 10
 
@@ -41,7 +41,7 @@ class ScoredCandidates:
         self,
         name: str,
         model: TwoStream,
-        corpus: EncodedVideos,
+        corpus: Index,
         queries: Mapping[str, Sequences],
         count: int = CANDIDATES,
     ) -> None:
@@ -53,7 +53,7 @@ class ScoredCandidates:
         with torch.inference_mode():
             parts = [self.queries[query_id] for query_id in query_ids]
             together = Sequences(torch.cat([part.rows for part in parts]), torch.cat([part.lengths for part in parts]))
-            scores = score_corpus(self.model, self.model.encode_queries(together), self.corpus)
+            scores = self.corpus.scores(self.model.encode_queries(together))
         return best_videos(scores, self.count, allowed)
 
 

@@ -49,6 +49,7 @@ class About:
         seeds: by name.
         step, epoch: how far training has come.
         metrics: by name, of the validation before.
+        progress: what else a training needs to go on, see ``training.progress``.
     """
 
     baseline: str
@@ -59,6 +60,7 @@ class About:
     step: int = 0
     epoch: int = 0
     metrics: Mapping[str, float] = field(default_factory=dict)
+    progress: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ def load(folder: Path) -> Checkpoint:
             raise BrokenCheckpoint(f"it cannot be read: {error}") from error
         if meta.get("form") != FORM:
             raise BrokenCheckpoint(f"its form is {meta.get('form')}, and {FORM} is known")
-        about = About(**{name: meta[name] for name in About.__dataclass_fields__})
+        about = About(**{name: meta[name] for name in About.__dataclass_fields__ if name in meta})
         generators = {name: _state(text) for name, text in meta["generators"].items()}
         return Checkpoint(about, weights, optimiser, meta["groups"], generators)
 

@@ -88,3 +88,17 @@ class at:
 
 class ZeroLengthMoment(ScoringError, ValueError):
     """A moment is too short to hold a clip; nothing can be learnt from it."""
+
+
+class MissingFeatures(ScoringError, KeyError):
+    """A video or query has no features in the file."""
+
+    __str__ = ScoringError.__str__  # a KeyError would print it in quotes
+
+
+class BrokenFeatures(ScoringError):
+    """A file of features is cut short, of another layout, or holds rows of the wrong shape."""
+
+
+class MissingModel(ScoringError):
+    """The model that features are made with cannot be loaded here."""

@@ -98,6 +98,7 @@ class CorrectedAdam(torch.optim.Adam):
     def __init__(self, groups: Any, *, lr: float) -> None:
         groups = [{**group, "decay": group.get("weight_decay", WEIGHT_DECAY), "weight_decay": 0.0} for group in groups]
         super().__init__(groups, lr=lr, betas=BETAS, eps=EPSILON, fused=True)
+        self._step_supports_amp_scaling = False  # a step that overflowed is left out as a whole, decay and all
 
     def step(self, closure: None = None) -> None:
         """Change every parameter that has a gradient."""

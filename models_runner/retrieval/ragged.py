@@ -103,6 +103,11 @@ class Layout:
         return int(self.kept.sum()) == len(self.kept) * self.width
 
     @cached_property
+    def whole(self) -> bool:
+        """Every cell is real."""
+        return int(self.lengths.sum()) == len(self.lengths) * self.width
+
+    @cached_property
     def place(self) -> Tensor:
         """The cell of each kept row [R]."""
         cells = torch.arange(self.width) < self.kept[:, None]

@@ -11,37 +11,36 @@ import torch
 from torch import Tensor
 
 from models_runner.retrieval.decoding import Decoding, Found, by_logit, by_probability, largest
+from models_runner.retrieval.index import Index
 from models_runner.retrieval.models.conquer import Conquer, EncodedClips
 from models_runner.retrieval.models.two_stream import EncodedVideos, Pair, TwoStream
 from models_runner.retrieval.preprocessing import CLIP_S
 from models_runner.retrieval.ragged import Sequences
 
-SCORED = 2**25  # products of clips and queries held at once
 QUERIES = 16  # whose best videos are looked into at once
+SCORED = 128  # queries whose videos are all scored at once
+RESCORED = 4  # as many times the videos wanted are scored anew in float32 where less is kept
 Videos = Iterable[tuple[Sequences, Sequences]]  # batches of (video, subtitle) features
 
 
-def encode_corpus(model: TwoStream, videos: Videos) -> EncodedVideos:
+def encode_corpus(model: TwoStream, videos: Videos, *, dtype: torch.dtype = torch.float32) -> Index:
     """All videos, batch by batch, with what a search needs of them."""
     levels = {model.score_level, model.span_level}
     with torch.inference_mode():
-        return EncodedVideos.joined([model.encode_videos(*batch).only(*levels) for batch in videos])
+        encoded = EncodedVideos.joined([model.encode_videos(*batch).only(*levels) for batch in videos])
+        return Index.of(encoded, score_level=model.score_level, dtype=dtype)
 
 
-def score_corpus(model: TwoStream, queries: Pair, corpus: EncodedVideos) -> Tensor:
-    """How well every query suits every video [N, V]."""
-    step = max(1, SCORED // (corpus.layouts[0].width * max(1, len(queries[0]))))
-    with torch.inference_mode():
-        parts = torch.arange(len(corpus)).split(step)
-        return torch.cat([model.video_scores(queries, corpus.taken(part)) for part in parts], dim=1)
-
-
-def search(model: TwoStream, queries: Sequences, corpus: EncodedVideos, decoding: Decoding) -> Found:
+def search(model: TwoStream, queries: Sequences, corpus: Index, decoding: Decoding) -> Found:
     """The best moments of the whole corpus for each query."""
     with torch.inference_mode():
         encoded = model.encode_queries(queries)
-        scores = score_corpus(model, encoded, corpus)
-        return _joined(_search(model, part, scores[rows], corpus, decoding) for rows, part in _parts(encoded))
+        found = []
+        for some in _parts(encoded, SCORED):
+            scores = corpus.scores(some)
+            parts = zip(_parts(some, QUERIES), scores.split(QUERIES), strict=True)
+            found += [_search(model, part, near, corpus, decoding) for part, near in parts]
+        return _joined(found)
 
 
 def search_candidates(
@@ -84,19 +83,29 @@ def seconds(found: Found, decoding: Decoding) -> tuple[Tensor, Tensor]:
     return found.start * CLIP_S, found.end * CLIP_S + decoding.end_offset_s
 
 
-def _search(model: TwoStream, queries: Pair, scores: Tensor, corpus: EncodedVideos, decoding: Decoding) -> Found:
+def _search(model: TwoStream, queries: Pair, scores: Tensor, corpus: Index, decoding: Decoding) -> Found:
     """A few queries, given their scores [n, V]."""
-    weights = (decoding.alpha * scores).exp()
-    videos = largest(weights, decoding.videos)  # [n, v]
+    weights, videos = best_weights(queries, scores, corpus, decoding)  # [n, v]
     asked = tuple(part.repeat_interleave(videos.shape[1], dim=0) for part in queries)
     logits = model.span_logits((asked[0], asked[1]), corpus.taken(videos.flatten()))
     start, end = (boundary.softmax(1).unflatten(0, videos.shape) for boundary in logits)
-    return _in_corpus(by_probability(start, end, weights.gather(1, videos), decoding), videos)
+    return _in_corpus(by_probability(start, end, weights, decoding), videos)
 
 
-def _parts(queries: Pair) -> Iterator[tuple[Tensor, Pair]]:
-    for rows in torch.arange(len(queries[0]), device=queries[0].device).split(QUERIES):
-        yield rows, (queries[0][rows], queries[1][rows])
+def best_weights(queries: Pair, scores: Tensor, corpus: Index, decoding: Decoding) -> tuple[Tensor, Tensor]:
+    """The videos of largest weight of each query, and their weights exp(alpha * score) [n, v]."""
+    if corpus.dtype is torch.float32:
+        weights = (decoding.alpha * scores).exp()
+        videos = largest(weights, decoding.videos)
+        return weights.gather(1, videos), videos
+    near = largest(scores, RESCORED * decoding.videos).sort(1).values  # of equals, the first in the corpus stays first
+    weights = (decoding.alpha * corpus.exact_scores(queries, near)).exp()
+    chosen = largest(weights, decoding.videos)
+    return weights.gather(1, chosen), near.gather(1, chosen)
+
+
+def _parts(queries: Pair, size: int) -> Iterator[Pair]:
+    yield from zip(queries[0].split(size), queries[1].split(size), strict=True)
 
 
 def _in_corpus(found: Found, videos: Tensor) -> Found:

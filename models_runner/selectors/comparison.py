@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models_runner.models import Scoring
-from models_runner.retrieval.statistics.bootstrap import intervals
-from models_runner.retrieval.statistics.randomisation import randomisation_test
+from models_runner.models import Score, ScoreTest, Scoring
 from models_runner.retrieval.tables import Flags, Floats
 from models_runner.selectors.asked import Asked
-from models_runner.selectors.leaderboard import columns_of
+from models_runner.services.score_tests import score_tests_of
+from models_runner.services.scorings import columns_of
 from models_runner.services.truths import truth_table
 
 EQUAL = 1e-9  # values of a query that differ by less are a tie
@@ -32,16 +31,37 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """``differences`` holds the queries where they differ, the largest gain of the first run first."""
+    """Two runs by one measure.
 
+    Attributes:
+        scores: of both.
+        mean, difference: over the queries that both have a part in.
+        test: of the randomisation test; None where nobody has ordered it yet.
+        values: [queries that both have a part in, 2].
+        differences: the queries where they differ, the largest gain of the first run first.
+    """
+
+    scores: tuple[Score, Score]
     mean: tuple[float, float]
-    difference: tuple[float, float, float]  # the mean, and its 95 % interval
-    p: float
+    difference: float
+    test: ScoreTest | None
     wins: int
     ties: int
     losses: int
-    values: Floats  # [queries that both have a part in, 2]
+    values: Floats
     differences: list[Difference]
+
+    @property
+    def is_testing(self) -> bool:
+        return self.test is None or self.test.is_waiting
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the difference."""
+        if self.test is None or self.test.low is None or self.test.high is None:
+            return None
+        low, high = self.test.low, self.test.high
+        return (low, high) if self.test.one_id == self.scores[0].pk else (-high, -low)
 
     @property
     def best(self) -> list[Difference]:
@@ -54,21 +74,27 @@ class Comparison:
 
 def comparison(asked: Asked, one: Scoring, other: Scoring) -> Comparison:
     """How two runs of a leaderboard compare by the measure that it is sorted by."""
+    scores = (_score(asked, one), _score(asked, other))
     values = columns_of((one.pk, other.pk), asked.place)
     known: Flags = ~np.isnan(values.sum(axis=1))
     judged = truth_table(release=asked.release, split=asked.split)
     by = np.where(known, values[:, 0] - values[:, 1], np.nan)
-    ((low, high),) = intervals(by[:, None])
     texts = judged.texts or ("",) * len(judged)
     order = np.argsort(-np.nan_to_num(by), kind="stable")
     differing = [number for number in order.tolist() if known[number] and abs(by[number]) > EQUAL]
     return Comparison(
+        scores=scores,
         mean=(float(values[known, 0].mean()), float(values[known, 1].mean())) if known.any() else (np.nan, np.nan),
-        difference=(float(by[known].mean()) if known.any() else np.nan, float(low), float(high)),
-        p=float(randomisation_test(by[:, None])[0]),
+        difference=float(by[known].mean()) if known.any() else np.nan,
+        test=score_tests_of(scores[0], scores[1:]).get(scores[1].pk),
         wins=int((by > EQUAL).sum()),
         ties=int((np.abs(by) <= EQUAL).sum()),
         losses=int((by < -EQUAL).sum()),
         values=values[known],
         differences=[Difference(judged.query_ids[n], texts[n], *map(float, values[n])) for n in differing],
     )
+
+
+def _score(asked: Asked, scoring: Scoring) -> Score:
+    measure = asked.sorted_by
+    return scoring.scores.get(metric=measure.metric, convention=measure.convention, gain=measure.gain)

@@ -2,21 +2,20 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from uuid import UUID
 
-import numpy as np
 from django.db.models import Q
 
 from annotation.models import Membership
-from models_runner.models import PerQuery, Run, Score, Scoring
-from models_runner.retrieval.statistics.randomisation import holm, randomisation_test
-from models_runner.retrieval.tables import Floats
+from models_runner.models import Run, Score, Scoring
+from models_runner.retrieval.statistics.randomisation import holm
 from models_runner.selectors.asked import Asked
-from models_runner.services.scorings import answers_enough, values_of
+from models_runner.services.score_tests import score_tests_of
+from models_runner.services.scorings import answers_enough
 from models_runner.services.settings import leaderboard_of
 
 STAFF = (Membership.Role.LEAD, Membership.Role.ADMIN)
+EQUAL = 1e-12  # means that differ by less are equal but for the order of adding
 State = Scoring.State
 
 
@@ -26,7 +25,8 @@ class Row:
 
     Attributes:
         cells: its score for each column shown; None where there is none.
-        p, p_holm: of the test against the base; None for the base itself, and while there is nothing to test.
+        rank: from 1; equal values have equal ranks. None where the run is not scored on the release asked for.
+        p, p_holm: of the test against the base; None for the base itself, and while the tests are being computed.
         stale: the release of the scores shown, where the run is not scored on the one asked for.
     """
 
@@ -35,6 +35,7 @@ class Row:
     scores: dict[str, Score]
     is_own: bool = False
     is_base: bool = False
+    rank: int | None = None
     p: float | None = None
     p_holm: float | None = None
     stale: int | None = None
@@ -46,10 +47,17 @@ class Row:
 
 @dataclass
 class Table:
-    """A leaderboard as it is now."""
+    """A leaderboard as it is now.
+
+    Attributes:
+        untested: the scores whose test against the base nobody has ordered yet.
+        is_testing: whether tests are missing that will come.
+    """
 
     rows: list[Row] = field(default_factory=list)
     base: Row | None = None
+    untested: list[Score] = field(default_factory=list)
+    is_testing: bool = False
     waiting: int = 0
     failed: list[Scoring] = field(default_factory=list)
 
@@ -87,6 +95,7 @@ def leaderboard(asked: Asked, membership: Membership, *, tested: bool = True) ->
     rows = _rows(told, asked, membership)
     rows.sort(key=lambda row: -_value(row, asked))
     table = Table(rows, waiting=len(waiting))
+    _rank(table.ranked, asked)
     mine = Q(run__owner=membership.user_id)
     table.failed = list((here if sees_all(membership) else here.filter(mine)).filter(state=State.FAILED))
     if table.ranked:
@@ -128,29 +137,28 @@ def _value(row: Row, asked: Asked) -> float:
     return -1.0 if score is None else score.value
 
 
+def _rank(rows: list[Row], asked: Asked) -> None:
+    for place, row in enumerate(rows):
+        before = rows[place - 1] if place else None
+        is_tie = before is not None and _value(before, asked) - _value(row, asked) <= EQUAL
+        row.rank = before.rank if before and is_tie else place + 1
+
+
 def _test(table: Table, asked: Asked) -> None:
-    """The paired randomisation test of every run against the base, corrected for their number."""
-    assert table.base is not None
-    others = [row for row in table.ranked if row is not table.base]
-    if not others:
+    """What is known of the test of every run against the base; corrected for their number once all are there."""
+    metric = asked.sorted_by.metric
+    base = table.base.scores.get(metric) if table.base else None
+    others = [(row, row.scores[metric]) for row in table.ranked if row is not table.base and metric in row.scores]
+    if base is None or not others:
         return
-    scorings = tuple(row.scoring.pk for row in [table.base, *others])
-    for row, p, corrected in zip(others, *_p_values(scorings, asked.place), strict=True):
-        row.p, row.p_holm = p, corrected
-
-
-@lru_cache(maxsize=256)
-def _p_values(scorings: tuple[int, ...], place: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """p-values of all scorings but the first against it, plain and by Holm; what is scored does not change."""
-    values = columns_of(scorings, place)
-    plain = randomisation_test(values[:, 1:] - values[:, :1]).tolist()
-    return tuple(plain), tuple(holm(plain))
-
-
-def columns_of(scorings: Iterable[int], place: int) -> Floats:
-    """[queries, scorings] the values of one measure."""
-    rows = {row.pk: row for row in PerQuery.objects.filter(pk__in=list(scorings)).select_related("scoring")}
-    return np.stack([values_of(rows[pk].scoring)[:, place] for pk in scorings], axis=1)
+    tests = score_tests_of(base, [score for _, score in others])
+    table.untested = [score for _, score in others if score.pk not in tests]
+    table.is_testing = bool(table.untested) or any(test.is_waiting for test in tests.values())
+    if table.is_testing:
+        return
+    known = [tests[score.pk].p for _, score in others]
+    for (row, _), p, corrected in zip(others, known, holm([1.0 if p is None else p for p in known]), strict=True):
+        row.p, row.p_holm = p, None if p is None else corrected
 
 
 def scored_run(asked: Asked, membership: Membership, uuid: str) -> Scoring | None:

@@ -4,6 +4,7 @@ from models_runner.services.economy import study_create, study_work
 from models_runner.services.experiments import experiment_create, training_cancel, training_resume
 from models_runner.services.releases import release_receive, runs_sweep
 from models_runner.services.runs import run_upload, run_withdraw, run_work
+from models_runner.services.score_tests import score_tests_order, score_tests_work
 from models_runner.services.scorings import scoring_work
 from models_runner.services.settings import leaderboard_change, leaderboard_of
 from models_runner.services.similarity import RUNS_TASK, similarity_runs_make, similarity_runs_request
@@ -19,6 +20,8 @@ __all__ = [
     "run_withdraw",
     "run_work",
     "runs_sweep",
+    "score_tests_order",
+    "score_tests_work",
     "scoring_work",
     "similarity_runs_make",
     "similarity_runs_request",

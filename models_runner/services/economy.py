@@ -97,6 +97,11 @@ def runs_of(release: Release, split: str) -> list[Run]:
     return [scoring.run for scoring in scored.select_related("run__project__corpus").order_by("run_id")]
 
 
+def lacking(release: Release) -> list[str]:
+    """The files with grades and batches that the release does not hold, as its manifest says."""
+    return [name for name in (PAIRS, RAW) if name not in release.manifest.get("files", {})]
+
+
 def pairs_of(release: Release) -> Iterator[Pair]:
     """The judged pairs of the release with the grades behind them, as far as its archive says."""
     with archive_opened(release) as source, ZipFile(source) as archive:

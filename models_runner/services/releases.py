@@ -2,13 +2,14 @@
 
 from datetime import datetime, timedelta
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from annotation.messages import send_on_commit
 from judging.models import Release
-from models_runner.models import Run
+from models_runner.models import ReadRelease, Run, Truth
 from models_runner.services.economy import studies_sweep
 from models_runner.services.runs import uploads_sweep
+from models_runner.services.score_tests import score_tests_sweep
 from models_runner.services.scorings import scorings_order, scorings_sweep
 from models_runner.services.similarity import RUNS_TASK, similarity_runs_make
 from models_runner.services.truths import truths_make
@@ -20,6 +21,7 @@ def release_receive(*, release_id: int) -> None:
     """Read the release, score the project's runs on it, make its runs by similarity; a repeat finds it done."""
     release = Release.objects.select_related("project").get(pk=release_id, state=Release.State.READY)
     truths_make(release)
+    ReadRelease.objects.get_or_create(release=release)
     scorings_order(release=release)
     similarity_runs_make(release_id=release_id)
 
@@ -27,12 +29,25 @@ def release_receive(*, release_id: int) -> None:
 def runs_sweep(*, now: datetime) -> None:
     """Send again whatever a lost message or a killed worker left undone."""
     ready = Release.objects.filter(state=Release.State.READY, created_at__lte=now - LATE)
-    made = Q(runs__source=Run.Source.SIMILARITY)
-    unmade = ~Q(pk__in=Release.objects.filter(made).values("pk"))
-    stopped = Release.objects.filter(made, runs__state=Run.State.RUNNING)
-    unfinished = Q(pk__in=stopped.values("pk"), created_at__gte=now - RECENT)
-    for pk in ready.filter(unmade | unfinished).values_list("pk", flat=True):
+    for pk in ready.filter(_unread() | _unmade() | _stopped(now)).values_list("pk", flat=True):
         send_on_commit(RUNS_TASK, pk)
     uploads_sweep(now=now)
     scorings_sweep(now=now)
+    score_tests_sweep(now=now)
     studies_sweep(now=now)
+
+
+def _unread() -> Q:
+    """One without a judged query is read once, too, and has no run to make."""
+    return ~Q(Exists(ReadRelease.objects.filter(release=OuterRef("pk"))))
+
+
+def _unmade() -> Q:
+    """Of a split with judged queries the run by similarity is missing."""
+    made = Run.objects.filter(source=Run.Source.SIMILARITY, release=OuterRef("release"), split=OuterRef("split"))
+    return Q(Exists(Truth.objects.filter(~Exists(made), release=OuterRef("pk"))))
+
+
+def _stopped(now: datetime) -> Q:
+    at_work = Run.objects.filter(source=Run.Source.SIMILARITY, state=Run.State.RUNNING, release=OuterRef("pk"))
+    return Q(Exists(at_work), created_at__gte=now - RECENT)

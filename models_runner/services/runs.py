@@ -28,6 +28,7 @@ from models_runner.retrieval import formats, kept
 from models_runner.retrieval.errors import ScoringError, UnknownQuery
 from models_runner.retrieval.metrics.recall import DEPTH
 from models_runner.retrieval.tables import RunTable
+from models_runner.services.score_tests import score_tests_drop
 from models_runner.services.scorings import LEAST_ANSWERED, UNEXPECTED, answers_enough, run_order, scored, scoring_write
 from models_runner.services.settings import leaderboard_of
 from models_runner.services.similarity import SIMILARITY
@@ -174,6 +175,7 @@ def run_withdraw(*, run: Run, actor: User, reason: str) -> Run:
         raise NotPossible("Only a run that somebody brought, and that is scored, can be withdrawn.")
     held.state, held.reason = Run.State.WITHDRAWN, reason
     held.save(update_fields=["state", "reason", "updated_at"])
+    score_tests_drop(run=held)
     said = {"system": held.system, "split": held.split, "reason": reason}
     audit_record(project=held.project, actor=actor, action="run.withdraw", subject=held.uuid, **said)
     return held

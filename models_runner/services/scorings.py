@@ -2,6 +2,7 @@
 
 import logging
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -206,5 +207,15 @@ def _table(name: str) -> RunTable:
 
 def values_of(scoring: Scoring) -> Floats:
     """[queries of the truth, COLUMNS] the values behind the scores."""
-    packed: bytes = zlib.decompress(bytes(scoring.per_query.values))
-    return np.frombuffer(packed, np.float64).reshape(-1, len(COLUMNS))
+    return _unpacked(scoring.per_query.values)
+
+
+def _unpacked(values: bytes | memoryview) -> Floats:
+    return np.frombuffer(zlib.decompress(bytes(values)), np.float64).reshape(-1, len(COLUMNS))
+
+
+def columns_of(scorings: Sequence[int], place: int) -> Floats:
+    """[queries, scorings] the values of one measure."""
+    rows = PerQuery.objects.filter(pk__in=scorings).values_list("pk", "values")
+    held = {pk: _unpacked(values)[:, place].copy() for pk, values in rows.iterator(chunk_size=20)}
+    return np.stack([held[pk] for pk in scorings], axis=1)

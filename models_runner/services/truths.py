@@ -13,7 +13,7 @@ from annotation.exceptions import NotPossible
 from judging.models import Release
 from judging.releases import JUDGED_SPLITS
 from judging.releases.archives import archive_opened
-from models_runner.models import Truth
+from models_runner.models import ReadRelease, Truth
 from models_runner.retrieval import formats, kept
 from models_runner.retrieval.errors import EmptyFile
 from models_runner.retrieval.tables import JudgedTable
@@ -25,7 +25,7 @@ def truths_make(release: Release) -> list[Truth]:
     """A truth for each split of the release that has a judged query; those that are there stay."""
     held = {truth.split: truth for truth in release.truths.all()}
     missing = {str(split): name for split, name in JUDGED_SPLITS.items() if split not in held}
-    if missing:
+    if missing and not ReadRelease.objects.filter(release=release).exists():
         with TemporaryDirectory(prefix="momentjudge-truths-") as place:
             with archive_opened(release) as source, ZipFile(source) as archive:
                 there = [name for name in missing.values() if name in archive.namelist()]

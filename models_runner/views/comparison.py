@@ -6,6 +6,7 @@ from django.shortcuts import redirect, render
 
 from annotation.access import RUNNERS, MemberRequest, project_page
 from annotation.models import Project
+from models_runner import services
 from models_runner.models import Scoring
 from models_runner.plots import differences_chart, scatter_chart
 from models_runner.selectors.asked import asked_for
@@ -31,6 +32,8 @@ def compare(request: MemberRequest, project: Project) -> HttpResponse:
     }
     if one and other and one != other:
         found = comparison(asked, one, other)
+        if found.test is None:
+            services.score_tests_order(base=found.scores[0], others=found.scores[1:])
         context |= {"found": found, **(_drawn(found, one, other) if context["open"] else {})}
     return render(request, "models_runner/compare.html", context)
 

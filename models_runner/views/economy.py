@@ -18,7 +18,7 @@ from models_runner.models import EconomyStudy
 from models_runner.retrieval.statistics.economy import LEAST_RUNS
 from models_runner.selectors.asked import Asked, asked_for, splits_of
 from models_runner.selectors.economy import Row, rows_of, table_rows
-from models_runner.services.economy import runs_of, study_create
+from models_runner.services.economy import lacking, runs_of, study_create
 
 
 @project_page(STAFF)
@@ -34,6 +34,7 @@ def economy(request: MemberRequest, project: Project) -> HttpResponse:
             "splits": splits_of(asked.release),
             "runs": runs_of(asked.release, asked.split),
             "least": LEAST_RUNS,
+            "lacking": lacking(asked.release),
             "newest": newest,
             "study": done,
             "measures": done.result["measures"] if done else [],

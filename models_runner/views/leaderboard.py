@@ -21,7 +21,7 @@ FORMS = ("csv", "json", "tex")
 
 @project_page(RUNNERS)
 def runs(request: MemberRequest, project: Project) -> HttpResponse:
-    """The runs of one release and split, with intervals, tests, and what nobody judged."""
+    """The runs of one release and split, with intervals, tests, and what has no relevance."""
     asked = asked_for(project, request.GET)
     context: dict[str, object] = {"staff": sees_all(request.membership), "settings": leaderboard_of(project)}
     if asked is not None:
@@ -29,8 +29,16 @@ def runs(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "models_runner/leaderboard.html", context)
 
 
+def leaderboard_tested(asked: Asked, membership: Membership) -> Table:
+    """The leaderboard; tests that it lacks are ordered, and there when it is asked for again."""
+    table = leaderboard(asked, membership)
+    if table.base is not None and table.untested:
+        services.score_tests_order(base=table.base.scores[asked.sorted_by.metric], others=table.untested)
+    return table
+
+
 def _board(request: MemberRequest, project: Project, asked: Asked) -> dict[str, object]:
-    table = leaderboard(asked, request.membership)
+    table = leaderboard_tested(asked, request.membership)
     own = project.runs.filter(owner=request.user).select_related("release")[:10]
     return {
         "asked": asked,
@@ -49,7 +57,8 @@ def _board(request: MemberRequest, project: Project, asked: Asked) -> dict[str, 
 
 
 def _chart(table: Table, asked: Asked) -> str:
-    rows = [(row.run.name, row.scores[asked.sorted_by.metric]) for row in table.ranked[:MOST_DRAWN]]
+    metric = asked.sorted_by.metric
+    rows = [(row.run.name, row.scores[metric]) for row in table.ranked[:MOST_DRAWN] if metric in row.scores]
     drawn = [(name, score.value, score.low, score.high) for name, score in rows]
     return intervals_chart(asked.sorted_by.metric, drawn).inline() if len(drawn) > 1 else ""
 
@@ -61,7 +70,7 @@ def export(request: MemberRequest, project: Project, form: str) -> HttpResponse:
     if asked is None or form not in FORMS:
         raise Http404
     decimals = decimals_for(request.membership, leaderboard_of(project).hides(asked.split))
-    table = leaderboard(asked, request.membership)
+    table = leaderboard_tested(asked, request.membership)
     name = f"leaderboard-{asked.release.version}-{asked.split}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     if form == "json":

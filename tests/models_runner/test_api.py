@@ -97,10 +97,16 @@ def test_runs_are_their_owners_and_staffs(release: Release, member: Membership, 
     assert [program(person).get(url("run", run)).status_code for person in (member, other, chief)] == [200, 403, 200]
 
 
-def test_the_leaderboard_is_ranked_and_tested(release: Release, member: Membership, made: HandMade) -> None:
+def test_the_leaderboard_is_ranked_and_tested(
+    release: Release, member: Membership, made: HandMade, messages: Messages
+) -> None:
     bring(member, release, run_json({11: GOOD}))
     asked = {"split": "val", "sort": "NDCG@20,IoU>=0.5", "gain": "linear"}
-    rows = program(member).get(url("leaderboard", made.project), asked).json()["scores"]
+    with messages():
+        assert program(member).get(url("leaderboard", made.project), asked).json()["is_testing"] is True
+    told = program(member).get(url("leaderboard", made.project), asked).json()
+    rows = told["scores"]
+    assert told["is_testing"] is False
     first, second = (row for row in rows if row["metric"] == "NDCG@20,IoU>=0.5")
     assert (first["system"], second["system"], second["tested_against"]) == ("similarity", "ours", "similarity")
     assert first["value"] > second["value"]

@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.core.files.base import ContentFile
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
@@ -16,6 +17,7 @@ from models_runner import services
 from models_runner.models import EconomyStudy
 from models_runner.services.economy import pairs_of, study_create, study_work
 from tests.conftest import Messages
+from tests.judging.views.doors import zipped
 from tests.judging.world import HandMade
 from tests.models_runner.acts import GOOD, WRONG, bring, participant, ready_release, run_json
 
@@ -93,3 +95,26 @@ def test_the_command(release: Release, made: HandMade, tmp_path: Path, capsys: p
     assert first == "NDCG@10,IoU>=0.3, 3 runs"
     assert set(json.loads(last)["tau"]) == {"half", "depth", "two-averaged", "two-agreed"}
     assert len((tmp_path / "economy.csv").read_text().splitlines()) == 1 + 5 * 9 * 3
+
+
+def test_a_release_without_grades_says_so_and_is_studied_by_halves(made: HandMade, client: Client) -> None:
+    rows = [{"video_name": name, "timestamp": [0, 3], "relevance": 4} for name in ("alpha", "beta")]
+    judged = json.dumps([{"query_id": 10, "query": "a person sings", "relevant_moment": rows}]).encode()
+    held = Release(project=made.project, version=1, state="ready", manifest={"files": {"val.json": {}}})
+    held.archive.save("release.zip", ContentFile(zipped({"val.json": judged})), save=False)
+    held.save()
+    services.release_receive(release_id=held.pk)
+    for system in ("one", "two"):
+        bring(participant(made.project), held, run_json({10: GOOD}), system=system)
+    study_work(study_id=study_create(release=held, split="val", actor=None).pk)
+    assert [cut["name"] for cut in EconomyStudy.objects.get().result["cuts"]] == ["half"]
+    client.force_login(made.lead)
+    text = client.get(reverse("models_runner:economy", args=[made.project.uuid])).content.decode()
+    assert "Release 1 holds no pairs.csv and no raw_annotation.csv" in text
+    assert "judgments are not counted" in text
+
+
+def test_a_release_with_grades_says_nothing(release: Release, made: HandMade, client: Client) -> None:
+    client.force_login(made.lead)
+    url = reverse("models_runner:economy", args=[made.project.uuid]) + "?split=val"
+    assert "holds no" not in client.get(url).content.decode()

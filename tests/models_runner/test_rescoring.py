@@ -1,18 +1,25 @@
 """Runs on releases that follow: what was lost is found, and what fails is tried again before it is given up."""
 
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from annotation.exceptions import NotPossible
 from annotation.models import Membership
 from judging.models import Release
 from judging.services.releases import release_build, release_create
 from models_runner import services
-from models_runner.models import Scoring
+from models_runner.models import Run, Scoring
 from models_runner.selectors.asked import asked_for
 from models_runner.selectors.leaderboard import leaderboard
+from models_runner.services.truths import truth_table
 from tests.conftest import Messages
+from tests.factories import ProjectFactory
 from tests.judging.world import HandMade
 from tests.models_runner.acts import GOOD, bring, participant, ready_release, run_json
 
@@ -95,5 +102,35 @@ def test_what_was_tried_again_in_time_is_scored(
     assert run.scorings.get(pk=scoring.pk).state == "scored"
 
 
+def empty_release() -> Release:
+    return release_build(release_id=release_create(project=ProjectFactory(), actor=None).pk)
+
+
 def broken(*args: object) -> None:
     raise OSError("hidden words")
+
+
+def test_a_release_without_a_judged_query_is_read_once(
+    messages: Messages, django_assert_num_queries: Callable[..., Any]
+) -> None:
+    later = timezone.now() + timedelta(hours=2)
+    empty = [empty_release() for _ in range(2)]
+    with messages() as sent:
+        services.runs_sweep(now=later)
+    assert len(sent) == len(empty)
+    with messages() as sent, CaptureQueriesContext(connection) as queries:
+        services.runs_sweep(now=later)
+    assert sent == []
+    of_two = len(queries)
+    services.release_receive(release_id=empty_release().pk)
+    with django_assert_num_queries(of_two):
+        services.runs_sweep(now=later)
+    with django_assert_num_queries(2), pytest.raises(NotPossible, match="no judged query"):
+        truth_table(release=empty[0], split="test")  # its archive is not opened again
+
+
+def test_a_split_whose_run_by_similarity_is_missing_gets_it(release: Release, messages: Messages) -> None:
+    Run.objects.filter(release=release, split="test").delete()
+    with messages():
+        services.runs_sweep(now=timezone.now() + timedelta(hours=2))
+    assert Run.objects.filter(release=release, split="test", state="scored").exists()

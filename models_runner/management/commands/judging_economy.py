@@ -13,7 +13,7 @@ from annotation.services.import_reports import safe_cell
 from models_runner.models import EconomyStudy
 from models_runner.selectors.asked import SPLITS, asked_for
 from models_runner.selectors.economy import rows_of, table_rows
-from models_runner.services.economy import study_create, study_work
+from models_runner.services.economy import lacking, study_create, study_work
 
 HEAD = f"{'judged':<62}{'judgments':>10}{'pairs':>8}{'tau':>8}{'low':>8}{'high':>8}{'change':>8}"
 
@@ -39,6 +39,8 @@ class Command(BaseCommand):
             made = study_create(release=asked.release, split=options["split"] or asked.split, actor=None, wake=False)
         except MomentJudgeError as error:
             raise CommandError(str(error)) from error
+        if gone := lacking(asked.release):
+            self.stderr.write(f"The release holds no {' and no '.join(gone)}: only halves are studied.")
         study_work(study_id=made.pk)
         made.refresh_from_db()
         if made.state != EconomyStudy.State.DONE:

@@ -37,7 +37,7 @@ class Board:
         columns: [C] the measures, in the order of ``COLUMNS``.
         query_ids: [Q] the queries of the ground truth.
         values: [Q, C]; NaN where a query has no part in a measure.
-        unjudged: [C] the share of the first K that nobody judged; NaN where it cannot be told.
+        unjudged: [C] the share of the first K without a relevance; NaN where it cannot be told.
         missing: queries of the ground truth that the run does not answer.
     """
 

@@ -1,4 +1,4 @@
-"""How much of what a run retrieved nobody judged: beside a score, how far it may be trusted."""
+"""How much of what a run retrieved has no relevance: beside a score, how far it may be trusted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def unjudged_rates(
     """[measures] the share of the first K predictions that reach ``mu`` with no judged moment of their query.
 
     A moment counts as judged whatever its relevance, and however many predictions overlap it: the question is not what
-    they earn, but whether somebody looked there. Lists shorter than K, and queries that are not answered, count with
+    they earn, but whether anything is known there. One that was judged and dropped has no relevance and is no judged
+    moment. Lists shorter than K, and queries that are not answered, count with
     what they have; NaN where that is nothing.
 
     Raises:

@@ -6,6 +6,7 @@ videos end to end, W clips of the longest, T words, H hidden features, K centres
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -87,6 +88,12 @@ class EncodedClips:
         """The videos of these indexes, in their order."""
         layout, rows = self.layout.taken(chosen)
         return EncodedClips(self.seen[rows], self.heard[rows], layout)
+
+    @classmethod
+    def joined(cls, parts: Sequence[EncodedClips]) -> EncodedClips:
+        """The videos of all parts, one after the other."""
+        seen, heard = (torch.cat([getattr(part, stream) for part in parts]) for stream in ("seen", "heard"))
+        return cls(seen, heard, Layout.joined([part.layout for part in parts]))
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,10 @@ from models_runner.retrieval.losses import (
     video_contrast,
 )
 from models_runner.retrieval.models.two_stream import (
+    Everyone,
     TwoStream,
     TwoStreamConfig,
+    alone,
     best_clip,
     clip_scores,
     mean_of,
@@ -65,15 +67,16 @@ class Reloclnet(TwoStream):
     def __init__(self, config: ReloclnetConfig) -> None:
         super().__init__(config, encoders=3, query_encoders=2, score_level=2, span_level=2)
 
-    def forward(self, batch: Batch) -> ReloclnetOutput:
+    def forward(self, batch: Batch, everyone: Everyone = alone) -> ReloclnetOutput:
         queries, videos = self.encode_queries(batch.queries), self.encode_videos(batch.video, batch.subtitle)
         level, layouts = videos.levels[self.contrast_level], videos.layouts
         frames = tuple(map(clip_scores, queries, level, layouts))
+        all_queries = everyone(queries)
         return ReloclnetOutput(
-            self.video_scores(queries, videos),
+            self.video_scores(all_queries, videos),
             *self.span_logits(queries, videos),
             frames=(frames[0], frames[1]),
-            videos=mean_of(map(best_clip, queries, level, layouts)),
+            videos=mean_of(map(best_clip, all_queries, level, layouts)),
             layouts=layouts,
         )
 

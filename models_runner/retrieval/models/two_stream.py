@@ -6,7 +6,7 @@ Pairs are always (video, subtitle).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -25,6 +25,7 @@ from models_runner.retrieval.models.span_head import SpanHead
 from models_runner.retrieval.ragged import HIDDEN, NOTHING, Layout, Padding, Sequences
 
 Pair = tuple[Tensor, Tensor]
+Everyone = Callable[[Pair], Pair]  # the queries of all processes, given one's own
 LENGTH_EPSILON = 1e-12
 
 
@@ -228,6 +229,11 @@ class Meeting(nn.Module):
     def forward(self, rows: Tensor, layout: Layout, hidden: Tensor, seen: tuple[Tensor, Layout]) -> Tensor:
         """[R, H] -> [R, H]."""
         return self.norm(self.attention(rows, layout, hidden, seen) + rows)
+
+
+def alone(queries: Pair) -> Pair:
+    """The queries of one's own batch: nobody else trains."""
+    return queries
 
 
 def _end_to_end(parts: Sequence[EncodedVideos], level: int, stream: int) -> Tensor:

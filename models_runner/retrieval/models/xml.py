@@ -8,7 +8,7 @@ from torch import Tensor
 
 from models_runner.retrieval.batches import Batch
 from models_runner.retrieval.losses import DrawNegatives, both_hinges, boundary_loss
-from models_runner.retrieval.models.two_stream import TwoStream, TwoStreamConfig
+from models_runner.retrieval.models.two_stream import Everyone, TwoStream, TwoStreamConfig, alone
 from models_runner.retrieval.objective import Loss, Objective
 
 
@@ -37,9 +37,9 @@ class Xml(TwoStream):
     def __init__(self, config: XmlConfig) -> None:
         super().__init__(config, encoders=2, query_encoders=1, score_level=0, span_level=1)
 
-    def forward(self, batch: Batch) -> XmlOutput:
+    def forward(self, batch: Batch, everyone: Everyone = alone) -> XmlOutput:
         queries, videos = self.encode_queries(batch.queries), self.encode_videos(batch.video, batch.subtitle)
-        return XmlOutput(self.video_scores(queries, videos), *self.span_logits(queries, videos))
+        return XmlOutput(self.video_scores(everyone(queries), videos), *self.span_logits(queries, videos))
 
 
 def xml_loss(output: XmlOutput, batch: Batch, objective: Objective, draw: DrawNegatives) -> Loss:

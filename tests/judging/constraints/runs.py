@@ -1,9 +1,11 @@
 """Runs, what they are scored on, and their scores."""
 
+from django.db.models import F
+
 from judging.models import Release
-from models_runner.models import EconomyStudy, Leaderboard, Run, Score, Scoring, Truth
+from models_runner.models import EconomyStudy, Leaderboard, Run, Score, ScoreTest, Scoring, Truth
 from tests.factories import ProjectFactory, UserFactory
-from tests.judging.constraints.writes import More, Refused, Write, again, change
+from tests.judging.constraints.writes import More, Prepare, Refused, Write, again, change
 
 
 def run() -> Run:
@@ -32,6 +34,41 @@ def scoring(**values: object) -> Scoring:
 def score(**values: object) -> Score:
     given = {"scoring": values.get("scoring") or scoring(), "metric": "m", "convention": "paper", "gain": "linear"}
     return Score.objects.create(**{"k": 10, "mu": 0.5, "value": 0.5, "low": 0.4, "high": 0.6, **given})
+
+
+def score_test() -> ScoreTest:
+    """Two runs on one release."""
+    one = score()
+    run = one.scoring.run
+    other = Run.objects.create(project=run.project, release=run.release, system="y", split=run.split)
+    return ScoreTest.objects.create(one=one, other=score(scoring=scoring(run=other)))
+
+
+def score_test_twice() -> Write:
+    held = score_test()
+    return lambda: ScoreTest.objects.create(one=held.one, other=held.other)
+
+
+def of_another(name: str) -> Prepare:
+    """Test a score against one that has another ``name``, and nothing else."""
+
+    def prepare() -> Write:
+        held = score_test()
+        run = held.other.scoring.run
+        if name == "release":
+            release = Release.objects.create(project=run.project, version=2)
+            other = score(scoring=Scoring.objects.create(run=run, release=release))
+        elif name == "split":
+            elsewhere = Run.objects.create(project=run.project, release=run.release, system="z", split="test")
+            other = score(scoring=scoring(run=elsewhere))
+        else:
+            other = Score.objects.create(
+                **{"scoring": held.other.scoring, "metric": "m", "convention": "paper", "gain": "linear", name: "x"},
+                **{"k": 10, "value": 0.5, "low": 0.4, "high": 0.6},
+            )
+        return lambda: ScoreTest.objects.create(one=held.one, other=other)
+
+    return prepare
 
 
 def truth(**values: object) -> Truth:
@@ -75,6 +112,10 @@ REFUSED: Refused = {
     "score_within_0_and_1": change(score, value=1.5),
     "score_interval_is_in_order": change(score, low=0.7),
     "score_unjudged_within_0_and_1": change(score, unjudged=-0.1),
+    "score_test_once_per_pair": score_test_twice,
+    "score_test_one_is_the_earlier_score": change(score_test, one=F("other")),
+    "score_test_p_within_0_and_1": change(score_test, p=0.0),
+    "score_test_interval_is_in_order": change(score_test, p=0.5, low=0.2, high=0.1),
     "truth_once_per_release_and_split": again(truth, release=release_of),
     "truth_split_is_judged": change(truth, split="train"),
     "truth_has_a_query": change(truth, n_queries=0),
@@ -84,5 +125,8 @@ REFUSED: Refused = {
     "economy_study_done_within_total": change(study, done=1),
     "economy_study_failed_says_why": change(study, state="failed"),
 }
-MORE: More = {}
-TRIGGERS: set[str] = set()
+MORE: More = {
+    f"scores of another {name} are not tested against each other": ("are not tested against", of_another(name))
+    for name in ("release", "split", "metric", "convention", "gain")
+}
+TRIGGERS: set[str] = {"score_test_is_of_one_measure"}

@@ -3,7 +3,7 @@ import torch
 from models_runner.retrieval.candidates import ListedCandidates, ScoredCandidates, best_videos, candidate_recall
 from models_runner.retrieval.decoding import Decoding
 from models_runner.retrieval.ragged import Sequences
-from models_runner.retrieval.search import encode_corpus, score_corpus, search_candidates
+from models_runner.retrieval.search import encode_corpus, search_candidates
 from tests.models_runner.retrieval.baselines.small import batch_of, corpus_of, model_of
 
 
@@ -13,7 +13,8 @@ def test_candidates_are_the_videos_another_model_scores_highest() -> None:
     by_id = {f"q{number}": queries.taken(torch.tensor([number])) for number in range(3)}
     source = ScoredCandidates("ReLoCLNet", scorer, corpus, by_id, count=2)
     videos, scores = source.candidates(["q2", "q0"])
-    whole = score_corpus(scorer, scorer.encode_queries(queries), corpus)[[2, 0]]
+    with torch.inference_mode():
+        whole = corpus.scores(scorer.encode_queries(queries))[[2, 0]]
     assert source.name == "ReLoCLNet, top 2"
     assert videos.tolist() == whole.argsort(dim=1, descending=True)[:, :2].tolist()
     torch.testing.assert_close(scores, whole.gather(1, videos))

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from models_runner.retrieval.decoding import Decoding, Found
 from models_runner.retrieval.ragged import Sequences
-from models_runner.retrieval.search import encode_corpus, score_corpus, search, search_candidates, seconds
+from models_runner.retrieval.search import encode_corpus, search, search_candidates, seconds
 from tests.models_runner.retrieval.baselines import test_conquer_parity as conquer
 from tests.models_runner.retrieval.baselines.test_two_stream_parity import FOLDERS, baseline, model_of, of  # noqa: F401
 from tests.models_runner.retrieval.baselines.vectors import needs_parity, packed, tensor, worst
@@ -43,7 +43,8 @@ def times(found: Found, decoding: Decoding) -> Tensor:
 def test_videos_get_the_published_scores(baseline: str) -> None:  # noqa: F811
     model = model_of(baseline)
     corpus = encode_corpus(model, corpus_of(baseline))
-    scores = score_corpus(model, model.encode_queries(queries_of(baseline)), corpus)
+    with torch.inference_mode():
+        scores = corpus.scores(model.encode_queries(queries_of(baseline)))
     assert worst(scores, of(baseline, "inference", "video_score")) < 5e-6
 
 

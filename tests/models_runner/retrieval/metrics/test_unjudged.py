@@ -1,4 +1,4 @@
-"""How much of a run nobody judged, by hand and against a plain count."""
+"""How much of a run has no relevance, by hand and against a plain count."""
 
 import numpy as np
 import pytest

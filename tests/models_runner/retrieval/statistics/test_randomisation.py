@@ -24,6 +24,14 @@ def test_it_is_the_share_of_sign_flips_that_reach_as_far() -> None:
         assert randomisation_test(differences[:, None], 20_000)[0] == pytest.approx(exact(differences), abs=0.015)
 
 
+def test_it_is_that_of_scipy() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    for middle in (0.2, 0.5):
+        differences = RANDOM.normal(middle, 1, 12)  # few enough for scipy to go through all flips
+        found = stats.permutation_test((differences,), np.mean, permutation_type="samples", n_resamples=np.inf)
+        assert randomisation_test(differences[:, None], 20_000)[0] == pytest.approx(found.pvalue, abs=0.015)
+
+
 def test_by_hand() -> None:
     """Of (1, 1, 1) two in eight flips reach 3; the observed order counts once more."""
     assert randomisation_test(np.ones((3, 1)), 40_000)[0] == pytest.approx(0.25, abs=0.01)

@@ -1,0 +1,246 @@
+"""How long 100 queries take in 10,000 to 1,000,000 videos, with the vectors really there.
+
+    python benchmarks/search.py [--videos 10000 30000 100000] [--faiss] [--threads 2] [--device cpu] [--half] [--json]
+
+The simulated workload of XML's Table 8 (Lei et al., ECCV 2020): videos of 20 clips, queries of 15 words, 256 features,
+the 100 best moments of the 100 best videos. A time is from the features of words to ranked moments: encoding the
+queries, scoring every clip of every video in both streams, looking into the 100 best videos. Vectors fill the memory
+as real ones would (the published timing searched an index that nothing had been added to): unit noise around centres,
+one for each 20 clips, and queries around clips of the corpus.
+
+``--faiss``: the first stage by FAISS, an inverted file (IVF) over the clips of each stream, looked into at 1 and at 16
+of its lists; the videos of the nearest clips are scored exactly, and the share of the 100 exact videos that is found
+is told.
+
+Every size is measured in a process of its own. Method and figures: docs/benchmarks/search.md. Exit status 1: the exact
+search on a GPU passes 50 ms in a million videos.
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))  # started as a script
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+from torch import Tensor  # noqa: E402
+
+from benchmarks.machine import machine  # noqa: E402
+from models_runner.retrieval.baselines import BASELINES  # noqa: E402
+from models_runner.retrieval.decoding import Decoding, largest  # noqa: E402
+from models_runner.retrieval.index import Index  # noqa: E402
+from models_runner.retrieval.models.two_stream import EncodedVideos  # noqa: E402
+from models_runner.retrieval.ragged import Layout, Sequences  # noqa: E402
+from models_runner.retrieval.search import search  # noqa: E402
+
+CLIPS, WORDS, QUERIES, HIDDEN = 20, 15, 100, 256
+DECODING = Decoding(alpha=20.0, videos=100, moments=100, shortest=2, longest=16)
+LISTS, PROBES, NEAR = 4096, (1, 16), 200  # of FAISS: lists, those looked into, clips taken of each stream
+A_CENTRE, AROUND, ASIDE = 20, 0.5, 0.3  # clips of each, how far they lie from it; how far queries lie from a clip
+GPU_LIMIT_MS, MILLION = 50, 1_000_000
+REPEATS = 5
+
+
+def main() -> int:
+    options = parse()
+    if options.size:
+        print(json.dumps(measure(options.size, options)))
+        return 0
+    rows = [in_own_process(size, options) for size in options.videos]
+    name = torch.cuda.get_device_name() if options.device != "cpu" else "cpu"
+    report: dict[str, Any] = {"machine": machine(), "device": name, "threads": options.threads, "sizes": rows}
+    first, last = rows[0], rows[-1]
+    if len(rows) > 1:
+        growth = (last["exact_ms"] - first["exact_ms"]) / (last["videos"] - first["videos"])
+        report["exact_ms_a_million"] = round(first["exact_ms"] + growth * (MILLION - first["videos"]))
+    print(json.dumps(report, indent=1) if options.json else table(report))
+    late = options.device != "cpu" and any(row["videos"] >= MILLION and row["exact_ms"] > GPU_LIMIT_MS for row in rows)
+    return 1 if late else 0
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--videos", type=int, nargs="+", default=[10_000, 30_000, 100_000])
+    parser.add_argument("--faiss", action="store_true", help="also by FAISS")
+    parser.add_argument("--half", action="store_true", help="vectors are kept in 16 bits")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def in_own_process(size: int, options: argparse.Namespace) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--size", str(size), "--threads", str(options.threads)]
+    command += ["--device", options.device] + ["--faiss"] * options.faiss + ["--half"] * options.half
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def measure(size: int, options: argparse.Namespace) -> dict[str, Any]:
+    """One size: times in milliseconds for all 100 queries, the median of several."""
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(1)
+    corpus = random_corpus(size, options)
+    model = Asked(BASELINES["xml"].build(padding="compact").eval().to(options.device), corpus)
+    queries = random_queries(options)
+    run = timed(lambda: search(model, queries, corpus, DECODING), options.device)
+    row = {"videos": size, "precision": str(corpus.dtype).removeprefix("torch."), "exact_ms": run}
+    row["bytes_a_video"] = corpus.nbytes // size
+    if options.faiss:
+        row["faiss"] = by_faiss(model, queries, corpus, options)
+    row["memory_mib"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10)
+    if options.device != "cpu":
+        row["gpu_memory_mib"] = round(torch.cuda.max_memory_allocated() / 2**20)
+    return row
+
+
+def timed(work: Callable[[], Any], device: str) -> float:
+    """Median of wall milliseconds after a first time."""
+    taken = []
+    for _ in range(REPEATS + 1):
+        began = time.perf_counter()
+        work()
+        if device != "cpu":
+            torch.cuda.synchronize()
+        taken.append((time.perf_counter() - began) * 1e3)
+    return round(statistics.median(taken[1:]), 1)
+
+
+class Asked:
+    """A model whose queries lie near clips of the corpus, as a trained one's do; they are encoded all the same."""
+
+    def __init__(self, model: Any, corpus: Index) -> None:
+        self.model = model
+        rows = corpus.videos.levels[corpus.score_level]
+        draw = torch.Generator(rows[0].device).manual_seed(5)
+        which = torch.randint(len(rows[0]), (QUERIES,), generator=draw, device=rows[0].device)
+        self.near = [
+            one[which].float() + ASIDE * torch.randn(QUERIES, HIDDEN, generator=draw, device=one.device) for one in rows
+        ]
+
+    def encode_queries(self, queries: Sequences) -> tuple[Tensor, Tensor]:
+        self.model.encode_queries(queries)
+        return self.near[0], self.near[1]
+
+    def span_logits(self, queries: tuple[Tensor, Tensor], videos: EncodedVideos) -> tuple[Tensor, Tensor]:
+        return self.model.span_logits(queries, videos)
+
+
+def random_corpus(size: int, options: argparse.Namespace) -> Index:
+    """What an index of XML holds: both streams after the encoders that videos are scored and spans found by."""
+    draw = torch.Generator(options.device).manual_seed(3)
+    kept = torch.full((size,), CLIPS)
+    dtype = torch.float16 if options.half else torch.float32
+    layout = Layout(kept, kept, CLIPS, torch.device(options.device))
+    centres = torch.randn(size * CLIPS // A_CENTRE, HIDDEN, generator=draw, device=options.device)
+
+    def rows() -> Tensor:
+        cells = torch.empty(size * CLIPS, HIDDEN, dtype=dtype, device=options.device)
+        for part in cells.split(2**18):  # no second copy in float32
+            which = torch.randint(len(centres), (len(part),), generator=draw, device=options.device)
+            noise = torch.randn(part.shape, generator=draw, device=options.device)
+            part.copy_(centres[which] + AROUND * noise)
+        return cells
+
+    xml = BASELINES["xml"].build()
+    levels = {level: (rows(), rows()) for level in sorted({xml.score_level, xml.span_level})}
+    seen, heard = (
+        torch.cat([1 / part.float().norm(dim=1) for part in one.split(2**18)]).to(dtype)
+        for one in levels[xml.score_level]
+    )
+    return Index(EncodedVideos(levels, (layout, layout)), (seen, heard), xml.score_level)
+
+
+def random_queries(options: argparse.Namespace) -> Sequences:
+    draw = torch.Generator().manual_seed(4)
+    rows = torch.randn(QUERIES * WORDS, BASELINES["xml"].build().config.query_size, generator=draw)
+    return Sequences(rows, torch.full((QUERIES,), WORDS)).to(options.device)
+
+
+def by_faiss(model: Asked, queries: Sequences, corpus: Index, options: argparse.Namespace) -> dict[str, Any]:
+    """First stage by an inverted file over the clips of each stream; its videos are then scored exactly."""
+    import faiss
+
+    faiss.omp_set_num_threads(options.threads)
+    began = time.perf_counter()
+    level = corpus.videos.levels[corpus.score_level]
+    indexes = [inverted(faiss, rows, one) for rows, one in zip(level, corpus.reciprocals, strict=True)]
+    row: dict[str, Any] = {"build_s": round(time.perf_counter() - began, 1), "lists": indexes[0].nlist}
+    pair = model.encode_queries(queries)
+    exact = largest(corpus.scores(pair), DECODING.videos)
+    row["exact_first_stage_ms"] = timed(lambda: largest(corpus.scores(pair), DECODING.videos), options.device)
+    for probes in PROBES:
+        for index in indexes:
+            index.nprobe = probes
+        found = candidates(indexes, pair, corpus)
+        hits = [len(set(ours.tolist()) & set(theirs.tolist())) for ours, theirs in zip(found, exact, strict=True)]
+        row[f"probes_{probes}"] = {
+            "first_stage_ms": timed(lambda: candidates(indexes, pair, corpus), options.device),
+            "of_it_faiss_ms": timed(lambda: nearest(indexes, pair), options.device),
+            "share_of_exact": round(sum(hits) / exact.numel(), 3),
+            "share_of_exact_best": round(float((found[:, :1] == exact[:, :1]).float().mean()), 3),
+        }
+    row["bytes_a_video"] = 2 * CLIPS * (HIDDEN * 4 + 8)  # a vector and its number, both streams
+    return row
+
+
+def inverted(faiss: Any, rows: Tensor, reciprocals: Tensor) -> Any:
+    """Unit vectors of all clips, by inner product."""
+    lists = min(LISTS, len(rows) // 40)
+    index = faiss.index_factory(HIDDEN, f"IVF{lists},Flat", faiss.METRIC_INNER_PRODUCT)
+    index.cp.niter = 4
+    some = torch.linspace(0, len(rows) - 1, 40 * lists).long()
+    index.train(unit(rows[some], reciprocals[some]))
+    for part, one in zip(rows.split(2**18), reciprocals.split(2**18), strict=True):
+        index.add(unit(part, one))
+    return index
+
+
+def unit(rows: Tensor, reciprocals: Tensor) -> Any:
+    return (rows.float() * reciprocals.float()[:, None]).numpy()
+
+
+def nearest(indexes: list[Any], queries: tuple[Tensor, Tensor]) -> Tensor:
+    """The videos of the clips nearest in either stream [N, 2 * NEAR], sorted; -1 where a list held too few."""
+    found = [
+        index.search(torch.nn.functional.normalize(part, dim=1).numpy(), NEAR)[1]
+        for index, part in zip(indexes, queries, strict=True)
+    ]
+    return torch.from_numpy(np.concatenate(found, axis=1)).div(CLIPS, rounding_mode="floor").sort(1).values
+
+
+def candidates(indexes: list[Any], queries: tuple[Tensor, Tensor], corpus: Index) -> Tensor:
+    """The 100 best videos of each query among those of the nearest clips, scored exactly; -1 where there are fewer."""
+    videos = nearest(indexes, queries)
+    parts = zip(*(one.split(16) for one in (videos, *queries)), strict=True)
+    scores = torch.cat([corpus.exact_scores((seen, heard), some.clamp(min=0)) for some, seen, heard in parts])
+    again = torch.zeros_like(videos, dtype=torch.bool)
+    again[:, 1:] = videos[:, 1:] == videos[:, :-1]
+    scores = scores.masked_fill(again | (videos < 0), -torch.inf)
+    chosen = largest(scores, DECODING.videos)
+    return videos.gather(1, chosen).masked_fill(scores.gather(1, chosen) == -torch.inf, -1)
+
+
+def table(report: dict[str, Any]) -> str:
+    lines = [f"{'videos':>10}{'exact ms':>10}{'bytes':>10}{'MiB':>9}   FAISS"]
+    for row in report["sizes"]:
+        faiss = json.dumps(row["faiss"]) if "faiss" in row else ""
+        figures = f"{row['videos']:10,}{row['exact_ms']:10.0f}{row['bytes_a_video']:10,}{row['memory_mib']:9,}"
+        lines.append(f"{figures}   {faiss}")
+    if "exact_ms_a_million" in report:
+        lines.append(f"a million videos, by the growth: {report['exact_ms_a_million']:,} ms")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""LMDB, as CONQUER's features are published: under each name a message {features}, msgpack of clips or npz of words."""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_runner.retrieval.errors import BrokenFeatures, at
+from models_runner.retrieval.features.stores import LMDB_FILE, FeatureStore, without_masks
+
+FEATURES = "features"
+ZIP = b"PK\x03\x04"
+Held = tuple[int, int, int]  # the process that opened it, and the device and number of the file it opened
+_open: dict[str, tuple[Any, Held]] = {}  # LMDB allows a process to open a folder only once
+
+
+class LmdbStore(FeatureStore):
+    """An LMDB folder of features."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        with at(path.name):
+            environment = _environment(path)
+            _check_size(environment, self.content)
+
+    @property
+    def names(self) -> list[str]:
+        with _environment(self.path).begin() as transaction:
+            keys = [bytes(key).decode("utf-8", "replace") for key in transaction.cursor().iternext(values=False)]
+        return without_masks([key for key in keys if not (key.startswith("__") and key.endswith("__"))])
+
+    @property
+    def content(self) -> Path:
+        return self.path / LMDB_FILE
+
+    def close(self) -> None:
+        """Nothing: other stores of this process may read the same folder."""
+
+    def _read(self, name: str) -> NDArray[Any]:
+        with _environment(self.path).begin() as transaction:
+            message = transaction.get(name.encode())
+        if message is None:
+            raise BrokenFeatures("the name is there and its value is not")
+        return _from_npz(message) if message[:4] == ZIP else _from_msgpack(message)
+
+
+def _environment(path: Path) -> Any:
+    """The folder as this process opened it."""
+    import lmdb
+
+    place, now = str(path.resolve()), _held_now(path)
+    if place in _open:
+        held, then = _open[place]
+        if then == now:
+            return held
+        held.close()  # inherited from the parent, or of files that were replaced since
+        del _open[place]
+    try:
+        opened = lmdb.open(place, readonly=True, lock=False, readahead=False)
+    except lmdb.Error as error:
+        raise BrokenFeatures(f"not a readable LMDB folder: {str(error).rpartition(': ')[2]}") from error
+    _open[place] = opened, now
+    return opened
+
+
+def _held_now(path: Path) -> Held:
+    try:
+        file = (path / LMDB_FILE).stat()
+    except OSError as error:
+        raise BrokenFeatures(f"{path.name} is gone: {error.strerror}") from error
+    return os.getpid(), file.st_dev, file.st_ino
+
+
+def _check_size(environment: Any, file: Path) -> None:
+    """A page behind the end of the file would end the process, not raise."""
+    if (environment.info()["last_pgno"] + 1) * environment.stat()["psize"] > file.stat().st_size:
+        raise BrokenFeatures("the file is cut short")
+
+
+def _from_npz(message: bytes) -> NDArray[Any]:
+    try:
+        with np.load(io.BytesIO(message), allow_pickle=False) as held:
+            return np.asarray(held[FEATURES])
+    except KeyError as error:
+        raise BrokenFeatures(f"there is no {FEATURES!r} in it") from error
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise BrokenFeatures(f"not a readable npz of plain numbers: {error}") from error
+
+
+def _from_msgpack(message: bytes) -> NDArray[Any]:
+    import msgpack
+
+    try:
+        held = msgpack.unpackb(message, raw=True, strict_map_key=False)
+    except (ValueError, msgpack.exceptions.UnpackException) as error:
+        raise BrokenFeatures(f"not a readable message: {error}") from error
+    features = held.get(FEATURES.encode()) if isinstance(held, Mapping) else None
+    if features is None:
+        raise BrokenFeatures(f"there is no {FEATURES!r} in it")
+    try:
+        return _packed(features) if isinstance(features, Mapping) else np.asarray(features, np.float32)
+    except (KeyError, TypeError, ValueError) as error:
+        raise BrokenFeatures(f"its features are no table of numbers: {error}") from error
+
+
+def _packed(array: Mapping[bytes, Any]) -> NDArray[Any]:
+    """An array as msgpack-numpy writes it; its pickled objects are refused, as everything but numbers is."""
+    if array.get(b"kind") or not array.get(b"nd"):
+        raise ValueError("objects or records")
+    kind = np.dtype(array[b"type"].decode())
+    if kind.hasobject:
+        raise ValueError("objects")
+    return np.frombuffer(array[b"data"], kind).reshape(array[b"shape"])

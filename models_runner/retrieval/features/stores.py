@@ -1,0 +1,155 @@
+"""What every file of features offers, and which reader suits a path."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_runner.retrieval.errors import BrokenFeatures, MissingFeatures, at
+
+Rows = NDArray[np.float32]
+HDF5_ENDINGS = (".h5", ".hdf5")
+LMDB_FILE = "data.mdb"
+SAMPLES, SAMPLE = 64, 65536  # blocks of a large file that its checksum reads, and their bytes
+
+
+class FeatureStore(ABC):
+    """Feature rows by the name of a video or the number of a query.
+
+    Rows are read when they are asked for, and mapped where the file allows. A store may be used in the processes of a
+    DataLoader: each opens the file for itself.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Whose features there are, in the order of the file; masks are left out."""
+
+    @property
+    @abstractmethod
+    def content(self) -> Path:
+        """The file that holds the bytes."""
+
+    @abstractmethod
+    def _read(self, name: str) -> NDArray[Any]:
+        """The array of a name that is there."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def rows(self, name: str) -> Rows:
+        """The features of ``name`` [n, D]; may be a read-only view of the file.
+
+        Raises:
+            MissingFeatures: there are none.
+            BrokenFeatures: they cannot be read, or are no rows of ``width`` numbers.
+        """
+        if name not in self:
+            raise MissingFeatures(f"no features of {name!r} in {self.path.name}")
+        with at(self.path.name), at(name):
+            rows = as_rows(self._read(name))
+            if rows.shape[1] != self.width:
+                raise BrokenFeatures(f"rows of {rows.shape[1]} numbers, where {self._names[0]} has {self.width}")
+        return rows
+
+    @cached_property
+    def width(self) -> int:
+        """D, the numbers in a row: those of the first name."""
+        if not self._names:
+            raise BrokenFeatures(f"{self.path.name}: the file holds no features")
+        with at(self.path.name), at(self._names[0]):
+            return int(as_rows(self._read(self._names[0])).shape[1])
+
+    def checksum(self) -> str:
+        """Which file this is, the same wherever it is copied; of large files only samples are read."""
+        size = self.content.stat().st_size
+        digest = sha256(str(size).encode())
+        with self.content.open("rb") as file:
+            for start in sampled(size):
+                file.seek(start)
+                digest.update(file.read(SAMPLE))
+        return f"sha256-sampled:{digest.hexdigest()}"
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open_features, (self.path,)
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return self.names
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self._names)
+
+
+def sampled(size: int) -> list[int]:
+    """Where the blocks begin that tell a file of ``size`` bytes: all of a small one; of others also the last."""
+    if size <= SAMPLES * SAMPLE:
+        return list(range(0, size, SAMPLE))
+    return [round(part * (size - SAMPLE) / (SAMPLES - 1)) for part in range(SAMPLES)]
+
+
+def as_rows(array: NDArray[Any]) -> Rows:
+    """The array as rows of float32.
+
+    Raises:
+        BrokenFeatures: it is not a table of numbers.
+    """
+    if array.dtype.kind not in "fiu":
+        raise BrokenFeatures(f"numbers are expected, not {array.dtype}")
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise BrokenFeatures(f"the shape is {list(array.shape)}, where [rows, numbers] is expected")
+    return array.astype(np.float32, copy=False)
+
+
+def without_masks(names: list[str]) -> list[str]:
+    """The names but for the masks that published subtitle files hold beside their rows."""
+    known = set(names)
+    return [name for name in names if not (name.endswith("-mask") and name.removesuffix("-mask") in known)]
+
+
+def open_features(path: str | Path) -> FeatureStore:
+    """The features in an HDF5 file or an LMDB folder.
+
+    Raises:
+        BrokenFeatures: there is no such file, it is cut short, or it is neither.
+    """
+    from models_runner.retrieval.features.hdf5 import Hdf5Store
+    from models_runner.retrieval.features.lmdbs import LmdbStore
+
+    path = Path(path)
+    if path.is_dir() and (path / LMDB_FILE).is_file():
+        return LmdbStore(path)
+    if path.is_file() and path.suffix.lower() in HDF5_ENDINGS:
+        return Hdf5Store(path)
+    if not path.exists():
+        raise BrokenFeatures(f"{path}: there is no such file or folder")
+    raise BrokenFeatures(f"{path}: neither an HDF5 file (.h5, .hdf5) nor an LMDB folder ({LMDB_FILE})")

@@ -1,0 +1,127 @@
+"""The candidates of CONQUER's queries, by the source its plan names.
+
+Notation: Q queries of a split, n candidates of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from models_runner.retrieval.candidates import ListedCandidates, best_videos, candidate_recall
+from models_runner.retrieval.errors import at
+from models_runner.retrieval.jsonfiles import as_array, as_object, decode, parse_json, read_bytes
+from models_runner.retrieval.ragged import Sequences
+from models_runner.retrieval.search import encode_corpus
+from models_runner.retrieval.training.evaluation import QUERIES, VIDEOS
+from models_runner.retrieval.training.feature_rows import NoFeatures, Shelf, Store
+from models_runner.retrieval.training.material import Clips, Opener, Split, read_clips, readers_of
+from models_runner.retrieval.training.plan import BadPlan, Plan
+from models_runner.retrieval.training.trained import Trained, open_trained
+
+
+@dataclass(frozen=True, eq=False)
+class FirstStage:
+    """Candidates by split, numbers of videos [Q, n], -1 is none; the share of relevant moments in them."""
+
+    name: str
+    candidates: dict[str, Tensor]
+    recall: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """For whom candidates are wanted.
+
+    Attributes:
+        count: candidates of each query.
+        clips, splits: what is searched, and for whom.
+        shelf, opener: for the features of a source that is a model.
+        device: where that model computes.
+    """
+
+    count: int
+    clips: Clips
+    splits: list[Split]
+    shelf: Shelf
+    opener: Opener
+    device: torch.device
+
+
+def first_stage(plan: Plan, asked: Asked) -> FirstStage:
+    """What the source of a plan names; its paths must not depend on the folder. Raises ScoringError."""
+    source = plan.candidates or {}
+    path = Path(source["path"])
+    name, candidates = _listed(path, asked) if source["source"] == "listed" else _scored(path, asked)
+    recall = {
+        split.name: candidate_recall(candidates[split.name], _relevant(split, asked.clips)) for split in asked.splits
+    }
+    return FirstStage(name, candidates, recall)
+
+
+def _listed(path: Path, asked: Asked) -> tuple[str, dict[str, Tensor]]:
+    number = {asked.clips.names[place]: place for place in asked.clips.found.tolist()}
+    with at(str(path)):
+        lists = {
+            query: [number[name] for name in map(str, as_array(names, query)) if name in number]
+            for query, names in as_object(parse_json(decode(read_bytes(path))), "the lists").items()
+        }
+    source = ListedCandidates(path.stem, lists, asked.count)
+    return source.name, {split.name: source.candidates(split.judged.query_ids)[0] for split in asked.splits}
+
+
+def _scored(folder: Path, asked: Asked) -> tuple[str, dict[str, Tensor]]:
+    with at("candidates"):
+        trained = open_trained(folder, device=asked.device)
+        if trained.plan.baseline == "conquer":
+            raise BadPlan("they come from xml or reloclnet: conquer needs candidates itself")
+        stores: dict[str, Store] = {}
+        try:
+            for kind in ("video", "subtitle", "query"):
+                path = getattr(trained.plan, kind)
+                stores[kind] = NoFeatures() if path is None else asked.opener(Path(path))
+            return f"{trained.plan.baseline}, top {asked.count}", _scored_by(trained, asked, stores)
+        finally:
+            for store in stores.values():
+                store.close()
+
+
+def _scored_by(trained: Trained, asked: Asked, stores: dict[str, Store]) -> dict[str, Tensor]:
+    """The videos a model scores highest, of those that CONQUER can look into."""
+    readers, shelf = readers_of(trained.plan), Shelf(asked.shelf.folder / "candidates", asked.shelf.on_item)
+    names = [asked.clips.names[place] for place in asked.clips.found.tolist()]
+    theirs = read_clips(names, len(names), shelf, stores, readers)
+    numbers = asked.clips.found[theirs.found]  # of what both have features
+    corpus = encode_corpus(trained.model, _batches(theirs, asked))
+    found = {}
+    for split in asked.splits:
+        queries = shelf.prepared(split.name, split.judged.query_ids, stores["query"], readers["query"])
+        candidates = torch.full((len(queries), min(asked.count, len(numbers))), -1)
+        for rows in queries.lengths.nonzero().squeeze(1).split(QUERIES):
+            asked.shelf.on_item()
+            with torch.inference_mode():
+                encoded = trained.model.encode_queries(queries.taken(rows).to(asked.device))
+                best, _ = best_videos(corpus.scores(encoded), asked.count)
+            candidates[rows] = numbers[best.cpu()]
+        found[split.name] = candidates
+    return found
+
+
+def _batches(clips: Clips, asked: Asked) -> Iterator[tuple[Sequences, Sequences]]:
+    for part in clips.found.split(VIDEOS):
+        asked.shelf.on_item()
+        yield clips.seen.taken(part).to(asked.device), clips.heard.taken(part).to(asked.device)
+
+
+def _relevant(split: Split, clips: Clips) -> list[list[int]]:
+    """The videos of each query's relevant moments, as often as they hold one; -2 for one that is not there."""
+    number = {name: place for place, name in enumerate(clips.names)}
+    judged = split.judged
+    videos: list[list[int]] = [[] for _ in judged.query_ids]
+    for row in (judged.weights > 0).nonzero()[0].tolist():
+        videos[judged.query[row]].append(number.get(judged.spans.names[judged.spans.video[row]], -2))
+    return videos

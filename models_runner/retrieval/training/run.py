@@ -1,0 +1,150 @@
+"""``train FOLDER``: everything from the plan to the exit status."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from models_runner.retrieval.errors import ScoringError
+from models_runner.retrieval.training import feature_rows
+from models_runner.retrieval.training.evaluation import AmongCandidates, Retriever, WholeCorpus
+from models_runner.retrieval.training.events import LOG, Events
+from models_runner.retrieval.training.feature_rows import Shelf, Store
+from models_runner.retrieval.training.first_stage import Asked, first_stage
+from models_runner.retrieval.training.material import Material, read_material
+from models_runner.retrieval.training.memory import OutOfMemory, is_out_of_memory
+from models_runner.retrieval.training.plan import BadPlan, Plan
+from models_runner.retrieval.training.settings import Settings
+from models_runner.retrieval.training.signals import Stopped, StopRequest
+from models_runner.retrieval.training.team import Team, assemble, dismiss
+from models_runner.retrieval.training.trainer import Means, Trainer
+
+DONE, BAD_PLAN, FAILED, STOPPED = 0, 2, 3, 4
+LOCK = ".lock"
+RESIDENT = 0.3  # share of a GPU's free memory that features may take
+
+
+def open_store(path: Path) -> Store:
+    """Features in a file."""
+    from models_runner.retrieval.features import open_features  # type: ignore[import-not-found, unused-ignore]
+
+    store: Store = open_features(path)
+    return store
+
+
+def train(folder: Path, stop: StopRequest | None = None) -> int:
+    """Carry out the plan in a folder, from the beginning or from where it was left.
+
+    Returns:
+        DONE; FAILED, the reason being the last event; STOPPED when asked to.
+
+    Raises:
+        BadPlan: the plan cannot be carried out, or another process does.
+        ScoringError: there is no plan, or it is not JSON.
+    """
+    plan = Plan.read(folder)
+    Settings.of(plan)
+    if plan.device == "cuda" and not torch.cuda.is_available():
+        raise BadPlan("device is cuda, and there is no GPU")
+    if plan.threads:
+        torch.set_num_threads(plan.threads)
+    team = assemble(plan.device)
+    try:
+        with stop or StopRequest() as request, _alone(folder, team):
+            if not team.first:
+                return _carry_out(folder, plan, team, request, None)
+            with Events(folder) as events:
+                return _carry_out(folder, plan, team, request, events)
+    finally:
+        dismiss(team)
+
+
+def _carry_out(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Events | None) -> int:
+    trainer: list[Trainer] = []  # what there is of it when something fails
+    try:
+        trainer.append(_trainer(folder, plan, team, stop, events))
+        trainer[0].run()
+    except Stopped:
+        return _ended(events, STOPPED, "stopped", step=_step(trainer))
+    except BadPlan as error:
+        _ended(events, BAD_PLAN, "failed", reason=str(error), step=_step(trainer))
+        raise
+    except ScoringError as error:
+        return _failed(events, str(error), trainer)
+    except Exception as error:
+        if is_out_of_memory(error):
+            return _failed(events, str(OutOfMemory(f"out of memory: {error}")), trainer)
+        if events is not None:
+            traceback.print_exc(file=events.log)
+        traceback.print_exc()
+        return _failed(events, f"{type(error).__name__}: {error}; {LOG} says where", trainer)
+    if team.first:
+        shutil.rmtree(folder / feature_rows.FOLDER, ignore_errors=True)
+    return DONE
+
+
+def _trainer(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Events | None) -> Trainer:
+    located = plan.located(folder)
+    shelf = Shelf(folder / feature_rows.FOLDER, stop.look)
+    material = _material(located, shelf, team)
+    settings = Settings.of(plan, material.sizes)
+    splits = list(material.splits.values())
+    facts: dict[str, Any] = {}
+    retriever: Retriever = WholeCorpus(material.clips, settings.decoding, team.device)
+    if plan.candidates is not None and team.first:
+        found = first_stage(
+            located, Asked(settings.decoding.videos, material.clips, splits, shelf, open_store, team.device)
+        )
+        facts = {"candidates": {"name": found.name, "recall": found.recall}}
+        shares = ", ".join(f"{share:.4f} of {name}" for name, share in found.recall.items())
+        material.notices.append(f"candidates: {found.name}; they hold {shares} (share of relevant moments)")
+        retriever = AmongCandidates(material.clips, settings.decoding, team.device, found.candidates)
+    return Trainer(Means(folder, plan, settings, material, team, retriever, stop, events, facts))
+
+
+def _material(plan: Plan, shelf: Shelf, team: Team) -> Material:
+    """The first process prepares the features, the others read what it wrote."""
+    if team.first:
+        material = read_material(plan, shelf, open_store)
+        team.told_by_first(lambda: None)
+    else:
+        team.told_by_first(lambda: None)
+        material = read_material(plan, shelf, open_store)
+    return material
+
+
+def _failed(events: Events | None, reason: str, trainer: list[Trainer]) -> int:
+    print(f"error: {reason}", file=sys.stderr)
+    return _ended(events, FAILED, "failed", reason=reason, step=_step(trainer))
+
+
+def _ended(events: Events | None, status: int, kind: str, **values: Any) -> int:
+    if events is not None:
+        events.tell(kind, **values)
+    return status
+
+
+def _step(trainer: list[Trainer]) -> int:
+    return trainer[0].progress.step if trainer else 0
+
+
+@contextmanager
+def _alone(folder: Path, team: Team) -> Iterator[None]:
+    """Nobody else trains in this folder."""
+    if not team.first:
+        yield
+        return
+    with (folder / LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BadPlan(f"{folder}: another process trains in this folder") from error
+        yield

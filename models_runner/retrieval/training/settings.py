@@ -1,0 +1,84 @@
+"""A plan's changes to the released settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
+
+from models_runner.retrieval.baselines import BASELINES
+from models_runner.retrieval.decoding import Decoding
+from models_runner.retrieval.errors import ScoringError
+from models_runner.retrieval.jsonfiles import is_finite, shown
+from models_runner.retrieval.objective import Objective
+from models_runner.retrieval.ragged import Padding
+from models_runner.retrieval.training.plan import BadPlan, Plan
+
+MAY_BE_NONE = ("hard_from_epoch",)
+SettingsT = TypeVar("SettingsT")
+
+
+class OtherSizes(ScoringError):
+    """Features have other sizes than the plan says."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a plan comes to."""
+
+    config: Any
+    objective: Objective
+    decoding: Decoding
+    batch: int
+
+    @classmethod
+    def of(cls, plan: Plan, found: Mapping[str, int] | None = None) -> Settings:
+        """Those of a plan, with the sizes that were ``found`` in its features.
+
+        Raises:
+            BadPlan: a name is not known, or a value is of another kind.
+            OtherSizes: the plan names other sizes than the features have.
+        """
+        way = BASELINES[plan.baseline]
+        for name, size in (found or {}).items():
+            if plan.sizes.get(name, size) != size:
+                raise OtherSizes(f"{name} is {plan.sizes[name]} in the plan, and the features have {size}")
+        if plan.sizes.get("score_videos"):
+            raise BadPlan("score_videos needs sampled videos beside the own one, which training does not draw")
+        config = changed(way.config(), "sizes", {**plan.sizes, **(found or {})})
+        return cls(
+            config=replace(config, padding=Padding(plan.padding)),
+            objective=changed(way.objective, "objective", plan.objective),
+            decoding=changed(way.decoding, "decoding", plan.decoding),
+            batch=plan.batch or way.batch,
+        )
+
+    def build(self, baseline: str) -> Any:
+        """A fresh model. Raises BadPlan where its sizes do not go together."""
+        if self.config.hidden % self.config.heads:
+            raise BadPlan(f"hidden ({self.config.hidden}) must be a multiple of heads ({self.config.heads})")
+        try:
+            return BASELINES[baseline].model(self.config)
+        except (ValueError, RuntimeError) as error:
+            raise BadPlan(f"no model has these sizes: {error}") from error
+
+
+def changed(settings: SettingsT, name: str, changes: Mapping[str, Any]) -> SettingsT:
+    """Settings with some values changed. Raises BadPlan for what they do not have or cannot be."""
+    known = {one.name for one in fields(settings)}  # type: ignore[arg-type]
+    if unknown := sorted(set(changes) - known):
+        raise BadPlan(f"{name}: nothing is known of {', '.join(unknown)}")
+    for key, value in changes.items():
+        none = value is None and key in MAY_BE_NONE
+        if not (none or _alike(value, getattr(settings, key))):
+            raise BadPlan(f"{name}: {key} must be like {getattr(settings, key)!r}, got {shown(value)}")
+    return replace(settings, **changes)  # type: ignore[type-var]
+
+
+def _alike(value: Any, released: Any) -> bool:
+    """Whether a value may stand for a released one: yes or no, a whole number from 0, a number."""
+    if isinstance(released, bool) or isinstance(value, bool):
+        return isinstance(value, bool) and isinstance(released, bool)
+    if isinstance(released, int):
+        return isinstance(value, int) and value >= 0
+    return isinstance(released, float) and isinstance(value, int | float) and is_finite(value)

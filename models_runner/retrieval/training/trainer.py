@@ -1,0 +1,336 @@
+"""The training of one plan, from its first step or from where it was left, to its predictions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models_runner.retrieval import formats
+from models_runner.retrieval.baselines import BASELINES, optimiser_of
+from models_runner.retrieval.batches import Batch
+from models_runner.retrieval.losses import RandomNegatives
+from models_runner.retrieval.optim import warmed_up
+from models_runner.retrieval.tables import RunTable
+from models_runner.retrieval.training.board import Board
+from models_runner.retrieval.training.epochs import Load, Loader, Schedule, ahead
+from models_runner.retrieval.training.evaluation import SELECTED, Retriever, metrics_of
+from models_runner.retrieval.training.events import Events
+from models_runner.retrieval.training.material import Material, Split
+from models_runner.retrieval.training.memory import used_mb
+from models_runner.retrieval.training.plan import Plan
+from models_runner.retrieval.training.precision import Precision
+from models_runner.retrieval.training.progress import Keeper, Progress, is_finite, progress_of
+from models_runner.retrieval.training.settings import Settings
+from models_runner.retrieval.training.signals import Stopped, StopRequest
+from models_runner.retrieval.training.stepping import NotFinite, Stepper
+from models_runner.retrieval.training.team import Team
+
+TOLD_EVERY_S = 1.0
+LOSS_BATCHES = 4  # of a validation loss: enough for a curve
+DROPOUT, NEGATIVES, GPU = "torch", "negatives", "cuda"
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """What a trainer works with."""
+
+    folder: Path
+    plan: Plan
+    settings: Settings
+    material: Material
+    team: Team
+    retriever: Retriever
+    stop: StopRequest
+    events: Events | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)  # for the last event: candidates
+
+
+class Trainer:
+    """Holds weights and optimiser; ``run`` trains to the end."""
+
+    def __init__(self, means: Means) -> None:
+        self.means, self.plan, self.team = means, means.plan, means.team
+        self.material, self.settings = means.material, means.settings
+        way = BASELINES[self.plan.baseline]
+        self.schedule = Schedule(
+            len(self.material.samples),
+            self.settings.batch,
+            self.plan.epochs,
+            self.plan.seed,
+            way.whole_batches,
+            self.plan.evaluations_per_epoch,
+        )
+        torch.manual_seed(self.plan.seed)
+        self.model = self.settings.build(self.plan.baseline).to(self.team.device)
+        torch.manual_seed(self.plan.seed + self.team.rank)  # of dropout
+        self.negatives = torch.Generator().manual_seed(self.plan.seed)
+        self.optimiser = optimiser_of(
+            self.plan.baseline,
+            self.model,
+            lr=self.plan.lr,
+            total=self.schedule.steps,
+            warm_up=self.plan.warmup,
+        )
+        self.precision = Precision(self.plan.precision, self.team.device)
+        self.loader = Loader(self.material.samples, self.team)
+        self.stepper = Stepper(
+            self.team.wrapped(self.model),
+            self.optimiser,
+            way.loss,
+            self.settings.objective,
+            self.loader,
+            self.precision,
+            self.team,
+            lambda text: self.tell("notice", text=text),
+        )
+        self.keeper = Keeper(means.folder, self.plan, self.settings, self.material.data)
+        self.progress = Progress()
+        self.board: Board | None = None
+
+    def run(self) -> dict[str, dict[str, float]]:
+        """Train, then evaluate the best weights on every split and write what they retrieve.
+
+        Returns:
+            metrics by split.
+
+        Raises:
+            Stopped: it was asked to; ``last/`` is where it stood.
+            NotFinite, OutOfMemory, ScoringError: as they say.
+        """
+        self._resume()
+        with ExitStack() as stack:
+            if self.team.first:
+                self.board = stack.enter_context(Board(self.means.folder, self.progress.step))
+            try:
+                self._train()
+            except Stopped:
+                self._save_last()
+                raise
+            return self._finish()
+
+    def tell(self, kind: str, **values: Any) -> None:
+        """One event, from the first process."""
+        if self.means.events is not None:
+            self.means.events.tell(kind, **values)
+
+    def _resume(self) -> None:
+        found = self.keeper.last()
+        if found is not None:
+            self.progress = progress_of(found)
+            self.stepper.parts, self.precision.state = self.progress.parts, self.progress.scaler
+            found.restore(self.model, self.optimiser, {NEGATIVES: self.negatives})
+            for name, generator in self._own_generators().items():
+                if name in found.generators:
+                    generator.set_state(found.generators[name])
+        self.tell(
+            "start",
+            samples=self.schedule.samples,
+            steps_per_epoch=self.schedule.per_epoch,
+            steps=self.schedule.steps,
+            device=_device_name(self.team),
+            resumed_from_step=self.progress.step if found is not None else None,
+        )
+        if found is None:
+            for text in self.material.notices:
+                self.tell("notice", text=text)
+
+    def _train(self) -> None:
+        self._evaluate_if_due()  # a stop may have come before
+        self.model.train()
+        self.pace = Pace(self.progress.step)
+        saved = time.monotonic()
+        with ahead(self.loader, self.schedule.rows(self.progress.step), self.stepper.parts) as loads:
+            while not self._over():
+                self._step(next(loads))
+                self._evaluate_if_due()
+                if self.team.any(self.means.stop.asked):
+                    raise Stopped
+                if self.team.any(time.monotonic() - saved > self.plan.checkpoint_every_s):
+                    self._save_last()
+                    saved = time.monotonic()
+
+    def _over(self) -> bool:
+        """No step is left, or the last evaluations brought nothing."""
+        patience = self.plan.patience
+        return self.progress.step >= self.schedule.steps or bool(patience and self.progress.without >= patience)
+
+    def _step(self, load: Load) -> None:
+        step, epoch = self.progress.step + 1, self.schedule.epoch(self.progress.step)
+        lr = self._rate()
+        told = self.stepper.step(load, self.settings.objective.negatives(epoch, self.negatives), step)
+        self.progress = replace(self.progress, step=step, parts=self.stepper.parts, scaler=self.precision.state)
+        self.pace.add(told)
+        if self.pace.due() or step == self.schedule.steps:
+            self._tell_step(epoch, lr)
+
+    def _rate(self) -> float:
+        if self.plan.baseline == "conquer":
+            return self.plan.lr
+        return self.plan.lr * warmed_up(self.progress.step, self.schedule.steps, self.plan.warmup)
+
+    def _tell_step(self, epoch: int, lr: float) -> None:
+        if not self.team.first:
+            return
+        step = self.progress.step
+        seconds, told = self.pace.taken(step)
+        loss = told.pop("loss")
+        self.tell(
+            "step",
+            step=step,
+            epoch=epoch,
+            loss=loss,
+            terms=told,
+            lr=lr,
+            seconds_per_step=round(seconds, 5),
+            memory_mb=used_mb(self.team.device),
+            eta_s=round((self.schedule.steps - step) * seconds, 1),
+        )
+        if self.board is not None:
+            self.board.step(step, loss, told, lr)
+
+    def _evaluate_if_due(self) -> None:
+        step = self.progress.step
+        if not self.schedule.evaluates(step) or self.progress.evaluated == step:
+            return
+        metrics, loss = self.team.told_by_first(self._evaluation)
+        if metrics is None:
+            raise Stopped
+        before = self.progress
+        self.progress = before.after(metrics, metrics[SELECTED])
+        best = self.progress.best_step == step
+        if self.team.first:
+            self._tell_evaluation("val", metrics, loss, best)
+            if best:
+                self._check_weights()
+                self.keeper.save_best(self.progress, self._epoch(), self.model)
+                self.tell("checkpoint", step=step, which="best")
+        self._save_last()
+
+    def _epoch(self) -> int:
+        return self.schedule.epoch(max(0, self.progress.step - 1))
+
+    def _evaluation(self) -> tuple[dict[str, float] | None, float | None]:
+        """Metrics and loss on the validation split; None where a stop came first."""
+        try:
+            self.model.eval()
+            val = self.material.splits["val"]
+            table = self.means.retriever(self.model, [val], self.means.stop.look)["val"]
+            return metrics_of(table, val), self._loss_on(val)
+        except Stopped:
+            return None, None
+        finally:
+            self.model.train()
+            self.pace_restart()
+
+    def pace_restart(self) -> None:
+        """Time spent on something else than steps does not count."""
+        if hasattr(self, "pace"):
+            self.pace.rest()
+
+    def _loss_on(self, split: Split) -> float | None:
+        """The loss of each query with its most relevant moment, always with the same negatives."""
+        loader, size = Loader(split.samples, Team(self.team.device)), self.settings.batch
+        draw = RandomNegatives(torch.Generator().manual_seed(self.plan.seed))
+        parts = torch.arange(len(split.samples)).split(size)[:LOSS_BATCHES]
+        if self.settings.objective.mask_positives or not len(split.samples):
+            return None  # which other videos suit these queries is not known in full
+        total = sum(len(part) * self._loss_of(loader.load(part).batches[0], draw) for part in parts)
+        return total / sum(map(len, parts))
+
+    def _loss_of(self, batch: Batch, draw: RandomNegatives) -> float:
+        self.means.stop.look()
+        loss: float = self.stepper.evaluated(batch.to(self.team.device), draw).total.item()
+        return loss
+
+    def _tell_evaluation(self, split: str, metrics: dict[str, float], loss: float | None, best: bool) -> None:
+        step = self.progress.step
+        self.tell("evaluation", step=step, epoch=self._epoch(), split=split, metrics=metrics, loss=loss, best=best)
+        if self.board is not None:
+            self.board.evaluation(step, split, metrics, loss)
+
+    def _save_last(self) -> None:
+        states = self._states()
+        if self.team.first and self.progress.step:
+            self._check_weights()
+            self.keeper.save_last(self.progress, self._epoch(), self.model, self.optimiser, states)
+            self.tell("checkpoint", step=self.progress.step, which="last")
+
+    def _check_weights(self) -> None:
+        if not is_finite(self.model):
+            raise NotFinite(f"a weight is not finite after step {self.progress.step}; the last checkpoint is good")
+
+    def _own_generators(self) -> dict[str, torch.Generator]:
+        """Those each process draws dropout from."""
+        own = {DROPOUT: torch.default_generator}
+        if self.team.device.type == "cuda":
+            own[GPU] = torch.cuda.default_generators[self.team.device.index]
+        suffix = f".{self.team.rank}" if self.team.rank else ""
+        return {name + suffix: generator for name, generator in own.items()}
+
+    def _states(self) -> dict[str, Tensor]:
+        own = {name: generator.get_state() for name, generator in self._own_generators().items()}
+        states = {name: state for part in self.team.everyones(own) for name, state in part.items()}
+        return {NEGATIVES: self.negatives.get_state(), **states}
+
+    def _finish(self) -> dict[str, dict[str, float]]:
+        """Score the best weights; the first process alone, nobody waits."""
+        if not self.team.first:
+            return {}
+        self.keeper.best().restore(self.model)
+        self.model.eval()
+        splits = list(self.material.splits.values())
+        tables = self.means.retriever(self.model, splits, self.means.stop.look)
+        metrics = {split.name: metrics_of(tables[split.name], split) for split in splits}
+        if self.plan.keep_predictions:
+            self._write(tables)
+        step, best = self.progress.step, self.progress.best_step
+        self.tell("done", step=step, best_step=best, metrics=metrics, **self.means.facts)
+        return metrics
+
+    def _write(self, tables: Mapping[str, RunTable]) -> None:
+        for name, table in tables.items():
+            formats.write_run(self.means.folder / f"predictions.{name}.json", table)
+
+
+class Pace:
+    """Time of the steps since something was last told, and the means of what they gave."""
+
+    def __init__(self, step: int) -> None:
+        self.step, self.since, self.begun = step, time.monotonic(), time.monotonic()
+        self.sums: dict[str, float] = {}
+        self.count, self.pause = 0, time.monotonic()
+        self.spent = 0.0
+
+    def add(self, told: Mapping[str, float]) -> None:
+        """One more step."""
+        for name, value in told.items():
+            self.sums[name] = self.sums.get(name, 0.0) + value
+        self.count += 1
+        now = time.monotonic()
+        self.spent, self.pause = self.spent + now - self.pause, now
+
+    def rest(self) -> None:
+        """What was done until now were no steps."""
+        self.pause = time.monotonic()
+
+    def due(self) -> bool:
+        return time.monotonic() - self.since >= TOLD_EVERY_S
+
+    def taken(self, step: int) -> tuple[float, dict[str, float]]:
+        """Seconds of a step and the means since the last time."""
+        seconds = self.spent / self.count
+        means = {name: total / self.count for name, total in self.sums.items()}
+        self.step, self.since, self.sums, self.count, self.spent = step, time.monotonic(), {}, 0, 0.0
+        return seconds, means
+
+
+def _device_name(team: Team) -> str:
+    name = torch.cuda.get_device_name(team.device) if team.device.type == "cuda" else "cpu"
+    return name if team.size == 1 else f"{team.size} x {name}"

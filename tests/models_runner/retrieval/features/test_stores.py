@@ -1,0 +1,184 @@
+"""Published layouts are read as they are, and files that are not in order say what is wrong."""
+
+import io
+import multiprocessing
+import os
+import pickle
+from pathlib import Path
+
+import h5py
+import lmdb
+import msgpack
+import numpy as np
+import pytest
+
+from models_runner.retrieval.errors import BrokenFeatures, MissingFeatures
+from models_runner.retrieval.features import open_features
+
+ROWS = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+
+def hdf5(path: Path, **arrays: object) -> Path:
+    with h5py.File(path, "w") as file:
+        for name, array in arrays.items():
+            file[name] = array
+    return path
+
+
+def lmdb_of(folder: Path, messages: dict[str, bytes]) -> Path:
+    environment = lmdb.open(str(folder), map_size=1 << 22)
+    with environment.begin(write=True) as transaction:
+        for name, message in messages.items():
+            transaction.put(name.encode(), message)
+    environment.close()
+    return folder
+
+
+def packed(array: np.ndarray) -> bytes:
+    """As msgpack-numpy writes it."""
+    held = {b"nd": True, b"type": array.dtype.str, b"kind": b"", b"shape": array.shape, b"data": array.tobytes()}
+    return msgpack.packb({"features": held})
+
+
+def zipped(array: np.ndarray) -> bytes:
+    target = io.BytesIO()
+    np.savez(target, features=array)
+    return target.getvalue()
+
+
+def test_rows_of_an_hdf5_file_are_those_written_and_masks_are_no_names(tmp_path: Path) -> None:
+    arrays = {"one": ROWS, "one-mask": np.ones(4), "two": ROWS[:1], "alone-mask": ROWS}
+    with open_features(hdf5(tmp_path / "a.h5", **arrays)) as store:
+        assert store.names == ["alone-mask", "one", "two"]
+        assert (len(store), store.width, "two" in store, "one-mask" in store) == (3, 3, True, False)
+        np.testing.assert_array_equal(store.rows("one"), ROWS)
+
+
+def test_what_lies_in_one_piece_is_mapped_and_what_does_not_is_read_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["plain"] = ROWS
+        file.create_dataset("packed", data=ROWS, compression="gzip", chunks=(2, 3))
+        file["half"] = ROWS.astype(np.float16)
+    with open_features(path) as store:
+        assert not store.rows("plain").flags.owndata and not store.rows("plain").flags.writeable
+        for name in store:
+            assert store.rows(name).dtype == np.float32
+            np.testing.assert_array_equal(store.rows(name), ROWS)
+
+
+def test_names_with_slashes_lie_in_groups(tmp_path: Path) -> None:
+    with open_features(hdf5(tmp_path / "a.h5", **{"show/one": ROWS, "two": ROWS})) as store:
+        assert store.names == ["show/one", "two"] and "show" not in store
+        assert store.rows("show/one").shape == (4, 3)
+
+
+@pytest.mark.parametrize("message", [packed(ROWS), zipped(ROWS), msgpack.packb({"features": ROWS.tolist()})])
+def test_messages_of_lmdb_are_read(tmp_path: Path, message: bytes) -> None:
+    folder = lmdb_of(tmp_path / "db", {"one": message, "__keys__": b"x"})
+    store = open_features(folder)
+    assert (store.names, store.width) == (["one"], 3)
+    np.testing.assert_array_equal(store.rows("one"), ROWS)
+    np.testing.assert_array_equal(open_features(folder).rows("one"), ROWS)  # two stores of one process
+
+
+def test_objects_in_an_npz_are_refused_and_never_unpickled(tmp_path: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> tuple[object, ...]:
+            return (tmp_path.joinpath("sprung").touch, ())
+
+    held = {b"nd": True, b"type": "|O", b"kind": b"O", b"shape": (1, 1), b"data": pickle.dumps(Trap())}
+    messages = {"npz": zipped(np.array([[Trap()]], object)), "msgpack": msgpack.packb({"features": held})}
+    for name, message in messages.items():
+        with pytest.raises(BrokenFeatures, match="plain numbers|objects"):
+            _ = open_features(lmdb_of(tmp_path / name, {"one": message})).rows("one")
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize("message", [b"", b"PK\x03\x04cut", msgpack.packb([1]), msgpack.packb({"other": 1}), b"\xc1"])
+def test_a_message_of_another_kind_says_so(tmp_path: Path, message: bytes) -> None:
+    with pytest.raises(BrokenFeatures, match="one: "):
+        open_features(lmdb_of(tmp_path / "db", {"one": message})).rows("one")
+
+
+def test_a_missing_name_is_told_with_its_file(tmp_path: Path) -> None:
+    with (
+        open_features(hdf5(tmp_path / "a.h5", one=ROWS)) as store,
+        pytest.raises(MissingFeatures, match="^no features of 'two' in a.h5$"),
+    ):
+        store.rows("two")
+
+
+@pytest.mark.parametrize(
+    ("array", "problem"),
+    [
+        (np.zeros(3, np.float32), r"the shape is \[3\]"),
+        (np.zeros((2, 5), np.float32), "rows of 5 numbers, where first has 3"),
+        (np.array([[b"x"]]), "numbers are expected"),
+        (np.zeros((3, 0), np.float32), r"the shape is \[3, 0\]"),
+    ],
+)
+def test_rows_of_another_shape_are_refused(tmp_path: Path, array: np.ndarray, problem: str) -> None:
+    with (
+        open_features(hdf5(tmp_path / "a.h5", first=ROWS, later=array)) as store,
+        pytest.raises(BrokenFeatures, match=problem),
+    ):
+        store.rows("later")
+
+
+def test_a_file_cut_short_says_so(tmp_path: Path) -> None:
+    path = hdf5(tmp_path / "a.h5", one=np.ones((500, 64), np.float32))
+    os.truncate(path, path.stat().st_size // 2)
+    with pytest.raises(BrokenFeatures, match="a.h5: the file is cut short"):
+        open_features(path)
+
+
+def test_an_lmdb_folder_cut_short_says_so(tmp_path: Path) -> None:
+    folder = lmdb_of(tmp_path / "db", {"one": packed(np.ones((500, 64), np.float32))})
+    os.truncate(folder / "data.mdb", (folder / "data.mdb").stat().st_size // 2)
+    with pytest.raises(BrokenFeatures, match="cut short"):
+        open_features(folder)
+
+
+def test_what_is_no_file_of_features_says_so(tmp_path: Path) -> None:
+    (tmp_path / "junk.h5").write_bytes(b"junk" * 100)
+    (tmp_path / "notes.txt").write_text("no")
+    (tmp_path / "db").mkdir()
+    (tmp_path / "db" / "data.mdb").write_bytes(b"junk" * 5000)
+    problems = {
+        "junk.h5": "not a readable HDF5",
+        "notes.txt": "neither",
+        "db": "not a readable LMDB",
+        "nothing": "no such",
+    }
+    for name, problem in problems.items():
+        with pytest.raises(BrokenFeatures, match=problem):
+            open_features(tmp_path / name)
+
+
+def test_an_empty_file_has_no_width(tmp_path: Path) -> None:
+    with open_features(hdf5(tmp_path / "a.h5")) as store, pytest.raises(BrokenFeatures, match="holds no features"):
+        _ = store.width
+
+
+@pytest.mark.parametrize("way", ["fork", "spawn"])
+@pytest.mark.parametrize("form", ["hdf5", "lmdb"])
+def test_another_process_reads_the_store_it_was_given(tmp_path: Path, way: str, form: str) -> None:
+    path = hdf5(tmp_path / "a.h5", one=ROWS) if form == "hdf5" else lmdb_of(tmp_path / "db", {"one": packed(ROWS)})
+    store = open_features(path)
+    expected = float(store.rows("one").sum())
+    with multiprocessing.get_context(way).Pool(1) as pool:
+        assert pool.apply(total, (store,)) == expected
+    assert float(store.rows("one").sum()) == expected
+
+
+def total(store: object) -> float:
+    return float(store.rows("one").sum())
+
+
+def test_the_checksum_stays_with_the_content_not_with_the_place(tmp_path: Path) -> None:
+    first = open_features(hdf5(tmp_path / "a.h5", one=ROWS))
+    copy = tmp_path / "b.h5"
+    copy.write_bytes((tmp_path / "a.h5").read_bytes())
+    other = open_features(hdf5(tmp_path / "c.h5", one=ROWS + 1))
+    assert first.checksum() == open_features(copy).checksum() != other.checksum()
