@@ -231,6 +231,7 @@ SPECTACULAR_SETTINGS = {
         "RunState": "models_runner.models.Run.State",
         "RunStep": "models_runner.models.Run.Step",
         "ScoringState": "models_runner.models.Scoring.State",
+        "TrainingState": "models_runner.models.Training.State",
     },
 }
 

@@ -34,6 +34,7 @@ DOORS: list[Door] = [  # method, name, what the URL names, for whom, what is sen
     ("get", "query-set", "query_set", STAFF, {}),
     ("get", "runs", "project", RUNNERS, {}),
     ("get", "leaderboard", "released", RUNNERS, {}),
+    ("get", "experiments", "project", STAFF, {}),
     ("patch", "query-set", "query_set", LEAD, {"priority": "high"}),
     ("get", "batch", "batch", STAFF, {}),
     ("post", "review", "done", LEAD, {"decision": "close"}),
@@ -48,6 +49,7 @@ HELD: list[Door] = [  # only who holds the pair's assignment learns that it exis
 ELSEWHERE = {"projects", "finish", "preview-gif", "preview-mp4"}  # tried in test_annotator
 ELSEWHERE |= {"train-set-json", "train-set-parquet"}  # tried in test_train_sets
 ELSEWHERE |= {"release-zip", "judgments-csv"}  # tried in test_releases
+ELSEWHERE |= {"experiment", "training-cancel", "training-resume"}  # tried in tests/models_runner/test_experiment_doors
 ELSEWHERE |= {"run"}  # tried in tests/models_runner/test_api
 
 
