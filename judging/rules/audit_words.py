@@ -34,6 +34,11 @@ KINDS: dict[str, dict[str, str]] = {
             "changed what participants may[; test labels hidden: {hides_test}][; validation labels hidden: {hides_val}]"
             "[; uploads a day: {uploads_per_day}]"
         ),
+        "features.start": "ordered the features {name} of {kind}[ by {extractor}][, {model}]",
+        "features.register": "added the official features {name} of {kind}",
+        "features.cancel": "cancelled the features {name} after {done} of {total}",
+        "features.resume": "had the features {name} go on",
+        "features.delete": "deleted the features {name}",
         "economy.study": "asked what fewer judgments of release {version} would have said ({split})",
     },
     "Annotators": {

@@ -1,6 +1,15 @@
 """Runs: brought or made, read, scored on releases; and how participants take part."""
 
 from models_runner.services.economy import study_create, study_work
+from models_runner.services.features import (
+    feature_set_cancel,
+    feature_set_delete,
+    feature_set_register,
+    feature_set_resume,
+    feature_set_start,
+    feature_set_work,
+    feature_sets_sweep,
+)
 from models_runner.services.releases import release_receive, runs_sweep
 from models_runner.services.runs import run_upload, run_withdraw, run_work
 from models_runner.services.scorings import scoring_work
@@ -9,6 +18,13 @@ from models_runner.services.similarity import RUNS_TASK, similarity_runs_make, s
 
 __all__ = [
     "RUNS_TASK",
+    "feature_set_cancel",
+    "feature_set_delete",
+    "feature_set_register",
+    "feature_set_resume",
+    "feature_set_start",
+    "feature_set_work",
+    "feature_sets_sweep",
     "leaderboard_change",
     "leaderboard_of",
     "release_receive",
