@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from models_runner.retrieval.commands import score
 from models_runner.retrieval.errors import ScoringError
+from models_runner.retrieval.features import command as features
 
 USAGE_ERROR = 2  # argparse's own status for arguments that cannot be used
 
@@ -19,6 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command = commands.add_parser("score", help=score.HELP, description=score.HELP)
     score.add_arguments(command)
     command.set_defaults(command=score.output)
+    command = commands.add_parser("features", help=features.HELP, description=features.HELP)
+    features.add_arguments(command)
+    command.set_defaults(command=features.output)
     options = parser.parse_args(arguments)
     try:
         text, errors = options.command(options)
