@@ -226,6 +226,9 @@ SPECTACULAR_SETTINGS = {
         "RunState": "models_runner.models.Run.State",
         "RunStep": "models_runner.models.Run.Step",
         "ScoringState": "models_runner.models.Scoring.State",
+        "FeaturesState": "models_runner.models.FeatureSet.State",
+        "FeaturesStep": "models_runner.models.FeatureSet.Step",
+        "FeaturesKind": "models_runner.models.FeatureSet.Kind",
     },
 }
 
