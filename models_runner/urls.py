@@ -1,6 +1,6 @@
 from django.urls import path
 
-from models_runner.views import comparison, economy, experiments, leaderboard, participants, uploads
+from models_runner.views import comparison, economy, experiments, features, leaderboard, participants, uploads
 
 app_name = "models_runner"
 urlpatterns = [
@@ -20,6 +20,12 @@ urlpatterns = [
     path("training/<uuid:training_uuid>/cancel/", experiments.training_cancel, name="training-cancel"),
     path("training/<uuid:training_uuid>/resume/", experiments.training_resume, name="training-resume"),
     path("training/<uuid:training_uuid>/files/<str:name>", experiments.training_file, name="training-file"),
+    path("<uuid:project_uuid>/features/", features.features, name="features"),
+    path("<uuid:project_uuid>/features/new/", features.feature_set_create, name="feature-set-create"),
+    path("<uuid:project_uuid>/features/file/", features.feature_set_register, name="feature-set-register"),
+    path("features/<uuid:set_uuid>/cancel/", features.feature_set_cancel, name="feature-set-cancel"),
+    path("features/<uuid:set_uuid>/resume/", features.feature_set_resume, name="feature-set-resume"),
+    path("features/<uuid:set_uuid>/delete/", features.feature_set_delete, name="feature-set-delete"),
     path("<uuid:project_uuid>/files/", participants.files, name="files"),
     path("<uuid:project_uuid>/settings/", participants.settings, name="settings"),
     path("files/<uuid:release_uuid>/<str:name>", participants.file, name="file"),

@@ -18,6 +18,7 @@ from tests.judging.api.acts import bearer, hold, key, refusal, rows, url
 
 pytestmark = pytest.mark.django_db
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
+ADMIN = frozenset({"admin"})
 RUNNERS = STAFF | {"participant"}
 Door = tuple[str, str, str, frozenset[str], dict[str, Any]]
 DOORS: list[Door] = [  # method, name, what the URL names, for whom, what is sent
@@ -33,6 +34,7 @@ DOORS: list[Door] = [  # method, name, what the URL names, for whom, what is sen
     ("get", "releases", "project", STAFF, {}),
     ("get", "query-set", "query_set", STAFF, {}),
     ("get", "runs", "project", RUNNERS, {}),
+    ("get", "features", "project", ADMIN, {}),
     ("get", "leaderboard", "released", RUNNERS, {}),
     ("get", "experiments", "project", STAFF, {}),
     ("patch", "query-set", "query_set", LEAD, {"priority": "high"}),
