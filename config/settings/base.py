@@ -147,10 +147,6 @@ DATABASES = {
 # Celery: rows in PostgreSQL hold every outcome, the broker only wakes
 CELERY_BROKER_URL = env_str("BROKER_URL", f"redis+socket://{SOCKETS / 'valkey.sock'}")
 CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_ROUTES = {
-    "models_runner.tasks.training_work": {"queue": "gpu"},
-    "models_runner.tasks.features_work": {"queue": "gpu"},
-}
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_PUBLISH_RETRY = False
@@ -158,7 +154,11 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = "celery"
 CELERY_TASK_QUEUES = [Queue("celery"), Queue("uploads")]  # a worker that is told no queue listens on all
-CELERY_TASK_ROUTES = {"models_runner.tasks.run_work": {"queue": "uploads"}}
+CELERY_TASK_ROUTES = {
+    "models_runner.tasks.run_work": {"queue": "uploads"},
+    "models_runner.tasks.training_work": {"queue": "gpu"},  # which a worker has to be told
+    "models_runner.tasks.features_work": {"queue": "gpu"},
+}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "queue_order_strategy": "sorted",  # celery before uploads: judging never waits behind uploads
