@@ -15,6 +15,7 @@ OBJECTIVE = ("weigh_by_similarity", "mask_positives")
 SMALL = {"epochs": 30, "evaluations_per_epoch": 1.0, "batch": 64, "lr": 1e-3, "padding": "compact"}
 SMALL_SIZES = {"hidden": 64, "heads": 4}
 SMALL_INNER = 128  # CONQUER's feed-forward halves
+WORDS = {"lr": "learning rate", "hidden": "hidden size", "heads": "attention heads", "inner": "inner size"}
 PRESETS = {"released": "As released", "small": "Small: for a computer without a GPU, and for the demo"}
 
 
@@ -43,11 +44,12 @@ def options_of(baseline: str, top_n: int, preset: str, changes: Mapping[str, Any
 
 
 def told(options: Mapping[str, Any]) -> list[Told]:
-    """The options one below the other, those of sizes and objective among them."""
+    """The options by name, those of sizes and objective among them."""
     rows = []
     for name, value in options.items():
         if isinstance(value, Mapping):
             rows += told(value)
         else:
-            rows.append(Told(name.replace("_", " "), "yes" if value is True else "no" if value is False else value))
-    return rows
+            words = WORDS.get(name, name.replace("_", " "))
+            rows.append(Told(words, "yes" if value is True else "no" if value is False else value))
+    return sorted(rows, key=lambda row: row.name)

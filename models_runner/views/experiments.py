@@ -19,7 +19,7 @@ from models_runner.experiment_forms import ExperimentForm
 from models_runner.experiment_settings import told
 from models_runner.models import Experiment, Training
 from models_runner.selectors.experiments import ahead_of, experiments_of, row_of
-from models_runner.selectors.features import feature_choices, feature_folder
+from models_runner.selectors.features import feature_choices
 from models_runner.services.experiments import has_training_queries
 
 PER_PAGE = 20
@@ -47,8 +47,7 @@ def _lacking(project: Project) -> dict[str, object]:
     except MomentJudgeError:
         trains = False
     features = all(feature_choices(project, kind) for kind in ("video", "query"))
-    root = feature_folder(project)
-    return {"newest": newest, "trains": trains, "has_features": features, "features_root": root}
+    return {"newest": newest, "trains": trains, "has_features": features}
 
 
 @project_page(ADMIN)

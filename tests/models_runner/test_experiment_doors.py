@@ -18,7 +18,7 @@ from tests.factories import MembershipFactory, admin
 from tests.judging.api.acts import bearer, refusal, url
 from tests.judging.world import HandMade
 from tests.models_runner.acts import ready_release
-from tests.models_runner.benchmarks import features_in, only, ordered, places, trained
+from tests.models_runner.benchmarks import features_of, only, ordered, places, trained
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 def release(made: HandMade, settings: Any, tmp_path: Path) -> Release:
     """With features of the project beside it."""
     places(settings, tmp_path)
-    features_in(tmp_path / "features" / str(made.project.uuid))
+    features_of(made.project, tmp_path)
     return ready_release(made.project)
 
 
@@ -60,7 +60,7 @@ class TestPrograms:
     def test_what_cannot_be_is_refused(self, program: Client, release: Release) -> None:
         assert refusal(start(program, release, seeds=0)) == (422, "invalid")
         assert refusal(start(program, release, baseline="conquer")) == (422, "invalid")
-        assert refusal(start(program, release, video="others.h5")) == (422, "invalid")
+        assert refusal(start(program, release, video="others")) == (422, "invalid")
         start(program, release, name="ours")
         assert refusal(start(program, release, name="ours")) == (409, "not_possible")
 
@@ -110,10 +110,10 @@ class TestCommand:
     def test_features_by_path_and_by_name(self, release: Release, tmp_path: Path) -> None:
         other = tmp_path / "mine.h5"
         other.write_bytes(b"x")
-        ran("--video", str(other), "--query", "pixels", "--subtitle", str(other))
+        ran("--video", str(other), "--query", "own query", "--subtitle", str(other))
         told = Experiment.objects.get().features
         assert told["video"] == told["subtitle"] == {"name": "mine", "path": str(other)}
-        assert told["query"]["name"] == "pixels"
+        assert told["query"]["name"] == "own query"
 
     @pytest.mark.parametrize(
         ("words", "said"),

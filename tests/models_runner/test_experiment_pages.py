@@ -17,10 +17,10 @@ from models_runner.models import Experiment, Training
 from tests.factories import MembershipFactory, admin
 from tests.judging.world import HandMade
 from tests.models_runner.acts import ready_release
-from tests.models_runner.benchmarks import features_in, only, ordered, places, trained
+from tests.models_runner.benchmarks import features_of, only, ordered, places, trained
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
-FORM = {"baseline": "reloclnet", "top_n": 20, "seeds": 2, "name": "", "preset": "small", "video": "pixels.h5"}
+FORM = {"baseline": "reloclnet", "top_n": 20, "seeds": 2, "name": "", "preset": "small"}
 
 
 class Site:
@@ -29,7 +29,7 @@ class Site:
     def __init__(self, made: HandMade, folder: Path) -> None:
         self.made, self.folder = made, folder
         self.release = ready_release(made.project)
-        features_in(folder / "features" / str(made.project.uuid))
+        self.features = features_of(made.project, folder)
         self.client = Client()
         self.client.force_login(admin(made.project))
 
@@ -37,7 +37,8 @@ class Site:
         return reverse(f"models_runner:{name}", args=[*words] or [self.made.project.uuid])
 
     def start(self, **values: Any) -> HttpResponse:
-        form = {**FORM, "release": self.release.version, "query": "pixels.h5", **values}
+        chosen = {kind: told["set"] for kind, told in self.features.items()}
+        form = {**FORM, "release": self.release.version, **chosen, **values}
         return self.client.post(self.url("experiment-new"), form)  # type: ignore[return-value]
 
     def page(self, experiment: Experiment) -> str:
@@ -129,8 +130,7 @@ def test_admins_alone_take_files_along(site: Site) -> None:
 
 class TestNothingToTrain:
     def test_without_features(self, site: Site) -> None:
-        for path in site.folder.rglob("*.h5"):
-            path.unlink()
+        site.made.project.feature_sets.filter(kind="query").delete()
         assert "No features yet" in site.client.get(site.url("experiments")).content.decode()
         assert "No features yet" in site.client.get(site.url("experiment-new")).content.decode()
 

@@ -115,4 +115,4 @@ def test_options_are_the_preset_s_but_for_what_was_changed() -> None:
     small = options_of("conquer", 40, "small", {"hidden": 32, "mask_positives": False, "epochs": 2})
     assert small["sizes"] == {"hidden": 32, "heads": 4, "inner": 128}
     assert (small["epochs"], small["padding"], small["objective"]) == (2, "compact", {"mask_positives": False})
-    assert ("mask positives", "no") in told(small) and ("heads", 4) in told(small)
+    assert ("mask positives", "no") in told(small) and ("attention heads", 4) in told(small)

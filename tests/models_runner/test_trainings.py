@@ -25,7 +25,7 @@ from models_runner.training_child import TrainingChild, folder_held
 from tests.conftest import Messages
 from tests.judging.world import HandMade
 from tests.models_runner.acts import ready_release
-from tests.models_runner.benchmarks import features_in, only, ordered, places, trained
+from tests.models_runner.benchmarks import features_of, only, ordered, places, trained
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 Order = Callable[..., Experiment]
@@ -67,7 +67,7 @@ def test_the_program_is_told_what_was_ordered(order: Order, settings: Any) -> No
     assert (plan["baseline"], plan["top_n"], plan["seed"], plan["device"]) == ("reloclnet", 1, 1, "cpu")
     for name, file in (("train", "train_top01.json"), ("val", "val.json"), ("test", "test.json")):
         assert Path(plan[name]).name == file and Path(plan[name]).is_file()
-    assert Path(plan["video"]).name == "pixels.h5" and plan["subtitle"] is None
+    assert Path(plan["video"]).name == "video.h5" and plan["subtitle"] is None
 
 
 def test_what_happened_is_written_down_without_names(order: Order, made: HandMade) -> None:
@@ -299,7 +299,7 @@ class TestOrdering:
             ordered(bare, tmp_path)
 
     def test_features_that_are_gone_are_refused(self, release: Release, tmp_path: Path) -> None:
-        features = features_in(tmp_path)
+        features = features_of(release.project, tmp_path)
         Path(features["video"]["path"]).unlink()
         given = {"baseline": "xml", "top_n": 1, "seeds": 1, "options": {}, "actor": None}
         with pytest.raises(NotPossible, match="not on the disk"):
