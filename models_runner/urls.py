@@ -1,6 +1,6 @@
 from django.urls import path
 
-from models_runner.views import comparison, economy, experiments, leaderboard, participants, uploads
+from models_runner.views import comparison, economy, experiments, leaderboard, participants, searching, uploads
 
 app_name = "models_runner"
 urlpatterns = [
@@ -20,6 +20,8 @@ urlpatterns = [
     path("training/<uuid:training_uuid>/cancel/", experiments.training_cancel, name="training-cancel"),
     path("training/<uuid:training_uuid>/resume/", experiments.training_resume, name="training-resume"),
     path("training/<uuid:training_uuid>/files/<str:name>", experiments.training_file, name="training-file"),
+    path("<uuid:project_uuid>/search/", searching.search, name="search"),
+    path("<uuid:project_uuid>/video/<uuid:video_uuid>/", searching.video, name="video"),
     path("<uuid:project_uuid>/files/", participants.files, name="files"),
     path("<uuid:project_uuid>/settings/", participants.settings, name="settings"),
     path("files/<uuid:release_uuid>/<str:name>", participants.file, name="file"),

