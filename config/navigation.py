@@ -24,6 +24,7 @@ STAFF_PAGES = [
     ("Releases", "judging:releases"),
     ("Leaderboard", "models_runner:runs"),
     ("Benchmarks", "models_runner:experiments"),
+    ("Search", "models_runner:search"),
     ("Settings", "judging:guideline"),
     ("Audit", "judging:audit"),
 ]

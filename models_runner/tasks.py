@@ -1,5 +1,7 @@
 """Doors for Celery: primary keys in, one service call."""
 
+from typing import Any
+
 from celery import shared_task
 from django.db import OperationalError
 from django.utils import timezone
@@ -59,6 +61,14 @@ def training_work(training_id: int) -> None:
     from models_runner import services
 
     services.training_work(training_id=training_id)
+
+
+@shared_task(ignore_result=False, track_started=True, acks_late=False)
+def search_work(training_id: int, text: str, moments: int, every: bool) -> dict[str, Any]:
+    """Answer one query of typed words; nobody waits for it longer than seconds, so it is never sent again."""
+    from models_runner.services.searching import search_work as work
+
+    return work(training_id=training_id, text=text, moments=moments, every=every)
 
 
 @shared_task

@@ -112,6 +112,11 @@ def gpu_command() -> list[str]:
     return _worker("gpu", "gpu", processes=1)
 
 
+def search_command() -> list[str]:
+    """The worker that answers searches; it keeps models in memory, once."""
+    return _worker("search", "search", processes=1)
+
+
 def _worker(name: str, queues: str, *, processes: int) -> list[str]:
     words = ["--queues", queues, "--hostname", f"{name}@%h", "--pool", "prefork", "--concurrency", str(processes)]
     words += ["--loglevel", "INFO", "--without-gossip", "--without-mingle"]

