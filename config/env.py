@@ -17,6 +17,11 @@ def env_path(name: str, default: Path) -> Path:
     return Path(os.environ.get(name) or default).expanduser().resolve()
 
 
+def env_paths(name: str) -> list[Path]:
+    """Folders with colons between, as in PATH; none unless it is set."""
+    return [Path(part).expanduser() for part in os.environ.get(name, "").split(os.pathsep) if part.strip()]
+
+
 def env_bool(name: str, default: bool) -> bool:
     text = os.environ.get(name)
     if text is None:

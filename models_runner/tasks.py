@@ -79,10 +79,19 @@ def trainings_sweep() -> None:
     services.trainings_sweep(now=timezone.now())
 
 
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5, acks_late=False)
+def features_work(feature_set_id: int) -> None:
+    """Make and check features, for hours; a repeat finds them at work or done, a sweep sends what was lost."""
+    from models_runner import services
+
+    services.feature_set_work(feature_set_id=feature_set_id)
+
+
 @shared_task
 def runs_sweep() -> None:
-    """Send again what was lost: runs, their scores and tests, and the plans of pools."""
+    """Send again what was lost: runs, their scores and tests, features, and the plans of pools."""
     from models_runner import pool_services, services
 
     services.runs_sweep(now=timezone.now())
+    services.feature_sets_sweep(now=timezone.now())
     pool_services.pools_sweep(now=timezone.now())

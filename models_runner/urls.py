@@ -1,6 +1,15 @@
 from django.urls import path
 
-from models_runner.views import comparison, economy, experiments, leaderboard, participants, searching, uploads
+from models_runner.views import (
+    comparison,
+    economy,
+    experiments,
+    features,
+    leaderboard,
+    participants,
+    searching,
+    uploads,
+)
 
 app_name = "models_runner"
 urlpatterns = [
@@ -22,6 +31,12 @@ urlpatterns = [
     path("training/<uuid:training_uuid>/files/<str:name>", experiments.training_file, name="training-file"),
     path("<uuid:project_uuid>/search/", searching.search, name="search"),
     path("<uuid:project_uuid>/video/<uuid:video_uuid>/", searching.video, name="video"),
+    path("<uuid:project_uuid>/features/", features.features, name="features"),
+    path("<uuid:project_uuid>/features/new/", features.feature_set_create, name="feature-set-create"),
+    path("<uuid:project_uuid>/features/file/", features.feature_set_register, name="feature-set-register"),
+    path("features/<uuid:set_uuid>/cancel/", features.feature_set_cancel, name="feature-set-cancel"),
+    path("features/<uuid:set_uuid>/resume/", features.feature_set_resume, name="feature-set-resume"),
+    path("features/<uuid:set_uuid>/delete/", features.feature_set_delete, name="feature-set-delete"),
     path("<uuid:project_uuid>/files/", participants.files, name="files"),
     path("<uuid:project_uuid>/settings/", participants.settings, name="settings"),
     path("files/<uuid:release_uuid>/<str:name>", participants.file, name="file"),

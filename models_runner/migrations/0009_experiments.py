@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ('annotation', '0026_pilots_come_back'),
         ('judging', '0025_comparisons_are_kept'),
-        ('models_runner', '0007_score_tests'),
+        ('models_runner', '0008_feature_sets'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

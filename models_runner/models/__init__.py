@@ -2,6 +2,7 @@
 
 from models_runner.models.economy import EconomyStudy
 from models_runner.models.experiment import Experiment, Training
+from models_runner.models.feature_set import FeatureSet
 from models_runner.models.leaderboard import Leaderboard
 from models_runner.models.run import Run, run_path
 from models_runner.models.score_test import ScoreTest
@@ -11,6 +12,7 @@ from models_runner.models.truth import ReadRelease, Truth
 __all__ = [
     "EconomyStudy",
     "Experiment",
+    "FeatureSet",
     "Leaderboard",
     "PerQuery",
     "ReadRelease",

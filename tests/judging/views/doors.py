@@ -11,6 +11,8 @@ from functools import cached_property
 from uuid import uuid4
 from zipfile import ZipFile
 
+import numpy as np
+from django.conf import settings
 from django.core.files.base import ContentFile
 from django.http import HttpResponse
 from django.test import Client
@@ -34,7 +36,8 @@ from judging.models import (
 from judging.rules.keys import form_key, sitting_key
 from judging.services.guidelines import draft_open
 from judging.services.invitations import invitation_create
-from models_runner.models import EconomyStudy, Experiment, Leaderboard, Run, Training
+from models_runner.models import EconomyStudy, Experiment, FeatureSet, Leaderboard, Run, Training
+from models_runner.retrieval.features import FeatureWriter
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,
@@ -48,6 +51,7 @@ from tests.factories import (
     ProjectFactory,
     QualityAlertFactory,
     QueryFactory,
+    VideoFactory,
     admin,
     lead,
 )
@@ -56,6 +60,7 @@ from tests.judging.settings import drawn_pair, gate_attempt, gate_question, guid
 
 Door = tuple[str, str, frozenset[str], str]  # name, what the URL names, for whom, method
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
+ADMIN = frozenset({"admin"})
 EVERYONE = STAFF | ANNOTATOR
 RUNNERS = STAFF | {"participant"}
 EXAM = {"kind": "cohort", "queries": 1, "depth": 1, "purpose": "exam"}
@@ -157,6 +162,12 @@ RELEASES: list[Door] = [
     ("models_runner:economy", "project", STAFF, "get"),
     ("models_runner:economy-study", "project", STAFF, "post"),
     ("models_runner:economy-csv", "studied", STAFF, "get"),
+    ("models_runner:features", "project", ADMIN, "get"),
+    ("models_runner:feature-set-create", "filmed", ADMIN, "post"),
+    ("models_runner:feature-set-register", "filmed", ADMIN, "post"),
+    ("models_runner:feature-set-cancel", "features", ADMIN, "get"),
+    ("models_runner:feature-set-resume", "features", ADMIN, "get"),
+    ("models_runner:feature-set-delete", "features", ADMIN, "get"),
     ("models_runner:files", "project", RUNNERS, "get"),
     ("models_runner:file", "release", RUNNERS, "get"),
     ("models_runner:settings", "project", LEAD, "get"),
@@ -445,6 +456,27 @@ class World:
         return self.training.experiment
 
     @cached_property
+    def features(self) -> FeatureSet:
+        values = {"name": "pixels", "kind": "video", "extractor": "builtin-pixels", "path": "/features.h5"}
+        return FeatureSet.objects.create(project=self.project, **values)
+
+    @cached_property
+    def filmed(self) -> Project:
+        """There is a video to make features of."""
+        VideoFactory(corpus=self.project.corpus)
+        return self.project
+
+    @cached_property
+    def features_form(self) -> dict[str, object]:
+        """There is an official file to add."""
+        [root] = settings.FEATURES_ROOTS
+        root.mkdir(parents=True, exist_ok=True)
+        with FeatureWriter(root / "official.h5", width=2) as writer:
+            if "a" not in writer:
+                writer.add("a", np.ones((1, 2)))
+        return {"what": "video builtin-pixels", "kind": "query", "path": str(root / "official.h5"), "name": ""}
+
+    @cached_property
     def open_project(self) -> Project:
         """Nothing is kept from participants."""
         Leaderboard.objects.create(project=self.project, hides_test=False)
@@ -473,6 +505,8 @@ class World:
         if door and door[0] == "judging:known-grade":
             last = self.sitting.grades.latest("attempt").uuid
             return {"key": sitting_key(sitting=self.sitting.uuid, pair=self.known.uuid, last=last), "grade": 3}
+        if door and door[0].startswith("models_runner:feature-set"):
+            return self.features_form
         if door and door[0] == "annotation:train-set-start":
             return self.train_form
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, given=1)
