@@ -44,6 +44,7 @@ STAFF_PAGES = [
         f"models_runner:{name}"
         for name in ("runs", "run-new", "compare", "economy", "files", "experiments", "experiment-new", "features")
     ),
+    "models_runner:search",
     "pools:pools",
 ]
 ANNOTATOR_PAGES = [f"judging:{name}" for name in ("desk", "pair-next", "last-look", "own-grades", "guideline")]
