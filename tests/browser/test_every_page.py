@@ -40,8 +40,11 @@ STAFF_PAGES = [
     "annotation:corpus",
     "annotation:train-sets",
     "judging:caption-edits",
-    *(f"models_runner:{name}" for name in ("runs", "run-new", "compare", "economy", "files")),
-    *(f"models_runner:{name}" for name in ("experiments", "search")),
+    *(
+        f"models_runner:{name}"
+        for name in ("runs", "run-new", "compare", "economy", "files", "experiments", "experiment-new", "features")
+    ),
+    "models_runner:search",
     "pools:pools",
 ]
 ANNOTATOR_PAGES = [f"judging:{name}" for name in ("desk", "pair-next", "last-look", "own-grades", "guideline")]
