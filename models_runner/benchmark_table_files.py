@@ -12,9 +12,8 @@ from models_runner.selectors.benchmark_tables import Cell, Line, Setting, Tables
 
 COLUMNS = ["table", "baseline", "n", "experiment", "trained_on_release", "labels", "split", "k", "mu"]
 COLUMNS += ["convention", "gain", "seeds", "best_seed", "best", "mean", "deviation"]
-COLUMNS += ["published", "published_mean", "published_deviation", "comparison", "notes"]
+COLUMNS += ["published", "published_mean", "published_deviation", "comparison", "trained_on", "notes"]
 SCORES, SIMILARITY = "scores", "similarity"
-CAPTIONS = "Trained on captions and queries derived from them, never on descriptions with names."
 
 
 def as_csv(tables: Tables) -> str:
@@ -30,13 +29,14 @@ def as_csv(tables: Tables) -> str:
 def entries(tables: Tables) -> Iterator[dict[str, Any]]:
     about = {"convention": tables.asked.convention, "gain": "exponential", "comparison": _comparison(tables)}
     for place in _places():
+        known = {**about, **_place(place)}
         for setting in tables.settings:
-            known = {**about, **_place(place), "table": SCORES, **_published(tables, setting, place)}
+            of = {**known, "table": SCORES, **_setting(setting), **_published(tables, setting, place)}
             for line in setting.shown:
-                yield {**known, **_setting(setting), **(_line(line, place) if line else {})}
+                yield {**of, **(_line(tables, line, place) if line else {})}
         for line in tables.by_similarity:
-            yield {**about, **_place(place), "table": SIMILARITY, **_line(line, place), "comparison": "upper bound"}
-        yield {**about, **_place(place), **_similarity(tables, place)}
+            yield {**known, "table": SIMILARITY, **_line(tables, line, place), "comparison": "Nothing is published."}
+        yield {**known, **_similarity(tables, place)}
 
 
 def _places() -> Iterator[tuple[str, int, float]]:
@@ -48,7 +48,7 @@ def _place(place: tuple[str, int, float]) -> dict[str, Any]:
 
 
 def _comparison(tables: Tables) -> str:
-    return tables.standing.words if tables.asked.shows_published else "published values are those of `released`"
+    return tables.standing.words if tables.asked.shows_published else "Published values are those of `released`."
 
 
 def _setting(setting: Setting) -> dict[str, Any]:
@@ -64,12 +64,13 @@ def _published(tables: Tables, setting: Setting, place: tuple[str, int, float]) 
     return {"published": setting.published(split, k, mu), **over}
 
 
-def _line(line: Line, place: tuple[str, int, float]) -> dict[str, Any]:
+def _line(tables: Tables, line: Line, place: tuple[str, int, float]) -> dict[str, Any]:
     of = line.experiment
     return {
         **{"baseline": of.baseline, "n": of.top_n, "experiment": of.name, "labels": of.labels},
         **{"trained_on_release": of.release.version, "seeds": len(line.seeds), "best_seed": line.best_seed},
         **line.cell(*place)._asdict(),
+        "trained_on": tables.standing.trained_on,
         "notes": "; ".join(line.notes),
     }
 
@@ -134,7 +135,7 @@ def _latex_similarity(tables: Tables, k: int) -> str:
 
 
 def _latex_notes(tables: Tables, own: list[Line], marks: dict[int, int]) -> Iterator[str]:
-    yield f"\\par\\footnotesize {escaped(_comparison(tables))} {escaped(CAPTIONS)}"
+    yield f"\\par\\footnotesize {escaped(_comparison(tables))} {escaped(tables.standing.trained_on)}"
     for line in own:
         notes = escaped("; ".join(line.notes))
         yield f"\\par\\footnotesize \\textsuperscript{{{marks[line.experiment.pk]}}}{notes}"

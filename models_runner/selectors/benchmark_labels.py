@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from annotation.models import Caption
+from annotation.selectors import captions_to_train_on
 from judging.models import Release
 from models_runner.experiment_settings import END_OFFSET_S, changed
 from models_runner.models import Experiment, Run
@@ -11,6 +13,13 @@ from models_runner.published_values import SPLITS, TVR_RANKING
 CANDIDATES = 10  # videos that CONQUER looks at, as released
 HERO = "the released CONQUER took its candidates from HERO"
 TEXTS = ("subtitle", "query")
+CAPTIONS = (
+    "Training sets of every N are made of captions and of queries drawn from them, never of descriptions with names."
+)
+NAMES = (
+    "Captions that were never rewritten: {} of the corpus. They are descriptions as they were brought, and names in "
+    "them are trained on."
+)
 SAME_COUNTS = (
     "As many videos and queries as TVR-Ranking. Whether moments, grades and features are the published ones is not "
     "checked: no checksum of those is known."
@@ -18,10 +27,17 @@ SAME_COUNTS = (
 
 
 class Standing(NamedTuple):
-    """How a release stands to the published values: what differs for certain, and the whole in a sentence."""
+    """How a release stands to the published values.
+
+    Attributes:
+        differs: what is other for certain.
+        words: the same in a sentence.
+        trained_on: of which texts training sets are made, in a sentence.
+    """
 
     differs: tuple[str, ...]
     words: str
+    trained_on: str
 
     @property
     def verdict(self) -> str:
@@ -42,7 +58,13 @@ def standing_of(release: Release, experiments: Iterable[Experiment]) -> Standing
     if any(_features(one)[0] for one in experiments):
         differs.append("other features")
     words = f"Not comparable with the published values: {'; '.join(differs)}." if differs else SAME_COUNTS
-    return Standing(tuple(differs), words)
+    return Standing(tuple(differs), words, trained_on(release.project.corpus_id))
+
+
+def trained_on(corpus_id: int) -> str:
+    """Captions; those of a corpus that was never rewritten are its descriptions, which must be said."""
+    unwritten = captions_to_train_on(corpus_id).filter(provider=Caption.Provider.AS_DESCRIBED).count()
+    return NAMES.format(f"{unwritten:,}") if unwritten else CAPTIONS
 
 
 def notes_of(experiment: Experiment, release: Release) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.models import Caption
 from judging.models import Release
 from models_runner.models import Experiment, Run, Score, Scoring, Training
 from models_runner.published_values import KS, MUS
@@ -169,6 +170,11 @@ class TestHonesty:
             "other queries (2 of val instead of 500, 1 of test instead of 2,781); other features."
         )
 
+    def test_what_was_trained_on_is_said(self, bench: Bench) -> None:
+        assert "names in them are trained on" in bench.tables().standing.trained_on
+        Caption.objects.filter(description__corpus=bench.made.corpus).update(provider="rules")
+        assert "never of descriptions with names" in bench.tables().standing.trained_on
+
     def test_the_same_counts_are_no_proof(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         from models_runner.selectors import benchmark_labels
 
@@ -219,7 +225,7 @@ class TestPage:
         bench.train(of, 2, best=0.4, test=0.2321)
         page = bench.get(k="20")
         assert "Not comparable with the published values" in page
-        assert "never of descriptions with names" in page
+        assert "Captions that were never rewritten: 5 of the corpus" in page
         assert reverse("models_runner:experiment", args=[of.uuid]) in page and "&lt;ours&gt;" in page
         assert "<b>0.4321</b>" in page and "0.3321" in page and "± 0.1414" in page
         assert "0.4439" in page and "0.4425 ± 0.0010" in page  # ReLoCLNet 40, test, K = 20, IoU .3; its seeds
@@ -269,6 +275,7 @@ class TestExports:
         (ours,) = [row for row in here if row["experiment"] == "'=ours"]
         assert (ours["baseline"], ours["n"], ours["best_seed"], ours["best"]) == ("reloclnet", "40", "2", "0.4")
         assert (ours["published"], ours["published_mean"]) == ("0.3986", "0.3982")
+        assert "never rewritten" in ours["trained_on"]
         assert ours["comparison"].startswith("Not comparable") and ours["notes"].startswith("features: video pixels")
         (xml,) = [row for row in here if (row["baseline"], row["n"]) == ("xml", "1")]
         assert (xml["best"], xml["experiment"], xml["published"]) == ("", "", "0.066")
