@@ -1,6 +1,7 @@
 from django.urls import path
 
 from models_runner.views import (
+    benchmark_tables,
     comparison,
     economy,
     experiments,
@@ -24,6 +25,8 @@ urlpatterns = [
     path("<uuid:project_uuid>/economy.csv", economy.economy_csv, name="economy-csv"),
     path("<uuid:project_uuid>/experiments/", experiments.experiments, name="experiments"),
     path("<uuid:project_uuid>/experiments/new/", experiments.experiment_new, name="experiment-new"),
+    path("<uuid:project_uuid>/tables/", benchmark_tables.benchmark_tables, name="tables"),
+    path("<uuid:project_uuid>/tables.<str:form>", benchmark_tables.benchmark_tables_export, name="tables-export"),
     path("experiment/<uuid:experiment_uuid>/", experiments.experiment, name="experiment"),
     path("training/<uuid:training_uuid>/", experiments.training, name="training"),
     path("training/<uuid:training_uuid>/cancel/", experiments.training_cancel, name="training-cancel"),
