@@ -215,7 +215,7 @@ class TestHonesty:
     def test_other_settings_are_named(self, bench: Bench) -> None:
         options = {"epochs": 3, "batch": 512, "sizes": {"hidden": 64}, "shuffle_links": True}
         bench.train(bench.experiment(options=options), 1, best=0.1, test=0.1)
-        assert "settings: epochs 3, hidden 64, shuffle links yes" in bench.tables().lines[0].notes
+        assert "settings: epochs 3, hidden size 64, shuffle links yes" in bench.tables().lines[0].notes
 
 
 class TestPage:
