@@ -11,6 +11,7 @@ from annotation.models.project import Membership, Project, StandingChange
 from annotation.models.query import Candidate, NamedQuerySet, Query
 from annotation.models.rewriting import CaptionFailure, CaptionRedo, CaptionReview, CastMember, Prompt, Rewriting
 from annotation.models.statistics import TextStatistics
+from annotation.models.stored import LeftFile
 from annotation.models.token import AccessToken
 from annotation.models.train_set import TrainSet
 from annotation.models.user import Identity, User
@@ -29,6 +30,7 @@ __all__ = [
     "Description",
     "Identity",
     "Job",
+    "LeftFile",
     "Measure",
     "Membership",
     "Moment",
