@@ -40,11 +40,13 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "axes",
+    "config.apps.WiringConfig",
     "annotation",
     "judging",
     "models_runner",
 ]
 MIDDLEWARE = [
+    "config.health.HealthMiddleware",
     "config.bodies.UnreadBodyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -172,7 +174,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 
 # Files
 STATIC_URL = "/static/"
-STATIC_ROOT = MOMENTJUDGE_VAR / "static"
+STATIC_ROOT = env_path("STATIC_ROOT", MOMENTJUDGE_VAR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = MOMENTJUDGE_VAR / "media"
 STORAGES = {

@@ -78,6 +78,7 @@ class Site:
             "SITE_URL": self.url,
             "SECRET_KEY": self.secret_key,
             "TRUSTED_PROXIES": "1",
+            "MEDIA_ACCEL": "/protected/",
             "PYTHONUNBUFFERED": "1",
             **self.extra,
         }
@@ -85,9 +86,11 @@ class Site:
     def storage_environment(self) -> dict[str, str]:
         """Where the S3 double is, in the words of its clients."""
         return {
-            "AWS_ACCESS_KEY_ID": self.storage.key,
-            "AWS_SECRET_ACCESS_KEY": self.storage.secret,
+            "MEDIA_STORAGE": "s3",
+            "S3_ACCESS_KEY_ID": self.storage.key,
+            "S3_SECRET_ACCESS_KEY": self.storage.secret,
             "S3_ENDPOINT_URL": self.storage.url,
+            "S3_REGION": "us-east-1",
             "S3_BUCKET": BUCKET,
         }
 
