@@ -63,7 +63,7 @@ def test_what_hangs_is_not_waited_for(client: Client, monkeypatch: pytest.Monkey
 def test_asking_often_asks_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     checks(monkeypatch, broker=lambda: asked.append(1))
-    assert [health.readiness() for _ in range(5)][0]["broker"] == "ok"
+    assert {health.readiness()["broker"] for _ in range(5)} == {"ok"}
     assert len(asked) == 1
 
 

@@ -51,15 +51,8 @@ def settings_read() -> set[str]:
     """Every name that our configuration asks the environment for."""
     places = [*(BASE_DIR / "config").rglob("*.py"), DOCKER / "gunicorn.conf.py"]
     text = "\n".join(path.read_text() for path in places)
-    return (
-        set(re.findall(r'env_\w+\(\s*"([A-Z0-9_]+)"', text))
-        | set(re.findall(r'environ(?:\.get\(|\[)"(\w+)"', text))
-        | {
-            "DATABASE_URL",
-            "BROKER_URL",
-            "ALLOWED_HOSTS",
-        }
-    )
+    found = re.findall(r'env_\w+\(\s*"([A-Z0-9_]+)"', text) + re.findall(r'environ(?:\.get\(|\[)"(\w+)"', text)
+    return {*found, "DATABASE_URL", "BROKER_URL", "ALLOWED_HOSTS"}
 
 
 def test_every_copied_file_exists_and_is_not_ignored() -> None:
@@ -116,12 +109,8 @@ def test_every_queue_has_a_worker(compose: dict[str, Any]) -> None:
     routed = {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
     routed |= {queue.name for queue in settings.CELERY_TASK_QUEUES}
     said = [service.get("command", "") for service in compose["services"].values()]
-    listened = {
-        queue
-        for command in said
-        if (found := re.search(r"--queues (\S+)", str(command)))
-        for queue in found[1].split(",")
-    }
+    lists = [found[1] for command in said if (found := re.search(r"--queues (\S+)", str(command)))]
+    listened = {queue for named in lists for queue in named.split(",")}
     assert listened == routed
 
 

@@ -38,20 +38,10 @@ class Web(Host):
     """gunicorn, as docker/ starts it."""
 
     def command(self) -> list[str]:
-        words = ["--bind", f"{self.address}:{self.port}", "--worker-class", "gthread", "--workers", "2"]
-        words += ["--threads", "4", "--graceful-timeout", "20", "--no-control-socket", "--access-logfile", "-"]
-        return [
-            sys.executable,
-            "-m",
-            "gunicorn",
-            "config.wsgi",
-            *words,
-            "--logger-class",
-            "config.access_log.AccessLog",
-        ]
+        return [sys.executable, "-m", "gunicorn", "--config", "docker/gunicorn.conf.py", "config.wsgi"]
 
     def environment(self) -> dict[str, str]:
-        return super().environment() | {"DATABASE_POOL": "4"}
+        return super().environment() | {"DATABASE_POOL": "4", "WEB_BIND": f"{self.address}:{self.port}"}
 
     def ready(self) -> bool:
         return self.status("/healthz") == 200
