@@ -29,7 +29,7 @@ class Host(Server):
         if self.var.exists():
             return
         self.var.mkdir(mode=0o711)
-        for name in ("media", "features", "static"):
+        for name in ("media", "features"):
             (self.shared / name).mkdir(exist_ok=True)
             (self.var / name).symlink_to(self.shared / name)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from config.embedded import static
 from config.embedded.services import BASE_DIR
 from tests.production.topology import schema
 from tests.production.topology.hosts import Beat, Host, Web, Worker, clean_environment
@@ -34,7 +35,8 @@ class Site:
     """PostgreSQL, Redis, S3 double, two web hosts, two worker hosts, a gpu and a search worker, beat, nginx."""
 
     def __init__(self, *, kept: Path) -> None:
-        self.kept = kept  # what outlives the site: the migrated database
+        self.kept = kept  # what outlives the site: the migrated database, the static files
+        kept.mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="momentjudge-site-"))
         self.folder.chmod(0o711)  # PostgreSQL may run as somebody else
         (self.folder / "log").mkdir()
@@ -79,6 +81,7 @@ class Site:
             "SECRET_KEY": self.secret_key,
             "TRUSTED_PROXIES": "1",
             "MEDIA_ACCEL": "/protected/",
+            "STATIC_ROOT": str(self.kept / "static"),
             "PYTHONUNBUFFERED": "1",
             **self.extra,
         }
@@ -102,8 +105,7 @@ class Site:
         for server in (self.postgres, self.redis, self.storage):
             server.await_ready()
         self.migrate()
-        self.web[0].prepare()
-        self.manage("collectstatic", "--no-input", "--verbosity", "0")
+        self.collect_static()
         self.start_hosts()
         self.nginx.start()
 
@@ -114,6 +116,12 @@ class Site:
             return
         self.manage("migrate", "--no-input", "--verbosity", "0")
         schema.keep(self.postgres, dump)
+
+    def collect_static(self) -> None:
+        wanted = static.fingerprint()
+        if not static.is_collected(self.kept, wanted):
+            self.manage("collectstatic", "--no-input", "--clear", "--verbosity", "0")
+            static.note_collected(self.kept, wanted)
 
     def start_hosts(self) -> None:
         """All at once, then one wait: what does not run yet."""
