@@ -39,7 +39,10 @@ def test_only_the_web_server_pools_connections(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_every_queue_has_a_worker_that_listens() -> None:
-    asked = [command[command.index("--queues") + 1].split(",") for command in (worker_command(), gpu_command())]
+    asked = [
+        command[command.index("--queues") + 1].split(",")
+        for command in (worker_command(), gpu_command(), search_command())
+    ]
     routed = {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
     assert routed | {settings.CELERY_TASK_DEFAULT_QUEUE} == {queue for queues in asked for queue in queues}
     assert settings.CELERY_TASK_ROUTES["models_runner.tasks.training_work"] == {"queue": "gpu"}
