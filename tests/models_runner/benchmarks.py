@@ -1,17 +1,57 @@
 """A release to train on, features that lie on the disk, and experiments that a stand-in trains."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
+
+from django.core.files.base import ContentFile
 
 from annotation.models import Project
 from judging.models import Release
 from models_runner import services
 from models_runner.models import Experiment, FeatureSet, Training
 from models_runner.selectors.features import Choice
-from tests.factories import NOW
+from tests.factories import NOW, QueryFactory, VideoFactory
+from tests.judging.views.doors import zipped
 
 PROGRAM = [sys.executable, str(Path(__file__).with_name("training_program.py"))]
+
+
+QUERIES = {"train": (40, 41), "val": (10,), "test": (20,)}
+SECONDS = {"alpha": 6.0, "beta": 9.0}
+
+
+def trainable(project: Project) -> Release:
+    """A release of two videos, two training queries, and one query each to validate and to test with."""
+    for name, duration_s in SECONDS.items():
+        VideoFactory(corpus=project.corpus, name=name, duration_s=duration_s)
+    corpus = {name: [seconds, index] for index, (name, seconds) in enumerate(SECONDS.items())}
+    files: dict[str, Any] = {f"{split}.json": _queries(project, split) for split in ("val", "test")}
+    files |= {f"train_top{n:02d}.json": _queries(project, "train") for n in Experiment.TOP_N}
+    told = {name: json.dumps(rows).encode() for name, rows in {**files, "video_corpus.json": corpus}.items()}
+    manifest = {"counts": {"pairs": {}}, "files": {name: {"bytes": len(content)} for name, content in told.items()}}
+    release = Release(project=project, version=1, state="ready", manifest=manifest)
+    release.archive.save("release.zip", ContentFile(zipped(told)), save=False)
+    release.save()
+    services.release_receive(release_id=release.pk)
+    return release
+
+
+def _queries(project: Project, split: str) -> list[dict[str, Any]]:
+    rows = []
+    for number in QUERIES[split]:
+        text = f"a person sings {number}"
+        if not project.queries.filter(number=number).exists():
+            QueryFactory(project=project, number=number, text=text, split=split)
+        spans = {"alpha": [0.0, 3.0], "beta": [3.0, 7.5]}
+        moments = [
+            {"pair_id": 2 * number + place, "video_name": name, "timestamp": span, "duration": SECONDS[name]}
+            | {"similarity": 0.9, "relevance": 4 - place}
+            for place, (name, span) in enumerate(spans.items())
+        ]
+        rows.append({"query_id": number, "query": text, "relevant_moment": moments})
+    return rows
 
 
 def places(settings: Any, folder: Path) -> None:
@@ -29,7 +69,7 @@ def features_of(project: Project, folder: Path) -> dict[str, dict[str, str]]:
         measured = {"width": 2, "n_items": 1, "checksum": "0", "state": "done", "finished_at": NOW}
         about = {"kind": kind, "extractor": extractor, "path": str(path), **measured}
         made, _ = FeatureSet.objects.get_or_create(project=project, name=f"own {kind}", defaults=about)
-        told[kind] = Choice(str(made.uuid), made.name, made.path).told()
+        told[kind] = Choice.of(made).told()
     return told
 
 
