@@ -1,6 +1,6 @@
 """Curves of a training: the loss, and the score on validation, by step. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from judging.plots.axes import Axis
 from judging.plots.canvas import Canvas, number
@@ -13,7 +13,9 @@ Point = Sequence[float | None]  # step, value; of a score also the loss
 class Curves(Canvas):
     """Lines over steps."""
 
-    def __init__(self, label: str, axis: Axis, last: float, *, keys: Sequence[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self, label: str, axis: Axis, last: float, *, keys: Sequence[tuple[str, str]] = (), keys_from: float = 150.0
+    ) -> None:
         super().__init__(label, WIDTH, TOP + HEIGHT + FOOT)
         self.axis, self.steps = axis, Axis.over("step", 0, max(last, 1), about=4)
         self.words(0, 13, axis.name, "name", "start")
@@ -24,7 +26,7 @@ class Curves(Canvas):
         for tick in self.steps.ticks:
             self.words(self.x(tick), TOP + HEIGHT + 18, self.steps.label(tick))
         self.words((LEFT + WIDTH) / 2, TOP + HEIGHT + 39, "step", "name")
-        x = 150.0
+        x = keys_from
         for css, words in keys:
             self.mark("rect", css, x=x, y=3, width=12, height=12, rx=2)
             self.words(x + 18, 13, words, "key", "start")
@@ -69,6 +71,23 @@ def scores_chart(scores: Sequence[Point]) -> Canvas:
         title = f"step {step:,.0f}: {value:.4f}{', the best' if is_best else ''}"
         css = "series-2" if is_best else "series-1"
         canvas.mark("circle", css, title=title, cx=canvas.x(step), cy=canvas.y(value), r=5 if is_best else 2.6)
+    return canvas
+
+
+def seeds_chart(scores: Mapping[int, Sequence[Point]], shown: int) -> Canvas:
+    """NDCG@20,IoU>=0.5 of every evaluation of every seed, one of them before the others; the best of each is marked."""
+    drawn = {seed: points for seed, held in scores.items() if (points := _pairs(held))}
+    every = [point for points in drawn.values() for point in points]
+    name = "validation NDCG@20,IoU≥0.5"
+    axis = Axis.over(name, 0, max(0.01, *(value for _, value in every)))
+    keys = [("series-1", f"seed {shown}"), ("other", "other seeds")]
+    canvas = Curves(f"{name} of {len(drawn)} seeds", axis, max(step for step, _ in every), keys=keys, keys_from=250)
+    for seed in sorted(drawn, key=lambda seed: seed == shown):
+        css = "series-1" if seed == shown else "other"
+        canvas.line(drawn[seed], css)
+        step, value = max(drawn[seed], key=lambda point: point[1])
+        title = f"seed {seed}, step {step:,.0f}: {value:.4f}, its best"
+        canvas.mark("circle", css, title=title, cx=canvas.x(step), cy=canvas.y(value), r=4.5)
     return canvas
 
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     Base = forms.ModelChoiceField[Training]
 else:
     Base = forms.ModelChoiceField
-ABOUT = ("release", "baseline", "top_n", "seeds", "name", "preset")
+ABOUT = ("release", "baseline", "top_n", "seeds", "name", "preset", "labels")
 CHANGES = (
     *("epochs", "evaluations_per_epoch", "patience", "batch", "lr", "hidden", "padding", "precision"),
-    *("mask_positives", "weigh_by_similarity", "shuffle_links"),
+    *("end_offset_s", "mask_positives", "weigh_by_similarity", "shuffle_links"),
 )
 YES_NO = [("", "as the preset"), ("yes", "yes"), ("no", "no")]
 
@@ -66,6 +66,12 @@ class ExperimentForm(forms.Form):
         max_length=80, required=False, help_text="On the leaderboard, with the seed; empty: baseline and N."
     )
     preset = forms.ChoiceField(choices=list(PRESETS.items()), initial="released", label="Settings")
+    labels = forms.ChoiceField(
+        choices=[(Experiment.Labels.JUDGED, "judged"), (Experiment.Labels.SIMILARITY, "by similarity")],
+        initial=Experiment.Labels.JUDGED,
+        required=False,
+        help_text="Of validation and test. By similarity: an upper bound, never on the leaderboard.",
+    )
     video = forms.ChoiceField(label="Video features", error_messages={"required": "Choose features of the videos."})
     subtitle = forms.ChoiceField(
         label="Subtitle features", required=False, help_text="None: as if nothing were said in any video."
@@ -115,6 +121,14 @@ class ExperimentForm(forms.Form):
         required=False,
         help_text="16 bits are faster on a GPU. Released: float32.",
     )
+    end_offset_s = forms.TypedChoiceField(
+        label="Ends",
+        choices=[("", "as released"), ("0", "corrected"), ("1.5", "1.5 s late")],
+        coerce=float,
+        empty_value=None,
+        required=False,
+        help_text="XML and CONQUER were released 1.5 s late; ReLoCLNet was not.",
+    )
     mask_positives = YesNo(
         label="Mask other positives",
         help_text="Other moments of the query are no negatives. The paper says so; released: no.",
@@ -160,6 +174,7 @@ class ExperimentForm(forms.Form):
             **{name: said[name] for name in ("release", "baseline", "top_n", "seeds", "name", "candidates")},
             "features": {kind: self.choices[kind][key].told() for kind, key in chosen.items()},
             "options": self._options(said),
+            "labels": said["labels"] or Experiment.Labels.JUDGED,
         }
 
     def _options(self, said: Mapping[str, Any]) -> dict[str, Any]:

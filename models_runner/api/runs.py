@@ -37,7 +37,7 @@ class RunGiven(serializers.ModelSerializer[Run]):
     class Meta:
         model = Run
         fields = [
-            *("uuid", "system", "team", "split", "release", "source", "state", "step"),
+            *("uuid", "system", "team", "split", "release", "source", "labels", "state", "step"),
             *("form", "bytes", "sha256", "n_queries", "error", "created_at"),
         ]
 

@@ -22,6 +22,7 @@ class Experiment(models.Model):
         CONQUER = "conquer", "CONQUER"
 
     TOP_N = (1, 20, 40)
+    Labels = Run.Labels
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     project = models.ForeignKey(Project, models.PROTECT, related_name="experiments")
@@ -31,6 +32,12 @@ class Experiment(models.Model):
     top_n = models.PositiveSmallIntegerField(help_text="Moments of each training query.")
     features = models.JSONField(default=dict, help_text="Name and path by kind: video, subtitle, query.")
     options = models.JSONField(default=dict, help_text="What differs from the released settings, as in plan.json.")
+    labels = models.CharField(
+        max_length=10,
+        choices=Run.Labels,
+        default=Run.Labels.JUDGED,
+        help_text="What validation and test are measured by.",
+    )
     candidates = models.ForeignKey(
         "Training", models.PROTECT, null=True, related_name="+", help_text="Whose videos CONQUER looks at."
     )
@@ -52,6 +59,9 @@ class Experiment(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(features__has_keys=["video", "query"]), name="experiment_names_its_features"
+            ),
+            models.CheckConstraint(
+                condition=Q(labels__in=["judged", "similarity"]), name="experiment_labels_are_known"
             ),
         ]
 

@@ -7,17 +7,18 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from annotation.models import Project, Video
-from models_runner.models import Experiment, Training
+from models_runner.models import Experiment, FeatureSet, Training
 from models_runner.retrieval.records import Span
 from models_runner.retrieval.searching.answers import Answer, Hit, Why
 from models_runner.selectors.previews import Seen, previews_of
 
 
 class WordsBy(NamedTuple):
-    """What made the query features of an experiment; empty where nobody knows."""
+    """What made the query features of an experiment, and its name with its version; empty where nobody knows."""
 
-    way: str
-    model: str
+    way: str = ""
+    model: str = ""
+    made_by: str = ""
 
 
 class Shown(NamedTuple):
@@ -49,8 +50,11 @@ def searchable(project: Project) -> QuerySet[Training]:
 
 
 def words_by(experiment: Experiment) -> WordsBy:
-    told = experiment.features.get("query", {})
-    return WordsBy(told.get("extractor", ""), told.get("model", ""))
+    """By the set of features whose file the experiment names."""
+    path = experiment.features["query"]["path"]
+    sets = FeatureSet.objects.filter(project=experiment.project_id, kind=FeatureSet.Kind.QUERY, path=path)
+    told = sets.values_list("extractor", "model", "made_by").first()
+    return WordsBy(*told) if told else WordsBy()
 
 
 def shown_hits(project: Project, answer: Answer) -> list[Shown]:

@@ -30,6 +30,7 @@ def _run_make(training: Training, split: str, path: Path) -> Run:
         raise NotPossible(f"{path.name} is missing.")
     of = training.experiment
     run = Run(project=of.project, release=of.release, split=split, system=training.system, source=Run.Source.BASELINE)
+    run.labels = of.labels
     held = Run.objects.filter(release=of.release, system=run.system, split=split, owner=None).first()
     if held is not None:
         return held

@@ -15,8 +15,10 @@ from annotation.services.audit import audit_record
 from judging.models import Release
 from judging.releases.archives import archive_opened
 from judging.releases.forms import TRAIN_FILES
-from models_runner.models import Experiment, Training
+from models_runner.models import Experiment, Run, Training
 from models_runner.models.experiment import MOST_SEEDS
+from models_runner.retrieval.errors import ScoringError
+from models_runner.retrieval.features import open_features
 from models_runner.services.features import features_hold
 from models_runner.services.runs import name_checked
 from models_runner.services.trainings import TASK, training_stop
@@ -39,6 +41,7 @@ def experiment_create(
     name: str = "",
     first_seed: int = 1,
     candidates: Training | None = None,
+    labels: str = Run.Labels.JUDGED,
 ) -> Experiment:
     """Order a baseline trained with each of the seeds; the workers of the queue `gpu` take them one by one.
 
@@ -46,6 +49,7 @@ def experiment_create(
         features: name and path of a file of features, by kind: video, subtitle (may be left out), query.
         options: what differs from the released settings, named as in plan.json.
         candidates: whose videos CONQUER looks at; for the others None.
+        labels: of validation and test, people's grades or grades derived from similarity.
 
     Raises:
         NotPossible: the release has nothing to train on, a file is missing, or the name is taken.
@@ -53,8 +57,9 @@ def experiment_create(
     experiment_check(release=release, baseline=baseline, top_n=top_n, seeds=seeds, candidates=candidates)
     _features_check(features)
     made = Experiment(project=release.project, release=release, baseline=baseline, top_n=top_n, created_by=actor)
-    made.features = {kind: dict(told) for kind, told in features.items()}
+    made.features = {kind: {**told, **feature_facts(Path(told["path"]))} for kind, told in features.items()}
     made.options, made.candidates = dict(options), candidates
+    made.labels = labels
     made.name = _name(name, made)
     try:
         _experiment_keep(made, range(first_seed, first_seed + seeds))
@@ -117,6 +122,18 @@ def _features_check(features: Mapping[str, Mapping[str, str]]) -> None:
             raise NotPossible(f"The features {told['name']!r} for {kind} are not on the disk any more.")
 
 
+def feature_facts(path: Path) -> dict[str, Any]:
+    """Width and checksum of a file of features, to tell it from others; nothing of one that cannot be read.
+
+    That is said, with its place, when it is trained on.
+    """
+    try:
+        with open_features(path) as store:
+            return {"width": store.width, "checksum": store.checksum()}
+    except (ScoringError, OSError):
+        return {}
+
+
 def _name(name: str, made: Experiment) -> str:
     """As given, or said by what it is; numbered where that is taken."""
     if name.strip():
@@ -125,6 +142,7 @@ def _name(name: str, made: Experiment) -> str:
             raise NotPossible(f"The name of the experiment has at most {LONGEST_NAME} characters.")
         return name
     base = f"{made.get_baseline_display()}, N={made.top_n}"
+    base += ", labels by similarity" if made.labels == Run.Labels.SIMILARITY else ""
     taken = set(made.project.experiments.filter(name__startswith=base).values_list("name", flat=True))
     number = next(n for n in range(1, len(taken) + 2) if _numbered(base, n) not in taken)
     return _numbered(base, number)

@@ -265,7 +265,7 @@ def _work(run: Run) -> None:
     _step(run, Step.READING)
     table = run_parsed(run)
     Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(form=run.form)  # it was read, so it counts
-    judged = truth_table(release=run.release, split=run.split)
+    judged = truth_table(release=run.release, split=run.split, labels=run.labels)
     check_known(table, run, judged.query_ids)
     check_answered(table, run, judged.query_ids)
     _step(run, Step.SCORING)

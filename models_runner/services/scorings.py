@@ -80,7 +80,7 @@ def scoring_work(*, scoring_id: int) -> None:
         if not alone or held is None or held.state != State.WAITING or held.run.state != Run.State.SCORED:
             return
         try:
-            judged = truth_table(release=held.release, split=held.run.split)
+            judged = truth_table(release=held.release, split=held.run.split, labels=held.run.labels)
             result = scored(run_table(held.run), judged, durations_s=durations_of(held.run))
         except (ScoringError, MomentJudgeError) as error:
             scoring_fail(held, str(error))

@@ -103,5 +103,6 @@ def search_work(*, training_id: int, text: str, moments: int, every: bool) -> di
 
 def _source(training: Training) -> Source:
     experiment: Experiment = training.experiment
-    by, first = words_by(experiment), experiment.candidates
-    return Source(training_files.folder_of(training), *by, first=_source(first) if first else None)
+    first = experiment.candidates
+    folder, by = training_files.folder_of(training), words_by(experiment)
+    return Source(folder, *by, first=_source(first) if first else None)

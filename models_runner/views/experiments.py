@@ -14,7 +14,7 @@ from annotation.exceptions import MomentJudgeError, NotPossible
 from annotation.models import Membership, Project, User
 from judging.models import Release
 from models_runner import services, training_files
-from models_runner.curves import losses_chart, scores_chart
+from models_runner.curves import losses_chart, scores_chart, seeds_chart
 from models_runner.experiment_forms import ExperimentForm
 from models_runner.experiment_settings import told
 from models_runner.models import Experiment, Training
@@ -85,7 +85,11 @@ def experiment(request: HttpRequest, experiment_uuid: UUID) -> HttpResponse:
     context = {
         **{"experiment": held, "trainings": trainings, "shown": shown, "row": row_of(held)},
         **{"settings": told(held.options), "ahead": ahead_of(shown), "log": training_files.log_tail(shown)},
-        **{"files": training_files.kept_files(shown), "charts": _charts(shown), **_rights(membership)},
+        **{
+            "files": training_files.kept_files(shown),
+            "charts": _charts(shown) + _seeds_chart(trainings, shown),
+            **_rights(membership),
+        },
         "at_work": any(training.is_awaited for training in trainings),
     }
     return render(request, "models_runner/experiment.html", context)
@@ -106,6 +110,13 @@ def _charts(training: Training) -> list[str]:
     if scores:
         drawn.append(scores_chart(scores).inline())
     return drawn
+
+
+def _seeds_chart(trainings: list[Training], shown: Training) -> list[str]:
+    """All seeds in one figure, once there are several to see."""
+    scores = {training.seed: training.curve.get("scores", []) for training in trainings}
+    begun = [seed for seed, points in scores.items() if points]
+    return [seeds_chart(scores, shown.seed).inline()] if len(begun) > 1 else []
 
 
 @login_required

@@ -12,7 +12,16 @@ from config.embedded import static
 from config.embedded.farewell import end_children
 from config.embedded.processes import identify, wait_gone
 from config.embedded.relay import Relay
-from config.embedded.services import PAUSES_S, Child, Restarts, Service, environment_for, gpu_command, worker_command
+from config.embedded.services import (
+    PAUSES_S,
+    Child,
+    Restarts,
+    Service,
+    environment_for,
+    gpu_command,
+    search_command,
+    worker_command,
+)
 
 
 def service(tmp_path: Path, code: str) -> Service:

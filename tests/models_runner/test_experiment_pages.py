@@ -88,6 +88,23 @@ def test_a_finished_training_shows_its_curves_log_and_runs(site: Site) -> None:
     assert "1 of 1" in shown and "0.5000" in shown
 
 
+def test_several_seeds_are_seen_together(site: Site) -> None:
+    one, other = ordered(site.release, site.folder, seeds=2).trainings.all()
+    trained(one)
+    assert "of 2 seeds" not in site.page(one.experiment)
+    trained(other)
+    page = site.page(one.experiment)
+    assert "validation NDCG@20,IoU≥0.5 of 2 seeds" in page
+    assert "seed 1, step 4: 0.5000, its best" in page and "seed 2, step 4: 0.5000, its best" in page
+
+
+def test_labels_by_similarity_are_ordered_and_told(site: Site) -> None:
+    site.start(labels="similarity", end_offset_s="0")
+    made = Experiment.objects.get()
+    assert made.labels == "similarity" and made.options["decoding"] == {"end_offset_s": 0.0}
+    assert "not on the leaderboard" in site.page(made)
+
+
 def test_a_failure_is_told_and_resumed(site: Site) -> None:
     training = trained(site.order(how="fails"))
     assert "The loss is not a number." in site.page(training.experiment)

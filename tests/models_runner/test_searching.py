@@ -20,7 +20,7 @@ from kombu.exceptions import OperationalError
 from annotation.models import Membership, Moment, Video
 from config.celery_app import app
 from models_runner import search_worker, training_files
-from models_runner.models import Experiment, Training
+from models_runner.models import Experiment, FeatureSet, Training
 from models_runner.retrieval.__main__ import main
 from models_runner.services.searching import TASK
 from tests.factories import MembershipFactory, admin
@@ -63,7 +63,7 @@ class Site:
         self.client = Client()
         self.client.force_login(admin(made.project))
         features = {kind: {"name": kind, "path": str(tiny / f"{kind}.h5")} for kind in ("video", "query")}
-        features["query"] |= {"extractor": "builtin-text", "model": ""}
+        FeatureSet.objects.create(project=made.project, kind="query", extractor="builtin-text", **features["query"])
         about = {"project": made.project, "release": self.release, "features": features}
         self.experiment = Experiment.objects.create(name="tiny", baseline="xml", top_n=1, **about)
         self.training = self.done(seed=1)
@@ -169,6 +169,11 @@ def test_a_search_costs_the_same_statements_whatever_is_found(
         site.page(limit=40, every="on")
 
 
+def test_words_read_by_another_version_are_told(site: Site) -> None:
+    FeatureSet.objects.update(made_by="tokens an older model")
+    assert "Trained on words read by tokens an older model; yours are read by drawn." in site.page()
+
+
 class TestWhatIsAsked:
     @pytest.mark.parametrize(
         ("given", "words"),
@@ -201,8 +206,7 @@ class TestWithoutAnAnswer:
         assert "An admin of the project starts" in site.page()
 
     def test_nobody_knows_what_made_the_query_features(self, site: Site) -> None:
-        site.experiment.features["query"] = {"name": "official", "path": "/official.h5"}
-        site.experiment.save()
+        FeatureSet.objects.update(extractor="file")
         answer = site.search()
         assert answer.status_code == 409 and "not known what made the query features" in answer.content.decode()
 

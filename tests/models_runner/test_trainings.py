@@ -1,6 +1,7 @@
 """Trainings: ordered, trained by a child process, cancelled, resumed, begun again after crashes, scored."""
 
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from models_runner.services import trainings
 from models_runner.services.trainings import device_name, training_claim, training_tell
 from models_runner.training_child import TrainingChild, folder_held
 from tests.conftest import Messages
+from tests.factories import triggers_asleep
 from tests.judging.world import HandMade
 from tests.models_runner.acts import ready_release
 from tests.models_runner.benchmarks import features_of, only, ordered, places, trained
@@ -306,3 +308,37 @@ class TestOrdering:
             services.experiment_create(release=release, features=features, **given)
         with pytest.raises(NotPossible, match="Choose features for query"):
             services.experiment_create(release=release, features={"video": features["video"]}, **given)
+
+
+class TestLabelsBySimilarity:
+    @pytest.fixture(autouse=True)
+    def less_alike(self, made: HandMade) -> None:
+        """The moment that people find perfect for the query of validation is not the most similar one."""
+        with triggers_asleep():
+            made.val.candidates.filter(rank=1).update(similarity=0.5)
+
+    @pytest.fixture
+    def training(self, order: Order) -> Training:
+        return only(order(labels="similarity"))
+
+    def test_the_program_is_told_of_files_with_them(self, training: Training) -> None:
+        plan = json.loads((training_files.plan_write(training) / "plan.json").read_text())
+        judged = training_files.release_folder(training.experiment.release)
+        assert Path(plan["train"]).parent == judged and Path(plan["val"]).parent != judged
+        held = {
+            query["query_id"]: {moment["similarity"]: moment["relevance"] for moment in query["relevant_moment"]}
+            for query in json.loads(Path(plan["val"]).read_text())
+        }
+        assert held == {10: {0.5: 2, 0.98: 4}, 11: {0.5: 2, 0.98: 4}}  # judged: 4, 2
+        assert Path(plan["test"]).parent == Path(plan["val"]).parent
+
+    def test_its_runs_are_scored_by_them(self, training: Training) -> None:
+        run = trained(training).val_run
+        assert run is not None and run.labels == "similarity"
+        services.run_work(run_id=run.pk)
+        score = run.scorings.get().scores.get(metric="NDCG@10,IoU>=0.5", convention="released", gain="exponential")
+        # the moment at rank 1 has grade 2, the second prediction is wrong; gains 3 of the ideal 15 + 3 / log2(3)
+        assert score.value == pytest.approx(3 / (15 + 3 / math.log2(3)))
+
+    def test_its_name_says_so(self, training: Training) -> None:
+        assert training.experiment.name == "ReLoCLNet, N=20, labels by similarity"

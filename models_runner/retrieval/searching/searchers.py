@@ -34,10 +34,11 @@ DEPTH = 100  # moments that are looked at before those that overlap are folded
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A trained model and what reads words for it."""
+    """A trained model and what reads words for it; ``made_by`` is what its query features were made by, if known."""
 
     trained: Trained
     words: Words
+    made_by: str = ""
 
     def __post_init__(self) -> None:
         made, read = self.words.width, self.trained.model.config.query_size
@@ -47,6 +48,12 @@ class Reading:
     def query(self, text: str) -> Sequences:
         """The words of one query as the model reads them."""
         return Sequences.of([readers_of(self.trained.plan)["query"](self.words.rows(text))])
+
+    @property
+    def notices(self) -> list[str]:
+        if self.made_by in ("", self.words.name):
+            return []
+        return [f"Trained on words read by {self.made_by}; yours are read by {self.words.name}."]
 
     @property
     def nbytes(self) -> int:
@@ -62,10 +69,10 @@ class CorpusSearcher:
     index: Index
 
     @classmethod
-    def open(cls, folder: Path, words: Words) -> CorpusSearcher:
+    def open(cls, folder: Path, words: Words, made_by: str = "") -> CorpusSearcher:
         """The best weights of a training's folder. Raises ScoringError."""
         trained = open_trained(folder)
-        return cls(Reading(trained, words), *corpus_index(trained, folder))
+        return cls(Reading(trained, words, made_by), *corpus_index(trained, folder))
 
     @property
     def nbytes(self) -> int:
@@ -109,10 +116,10 @@ class CandidateSearcher:
     first: CorpusSearcher
 
     @classmethod
-    def open(cls, folder: Path, words: Words, first: CorpusSearcher) -> CandidateSearcher:
+    def open(cls, folder: Path, words: Words, first: CorpusSearcher, made_by: str = "") -> CandidateSearcher:
         """The best weights of a training's folder. Raises ScoringError."""
         trained = open_trained(folder)
-        return cls(Reading(trained, words), *corpus_clips(trained), first)
+        return cls(Reading(trained, words, made_by), *corpus_clips(trained), first)
 
     @property
     def nbytes(self) -> int:
@@ -184,6 +191,6 @@ def _cut(rows: Tensor, lengths: Tensor) -> list[Tensor]:
 def _answer(
     searcher: Searcher, hits: list[Hit], whys: dict[str, Why], alpha: float, began: tuple[float, float]
 ) -> Answer:
-    offset = searcher.reading.trained.decoding.end_offset_s
+    reading, offset = searcher.reading, searcher.reading.trained.decoding.end_offset_s
     words_ms, search_ms = 1000 * (began[1] - began[0]), 1000 * (perf_counter() - began[1])
-    return Answer(hits, whys, len(searcher.names), alpha, CLIP_S, offset, words_ms, search_ms)
+    return Answer(hits, whys, len(searcher.names), alpha, CLIP_S, offset, words_ms, search_ms, reading.notices)

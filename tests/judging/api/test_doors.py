@@ -51,8 +51,8 @@ HELD: list[Door] = [  # only who holds the pair's assignment learns that it exis
 ELSEWHERE = {"projects", "finish", "preview-gif", "preview-mp4"}  # tried in test_annotator
 ELSEWHERE |= {"train-set-json", "train-set-parquet"}  # tried in test_train_sets
 ELSEWHERE |= {"release-zip", "judgments-csv"}  # tried in test_releases
-ELSEWHERE |= {"experiment", "training-cancel", "training-resume"}  # tried in tests/models_runner/test_experiment_doors
 ELSEWHERE |= {"search"}  # tried in tests/models_runner/test_searching
+ELSEWHERE |= {"experiment", "training-cancel", "training-resume"}  # tried in tests/models_runner/test_experiment_doors
 ELSEWHERE |= {"run"}  # tried in tests/models_runner/test_api
 
 

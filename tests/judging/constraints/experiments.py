@@ -31,6 +31,7 @@ REFUSED: Refused = {
     "experiment_top_n_is_released": change(experiment, top_n=10),
     "experiment_of_conquer_alone_has_candidates": change(experiment, baseline="conquer"),
     "experiment_names_its_features": change(experiment, features={"video": {}}),
+    "experiment_labels_are_known": change(experiment, labels="other"),
     "training_seed_once_per_experiment": again(training, experiment=experiment),
     "training_one_at_work_per_device": again(at_work, device=lambda: "here/0"),
     "training_at_work_has_device_and_heartbeat": change(at_work, device=""),

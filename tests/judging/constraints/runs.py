@@ -113,6 +113,7 @@ REFUSED: Refused = {
     "run_scored_has_its_file": change(run, state="scored"),
     "run_name_once_per_owner_and_split": again(upload, owner=UserFactory, release=release_of),
     "run_one_at_work_per_owner": two_at_work,
+    "run_of_similarity_labels_is_a_baselines": change(upload, labels="similarity"),
     "run_source_is_known": change(run, source="guess"),
     "run_upload_has_owner_and_checksum": change(upload, sha256="none"),
     "run_failed_says_why": change(run, state="failed"),

@@ -181,6 +181,8 @@ BENCHMARKS: list[Door] = [
     ("models_runner:search", "project", STAFF, "get"),
     ("models_runner:experiment-new", "project", ADMIN, "get"),
     ("models_runner:experiment", "experiment", STAFF, "get"),
+    ("models_runner:tables", "project", STAFF, "get"),
+    ("models_runner:tables-export", "project", STAFF, "get"),
     ("models_runner:training", "training", STAFF, "get"),
     ("models_runner:training-cancel", "training", ADMIN, "post"),
     ("models_runner:training-resume", "training", ADMIN, "post"),
@@ -281,7 +283,11 @@ PAY: list[Door] = [
     ("judging:hours", "project", ANNOTATOR, "get"),
     ("judging:hours-csv", "project", ANNOTATOR, "get"),
 ]
-MORE_ARGS = {"models_runner:export": ["csv"], "models_runner:file": ["video_corpus.json"]}
+MORE_ARGS = {
+    "models_runner:export": ["csv"],
+    "models_runner:tables-export": ["csv"],
+    "models_runner:file": ["video_corpus.json"],
+}
 DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *POOLS, *COVERAGE, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *DRAWN]
 DOORS += [*SETTINGS, *PAY, *BENCHMARKS]
 HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
