@@ -26,18 +26,15 @@ class Choice(NamedTuple):
     path: str
     made_by: str = ""
     checksum: str = ""
-    extractor: str = ""
-    model: str = ""
 
     @classmethod
     def of(cls, one: FeatureSet) -> "Choice":
-        extractor = one.extractor if one.is_ours else ""  # nobody knows what made an official file
-        return cls(str(one.uuid), one.name, one.path, one.made_by, one.checksum, extractor, one.model)
+        return cls(str(one.uuid), one.name, one.path, one.made_by, one.checksum)
 
     def told(self) -> dict[str, str]:
-        """As an experiment keeps it, whatever becomes of the set: words are searched for as its queries were read."""
+        """As an experiment keeps it, whatever becomes of the set."""
         told = {"name": self.name, "path": self.path, "set": self.key, "made_by": self.made_by}
-        return {**told, "checksum": self.checksum, "extractor": self.extractor, "model": self.model}
+        return {**told, "checksum": self.checksum}
 
 
 class Use(NamedTuple):

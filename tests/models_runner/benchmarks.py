@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from django.core.files.base import ContentFile
 
 from annotation.models import Project
@@ -14,10 +15,9 @@ from models_runner.models import Experiment, FeatureSet, Training
 from models_runner.selectors.features import Choice
 from tests.factories import NOW, QueryFactory, VideoFactory
 from tests.judging.views.doors import zipped
+from tests.models_runner.retrieval.training.tiny import CLIP_S, write_features
 
 PROGRAM = [sys.executable, str(Path(__file__).with_name("training_program.py"))]
-
-
 QUERIES = {"train": (40, 41), "val": (10,), "test": (20,)}
 SECONDS = {"alpha": 6.0, "beta": 9.0}
 
@@ -57,6 +57,7 @@ def _queries(project: Project, split: str) -> list[dict[str, Any]]:
 def places(settings: Any, folder: Path) -> None:
     """Experiments lie below ``folder``, and the stand-in trains."""
     settings.EXPERIMENTS_ROOT, settings.TRAIN_COMMAND = folder / "experiments", PROGRAM
+    settings.FEATURES_ROOT = folder / "features"
 
 
 def features_of(project: Project, folder: Path) -> dict[str, dict[str, str]]:
@@ -71,6 +72,17 @@ def features_of(project: Project, folder: Path) -> dict[str, dict[str, str]]:
         made, _ = FeatureSet.objects.get_or_create(project=project, name=f"own {kind}", defaults=about)
         told[kind] = Choice.of(made).told()
     return told
+
+
+def features_made(project: Project, folder: Path) -> None:
+    """Features that can be trained on: those of the queries as the project makes them, those of the videos drawn."""
+    told = features_of(project, folder)
+    draw = np.random.default_rng(7)
+    clips = {name: draw.normal(size=(round(seconds / CLIP_S), 16)) for name, seconds in SECONDS.items()}
+    write_features(Path(told["video"]["path"]), {name: rows.astype(np.float32) for name, rows in clips.items()})
+    project.feature_sets.filter(kind="query").delete()
+    made = services.feature_set_start(project=project, kind="query", extractor="builtin-text", actor=None, wake=False)
+    services.feature_set_work(feature_set_id=made.pk)
 
 
 def ordered(release: Release, folder: Path, *, how: str = "done", **values: Any) -> Experiment:
