@@ -152,7 +152,7 @@ class Site:
 
     # Talking to it
 
-    def manage(self, *words: str, seconds: float = 300) -> str:
+    def manage(self, *words: str, seconds: float = 540) -> str:
         """A ``manage.py`` command on the first web host; what it printed."""
         done = subprocess.run(
             [sys.executable, str(BASE_DIR / "manage.py"), *words],
