@@ -23,7 +23,7 @@ TORCHED := $(VENV)/.torch-$(subst torch==,,$(TORCH))
 ML := $(VENV)/.ml-$(call hash,requirements/ml.lock)
 DEV := $(VENV)/.dev-$(call hash,requirements/dev.lock)
 
-.PHONY: help run test test-slow lint types imports migrations pytest lock setup setup-dev
+.PHONY: help run test test-slow lint audit types imports migrations pytest lock setup setup-dev
 
 help: ## list these commands
 	@printf 'MomentJudge\n\n'
@@ -38,9 +38,13 @@ test: lint types imports migrations pytest ## every check: style, types, imports
 test-slow: setup-dev ## the slow tests
 	@exec $(BIN)/python -m pytest -m slow $(ARGS)
 
-lint: setup-dev ## style (ruff)
+lint: setup-dev ## style (ruff), known ways to be insecure (bandit)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/bandit --quiet --configfile pyproject.toml --recursive config annotation judging models_runner manage.py
+
+audit: setup-dev ## known weaknesses of the locked packages (pip-audit; needs its service)
+	@exec $(BIN)/python -m config.audit
 
 types: setup-dev ## types (mypy)
 	@$(BIN)/mypy
