@@ -47,3 +47,8 @@ def sessions_end(*, user: User, actor: User | None, but: str | None = None) -> i
     if ended:
         audit_record(project=None, actor=actor, action="session.end", subject=user.uuid, sessions=ended)
     return ended
+
+
+def sessions_sweep() -> int:
+    """Delete what has ended by itself."""
+    return BrowserSession.objects.filter(expire_date__lt=timezone.now()).delete()[0]

@@ -33,7 +33,7 @@ class Limit(NamedTuple):
         return f"{minutes} minutes" if minutes < 120 else f"{minutes // 60} hours"
 
 
-REGISTRATIONS = Limit("registration", 20, timedelta(hours=1))  # by address: a class room joins together
+REGISTRATIONS = Limit("registration", 60, timedelta(hours=1))  # by address: a class room joins together
 MAILS_TO = Limit("password mail to", 3, timedelta(hours=2))  # by e-mail address
 MAILS_FROM = Limit("password mail from", 20, timedelta(hours=2))  # by address
 CODES = Limit("log-in code", 6, timedelta(minutes=15))  # by account

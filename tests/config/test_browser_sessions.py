@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import AuditEvent, BrowserSession, User
-from annotation.services.browser_sessions import rough_client
+from annotation.services.browser_sessions import rough_client, sessions_sweep
 from annotation.services.identities import identity_erase, identity_set, password_link
 from tests.factories import MembershipFactory, UserFactory, lead
 
@@ -148,3 +148,10 @@ def test_saving_a_session_leaves_its_beginning(person: User) -> None:
 )
 def test_browsers_as_people_know_theirs(agent: str, name: str) -> None:
     assert rough_client(agent) == name
+
+
+def test_what_has_ended_is_deleted(person: User) -> None:
+    gone, here = logged_in(person), logged_in(person)
+    BrowserSession.objects.filter(pk=session_of(gone).pk).update(expire_date=timezone.now() - timedelta(days=1))
+    assert sessions_sweep() == 1
+    assert is_in(here)
