@@ -43,3 +43,10 @@ class StorageAway(MomentJudgeError, OperationalError):
     def __init__(self, *, reason: str = "") -> None:
         super().__init__("The storage of files does not answer just now. Try again in a minute; nothing was lost.")
         self.reason = reason
+
+
+class TooOften(MomentJudgeError):
+    """Tried more often within a while than is allowed."""
+
+    status = 429
+    code = "too_often"

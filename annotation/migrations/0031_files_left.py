@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ('annotation', '0027_indexes_made_up_here'),
+        ('annotation', '0030_tokens_have_scopes'),
     ]
 
     operations = [
