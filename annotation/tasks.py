@@ -121,3 +121,11 @@ def statistics_sweep() -> None:
     from annotation.services.statistics import statistics_sweep as sweep
 
     sweep(now=timezone.now())
+
+
+@shared_task
+def left_files_sweep() -> None:
+    """Remove stored files that were left: a backup ran, or the storage was away."""
+    from annotation.services.stored_files import left_files_sweep as sweep
+
+    sweep()

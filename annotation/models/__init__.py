@@ -12,6 +12,7 @@ from annotation.models.query import Candidate, NamedQuerySet, Query
 from annotation.models.rewriting import CaptionFailure, CaptionRedo, CaptionReview, CastMember, Prompt, Rewriting
 from annotation.models.session import BrowserSession, Throttle
 from annotation.models.statistics import TextStatistics
+from annotation.models.stored import LeftFile
 from annotation.models.token import AccessToken
 from annotation.models.train_set import TrainSet
 from annotation.models.user import Identity, User
@@ -31,6 +32,7 @@ __all__ = [
     "Description",
     "Identity",
     "Job",
+    "LeftFile",
     "Measure",
     "Membership",
     "Moment",

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from csp.constants import NONE, SELF
@@ -9,6 +10,7 @@ from kombu import Queue
 
 from config.embedded.paths import socket_folder
 from config.env import env_bool, env_int, env_path, env_paths, env_str, roles_of, tls_of, train_command
+from config.media import accel_from_env, media_from_env, url_seconds_from_env
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 
@@ -134,7 +136,7 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = env_str("EMAIL_FROM", "MomentJudge <momentju
 EMBEDDED_DATABASE = not env_str("DATABASE_URL", "")
 
 
-def database_from_url(url: str) -> dict[str, object]:
+def database_from_url(url: str) -> dict[str, Any]:
     parts, query = urlsplit(url), parse_qs(urlsplit(url).query)
     return {
         "ENGINE": "django.db.backends.postgresql",
@@ -187,8 +189,11 @@ STATIC_URL = "/static/"
 STATIC_ROOT = env_path("STATIC_ROOT", MOMENTJUDGE_VAR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = MOMENTJUDGE_VAR / "media"
+MEDIA = media_from_env()  # a folder, or a bucket that speaks S3
+MEDIA_ACCEL = accel_from_env()  # the location below which nginx serves MEDIA_ROOT to whom we have let in
+MEDIA_URL_S = url_seconds_from_env()  # for which a signed address of a bucket's file opens it
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "default": MEDIA.storage,
     "staticfiles": {"BACKEND": "config.static.StaticFiles"},
 }
 
@@ -207,6 +212,9 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
+if MEDIA.origin:  # frames of GIFs are fetched by a script
+    for _directive in ("img-src", "media-src", "connect-src"):
+        CONTENT_SECURITY_POLICY["DIRECTIVES"][_directive].append(MEDIA.origin)
 X_FRAME_OPTIONS = "DENY"
 FEATURES_REFUSED = [  # of browsers, to every page
     *("accelerometer", "browsing-topics", "camera", "display-capture", "encrypted-media", "geolocation"),

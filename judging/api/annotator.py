@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from django.http import FileResponse, HttpResponse
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -164,7 +164,7 @@ class OwnJudgments(ApiView):
 
 class PreviewGif(ApiView):
     @extend_schema(operation_id="preview_gif", responses={(200, "image/gif"): OpenApiTypes.BINARY, 404: REFUSED})
-    def get(self, request: Request, preview_uuid: UUID) -> FileResponse:
+    def get(self, request: Request, preview_uuid: UUID) -> HttpResponseBase:
         """The clip as a GIF, to those who may watch it."""
         return media.preview(request._request, preview_uuid)
 
@@ -178,6 +178,6 @@ class PreviewMp4(ApiView):
             404: REFUSED,
         },
     )
-    def get(self, request: Request, preview_uuid: UUID) -> HttpResponse | FileResponse:
+    def get(self, request: Request, preview_uuid: UUID) -> HttpResponseBase:
         """The same clip as an MP4, or the part of it that a Range header asks for."""
         return media.clip(request._request, preview_uuid)
