@@ -4,14 +4,13 @@ import logging
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from celery import current_app
 from celery.exceptions import TimeoutError as NoAnswer
 from django.conf import settings
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
 from annotation.exceptions import MomentJudgeError
-from models_runner import search_worker, training_files
+from models_runner import search_worker, tasks, training_files
 from models_runner.models import Experiment, Training
 from models_runner.retrieval.errors import ScoringError
 from models_runner.retrieval.searching.answers import Answer
@@ -19,7 +18,6 @@ from models_runner.search_worker import Source
 from models_runner.selectors.searching import words_by
 
 logger = logging.getLogger(__name__)
-TASK = "models_runner.tasks.search_work"
 MOST_MOMENTS = 40
 
 
@@ -68,7 +66,7 @@ def search_ask(*, training: Training, text: str, moments: int, every: bool = Fal
 def _awaited(*asked: Any) -> dict[str, Any]:
     try:
         wait = float(settings.SEARCH_WAIT_S)
-        sent = current_app.tasks[TASK].apply_async(asked, expires=wait)
+        sent = tasks.search_work.apply_async(asked, expires=wait)
         try:
             told: dict[str, Any] = sent.get(timeout=wait, interval=0.02)
             return told

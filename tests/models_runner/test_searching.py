@@ -17,11 +17,10 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from annotation.models import Membership, Moment, Video
-from config.celery_app import app
 from models_runner import search_worker, training_files
 from models_runner.models import Experiment, FeatureSet, Training
 from models_runner.retrieval.__main__ import main
-from models_runner.services.searching import TASK
+from models_runner.tasks import search_work as search_task
 from tests.factories import MembershipFactory, admin
 from tests.judging.api.acts import bearer
 from tests.judging.world import HandMade
@@ -208,7 +207,7 @@ class TestWithoutAnAnswer:
 
     @pytest.mark.parametrize(("state", "status"), [("STARTED", 200), ("PENDING", 503)])
     def test_the_worker_is_late(self, site: Site, monkeypatch: pytest.MonkeyPatch, state: str, status: int) -> None:
-        monkeypatch.setattr(app.tasks[TASK], "apply_async", lambda *_, **__: Late(state))
+        monkeypatch.setattr(search_task, "apply_async", lambda *_, **__: Late(state))
         answer = site.search()
         page = answer.content.decode()
         assert answer.status_code == status
@@ -223,7 +222,7 @@ class TestWithoutAnAnswer:
         def away(*_: Any, **__: Any) -> None:
             raise OperationalError
 
-        monkeypatch.setattr(app.tasks[TASK], "apply_async", away)
+        monkeypatch.setattr(search_task, "apply_async", away)
         answer = site.search()
         assert answer.status_code == 503 and "The broker" in answer.content.decode()
 
