@@ -43,13 +43,15 @@ INSTALLED_APPS = [
     "django_otp",
     "django_otp.plugins.otp_totp",
     "django_otp.plugins.otp_static",
+    "config.apps.WiringConfig",
     "annotation",
     "judging",
     "models_runner",
 ]
 MIDDLEWARE = [
-    "config.bodies.UnreadBodyMiddleware",
     "config.headers.HeadersMiddleware",
+    "config.health.HealthMiddleware",
+    "config.bodies.UnreadBodyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -182,12 +184,12 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 
 # Files
 STATIC_URL = "/static/"
-STATIC_ROOT = MOMENTJUDGE_VAR / "static"
+STATIC_ROOT = env_path("STATIC_ROOT", MOMENTJUDGE_VAR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = MOMENTJUDGE_VAR / "media"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "config.static.StaticFiles"},
 }
 
 # Security
