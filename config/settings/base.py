@@ -51,9 +51,9 @@ INSTALLED_APPS = [
     "models_runner",
 ]
 MIDDLEWARE = [
+    "config.headers.HeadersMiddleware",
     "config.health.HealthMiddleware",
     "config.bodies.UnreadBodyMiddleware",
-    "config.headers.HeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

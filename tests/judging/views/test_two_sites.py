@@ -16,7 +16,7 @@ from annotation.models import Moment, Project
 from judging.models import Assignment, Batch, KnownPair, Sitting
 from judging.services.assignments import assignment_finish
 from judging.services.judgments import flag_set, judgment_submit
-from tests.factories import BatchFactory, CaptionFactory, PairFactory, ProjectFactory
+from tests.factories import GIF, BatchFactory, CaptionFactory, PairFactory, ProjectFactory
 from tests.judging.api.acts import Program
 from tests.judging.exams import cohort_exam, examinee
 from tests.judging.play import pairs_of
@@ -61,6 +61,8 @@ def batch_of(*, ranks: tuple[int, ...], similarity: float, words: str) -> Batch:
 def sitting_in(project: Project, *, truth: int | None) -> Sitting:
     exam = cohort_exam(project)
     KnownPair.objects.filter(exam=exam).update(truth=truth)
+    for known in exam.known_pairs.select_related("moment"):
+        known.moment.preview.save("preview.gif", ContentFile(GIF))
     person = examinee(project)
     browser = Client()
     browser.force_login(person)
