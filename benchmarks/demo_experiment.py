@@ -54,12 +54,12 @@ SMALL = {"hidden": 64, "heads": 4, "dropout": 0.0}
 SETTINGS: dict[str, dict[str, Any]] = {
     "reloclnet": {"epochs": 10, "sizes": SMALL, "objective": {"mask_positives": True, "span_weight": 0.05}},
     "xml": {
-        "epochs": 12,
+        "epochs": 8,
         "sizes": SMALL,
         "objective": {"mask_positives": True, "span_weight": 0.05},
         "decoding": {"end_offset_s": 0.0},
     },
-    "conquer": {"epochs": 10, "sizes": {**SMALL, "inner": 128, "narrow": 32}, "decoding": {"videos": 20}},
+    "conquer": {"epochs": 5, "sizes": {**SMALL, "inner": 128, "narrow": 32}, "decoding": {"videos": 20}},
 }
 FIRST_STAGE = "reloclnet"  # names CONQUER's candidates, for its control too: only CONQUER's own links are shuffled
 

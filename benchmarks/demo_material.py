@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,13 +89,17 @@ def draw(demo: Demo, folder: Path, *, workers: int) -> None:
     """Render the videos that are not there."""
     folder.mkdir(parents=True, exist_ok=True)
     wanted = [(episode, folder) for episode in demo.episodes if not film_of(episode, folder).path.exists()]
-    with ProcessPoolExecutor(workers) as pool:
+    with _processes(workers) as pool:
         list(pool.map(_draw, wanted))
 
 
 def _draw(what: tuple[Episode, Path]) -> None:
     episode, folder = what
     render_episode(episode, film_of(episode, folder).path)
+
+
+def _processes(workers: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(workers, get_context("spawn"))  # a fork of a process with threads may hang
 
 
 def film_of(episode: Episode, folder: Path) -> Film:
@@ -106,7 +111,7 @@ def watch(demo: Demo, videos: Path, folder: Path, *, workers: int) -> None:
     films = [film_of(episode, videos) for episode in demo.episodes]
     with FeatureWriter(folder / FILES["video"], width=extractor_of(Way.PIXELS, Kind.VIDEO).width) as writer:
         wanted = [film for film in films if film.name not in writer]
-        with ProcessPoolExecutor(workers) as pool:
+        with _processes(workers) as pool:
             for film, rows in zip(wanted, pool.map(_seen, wanted), strict=True):
                 writer.add(film.name, rows)
 
