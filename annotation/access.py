@@ -17,6 +17,7 @@ from annotation.models import Membership, Project, User
 Role = Membership.Role
 ANNOTATOR = frozenset({Role.ANNOTATOR})
 LEAD = frozenset({Role.LEAD})
+ADMIN = frozenset({Role.ADMIN})
 STAFF = frozenset({Role.LEAD, Role.ADMIN})
 EVERYONE = ANNOTATOR | STAFF  # of those who judge and lead; participants see the leaderboard alone
 RUNNERS = STAFF | {Role.PARTICIPANT}

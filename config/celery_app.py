@@ -13,6 +13,7 @@ app.conf.beat_schedule = {
     "sweep-batches": {"task": "judging.tasks.batches_sweep", "schedule": 20.0},
     "sweep-work": {"task": "judging.tasks.work_sweep", "schedule": 60.0},
     "sweep-runs": {"task": "models_runner.tasks.runs_sweep", "schedule": 60.0},
+    "sweep-trainings": {"task": "models_runner.tasks.trainings_sweep", "schedule": 10.0},
     "sweep-imports": {"task": "annotation.tasks.imports_sweep", "schedule": 60.0},
     "sweep-previews": {"task": "annotation.tasks.previews_sweep", "schedule": 30.0},
     "sweep-rewritings": {"task": "annotation.tasks.rewritings_sweep", "schedule": 60.0},

@@ -7,6 +7,9 @@ FOR = {
     "judging.api.lead": "For leads and admins",
     "judging.api.releases": "For leads and admins",
     "judging.api.train_sets": "For leads and admins",
+    "models_runner.api.searching": "For leads and admins",
+    "models_runner.api.experiments": "For leads and admins",
+    "models_runner.api.features": "For leads and admins",
     "models_runner.api.runs": "For participants, leads and admins",
 }
 

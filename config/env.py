@@ -1,6 +1,7 @@
 """Settings from the environment: typed, and loud about what cannot be read."""
 
 import os
+import sys
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -14,6 +15,11 @@ def env_str(name: str, default: str) -> str:
 
 def env_path(name: str, default: Path) -> Path:
     return Path(os.environ.get(name) or default).expanduser().resolve()
+
+
+def env_paths(name: str) -> list[Path]:
+    """Folders with colons between, as in PATH; none unless it is set."""
+    return [Path(part).expanduser() for part in os.environ.get(name, "").split(os.pathsep) if part.strip()]
 
 
 def env_bool(name: str, default: bool) -> bool:
@@ -49,3 +55,12 @@ def env_secret(name: str) -> str:
     if len(text) < 32:
         raise ImproperlyConfigured(f"{name} must be set to at least 32 characters.")
     return text
+
+
+def train_command(gpus: int) -> list[str]:
+    """What trains the folder that is named after it: one process, or one for each GPU."""
+    program = ["-m", "models_runner.retrieval", "train"]
+    if gpus < 1:
+        raise ImproperlyConfigured(f"TRAIN_GPUS must be 1 or more; it is {gpus}.")
+    several = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(gpus)] if gpus > 1 else []
+    return [sys.executable, *several, *program]

@@ -23,6 +23,8 @@ STAFF_PAGES = [
     ("Figures", "judging:figures"),
     ("Releases", "judging:releases"),
     ("Leaderboard", "models_runner:runs"),
+    ("Benchmarks", "models_runner:experiments"),
+    ("Search", "models_runner:search"),
     ("Settings", "judging:guideline"),
     ("Audit", "judging:audit"),
 ]

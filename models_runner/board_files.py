@@ -70,7 +70,7 @@ def as_json(asked: Asked, table: Table, decimals: int | None = None) -> dict[str
 def as_latex(asked: Asked, table: Table) -> str:
     """A table of the measures shown, for booktabs; the best of each column is bold."""
     best = [max((c.value for c in column if c), default=0.0) for column in zip(*_cells(table), strict=True)]
-    heads = " & ".join(_escaped(column.metric) for column in asked.columns)
+    heads = " & ".join(escaped(column.metric) for column in asked.columns)
     lines = [
         f"% release {asked.release.version}, {asked.split}; convention {asked.convention}, gain {asked.gain}",
         "% 95 % bootstrap intervals over queries; u: share of the first K without a relevance: not judged, or dropped",
@@ -81,7 +81,7 @@ def as_latex(asked: Asked, table: Table) -> str:
     ]
     for row in table.ranked:
         cells = [_latex_cell(score, top) for score, top in zip(row.cells, best, strict=True)]
-        lines.append(" & ".join([_escaped(row.run.name), *cells]) + " \\\\")
+        lines.append(" & ".join([escaped(row.run.name), *cells]) + " \\\\")
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
 
 
@@ -99,6 +99,7 @@ def _latex_cell(score: Score | None, best: float) -> str:
     return f"{value} {{\\scriptsize {told}}}"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """As LaTeX takes it for plain text."""
     words = text.replace("\\", "\0").translate(LATEX).replace("\0", "\\textbackslash{}")
     return words.replace(">=", "$\\geq$").replace("<", "$<$")

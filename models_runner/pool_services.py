@@ -20,6 +20,10 @@ from models_runner.retrieval.formats.tvr_ranking import INTEGER_ID
 
 PLAN_TASK = "models_runner.tasks.pool_prepare"
 LATE = timedelta(minutes=1)  # a pool still without a plan by then has lost its message, or its worker is busy
+MADE_UP = (
+    "{} of the {} videos of this project came without an index, or with one that was taken, so that its indexes "
+    "need not be those of your file; give the names of the videos"
+)
 NO_QUERY = -1  # a query of a run whose id is no number
 
 
@@ -97,11 +101,15 @@ def _answers(project: Project, source: PoolSource, corpus: records.VideoCorpus) 
 
 
 def corpus_of(project: Project) -> records.VideoCorpus:
-    """The project's videos, so that runs may name them by index."""
-    videos = list(project.corpus.videos.values_list("name", "duration_s", "index"))
-    return records.VideoCorpus(
-        {name: duration_s for name, duration_s, _ in videos}, {index: name for name, _, index in videos}
-    )
+    """The project's videos, so that runs may name them by index.
+
+    Unless an index was made up here: a file that counts otherwise would be translated without a word, and be wrong.
+    """
+    videos = list(project.corpus.videos.values_list("name", "duration_s", "index", "index_is_given"))
+    durations_s = {name: duration_s for name, duration_s, _, _ in videos}
+    if made_up := sum(not given for *_, given in videos):
+        return records.VideoCorpus(durations_s, {}, MADE_UP.format(made_up, len(videos)))
+    return records.VideoCorpus(durations_s, {index: name for name, _, index, _ in videos})
 
 
 def returned_rows(source: str, ranked: Iterable[records.RankedQuery], *, depth: int) -> Iterator[Returned]:

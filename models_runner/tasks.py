@@ -1,5 +1,7 @@
 """Doors for Celery: primary keys in, one service call."""
 
+from typing import Any
+
 from celery import shared_task
 from django.db import OperationalError
 from django.utils import timezone
@@ -53,10 +55,43 @@ def pool_prepare(pooling_id: int) -> None:
     pool_services.pool_prepare(pooling_id=pooling_id)
 
 
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5, acks_late=False)
+def training_work(training_id: int) -> None:
+    """Train to the end, for hours; a repeat finds it at work or done. What a killed worker leaves, a sweep sends."""
+    from models_runner import services
+
+    services.training_work(training_id=training_id)
+
+
+@shared_task(ignore_result=False, track_started=True, acks_late=False)
+def search_work(training_id: int, text: str, moments: int, every: bool) -> dict[str, Any]:
+    """Answer one query of typed words; nobody waits for it longer than seconds, so it is never sent again."""
+    from models_runner.services.searching import search_work as work
+
+    return work(training_id=training_id, text=text, moments=moments, every=every)
+
+
+@shared_task
+def trainings_sweep() -> None:
+    """Send again the trainings that lost their worker or their message."""
+    from models_runner import services
+
+    services.trainings_sweep(now=timezone.now())
+
+
+@shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5, acks_late=False)
+def features_work(feature_set_id: int) -> None:
+    """Make and check features, for hours; a repeat finds them at work or done, a sweep sends what was lost."""
+    from models_runner import services
+
+    services.feature_set_work(feature_set_id=feature_set_id)
+
+
 @shared_task
 def runs_sweep() -> None:
-    """Send again what was lost: runs, their scores and tests, and the plans of pools."""
+    """Send again what was lost: runs, their scores and tests, features, and the plans of pools."""
     from models_runner import pool_services, services
 
     services.runs_sweep(now=timezone.now())
+    services.feature_sets_sweep(now=timezone.now())
     pool_services.pools_sweep(now=timezone.now())

@@ -1,6 +1,16 @@
 from django.urls import path
 
-from models_runner.views import comparison, economy, leaderboard, participants, uploads
+from models_runner.views import (
+    benchmark_tables,
+    comparison,
+    economy,
+    experiments,
+    features,
+    leaderboard,
+    participants,
+    searching,
+    uploads,
+)
 
 app_name = "models_runner"
 urlpatterns = [
@@ -13,6 +23,23 @@ urlpatterns = [
     path("<uuid:project_uuid>/economy/", economy.economy, name="economy"),
     path("<uuid:project_uuid>/economy/new/", economy.economy_study, name="economy-study"),
     path("<uuid:project_uuid>/economy.csv", economy.economy_csv, name="economy-csv"),
+    path("<uuid:project_uuid>/experiments/", experiments.experiments, name="experiments"),
+    path("<uuid:project_uuid>/experiments/new/", experiments.experiment_new, name="experiment-new"),
+    path("<uuid:project_uuid>/tables/", benchmark_tables.benchmark_tables, name="tables"),
+    path("<uuid:project_uuid>/tables.<str:form>", benchmark_tables.benchmark_tables_export, name="tables-export"),
+    path("experiment/<uuid:experiment_uuid>/", experiments.experiment, name="experiment"),
+    path("training/<uuid:training_uuid>/", experiments.training, name="training"),
+    path("training/<uuid:training_uuid>/cancel/", experiments.training_cancel, name="training-cancel"),
+    path("training/<uuid:training_uuid>/resume/", experiments.training_resume, name="training-resume"),
+    path("training/<uuid:training_uuid>/files/<str:name>", experiments.training_file, name="training-file"),
+    path("<uuid:project_uuid>/search/", searching.search, name="search"),
+    path("<uuid:project_uuid>/video/<uuid:video_uuid>/", searching.video, name="video"),
+    path("<uuid:project_uuid>/features/", features.features, name="features"),
+    path("<uuid:project_uuid>/features/new/", features.feature_set_create, name="feature-set-create"),
+    path("<uuid:project_uuid>/features/file/", features.feature_set_register, name="feature-set-register"),
+    path("features/<uuid:set_uuid>/cancel/", features.feature_set_cancel, name="feature-set-cancel"),
+    path("features/<uuid:set_uuid>/resume/", features.feature_set_resume, name="feature-set-resume"),
+    path("features/<uuid:set_uuid>/delete/", features.feature_set_delete, name="feature-set-delete"),
     path("<uuid:project_uuid>/files/", participants.files, name="files"),
     path("<uuid:project_uuid>/settings/", participants.settings, name="settings"),
     path("files/<uuid:release_uuid>/<str:name>", participants.file, name="file"),

@@ -204,7 +204,8 @@ class _Intake:
             if name in self.videos:
                 continue
             duration_s, index = self.lengths[name]
-            if index is None or index in self.taken:
+            given = index is not None and index not in self.taken
+            if index is None or not given:
                 index, self.spare = self.spare, self.spare + 1
             self.taken.add(index)
             fresh.append(
@@ -213,6 +214,7 @@ class _Intake:
                     name=name,
                     duration_s=duration_s,
                     index=index,
+                    index_is_given=given,
                     source_split=self.source_split,
                 )
             )

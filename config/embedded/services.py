@@ -104,7 +104,22 @@ def web_command(port: int) -> list[str]:
 
 
 def worker_command() -> list[str]:
-    words = ["--pool", "prefork", "--concurrency", "2", "--loglevel", "INFO", "--without-gossip", "--without-mingle"]
+    return _worker("worker", "celery,uploads", processes=2)
+
+
+def gpu_command() -> list[str]:
+    """The worker that trains; it has its device for itself."""
+    return _worker("gpu", "gpu", processes=1)
+
+
+def search_command() -> list[str]:
+    """The worker that answers searches; it keeps models in memory, once."""
+    return _worker("search", "search", processes=1)
+
+
+def _worker(name: str, queues: str, *, processes: int) -> list[str]:
+    words = ["--queues", queues, "--hostname", f"{name}@%h", "--pool", "prefork", "--concurrency", str(processes)]
+    words += ["--loglevel", "INFO", "--without-gossip", "--without-mingle"]
     return python("-m", "celery", "-A", "config", "worker", *words)
 
 

@@ -28,7 +28,9 @@ from config.embedded.services import (
     Service,
     beat_command,
     environment_for,
+    gpu_command,
     manage,
+    search_command,
     web_command,
     worker_command,
 )
@@ -98,8 +100,8 @@ class Supervisor:
             self._start_broker()
         say("3/4 Database schema and static files ...")
         self._prepare_site()
-        say("4/4 Web server, worker, beat ...")
-        for name in ("web", "worker", "beat"):
+        say("4/4 Web server, workers, beat ...")
+        for name in ("web", "worker", "gpu", "search", "beat"):
             self._start_service(name)
         self._await(lambda: self._web_status() is not None, WEB_S, "The web server", self._log("web"))
         if (self._web_status() or 500) >= 500:
@@ -185,6 +187,10 @@ class Supervisor:
             case "worker":
                 self._restore_tasks()
                 self._spawn(name, worker_command(), orphaned=signal.SIGQUIT)  # SIGTERM would finish a long task first
+            case "gpu":  # nothing to restore: its tasks are acknowledged as they begin, and sent again by a sweep
+                self._spawn(name, gpu_command(), orphaned=signal.SIGQUIT)
+            case "search":  # nothing to restore: nobody waits for an answer that was lost
+                self._spawn(name, search_command(), orphaned=signal.SIGQUIT)
             case "beat":
                 self._spawn(name, beat_command(self.var))
         self.restarts.setdefault(name, Restarts())

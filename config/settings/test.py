@@ -16,3 +16,4 @@ STORAGES = {
 }
 ALLOWED_HOSTS = ["*"]
 SITE_URL = "http://testserver"
+FEATURES_ROOTS = [MOMENTJUDGE_VAR / "official-features"]

@@ -6,6 +6,7 @@ from uuid import UUID
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.db.models import QuerySet
 from django.http import Http404, QueryDict
+from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
@@ -22,6 +23,7 @@ from models_runner.models import Run, Score, Scoring
 from models_runner.retrieval.metrics.ndcg_iou import Convention, Gain
 from models_runner.selectors.asked import asked_for
 from models_runner.selectors.leaderboard import is_blind, is_told, sees_all
+from models_runner.services.runs import upload_check
 from models_runner.services.settings import leaderboard_of
 from models_runner.views.leaderboard import decimals_for, leaderboard_tested
 from models_runner.views.uploads import granted, room_checked, withdrawable
@@ -35,7 +37,7 @@ class RunGiven(serializers.ModelSerializer[Run]):
     class Meta:
         model = Run
         fields = [
-            *("uuid", "system", "team", "split", "release", "source", "state", "step"),
+            *("uuid", "system", "team", "split", "release", "source", "labels", "state", "step"),
             *("form", "bytes", "sha256", "n_queries", "error", "created_at"),
         ]
 
@@ -148,6 +150,7 @@ class Runs(ApiView):
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Bring a run: it is stored, then read and scored by a worker; ask for it until its state says scored."""
         membership = grant_by(request, project_uuid, RUNNERS)
+        upload_check(membership, timezone.now())  # before the body is read
         form = RunForm(self._said(request, membership), request.FILES, project=membership.project)
         if not form.is_valid():
             field, reasons = next(iter(form.errors.items()))

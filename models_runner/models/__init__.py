@@ -1,6 +1,8 @@
-"""What was retrieved, against what it is scored, and what it earned."""
+"""What was trained, what was retrieved, against what it is scored, and what it earned."""
 
 from models_runner.models.economy import EconomyStudy
+from models_runner.models.experiment import Experiment, Training
+from models_runner.models.feature_set import FeatureSet
 from models_runner.models.leaderboard import Leaderboard
 from models_runner.models.run import Run, run_path
 from models_runner.models.score_test import ScoreTest
@@ -9,6 +11,8 @@ from models_runner.models.truth import ReadRelease, Truth
 
 __all__ = [
     "EconomyStudy",
+    "Experiment",
+    "FeatureSet",
     "Leaderboard",
     "PerQuery",
     "ReadRelease",
@@ -16,6 +20,7 @@ __all__ = [
     "Score",
     "ScoreTest",
     "Scoring",
+    "Training",
     "Truth",
     "run_path",
 ]

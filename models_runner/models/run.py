@@ -28,6 +28,10 @@ class Run(models.Model):
         BASELINE = "baseline"
         SIMILARITY = "similarity"  # made anew for each release, from its own candidates
 
+    class Labels(models.TextChoices):
+        JUDGED = "judged", "people's grades"
+        SIMILARITY = "similarity", "grades derived from similarity"
+
     class Step(models.TextChoices):
         WAITING = "waiting", "Waiting for a worker"
         READING = "reading", "Reading and checking the file"
@@ -42,6 +46,12 @@ class Run(models.Model):
     source = models.CharField(max_length=10, choices=Source, default=Source.SIMILARITY)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="runs", help_text="Who uploaded it."
+    )
+    labels = models.CharField(
+        max_length=10,
+        choices=Labels,
+        default=Labels.JUDGED,
+        help_text="What it is scored against; the leaderboard has those scored against judgments alone.",
     )
     state = models.CharField(max_length=9, choices=State, default=State.RUNNING)
     step = models.CharField(max_length=7, choices=Step, default=Step.WAITING)
@@ -83,6 +93,10 @@ class Run(models.Model):
             models.CheckConstraint(
                 condition=~Q(source="upload") | (Q(owner__isnull=False) & Q(sha256__regex="^[0-9a-f]{64}$")),
                 name="run_upload_has_owner_and_checksum",
+            ),
+            models.CheckConstraint(
+                condition=Q(labels="judged") | Q(labels="similarity", source="baseline", owner=None),
+                name="run_of_similarity_labels_is_a_baselines",
             ),
             models.CheckConstraint(condition=~Q(state="scored") | ~Q(file=""), name="run_scored_has_its_file"),
             models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="run_failed_says_why"),

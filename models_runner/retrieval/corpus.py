@@ -12,10 +12,17 @@ from models_runner.retrieval.jsonfiles import as_number, as_object, as_text, dec
 
 @dataclass(frozen=True, slots=True)
 class VideoCorpus:
-    """The videos of a collection: name to duration in seconds, and index to name where the file has indexes."""
+    """The videos of a collection.
+
+    Attributes:
+        durations_s: by name, in seconds.
+        names: by index, where there are indexes.
+        without_names: why there are none.
+    """
 
     durations_s: Mapping[str, float]
     names: Mapping[int, str]
+    without_names: str = "this corpus has durations, but no indexes"
 
     def name_of(self, index: int) -> str:
         """The name of the video with ``index``.
@@ -25,7 +32,7 @@ class VideoCorpus:
             UnknownVideo: no video has this index.
         """
         if not self.names:
-            raise CorpusNeeded(f"video index {index} cannot be translated: this corpus has durations, but no indexes")
+            raise CorpusNeeded(f"video index {index} cannot be translated: {self.without_names}")
         if index not in self.names:
             raise UnknownVideo(f"the corpus has no video with index {shown(index)}")
         return self.names[index]

@@ -22,6 +22,7 @@ BLANK = re.compile(r"[ \t\n\r]*")
 DECODER = json.JSONDecoder()
 MAX_LINES = 10_000_000
 CUT_OFF = 16  # characters within which an error is due to the cut
+MAX_KEYS = 1_000_000  # of an object that is a whole file
 MAX_VALUE = 16 * 1024 * 1024  # characters of a query with its moments; one of 100,000 moments has about 5 million
 
 
@@ -260,10 +261,16 @@ def object_places(text: str, name: str) -> dict[str, int]:
 
     Raises:
         EmptyFile, MalformedFile, InvalidRecord: it is none.
+        UnreadableFile: it has more than MAX_KEYS.
     """
     start = skip_blank(text, 0)
     if start == len(text):
         raise EmptyFile("no content")
     if text[start] != "{":
         raise InvalidRecord(f"the {name} must be an object, got {shown(decoded(text, start)[0])}")
-    return dict(members(Window(text), start, whole=True))
+    places: dict[str, int] = {}
+    for key, position in members(Window(text), start, whole=True):
+        places[key] = position
+        if len(places) > MAX_KEYS:
+            raise UnreadableFile(f"line {line_at(text, position)}: more than {MAX_KEYS} keys")
+    return places

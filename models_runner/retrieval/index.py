@@ -68,16 +68,22 @@ class Index:
 
     def exact_scores(self, queries: Pair, videos: Tensor) -> Tensor:
         """The same of some videos of each query [N, v], in float32 from what is kept."""
+        seen, heard = self.stream_scores(queries, videos)
+        return (seen + heard) / 2
+
+    def stream_scores(self, queries: Pair, videos: Tensor) -> Pair:
+        """By what is seen, and by what is heard: cosines of each query's halves with the best clips [N, v] each."""
         with torch.inference_mode():
             asked = torch.arange(len(videos), device=videos.device).repeat_interleave(videos.shape[1])
             some = self.taken(videos.flatten())
-            cosines = [
+            seen, heard = (
                 functional.cosine_similarity(part[asked][:, None], layout.spread(rows), dim=2, eps=LENGTH_EPSILON)
                 .masked_fill(~layout.real, NOTHING)
                 .amax(1)
+                .view(videos.shape)
                 for part, rows, layout in zip(queries, some.levels[self.score_level], some.layouts, strict=True)
-            ]
-            return ((cosines[0] + cosines[1]) / 2).view(videos.shape)
+            )
+            return seen, heard
 
     def taken(self, chosen: Tensor) -> EncodedVideos:
         """The videos of these indexes, in their order, in float32."""

@@ -156,6 +156,11 @@ class Layout:
         return _Collect.apply(self.spread(rows).flatten(0, 1), place)
 
 
+def wide(values: Tensor) -> Tensor:
+    """The same in 32 bits, if mixed precision gave them 16: those hold neither ``NOTHING`` nor long sums."""
+    return values.float() if values.dtype in (torch.float16, torch.bfloat16) else values
+
+
 def rows_of(lengths: Tensor, chosen: Tensor) -> Tensor:
     """Where the rows of the chosen sequences are among those of all, ``lengths`` [B] each, end to end."""
     starts, counts = lengths.cumsum(0) - lengths, lengths[chosen]

@@ -73,22 +73,27 @@ class Asked:
 
 def asked_for(project: Project, given: Mapping[str, str]) -> Asked | None:
     """The leaderboard that ``given`` names; None where no release is ready."""
-    ready = project.releases.filter(state=Release.State.READY)
-    version = given.get("release", "")
-    release = ready.filter(version=int(version)).first() if version.isdecimal() and len(version) < 9 else None
-    release = release or ready.first()
+    release = release_asked(project, given)
     if release is None:
         return None
     splits = splits_of(release)
     return Asked(
         release=release,
-        split=_one_of(given.get("split"), splits or SPLITS),
-        group=_one_of(given.get("show"), tuple(GROUPS)),
-        convention=_one_of(given.get("convention"), tuple(each.value for each in Convention)),
-        gain=_one_of(given.get("gain"), tuple(each.value for each in Gain)),
+        split=known_or_first(given.get("split"), splits or SPLITS),
+        group=known_or_first(given.get("show"), tuple(GROUPS)),
+        convention=known_or_first(given.get("convention"), tuple(each.value for each in Convention)),
+        gain=known_or_first(given.get("gain"), tuple(each.value for each in Gain)),
         sort=given.get("sort", ""),
         base=given.get("base", ""),
     )
+
+
+def release_asked(project: Project, given: Mapping[str, str]) -> Release | None:
+    """The release of the version given, else the newest that is ready."""
+    ready = project.releases.filter(state=Release.State.READY)
+    version = given.get("release", "")
+    release = ready.filter(version=int(version)).first() if version.isdecimal() and len(version) < 9 else None
+    return release or ready.first()
 
 
 def splits_of(release: Release) -> tuple[str, ...]:
@@ -96,5 +101,5 @@ def splits_of(release: Release) -> tuple[str, ...]:
     return tuple(Truth.objects.filter(release=release).order_by("split").values_list("split", flat=True))
 
 
-def _one_of(word: str | None, known: tuple[str, ...]) -> str:
+def known_or_first(word: str | None, known: tuple[str, ...]) -> str:
     return word if word in known else known[0]

@@ -1,13 +1,13 @@
 """One query as runs answered it: what was judged, what was retrieved, what it claimed (paper, Figure 7)."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 import numpy as np
 
-from annotation.models import Moment, Project
+from annotation.models import Project
 from models_runner.models import Scoring
 from models_runner.retrieval.metrics.iou import span_iou
 from models_runner.retrieval.metrics.matching import NOTHING, matches
@@ -15,11 +15,11 @@ from models_runner.retrieval.metrics.ndcg_iou import Convention
 from models_runner.retrieval.records import JudgedMoment, ScoredMoment, Span
 from models_runner.retrieval.tables import JudgedTable
 from models_runner.selectors.asked import Asked
+from models_runner.selectors.previews import Seen, plain, previews_of
 from models_runner.services.scorings import run_table
 from models_runner.services.truths import truth_table
 
 MOST_RUNS = 3
-SEEN_FROM = 0.3  # a moment of ours is shown for a prediction that it overlaps by so much
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,14 @@ def case(asked: Asked, project: Project, query_id: str, scorings: Sequence[Scori
     answered = [_answered(asked, scoring, judged, number) for scoring in scorings[:MOST_RUNS]]
     spans = [judged.moment(row) for row in rows]
     shown = [moment for _, found in answered for moment, _, _ in found]
-    seen = _previews(project, [*spans, *shown]) if previews else {}
+    seen = previews_of(project, [*spans, *shown]) if previews else {}
     return Case(
         query_id,
         judged.texts[number] if judged.texts else "",
         [
             Judged(
                 judged.moment(row),
-                seen.get(_span(judged.moment(row))),
+                _preview(judged.moment(row), seen),
                 [_rank_of(row, found) for _, found in answered],
             )
             for row in order
@@ -140,31 +140,14 @@ def _rank_of(row: int, found: Found) -> int | None:
 
 
 def _predicted(
-    found: Found, judged: JudgedTable, spans: Sequence[Span], seen: dict[Span, UUID], asked: Asked
+    found: Found, judged: JudgedTable, spans: Sequence[Span], seen: Mapping[Span, Seen], asked: Asked
 ) -> Iterator[Predicted]:
     least = Convention(asked.convention).least(asked.sorted_by.mu or 0.5)
     for rank, (moment, iou, claim) in enumerate(found, start=1):
         relevance = None if claim == NOTHING else float(judged.weights[claim])
-        yield Predicted(rank, moment, seen.get(_span(moment)), iou, relevance, iou >= least)
+        yield Predicted(rank, moment, _preview(moment, seen), iou, relevance, iou >= least)
 
 
-def _span(moment: Span) -> Span:
-    return Span(moment.video, moment.start_s, moment.end_s)
-
-
-def _previews(project: Project, spans: Sequence[Span]) -> dict[Span, UUID]:
-    """The preview of the moment of ours that each span overlaps most, from SEEN_FROM on."""
-    names = {span.video for span in spans}
-    ready = Moment.objects.filter(
-        video__corpus=project.corpus_id, video__name__in=names, preview_state=Moment.Preview.READY
-    )
-    held: dict[str, list[tuple[Span, UUID]]] = {}
-    for video, start, end, preview in ready.values_list("video__name", "start_s", "end_s", "preview_uuid"):
-        held.setdefault(video, []).append((Span(video, start, end), preview))
-    found = {}
-    for span in set(map(_span, spans)):
-        rivals = held.get(span.video, [])
-        rated = [(largest_iou(span, [rival]), -place) for place, (rival, _) in enumerate(rivals)]
-        if rated and max(rated)[0] >= SEEN_FROM:
-            found[span] = rivals[-max(rated)[1]][1]
-    return found
+def _preview(moment: Span, seen: Mapping[Span, Seen]) -> UUID | None:
+    shown = seen.get(plain(moment))
+    return shown.preview if shown else None

@@ -83,8 +83,8 @@ def is_told(scoring: Scoring, *, blind: bool) -> bool:
 
 def leaderboard(asked: Asked, membership: Membership, *, tested: bool = True) -> Table:
     """The runs of a release and split, best first; those that wait or failed there stand at their last scores."""
-    here = Scoring.objects.filter(release=asked.release, run__split=asked.split).select_related("run", "release")
-    here = here.exclude(run__state=Run.State.WITHDRAWN)
+    here = Scoring.objects.filter(release=asked.release, run__split=asked.split, run__labels=Run.Labels.JUDGED)
+    here = here.select_related("run", "release").exclude(run__state=Run.State.WITHDRAWN)
     by_state: dict[str, list[Scoring]] = {state: [] for state in State.values}
     for scoring in here:
         by_state[scoring.state].append(scoring)
@@ -168,6 +168,8 @@ def scored_run(asked: Asked, membership: Membership, uuid: str) -> Scoring | Non
     except ValueError:
         return None
     held = Scoring.objects.filter(release=asked.release, run__split=asked.split, run__uuid=name, state=State.SCORED)
-    scoring = held.filter(run__state=Run.State.SCORED).select_related("run", "release").first()
+    scoring = (
+        held.filter(run__state=Run.State.SCORED, run__labels=Run.Labels.JUDGED).select_related("run", "release").first()
+    )
     told = scoring is not None and is_told(scoring, blind=is_blind(membership, asked.split))
     return scoring if told else None

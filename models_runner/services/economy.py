@@ -93,7 +93,7 @@ def told_apart(runs: Sequence[Run]) -> list[str]:
 def runs_of(release: Release, split: str) -> list[Run]:
     """The runs scored on the release, the oldest first."""
     scored = Scoring.objects.filter(release=release, run__split=split, state=Scoring.State.SCORED)
-    scored = scored.filter(run__state=Run.State.SCORED)
+    scored = scored.filter(run__state=Run.State.SCORED, run__labels=Run.Labels.JUDGED)
     return [scoring.run for scoring in scored.select_related("run__project__corpus").order_by("run_id")]
 
 

@@ -2,12 +2,14 @@
 
 import logging
 import unicodedata
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
-from django.core.files.base import ContentFile
+from django.core.files.base import ContentFile, File
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, OperationalError, transaction
@@ -29,7 +31,15 @@ from models_runner.retrieval.errors import ScoringError, UnknownQuery
 from models_runner.retrieval.metrics.recall import DEPTH
 from models_runner.retrieval.tables import RunTable
 from models_runner.services.score_tests import score_tests_drop
-from models_runner.services.scorings import LEAST_ANSWERED, UNEXPECTED, answers_enough, run_order, scored, scoring_write
+from models_runner.services.scorings import (
+    LEAST_ANSWERED,
+    UNEXPECTED,
+    answers_enough,
+    durations_of,
+    run_order,
+    scored,
+    scoring_write,
+)
 from models_runner.services.settings import leaderboard_of
 from models_runner.services.similarity import SIMILARITY
 from models_runner.services.truths import truth_table
@@ -39,9 +49,11 @@ TASK = "models_runner.tasks.run_work"
 LATE = timedelta(minutes=2)  # an upload that has not moved for so long has lost its worker or its message
 DAY = timedelta(days=1)
 UNREADABLE_PER_DAY = 20  # files of a participant
+MOST_PREDICTIONS = 1000  # of a query, as is usual at TREC; measures look at 100
 LONGEST_REASON = 500
 LONGEST = 100  # characters of a name
 UNSEEN = {"Cf", "Co", "Cn"}  # marks of direction, joiners, what has no shape: two names would look the same
+AT_WORK = "An upload of yours is still being scored; wait until that is done."
 SEE_ALL = (Membership.Role.LEAD, Membership.Role.ADMIN)
 Step = Run.Step
 
@@ -70,35 +82,49 @@ def run_upload(
         TooLarge: the file is.
     """
     now = now or timezone.now()
-    names = {"system": _checked(system, "system"), "team": _checked(team, "team") if team.strip() else ""}
+    names = {"system": name_checked(system, "system"), "team": name_checked(team, "team") if team.strip() else ""}
     if (file.size or 0) > settings.RUN_MAX_MB * 2**20:
         raise TooLarge(f"The file is larger than {settings.RUN_MAX_MB} MB; pack it with gzip.")
     if release.state != Release.State.READY or release.project_id != membership.project_id:
         raise NotPossible("This release is not ready; a run is scored on one that is.")
     run = Run(project=release.project, release=release, split=split, source=Run.Source.UPLOAD, **names)
     run.owner, run.file_name, run.bytes = membership.user, (file.name or "run")[-200:], file.size or 0
-    run.sha256 = _checksum(file)
+    upload_check(membership, now)
+    if _has(run):
+        raise NotPossible(_taken(run))
+    run.sha256 = checksum(file)
+    run.file.save(run.file_name, file, save=False)  # before the lock, which nobody should hold for so long
     try:
-        _upload_keep(run, membership, file, now)
-    except (NotPossible, IntegrityError) as error:
-        if run.file:
-            default_storage.delete(str(run.file.name))
-        if isinstance(error, NotPossible):
-            raise
-        raise NotPossible(_taken(run)) from error
+        _upload_keep(run, membership, now)
+    except BaseException as error:
+        default_storage.delete(str(run.file.name))
+        if isinstance(error, IntegrityError):
+            raise NotPossible(_taken(run)) from error
+        raise
     return run
 
 
-@transaction.atomic
-def _upload_keep(run: Run, membership: Membership, file: "UploadedFile[Any]", now: datetime) -> None:
-    """The row, its file and its message; the person's membership is locked, so that two uploads count each other."""
-    Membership.objects.select_for_update().get(pk=membership.pk)
+def upload_check(membership: Membership, now: datetime) -> None:
+    """A cheap look before a file is read: may this person bring one?
+
+    Raises:
+        NotPossible: another upload of theirs is at work.
+        UploadLimit: they have uploaded as often as they may today.
+    """
     if membership.role == Membership.Role.PARTICIPANT and (wait := upload_possible_at(membership, now)) > now:
         at = date_format(timezone.localtime(wait), "j F Y, H:i")
         raise UploadLimit(
             f"You have uploaded {_had(membership, now)} within a day; the next is possible on {at} (UTC)."
         )
-    run.file.save(run.file_name, file, save=False)
+    if _at_work(membership.project_id, membership.user_id):
+        raise NotPossible(AT_WORK)
+
+
+@transaction.atomic
+def _upload_keep(run: Run, membership: Membership, now: datetime) -> None:
+    """The row and its message; the person's membership is locked, so that two uploads count each other."""
+    Membership.objects.select_for_update().get(pk=membership.pk)
+    upload_check(membership, now)
     run.save()
     Scoring.objects.create(run=run, release=run.release)
     said = {"system": run.system, "split": run.split, "version": run.release.version, "sha256": run.sha256}
@@ -134,7 +160,7 @@ def _had(membership: Membership, now: datetime) -> str:
     return f"{UNREADABLE_PER_DAY} files that could not be read"
 
 
-def _checksum(file: "UploadedFile[Any]") -> str:
+def checksum(file: "File[Any]") -> str:
     digest = sha256()
     for piece in file.chunks():
         digest.update(piece)
@@ -142,7 +168,8 @@ def _checksum(file: "UploadedFile[Any]") -> str:
     return digest.hexdigest()
 
 
-def _checked(name: str, what: str) -> str:
+def name_checked(name: str, what: str) -> str:
+    """A name that everybody reads, as it is kept. Raises NotPossible for one that is not seen or misleads."""
     name = checked_name(unicodedata.normalize("NFC", name))
     if any(unicodedata.category(letter) in UNSEEN for letter in name):
         raise NotPossible(f"The name of the {what} holds a character that nobody sees.")
@@ -153,9 +180,19 @@ def _checked(name: str, what: str) -> str:
     return name
 
 
+def _at_work(project_id: int, owner_id: int | None) -> bool:
+    return Run.objects.filter(project=project_id, owner=owner_id, state=Run.State.RUNNING).exists()
+
+
+def _has(run: Run) -> bool:
+    """Whether its owner has a run of this name already."""
+    named = Run.objects.filter(project=run.project_id, split=run.split, owner=run.owner_id, system=run.system)
+    return named.exclude(state__in=[Run.State.FAILED, Run.State.WITHDRAWN]).exists()
+
+
 def _taken(run: Run) -> str:
-    if Run.objects.filter(project=run.project_id, owner=run.owner_id, state=Run.State.RUNNING).exists():
-        return "An upload of yours is still being scored; wait until that is done."
+    if _at_work(run.project_id, run.owner_id):
+        return AT_WORK
     return f"You have a run of {run.system!r} on {run.split} already; give this one another name."
 
 
@@ -181,11 +218,37 @@ def run_withdraw(*, run: Run, actor: User, reason: str) -> Run:
 
 
 def run_work(*, run_id: int) -> None:
-    """Read, check and score an upload; a repeat finds it done. A bad file says why, and touches no other run."""
+    """Read, check and score an upload; a repeat finds it done. A bad file says why, and touches no other run.
+
+    UPLOADS_AT_ONCE are worked on, so that the others leave workers and memory free: a message that finds no place
+    goes, and whoever was at work sends for the next.
+    """
+    with _place() as free:
+        worked = free and _run_work(run_id)
+    if worked:
+        _next_send()
+
+
+@contextmanager
+def _place() -> Iterator[bool]:
+    """Whether one of the places for uploads is free; it is taken for the block."""
+    with ExitStack() as taken:
+        places = range(settings.UPLOADS_AT_ONCE)
+        yield any(taken.enter_context(only_one("upload-place", place)) for place in places)
+
+
+def _next_send() -> None:
+    waiting = Run.objects.filter(source=Run.Source.UPLOAD, state=Run.State.RUNNING, step=Step.WAITING)
+    if run := waiting.order_by("created_at").first():
+        send_on_commit(TASK, run.pk)
+
+
+def _run_work(run_id: int) -> bool:
+    """Whether there was something to do."""
     with only_one("run", run_id) as alone:
         run = Run.objects.select_related("release", "project__corpus").filter(pk=run_id).first()
         if not alone or run is None or not run.is_at_work or not run.file:
-            return
+            return False
         try:
             _work(run)
         except (ScoringError, MomentJudgeError) as error:
@@ -195,17 +258,18 @@ def run_work(*, run_id: int) -> None:
         except Exception:
             run_fail(run, UNEXPECTED)
             raise
+    return True
 
 
 def _work(run: Run) -> None:
     _step(run, Step.READING)
     table = run_parsed(run)
     Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(form=run.form)  # it was read, so it counts
-    judged = truth_table(release=run.release, split=run.split)
+    judged = truth_table(release=run.release, split=run.split, labels=run.labels)
     check_known(table, run, judged.query_ids)
     check_answered(table, run, judged.query_ids)
     _step(run, Step.SCORING)
-    result = scored(kept.cut(table, depth=DEPTH), judged)
+    result = scored(kept.cut(table, depth=DEPTH), judged, durations_s=durations_of(run))
     scoring, _ = Scoring.objects.get_or_create(run=run, release=run.release)
     run.table.save("table", ContentFile(kept.run_bytes(kept.cut(table, depth=DEPTH))), save=False)
     with transaction.atomic():
@@ -223,7 +287,7 @@ def run_parsed(run: Run) -> RunTable:
     """The run's file, in whatever form; sets ``run.form``. Raises ScoringError with the line."""
     with run.file.open("rb") as file:
         data = file.read(settings.RUN_MAX_MB * 2**20 + 1)
-    source = formats.Source(data, corpus_of(run.project), strict=run.source == Run.Source.UPLOAD)
+    source = formats.Source(data, corpus_of(run.project), strict=run.source == Run.Source.UPLOAD, most=MOST_PREDICTIONS)
     form, table = formats.parsed(source, formats.Form(run.form) if run.form else None)
     run.form = form.value
     return table
@@ -277,7 +341,8 @@ def run_fail(run: Run, error: str) -> None:
 
 
 def uploads_sweep(*, now: datetime) -> None:
-    """Send every upload that does not move: its message may have been lost, or its worker killed."""
-    stale = Run.objects.filter(state=Run.State.RUNNING, source=Run.Source.UPLOAD, updated_at__lte=now - LATE)
+    """Send every run with a file that does not move: its message may have been lost, or its worker killed."""
+    brought = (Run.Source.UPLOAD, Run.Source.BASELINE)
+    stale = Run.objects.filter(state=Run.State.RUNNING, source__in=brought, updated_at__lte=now - LATE)
     for pk in stale.values_list("pk", flat=True):
         send_on_commit(TASK, pk)

@@ -16,12 +16,13 @@ from django.utils import timezone
 from annotation.exceptions import MomentJudgeError
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
+from annotation.models import Video
 from judging.models import Release
 from models_runner.models import PerQuery, Run, Score, Scoring
 from models_runner.retrieval import kept
 from models_runner.retrieval.errors import EmptyFile, ScoringError
 from models_runner.retrieval.metrics.board import COLUMNS, Board, board
-from models_runner.retrieval.metrics.remarks import run_remarks
+from models_runner.retrieval.metrics.remarks import Durations, run_remarks
 from models_runner.retrieval.metrics.report import KS
 from models_runner.retrieval.statistics.bootstrap import intervals
 from models_runner.retrieval.tables import Floats, JudgedTable, RunTable
@@ -48,8 +49,10 @@ class Scored:
     n_others: int
 
 
-def scored(run: RunTable, judged: JudgedTable) -> Scored:
+def scored(run: RunTable, judged: JudgedTable, *, durations_s: Durations | None = None) -> Scored:
     """Every measure of a run with its interval; answers to queries that are not judged are left out.
+
+    ``durations_s``, how long the videos are, is for a remark on predictions that leave them.
 
     Raises:
         ScoringError: the run answers none of the judged queries.
@@ -58,7 +61,7 @@ def scored(run: RunTable, judged: JudgedTable) -> Scored:
     if not len(answers):
         raise EmptyFile(f"the run answers none of the {len(judged)} judged queries")
     found = board(answers, judged)
-    told = tuple(run_remarks(answers, judged, max(KS)))
+    told = tuple(run_remarks(answers, judged, max(KS), durations_s))
     return Scored(found, intervals(found.values), told, len(answers), len(run) - len(answers))
 
 
@@ -77,8 +80,8 @@ def scoring_work(*, scoring_id: int) -> None:
         if not alone or held is None or held.state != State.WAITING or held.run.state != Run.State.SCORED:
             return
         try:
-            judged = truth_table(release=held.release, split=held.run.split)
-            result = scored(run_table(held.run), judged)
+            judged = truth_table(release=held.release, split=held.run.split, labels=held.run.labels)
+            result = scored(run_table(held.run), judged, durations_s=durations_of(held.run))
         except (ScoringError, MomentJudgeError) as error:
             scoring_fail(held, str(error))
         except OperationalError:
@@ -188,6 +191,11 @@ def scorings_sweep(*, now: datetime) -> None:
     scorings_complete()
     late = Scoring.objects.filter(state=State.WAITING, created_at__lte=now - LATE, run__state=Run.State.SCORED)
     scorings_send(list(late.values_list("pk", flat=True)))
+
+
+def durations_of(run: Run) -> dict[str, float]:
+    """How long the videos of the run's project are."""
+    return dict(Video.objects.filter(corpus__projects=run.project_id).values_list("name", "duration_s"))
 
 
 def run_table(run: Run) -> RunTable:

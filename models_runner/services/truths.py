@@ -13,9 +13,10 @@ from annotation.exceptions import NotPossible
 from judging.models import Release
 from judging.releases import JUDGED_SPLITS
 from judging.releases.archives import archive_opened
-from models_runner.models import ReadRelease, Truth
+from models_runner.models import ReadRelease, Run, Truth
 from models_runner.retrieval import formats, kept
 from models_runner.retrieval.errors import EmptyFile
+from models_runner.retrieval.similarity_labels import similarity_labelled
 from models_runner.retrieval.tables import JudgedTable
 
 HELD = 4  # tables that a process keeps; the largest has about 10 MB
@@ -55,8 +56,8 @@ def _truth_keep(release: Release, split: str, judged: JudgedTable) -> Truth:
     return truth
 
 
-def truth_table(*, release: Release, split: str) -> JudgedTable:
-    """What runs on this split are scored against.
+def truth_table(*, release: Release, split: str, labels: str = Run.Labels.JUDGED) -> JudgedTable:
+    """What runs on this split are scored against, by people's grades or by those derived from similarity.
 
     Raises:
         NotPossible: the release has no judged query there.
@@ -64,10 +65,16 @@ def truth_table(*, release: Release, split: str) -> JudgedTable:
     truth = next((truth for truth in truths_make(release) if truth.split == split), None)
     if truth is None:
         raise NotPossible(f"Release {release.version} has no judged query of the split {split}.")
-    return _table(str(truth.table.name))
+    name = str(truth.table.name)
+    return _table(name) if labels == Run.Labels.JUDGED else _relabelled(name)
 
 
 @lru_cache(maxsize=HELD)
 def _table(name: str) -> JudgedTable:
     with default_storage.open(name) as file:
         return kept.truth_of(file.read())
+
+
+@lru_cache(maxsize=HELD)
+def _relabelled(name: str) -> JudgedTable:
+    return similarity_labelled(_table(name))

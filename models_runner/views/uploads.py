@@ -21,7 +21,7 @@ from models_runner.forms import RunForm, ready_releases
 from models_runner.models import Run
 from models_runner.retrieval.formats import Form
 from models_runner.selectors.leaderboard import is_blind, is_told, sees_all
-from models_runner.services.runs import upload_possible_at
+from models_runner.services.runs import upload_check, upload_possible_at
 from models_runner.services.settings import leaderboard_of
 
 FORM_ROOM = 2**20  # what the fields beside the file may take
@@ -39,9 +39,20 @@ def room_checked(request: HttpRequest) -> None:
 def run_new(request: MemberRequest, project: Project) -> HttpResponse:
     """The form for a run; the file goes into a temporary one, piece by piece."""
     room_checked(request)
+    if request.method == "POST" and (refused := _refused_unread(request, project)):
+        return refused
     request.upload_handlers = [TemporaryFileUploadHandler(request)]
     answer: HttpResponse = _run_form(request, project)
     return answer
+
+
+def _refused_unread(request: MemberRequest, project: Project) -> HttpResponse | None:
+    """The answer to somebody who may not upload now: nothing of the body is read, so its token is not asked for."""
+    try:
+        upload_check(request.membership, timezone.now())
+    except NotPossible as error:
+        return _form_page(request, project, RunForm(project=project), 409, refusal=str(error))
+    return None
 
 
 @csrf_protect
@@ -59,10 +70,11 @@ def _run_form(request: MemberRequest, project: Project) -> HttpResponse:
     return redirect("models_runner:run", run.uuid)
 
 
-def _form_page(request: MemberRequest, project: Project, form: RunForm, status: int) -> HttpResponse:
+def _form_page(request: MemberRequest, project: Project, form: RunForm, status: int, refusal: str = "") -> HttpResponse:
     now, membership = timezone.now(), request.membership
     context = {
         "form": form,
+        "refusal": refusal,
         "most_mb": settings.RUN_MAX_MB,
         "forms": [known.value for known in Form],
         "ready": ready_releases(project).exists(),

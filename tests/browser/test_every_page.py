@@ -40,9 +40,13 @@ STAFF_PAGES = [
     "annotation:corpus",
     "annotation:train-sets",
     "judging:caption-edits",
-    *(f"models_runner:{name}" for name in ("runs", "run-new", "compare", "economy", "files")),
+    *(
+        f"models_runner:{name}"
+        for name in ("runs", "run-new", "compare", "economy", "files", "experiments", "tables", "search")
+    ),
     "pools:pools",
 ]
+ADMIN_PAGES = [*STAFF_PAGES, "models_runner:experiment-new", "models_runner:features"]
 ANNOTATOR_PAGES = [f"judging:{name}" for name in ("desk", "pair-next", "last-look", "own-grades", "guideline")]
 
 
@@ -146,12 +150,13 @@ def test_pages_of_lead_and_admin_are_clean(browse: Browse) -> None:
     pool = reverse("pools:pool", args=[planned_pool(project).uuid])
     of_lead = [pool, *paths(["judging:reviews-preview"], project)]
     assert visit(browse(factories.lead(project)), *paths(STAFF_PAGES, project), *details, *of_lead) == []
-    assert visit(browse(factories.admin(project)), *paths(STAFF_PAGES, project), *details) == []
+    assert visit(browse(factories.admin(project)), *paths(ADMIN_PAGES, project), *details) == []
 
 
 def test_pages_of_a_project_without_anything_are_clean(browse: Browse) -> None:
     project = acts.project()
     assert visit(browse(factories.lead(project)), *paths(STAFF_PAGES, project)) == []
+    assert visit(browse(factories.admin(project)), *paths(ADMIN_PAGES[len(STAFF_PAGES) :], project)) == []
     assert visit(browse(factories.annotator(project)), *paths(["judging:desk", "judging:own-grades"], project)) == []
 
 

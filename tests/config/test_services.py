@@ -6,12 +6,22 @@ import time
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from config.embedded import static
 from config.embedded.farewell import end_children
 from config.embedded.processes import identify, wait_gone
 from config.embedded.relay import Relay
-from config.embedded.services import PAUSES_S, Child, Restarts, Service, environment_for
+from config.embedded.services import (
+    PAUSES_S,
+    Child,
+    Restarts,
+    Service,
+    environment_for,
+    gpu_command,
+    search_command,
+    worker_command,
+)
 
 
 def service(tmp_path: Path, code: str) -> Service:
@@ -35,6 +45,17 @@ def test_only_the_web_server_pools_connections(monkeypatch: pytest.MonkeyPatch, 
     assert web["DATABASE_POOL"] == "4" and "DATABASE_POOL" not in worker
     assert worker["OMP_NUM_THREADS"] == "1" and worker["HF_HUB_OFFLINE"] == "1"
     assert web["DJANGO_SETTINGS_MODULE"] == worker["DJANGO_SETTINGS_MODULE"] == "config.settings.local"
+
+
+def test_every_queue_has_a_worker_that_listens() -> None:
+    asked = [
+        command[command.index("--queues") + 1].split(",")
+        for command in (worker_command(), gpu_command(), search_command())
+    ]
+    routed = {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
+    assert routed | {settings.CELERY_TASK_DEFAULT_QUEUE} == {queue for queues in asked for queue in queues}
+    assert settings.CELERY_TASK_ROUTES["models_runner.tasks.training_work"] == {"queue": "gpu"}
+    assert gpu_command()[gpu_command().index("--concurrency") + 1] == "1"
 
 
 def test_farewell_reaches_the_whole_group(tmp_path: Path) -> None:

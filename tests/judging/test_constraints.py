@@ -27,6 +27,7 @@ from tests.judging.constraints import (
     corpora,
     desk,
     exams,
+    experiments,
     gold,
     imports,
     judgments,
@@ -64,6 +65,7 @@ AREAS = (
     pay,
     releases,
     runs,
+    experiments,
 )
 REFUSED: Refused = {name: prepare for area in AREAS for name, prepare in area.REFUSED.items()}
 MORE: More = {name: case for area in AREAS for name, case in area.MORE.items()}

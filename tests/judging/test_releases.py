@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import Caption, Project, Query
 from annotation.services.candidates import candidates_rank
+from annotation.services.queries import queries_draw
 from judging.exceptions import NotPossibleNow
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
 from judging.releases import files, finished_queries, scope_of
@@ -27,6 +28,7 @@ from tests.factories import (
     BatchFactory,
     CandidateFactory,
     CaptionFactory,
+    CorpusFactory,
     MomentFactory,
     ProjectFactory,
     QueryFactory,
@@ -208,6 +210,24 @@ def test_training_sets(folder: Path) -> None:
     judged = [int(line.split(",")[0]) for line in (folder / "pairs.csv").read_text().splitlines()[1:]]
     assert min(ids) > max(judged)
     assert [q["relevant_moment"][:1] for q in sets[40]] == [q["relevant_moment"] for q in sets[1]]
+
+
+def test_training_sets_hold_captions_and_never_descriptions(tmp_path: Path) -> None:
+    """Queries are drawn from captions, too; what a caption failed to say without names serves nowhere."""
+    project = ProjectFactory(corpus=CorpusFactory())
+    for place in range(3):
+        moment = MomentFactory(video__corpus=project.corpus)
+        CaptionFactory(moment=moment, provider="rules", description__text=f"Ross reads letter {place} to Rachel.")
+    CaptionFactory(
+        moment=moment, provider="rules", state="in_review", failed=["name"], text="Ross reads it.",
+        description__text="Ross reads the last letter to Rachel.",
+    )  # fmt: skip
+    queries_draw(project=project, sizes={"val": 1}, seed=1)
+    files_of(Release.objects.create(project=project, version=1), tmp_path)
+    for n in (1, 20, 40):
+        text = (tmp_path / f"train_top{n:02d}.json").read_text()
+        assert text.count('"query"') == 2 and "A man reads letter" in text
+        assert "Ross" not in text and "Rachel" not in text
 
 
 def test_training_sets_have_the_form_of_all_other_files(folder: Path) -> None:

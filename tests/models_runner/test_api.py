@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 from django.test import Client
+from rest_framework.parsers import MultiPartParser
 
 from annotation.models import Membership
 from judging.models import Release
@@ -71,6 +72,13 @@ def test_the_limit_has_its_code(release: Release, member: Membership, made: Hand
     bring(member, release, run_json({10: GOOD}))
     answer = send(member, system="second")
     assert (answer.status_code, answer.json()["code"]) == (409, "upload_limit")  # type: ignore[attr-defined]
+
+
+def test_at_the_limit_no_body_is_read(release: Release, member: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+    bring(member, release, run_json({10: GOOD}), work=False)
+    monkeypatch.setattr(MultiPartParser, "parse", None)  # calling it would fail
+    answer = send(member, system="second")
+    assert (answer.status_code, answer.json()["code"]) == (409, "not_possible")  # type: ignore[attr-defined]
 
 
 def test_a_large_body_is_refused_unread(release: Release, member: Membership, settings: Any) -> None:

@@ -24,6 +24,9 @@ from tests.models_runner.acts import GOOD, bring, participant, ready_release, ru
 pytestmark = pytest.mark.django_db
 OPEN_NAMES = ("runs", "export", "run-new", "run", "run-download", "compare", "case", "files", "file")
 CLOSED_NAMES = ("run-create", "economy", "economy-study", "economy-csv", "settings", "run-withdraw")
+EXPERIMENTS = ["experiment", "experiments", "experiment-new", "training", "training-cancel", "training-resume"]
+FOR_STAFF = [*EXPERIMENTS, "training-file", "tables", "tables-export", "search", "video"]
+FEATURE_SETS = [f"feature-set-{act}" for act in ("create", "register", "cancel", "resume", "delete")]  # for admins
 VARYING = re.compile(r'csrfmiddlewaretoken" value="[^"]+"|x-csrftoken": "[^"]+"')
 ROW = ["beta", 3.0, 30.0, 1.0]
 
@@ -123,7 +126,7 @@ def test_no_page_shows_a_hidden_relevance(world: World) -> None:
 
 def test_every_route_is_looked_at() -> None:
     names = {name for name in get_resolver().namespace_dict["models_runner"][1].reverse_dict if isinstance(name, str)}
-    assert names == {*OPEN_NAMES, *CLOSED_NAMES}
+    assert names == {*OPEN_NAMES, *CLOSED_NAMES, *FOR_STAFF, "features", *FEATURE_SETS}
 
 
 def test_values_of_queries_are_kept_from_participants(world: World) -> None:

@@ -6,6 +6,7 @@ import re
 import zipfile
 from datetime import timedelta
 from hashlib import sha256
+from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
@@ -13,10 +14,11 @@ from django.utils import timezone
 
 from annotation.exceptions import NotPossible, TooLarge
 from annotation.models import Membership
+from config.celery_app import app
 from judging.models import Release
 from models_runner import services
 from models_runner.models import PerQuery, Run, Score, Scoring
-from models_runner.services.runs import UploadLimit, upload_possible_at
+from models_runner.services.runs import TASK, UploadLimit, upload_possible_at
 from models_runner.services.scorings import values_of
 from tests.conftest import Messages
 from tests.judging.world import HandMade
@@ -72,6 +74,12 @@ def test_a_query_that_is_missed_counts_nothing(release: Release, member: Members
     assert paper == pytest.approx(released / 2)
 
 
+def test_predictions_that_leave_their_video_are_scored_and_remarked_on(release: Release, member: Membership) -> None:
+    scoring = bring(member, release, run_json({10: [*GOOD, ["beta", 29, 31.5, 0.5]]})).scorings.get()
+    told = "predictions that end after their video, by up to 1.5 s: 1, first in line 1, query 10, prediction 4"
+    assert (scoring.state, scoring.remarks) == ("scored", [told])
+
+
 def test_a_query_that_waits_to_be_judged_may_be_answered(release: Release, member: Membership) -> None:
     scoring = bring(member, release, run_json({10: GOOD, 31: GOOD})).scorings.get()
     assert (scoring.n_answered, scoring.n_others) == (1, 1)
@@ -87,6 +95,8 @@ def test_a_query_that_waits_to_be_judged_may_be_answered(release: Release, membe
         (run_json({10: [["gamma", 0, 1, 1]]}), "line 1: entry 1: query 10: prediction 1: .*gamma"),
         (run_json({10: [["alpha", 0, float("nan"), 1]]}), "line 1: .*prediction 1: .*finite"),
         (run_json({10: [["alpha", 5, 1, 1]]}), "line 1: .*ends before it starts"),
+        (run_json({10: GOOD[:1] * 1001}), "line 1: .*prediction 1001: more than 1000 moments of one query"),
+        (b"10 Q0 alpha:0-1 1 1 x\n" * 1001, "line 1001: more than 1000 moments of one query"),
         (b'[{"query_id": 10,\n"predictions": [[]]}]', "line 2: .*prediction 1"),
         (b'[{"query_id": 10, "relevant_moment": []}]', "ground truth"),
         (b"GIF89a", "line 1: neither JSON nor columns"),
@@ -100,6 +110,19 @@ def test_a_bad_file_says_why_and_where(content: bytes, message: str, release: Re
     assert run.state == "failed"
     assert re.search(message, run.error), run.error
     assert (Score.objects.count(), run.scorings.count(), run.file.name) == (before, 0, "")
+
+
+def test_videos_may_be_named_by_index(release: Release, member: Membership) -> None:
+    run = bring(member, release, run_json({10: [[5, 1.0, 2.5, 3.0], [2, 0.0, 3.0, 1.0]]}))
+    assert run.scorings.get().scores.get(metric="NDCG@10,IoU>=0.5", convention="released", gain="linear").value > 0.5
+
+
+def test_indexes_that_were_made_up_here_translate_nothing(release: Release, member: Membership, made: HandMade) -> None:
+    made.corpus.videos.filter(name="beta").update(index_is_given=False)
+    assert bring(member, release, run_json({10: [["beta", 0.0, 3.0, 1.0]]}), system="named").state == "scored"
+    run = bring(member, release, run_json({10: [[5, 1.0, 2.5, 3.0]]}))
+    said = "line 1: .*prediction 1: video index 5 cannot be translated: 1 of the 2 videos .* without an index"
+    assert re.match(said, run.error), run.error
 
 
 def test_a_zip_bomb_is_refused(release: Release, member: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,6 +158,33 @@ def test_one_upload_at_a_time(release: Release, member: Membership) -> None:
     bring(member, release, BOTH, work=False)
     with pytest.raises(NotPossible, match="still being scored"):
         bring(member, release, BOTH, system="another", work=False)
+
+
+def test_what_is_refused_is_not_stored(release: Release, member: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+    bring(member, release, BOTH, work=False)
+    monkeypatch.setattr(default_storage, "save", None)  # calling it would fail
+    with pytest.raises(NotPossible, match="still being scored"):
+        bring(member, release, BOTH, system="another", work=False)
+
+
+def test_few_uploads_are_read_at_once_and_the_next_follows(
+    release: Release, member: Membership, made: HandMade, settings: Any, messages: Messages
+) -> None:
+    settings.UPLOADS_AT_ONCE = 0
+    first = bring(member, release, BOTH)
+    assert (first.state, first.step) == ("running", "waiting")
+    settings.UPLOADS_AT_ONCE = 1
+    with messages():
+        bring(participant(made.project), release, b"nothing")
+    first.refresh_from_db()
+    assert first.state == "scored"
+
+
+def test_uploads_have_a_queue_that_waits_behind_judging() -> None:
+    queues = {name: app.amqp.router.route({}, name)["queue"].name for name in (TASK, "judging.tasks.batch_advance")}
+    assert queues == {TASK: "uploads", "judging.tasks.batch_advance": "celery"}
+    assert list(app.amqp.queues.consume_from) == sorted(queues.values())  # which is the order they are emptied in
+    assert app.conf.broker_transport_options["queue_order_strategy"] == "sorted"
 
 
 def test_a_large_file_is_refused(release: Release, member: Membership, settings: object) -> None:

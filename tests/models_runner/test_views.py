@@ -8,6 +8,7 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.test import Client
 from django.urls import reverse
 
@@ -186,6 +187,15 @@ class TestUpload:
             project=world.made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=2
         )
         assert "the next is possible on" in page(reader, world.url("run-new"))
+        answer = self.send(world, reader)
+        assert answer.status_code == 409  # type: ignore[attr-defined]
+        assert "You have uploaded 2 runs within a day" in answer.content.decode()  # type: ignore[attr-defined]
+
+    def test_at_the_limit_no_body_is_read(self, world: World, reader: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        services.leaderboard_change(
+            project=world.made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=2
+        )
+        monkeypatch.setattr(TemporaryFileUploadHandler, "new_file", None)  # calling it would fail
         assert self.send(world, reader).status_code == 409  # type: ignore[attr-defined]
 
     def test_a_gigabyte_is_refused_before_it_is_read(self, world: World, reader: Client, settings: Any) -> None:

@@ -167,6 +167,7 @@ def scorer(options: argparse.Namespace) -> Callable[[Path], Scored]:
 
         return score_matrix
     corpus = None if options.corpus is None else read_corpus(Path(options.corpus))
+    durations_s = None if corpus is None else corpus.durations_s
     judged = formats.read_ground_truth(truth_path, form_of(options.ground_truth_format), corpus=corpus)
 
     def score_run(path: Path) -> Scored:
@@ -176,7 +177,8 @@ def scorer(options: argparse.Namespace) -> Callable[[Path], Scored]:
         with at(str(path)):
             scores = COMPUTE[options.metric](options, run, judged)
             depth = max(options.k or report.KS) if options.metric == NDCG else None
-            return Scored(str(path), str(truth_path), options.metric, scores, remarks(run, judged, depth=depth))
+            told = remarks(run, judged, depth=depth, durations_s=durations_s)
+            return Scored(str(path), str(truth_path), options.metric, scores, told)
 
     return score_run
 

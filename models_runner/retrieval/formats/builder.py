@@ -5,9 +5,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -29,12 +29,14 @@ class Source:
         corpus: translates video indexes to names, and knows which videos there are.
         strict: refuse a retrieved moment that ends before it starts; otherwise it overlaps nothing.
         task: which of a TVR submission's lists.
+        most: how many moments a query may have.
     """
 
     data: bytes
     corpus: VideoCorpus | None = None
     strict: bool = True
     task: str = "VCMR"
+    most: int = MAX_MOMENTS
 
     @cached_property
     def text(self) -> str:
@@ -95,6 +97,9 @@ class Builder:
 
     def add(self, rows: Rows, place: Place, notes: Iterable[Note] = ()) -> None:
         """Take the moments of the query last begun. Raises ScoringError with the place of the row."""
+        if len(rows.video) > self.source.most:
+            with place(self.source.most):
+                raise UnreadableFile(f"more than {self.source.most} moments of one query")
         numeric = numbers_of(rows, judged=self.judged, strict=self.source.strict)
         if numeric is None:
             for number, row in enumerate(zip(*rows, strict=True)):
@@ -169,50 +174,72 @@ def numbers_of(rows: Rows, *, judged: bool, strict: bool) -> Floats | None:
 
 
 @dataclass
-class Group:
-    """A query of a file with one moment a row: its text, the line it begins in, its moments, their rows and notes."""
-
-    text: str
-    line: int
-    kind: str  # what a row is called: line, or row
-    moments: list[tuple[object, ...]] = field(default_factory=list)
-    rows: list[int] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
-
-    def reorder(self, keys: Sequence[Any]) -> None:
-        """Put the moments in the order of their keys, equals as they stand."""
-        order = sorted(range(len(keys)), key=keys.__getitem__)
-        self.moments = [self.moments[number] for number in order]
-        self.rows = [self.rows[number] for number in order]
-
-    def place(self, number: int) -> at:
-        return at(f"{self.kind} {self.rows[number]}")
-
-
-@dataclass
 class Groups:
-    """The queries of a file with one moment a row, whose rows need not be neighbours."""
+    """The moments of a file with one a row, whose rows need not be neighbours: columns, sorted by query at the end.
+
+    Attributes:
+        kind: what a row is called: line, or row.
+        numbers: query id to its number; ``texts`` and ``first`` (rows) are by that.
+        videos: each name once, however often it is said.
+        keys: what the moments of a query are sorted by, first the first; equals stay as they stand.
+    """
 
     kind: str = "line"
-    of_query: dict[str, Group] = field(default_factory=dict)
-    count: int = 0
+    numbers: dict[str, int] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
+    first: list[int] = field(default_factory=list)
+    query: array[int] = field(default_factory=lambda: array("q"))
+    row: array[int] = field(default_factory=lambda: array("q"))
+    video: list[object] = field(default_factory=list)
+    videos: dict[str, str] = field(default_factory=dict)
+    numeric: tuple[array[float], ...] = field(default_factory=lambda: (array("d"), array("d"), array("d")))
+    keys: tuple[array[float], ...] = field(default_factory=lambda: (array("d"), array("d")))
+    notes: list[Note] = field(default_factory=list)
 
-    def add(self, query_id: str, text: str, row: int, moment: tuple[object, ...], *notes: Note) -> None:
+    def add(
+        self,
+        query_id: str,
+        text: str,
+        row: int,
+        moment: tuple[object, float, float, float],
+        *notes: Note,
+        key: tuple[float, float] = (0.0, 0.0),
+    ) -> None:
         """Take video, start, end, weight. Raises InvalidRecord if the query had another text before."""
-        check_count(self.count, MAX_MOMENTS, "moments")
-        self.count += 1
-        group = self.of_query.get(query_id)
-        if group is None:
-            group = self.of_query[query_id] = Group(text, row, self.kind)
-        if group.text != text:
-            raise InvalidRecord(f"query {query_id} had another text before, in {self.kind} {group.line}")
-        group.moments.append(moment)
-        group.rows.append(row)
-        group.notes.extend(notes)
+        check_count(len(self.row), MAX_MOMENTS, "moments")
+        number = self.numbers.get(query_id)
+        if number is None:
+            number = self.begun(query_id, text, row)
+        if self.texts[number] != text:
+            raise InvalidRecord(f"query {query_id} had another text before, in {self.kind} {self.first[number]}")
+        video, *values = moment
+        self.video.append(self.videos.setdefault(video, video) if isinstance(video, str) else video)
+        self.query.append(number)
+        self.row.append(row)
+        for column, value in zip((*self.numeric, *self.keys), (*values, *key), strict=True):
+            column.append(value)
+        self.notes.extend(notes)
+
+    def begun(self, query_id: str, text: str, row: int) -> int:
+        check_count(len(self.numbers), MAX_QUERIES, "queries")
+        self.texts.append(text)
+        self.first.append(row)
+        return self.numbers.setdefault(query_id, len(self.numbers))
 
     def filled(self, builder: Builder) -> Builder:
         """The builder with every query's moments."""
-        for query_id, group in self.of_query.items():
-            builder.query(query_id, group.text, group.line)
-            builder.add(Rows.of(group.moments), group.place, group.notes)
+        query = np.array(self.query, np.int64)
+        order = np.lexsort((*(np.array(key, np.float64) for key in reversed(self.keys)), query))
+        ends = np.cumsum(np.bincount(query, minlength=len(self.numbers)))
+        columns = [np.array(column, np.float64)[order] for column in self.numeric]
+        start = 0
+        for number, (query_id, end) in enumerate(zip(self.numbers, ends.tolist(), strict=True)):
+            some = order[start:end].tolist()
+            rows = Rows([self.video[place] for place in some], *(column[start:end].tolist() for column in columns))
+            builder.query(query_id, self.texts[number], self.first[number])
+            builder.add(rows, partial(self.place, some), [self.notes[place] for place in some] if self.notes else ())
+            start = end
         return builder
+
+    def place(self, some: Sequence[int], number: int) -> at:
+        return at(f"{self.kind} {self.row[some[number]]}")

@@ -50,14 +50,9 @@ def read_ground_truth_parquet(source: Source) -> JudgedTable:
 
 
 def run_of(rows: Iterable[Row], groups: Groups, source: Source) -> RunTable:
-    ranks: dict[str, list[float]] = {}
     for row, cells in rows:
         with at(f"{groups.kind} {row}"):
-            query_id = added(groups, row, cells, "score")
-            if "rank" in cells:
-                ranks.setdefault(query_id, []).append(number_from(cells["rank"], "rank"))
-    for query_id, keys in ranks.items():
-        groups.of_query[query_id].reorder(keys)
+            added(groups, row, cells, "score")
     return groups.filled(Builder(source)).run()
 
 
@@ -72,11 +67,12 @@ def truth_of(rows: Iterable[Row], groups: Groups, source: Source) -> JudgedTable
 
 def added(groups: Groups, row: int, cells: Mapping[str, object], weight: str) -> str:
     """Take the moment of one row; returns its query's id."""
-    value = cells["query_id"]
-    query_id = str(value) if type(value) is int else as_text(value, "query_id")
-    numbers = (number_from(cells[name], name) for name in ("start", "end", weight))
-    moment = (as_text(cells["video_name"], "video_name"), *numbers)
-    groups.add(query_id, str(cells.get("query") or ""), row, moment)
+    name = cells["query_id"]
+    query_id = str(name) if type(name) is int else as_text(name, "query_id")
+    start, end, value = (number_from(cells[column], column) for column in ("start", "end", weight))
+    moment = (as_text(cells["video_name"], "video_name"), start, end, value)
+    rank = number_from(cells["rank"], "rank") if weight == "score" and "rank" in cells else 0.0
+    groups.add(query_id, str(cells.get("query") or ""), row, moment, key=(rank, 0.0))
     return query_id
 
 

@@ -31,14 +31,10 @@ RUN_NAME = "momentjudge"
 def read_run(source: Source) -> RunTable:
     """A run. Raises ScoringError with the line."""
     groups = Groups()
-    ranks: dict[str, list[tuple[float, float]]] = {}
     for line, (query_id, _, moment, rank, score, _) in lines(source.text, RUN):
         with at(f"line {line}"):
             weight = number_from(score, "score")
-            groups.add(query_id, "", line, (*parsed(moment), weight))
-            ranks.setdefault(query_id, []).append((-weight, number_from(rank, "rank")))
-    for query_id, keys in ranks.items():
-        groups.of_query[query_id].reorder(keys)
+            groups.add(query_id, "", line, (*parsed(moment), weight), key=(-weight, number_from(rank, "rank")))
     return groups.filled(Builder(source)).run()
 
 

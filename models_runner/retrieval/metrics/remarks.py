@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from models_runner.retrieval.tables import Flags, JudgedTable, MomentTable, RunTable
 
+Durations: TypeAlias = Mapping[str, float]  # video name to seconds
+ROUNDING_S = 0.01  # a time this far outside its video was rounded
 
-def remarks(run: RunTable, judged: JudgedTable, *, depth: int | None = None) -> tuple[str, ...]:
+
+def remarks(
+    run: RunTable, judged: JudgedTable, *, depth: int | None = None, durations_s: Durations | None = None
+) -> tuple[str, ...]:
     """One sentence for each oddity, with where it is first seen.
 
     Args:
         depth: the largest cutoff; predictions beyond it do not count.
+        durations_s: how long the videos are, where that is known.
     """
-    return tuple(all_remarks(run, judged, depth))
+    return (*run_remarks(run, judged, depth, durations_s), *truth_remarks(judged))
 
 
-def all_remarks(run: RunTable, judged: JudgedTable, depth: int | None) -> Iterator[str]:
-    yield from run_remarks(run, judged, depth)
-    yield from truth_remarks(judged)
-
-
-def run_remarks(run: RunTable, judged: JudgedTable, depth: int | None) -> Iterator[str]:
+def run_remarks(
+    run: RunTable, judged: JudgedTable, depth: int | None, durations_s: Durations | None = None
+) -> Iterator[str]:
     """Those on the run; they tell nothing of what was judged but that the videos are called otherwise."""
     length = run.spans.end_s - run.spans.start_s
     if len(run.spans.names) and not set(run.spans.names) & set(judged.spans.names):
@@ -32,9 +35,22 @@ def run_remarks(run: RunTable, judged: JudgedTable, depth: int | None) -> Iterat
     yield from said(run, repeated(run), "repeated predictions, which find their moment claimed")
     yield from said(run, length == 0, "predictions without length, which overlap nothing")
     yield from said(run, length < 0, "predictions that end before they start, which overlap nothing")
+    yield from outside(run, durations_s or {})
     if depth is not None:
         beyond = run.order == depth
         yield from said(run, beyond, f"queries with more than {depth} predictions, of which the rest do not count")
+
+
+def outside(run: RunTable, durations_s: Durations) -> Iterator[str]:
+    """Predictions that leave their video; they are scored with the times that they have."""
+    lengths = np.array([durations_s.get(name, np.inf) for name in run.spans.names], np.float64)
+    length = lengths[run.spans.video] if len(lengths) else np.zeros(0)
+    for late, words in (
+        (-np.minimum(run.spans.start_s, run.spans.end_s), "begin before their video does"),
+        (np.maximum(run.spans.start_s, run.spans.end_s) - length, "end after their video"),
+    ):
+        if (late > ROUNDING_S).any():
+            yield from said(run, late > ROUNDING_S, f"predictions that {words}, by up to {late.max():.1f} s")
 
 
 def truth_remarks(judged: JudgedTable) -> Iterator[str]:

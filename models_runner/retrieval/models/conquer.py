@@ -25,7 +25,7 @@ from models_runner.retrieval.models.blocks import (
     initialise,
 )
 from models_runner.retrieval.objective import Loss, Objective
-from models_runner.retrieval.ragged import NOTHING, Layout, Padding, Sequences, SideBySide
+from models_runner.retrieval.ragged import NOTHING, Layout, Padding, Sequences, SideBySide, wide
 
 NO_CLIP = -1e4  # logit of what is no clip; the other masks of this model are larger
 SEEN, HEARD, ASKED = 0, 1, 1  # kinds of rows, for their encodings
@@ -186,7 +186,7 @@ class Conquer(nn.Module):
         cells = layout.spread(rows)  # [P, W, H]
         alike = (cells * of_both) @ queries.words.transpose(1, 2)  # [P, W, T]
         alike = alike + (cells @ of_clip)[..., None] + (queries.words @ of_word)[:, None]
-        alike = alike.masked_fill(~(layout.real[..., None] & queries.real[:, None]), NOTHING)
+        alike = wide(alike).masked_fill(~(layout.real[..., None] & queries.real[:, None]), NOTHING)
         words = layout.collect(alike.softmax(2) @ queries.words)  # [R, H]
         best = (alike.amax(2).softmax(1)[:, None] @ cells).squeeze(1)  # [P, H]
         return torch.cat([rows, words, rows * words, rows * best[layout.owner]], dim=1)
@@ -231,7 +231,7 @@ class ClipScore(nn.Module):
     def forward(self, rows: Tensor, layout: Layout) -> Tensor:
         """[R, H] -> [P, W]; no clip holds -1e4."""
         features = functional.relu(self.around(layout.spread(rows).transpose(1, 2)))  # [P, narrow, W]
-        return self.alone(features).squeeze(1).masked_fill(~layout.real, NO_CLIP)
+        return wide(self.alone(features)).squeeze(1).masked_fill(~layout.real, NO_CLIP)
 
 
 class VideoScore(nn.Module):
@@ -246,7 +246,7 @@ class VideoScore(nn.Module):
     def forward(self, rows: Tensor, layout: Layout) -> Tensor:
         """[R, 5 H] -> [P]."""
         kept = torch.arange(layout.width, device=rows.device) < layout.kept.to(rows.device)[:, None]
-        features = layout.spread(self.features(rows, layout)).masked_fill(~kept[..., None], NOTHING)
+        features = layout.spread(wide(self.features(rows, layout))).masked_fill(~kept[..., None], NOTHING)
         return self.score(functional.relu(self.narrow(features.amax(1)))).squeeze(1)
 
 

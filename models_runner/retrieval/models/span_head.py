@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models_runner.retrieval.ragged import NOTHING
+from models_runner.retrieval.ragged import NOTHING, wide
 
 
 class SpanHead(nn.Module):
@@ -27,5 +27,5 @@ class SpanHead(nn.Module):
         """similarity [B, W], real [B, W] (True: a clip) -> start, end [B, W]; no clip holds -1e10."""
         kernels = torch.cat([self.start.weight, self.end.weight])  # [2, 1, K]
         logits = functional.conv1d(similarity[:, None], kernels, padding=self.start.padding[0])  # [B, 2, W]
-        start, end = logits.masked_fill(~real[:, None], NOTHING).unbind(1)
+        start, end = wide(logits).masked_fill(~real[:, None], NOTHING).unbind(1)
         return start, end

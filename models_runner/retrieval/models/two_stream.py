@@ -22,7 +22,7 @@ from models_runner.retrieval.models.blocks import (
     initialise,
 )
 from models_runner.retrieval.models.span_head import SpanHead
-from models_runner.retrieval.ragged import HIDDEN, NOTHING, Layout, Padding, Sequences
+from models_runner.retrieval.ragged import HIDDEN, NOTHING, Layout, Padding, Sequences, wide
 
 Pair = tuple[Tensor, Tensor]
 Everyone = Callable[[Pair], Pair]  # the queries of all processes, given one's own
@@ -133,7 +133,7 @@ class TwoStream(nn.Module):
         rows = self.query_position(self.query_input(queries.rows), layout.position)
         for encoder in self.query_encoders:
             rows = encoder(rows, layout)
-        parts = layout.spread(self.query_split(rows)).masked_fill(~layout.real[..., None], NOTHING).softmax(1)
+        parts = layout.spread(wide(self.query_split(rows))).masked_fill(~layout.real[..., None], NOTHING).softmax(1)
         pictures, words = (parts.transpose(1, 2) @ layout.spread(rows)).unbind(1)  # [Q, 2, W] x [Q, W, H]
         return pictures, words
 
@@ -248,10 +248,10 @@ def mean_of(pair: Iterable[Tensor]) -> Tensor:
 
 def best_clip(queries: Tensor, rows: Tensor, layout: Layout) -> Tensor:
     """queries [Q, H], rows [R, H] -> the largest product of each query with a real clip of each video [Q, B]."""
-    products = layout.spread(rows @ queries.T)  # [B, W, Q]
+    products = layout.spread(wide(rows @ queries.T))  # [B, W, Q]
     return products.masked_fill(~layout.real[..., None], NOTHING).amax(1).T
 
 
 def clip_scores(queries: Tensor, rows: Tensor, layout: Layout) -> Tensor:
     """queries [B, H], rows [R, H] -> the product of each query with every clip of the video beside it [B, W]."""
-    return (layout.spread(rows) @ queries[..., None]).squeeze(-1)
+    return wide(layout.spread(rows) @ queries[..., None]).squeeze(-1)

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from models_runner.retrieval.candidates import ListedCandidates, best_videos, candidate_recall
+from models_runner.retrieval.checkpoints import META
 from models_runner.retrieval.errors import at
 from models_runner.retrieval.jsonfiles import as_array, as_object, decode, parse_json, read_bytes
 from models_runner.retrieval.ragged import Sequences
@@ -21,6 +22,7 @@ from models_runner.retrieval.training.evaluation import QUERIES, VIDEOS
 from models_runner.retrieval.training.feature_rows import NoFeatures, Shelf, Store
 from models_runner.retrieval.training.material import Clips, Opener, Split, read_clips, readers_of
 from models_runner.retrieval.training.plan import BadPlan, Plan
+from models_runner.retrieval.training.progress import BEST
 from models_runner.retrieval.training.trained import Trained, open_trained
 
 
@@ -76,7 +78,9 @@ def _listed(path: Path, asked: Asked) -> tuple[str, dict[str, Tensor]]:
 
 def _scored(folder: Path, asked: Asked) -> tuple[str, dict[str, Tensor]]:
     with at("candidates"):
-        trained = open_trained(folder, device=asked.device)
+        of_checkpoint = (folder / META).exists()  # either the experiment is named or its checkpoint
+        place, which = (folder.parent, folder.name) if of_checkpoint else (folder, BEST)
+        trained = open_trained(place, which=which, device=asked.device)
         if trained.plan.baseline == "conquer":
             raise BadPlan("they come from xml or reloclnet: conquer needs candidates itself")
         stores: dict[str, Store] = {}

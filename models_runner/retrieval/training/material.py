@@ -166,6 +166,23 @@ def read_material(plan: Plan, shelf: Shelf, opener: Opener) -> Material:
     return Material(samples, clips, splits, sizes, data, _notices(plan, samples, clips, splits))
 
 
+def resident(material: Material, device: torch.device, share: float) -> Material:
+    """The same with all features on a GPU, if they take no more than a ``share`` of its free memory."""
+    samples, clips = material.samples, material.clips
+    held = (samples.queries, clips.seen, clips.heard)
+    if device.type != "cuda" or sum(one.rows.nbytes for one in held) > share * torch.cuda.mem_get_info(device)[0]:
+        return material
+    queries, seen, heard = (one.to(device) for one in held)
+    clips = replace(clips, seen=seen, heard=heard)
+    splits = {name: _moved(split, clips, device) for name, split in material.splits.items()}
+    return replace(material, samples=replace(samples, queries=queries, clips=clips), clips=clips, splits=splits)
+
+
+def _moved(split: Split, clips: Clips, device: torch.device) -> Split:
+    queries = split.queries.to(device)
+    return replace(split, queries=queries, samples=replace(split.samples, queries=queries, clips=clips))
+
+
 def readers_of(plan: Plan) -> dict[str, Reader]:
     """How features are read for a plan, by kind."""
     way = BASELINES[plan.baseline]

@@ -14,12 +14,13 @@ from typing import Any
 import torch
 
 from models_runner.retrieval.errors import ScoringError
+from models_runner.retrieval.features import open_features
 from models_runner.retrieval.training import feature_rows
 from models_runner.retrieval.training.evaluation import AmongCandidates, Retriever, WholeCorpus
 from models_runner.retrieval.training.events import LOG, Events
-from models_runner.retrieval.training.feature_rows import Shelf, Store
+from models_runner.retrieval.training.feature_rows import Shelf
 from models_runner.retrieval.training.first_stage import Asked, first_stage
-from models_runner.retrieval.training.material import Material, read_material
+from models_runner.retrieval.training.material import Material, read_material, resident
 from models_runner.retrieval.training.memory import OutOfMemory, is_out_of_memory
 from models_runner.retrieval.training.plan import BadPlan, Plan
 from models_runner.retrieval.training.settings import Settings
@@ -30,14 +31,6 @@ from models_runner.retrieval.training.trainer import Means, Trainer
 DONE, BAD_PLAN, FAILED, STOPPED = 0, 2, 3, 4
 LOCK = ".lock"
 RESIDENT = 0.3  # share of a GPU's free memory that features may take
-
-
-def open_store(path: Path) -> Store:
-    """Features in a file."""
-    from models_runner.retrieval.features import open_features  # type: ignore[import-not-found, unused-ignore]
-
-    store: Store = open_features(path)
-    return store
 
 
 def train(folder: Path, stop: StopRequest | None = None) -> int:
@@ -94,14 +87,14 @@ def _carry_out(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: 
 def _trainer(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Events | None) -> Trainer:
     located = plan.located(folder)
     shelf = Shelf(folder / feature_rows.FOLDER, stop.look)
-    material = _material(located, shelf, team)
+    material = resident(_material(located, shelf, team), team.device, RESIDENT)
     settings = Settings.of(plan, material.sizes)
     splits = list(material.splits.values())
     facts: dict[str, Any] = {}
     retriever: Retriever = WholeCorpus(material.clips, settings.decoding, team.device)
     if plan.candidates is not None and team.first:
         found = first_stage(
-            located, Asked(settings.decoding.videos, material.clips, splits, shelf, open_store, team.device)
+            located, Asked(settings.decoding.videos, material.clips, splits, shelf, open_features, team.device)
         )
         facts = {"candidates": {"name": found.name, "recall": found.recall}}
         shares = ", ".join(f"{share:.4f} of {name}" for name, share in found.recall.items())
@@ -113,11 +106,11 @@ def _trainer(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Ev
 def _material(plan: Plan, shelf: Shelf, team: Team) -> Material:
     """The first process prepares the features, the others read what it wrote."""
     if team.first:
-        material = read_material(plan, shelf, open_store)
+        material = read_material(plan, shelf, open_features)
         team.told_by_first(lambda: None)
     else:
         team.told_by_first(lambda: None)
-        material = read_material(plan, shelf, open_store)
+        material = read_material(plan, shelf, open_features)
     return material
 
 

@@ -92,6 +92,8 @@ class Trainer:
         )
         self.keeper = Keeper(means.folder, self.plan, self.settings, self.material.data)
         self.progress = Progress()
+        self.saved = self.progress
+        self.pace = Pace()
         self.board: Board | None = None
 
     def run(self) -> dict[str, dict[str, float]]:
@@ -123,7 +125,7 @@ class Trainer:
     def _resume(self) -> None:
         found = self.keeper.last()
         if found is not None:
-            self.progress = progress_of(found)
+            self.progress = self.saved = progress_of(found)
             self.stepper.parts, self.precision.state = self.progress.parts, self.progress.scaler
             found.restore(self.model, self.optimiser, {NEGATIVES: self.negatives})
             for name, generator in self._own_generators().items():
@@ -144,7 +146,7 @@ class Trainer:
     def _train(self) -> None:
         self._evaluate_if_due()  # a stop may have come before
         self.model.train()
-        self.pace = Pace(self.progress.step)
+        self.pace.rest()
         saved = time.monotonic()
         with ahead(self.loader, self.schedule.rows(self.progress.step), self.stepper.parts) as loads:
             while not self._over():
@@ -154,6 +156,7 @@ class Trainer:
                     raise Stopped
                 if self.team.any(time.monotonic() - saved > self.plan.checkpoint_every_s):
                     self._save_last()
+                    self.pace.rest()
                     saved = time.monotonic()
 
     def _over(self) -> bool:
@@ -179,7 +182,7 @@ class Trainer:
         if not self.team.first:
             return
         step = self.progress.step
-        seconds, told = self.pace.taken(step)
+        seconds, told = self.pace.taken()
         loss = told.pop("loss")
         self.tell(
             "step",
@@ -227,11 +230,6 @@ class Trainer:
             return None, None
         finally:
             self.model.train()
-            self.pace_restart()
-
-    def pace_restart(self) -> None:
-        """Time spent on something else than steps does not count."""
-        if hasattr(self, "pace"):
             self.pace.rest()
 
     def _loss_on(self, split: Split) -> float | None:
@@ -256,7 +254,9 @@ class Trainer:
             self.board.evaluation(step, split, metrics, loss)
 
     def _save_last(self) -> None:
-        states = self._states()
+        if self.saved == self.progress:
+            return
+        states, self.saved = self._states(), self.progress
         if self.team.first and self.progress.step:
             self._check_weights()
             self.keeper.save_last(self.progress, self._epoch(), self.model, self.optimiser, states)
@@ -300,34 +300,33 @@ class Trainer:
 
 
 class Pace:
-    """Time of the steps since something was last told, and the means of what they gave."""
+    """Seconds of the steps since something was last told, and the means of what they gave."""
 
-    def __init__(self, step: int) -> None:
-        self.step, self.since, self.begun = step, time.monotonic(), time.monotonic()
+    def __init__(self) -> None:
+        self.told = self.before = time.monotonic()
         self.sums: dict[str, float] = {}
-        self.count, self.pause = 0, time.monotonic()
-        self.spent = 0.0
+        self.count, self.spent = 0, 0.0
 
-    def add(self, told: Mapping[str, float]) -> None:
+    def add(self, values: Mapping[str, float]) -> None:
         """One more step."""
-        for name, value in told.items():
+        for name, value in values.items():
             self.sums[name] = self.sums.get(name, 0.0) + value
-        self.count += 1
         now = time.monotonic()
-        self.spent, self.pause = self.spent + now - self.pause, now
+        self.count, self.spent, self.before = self.count + 1, self.spent + now - self.before, now
 
     def rest(self) -> None:
-        """What was done until now were no steps."""
-        self.pause = time.monotonic()
+        """What was done until now was no step."""
+        self.before = time.monotonic()
 
     def due(self) -> bool:
-        return time.monotonic() - self.since >= TOLD_EVERY_S
+        """Something may be told again."""
+        return time.monotonic() - self.told >= TOLD_EVERY_S
 
-    def taken(self, step: int) -> tuple[float, dict[str, float]]:
-        """Seconds of a step and the means since the last time."""
+    def taken(self) -> tuple[float, dict[str, float]]:
+        """Seconds of a step, and the means; both begin anew."""
         seconds = self.spent / self.count
         means = {name: total / self.count for name, total in self.sums.items()}
-        self.step, self.since, self.sums, self.count, self.spent = step, time.monotonic(), {}, 0, 0.0
+        self.told, self.sums, self.count, self.spent = time.monotonic(), {}, 0, 0.0
         return seconds, means
 
 

@@ -97,6 +97,11 @@ class TestRows:
         VideoFactory(corpus=corpus, name="other", index=4)
         load(GOOD)
         assert dict(corpus.videos.values_list("name", "index")) == {"other": 4, "alpha": 10, "beta": 2}
+        assert dict(corpus.videos.values_list("name", "index_is_given")) == {
+            "other": True,
+            "alpha": False,
+            "beta": True,
+        }
 
     def test_two_corpora_share_nothing(self) -> None:
         load(GOOD)

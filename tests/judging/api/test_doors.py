@@ -18,6 +18,7 @@ from tests.judging.api.acts import bearer, hold, key, refusal, rows, url
 
 pytestmark = pytest.mark.django_db
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
+ADMIN = frozenset({"admin"})
 RUNNERS = STAFF | {"participant"}
 Door = tuple[str, str, str, frozenset[str], dict[str, Any]]
 DOORS: list[Door] = [  # method, name, what the URL names, for whom, what is sent
@@ -33,7 +34,9 @@ DOORS: list[Door] = [  # method, name, what the URL names, for whom, what is sen
     ("get", "releases", "project", STAFF, {}),
     ("get", "query-set", "query_set", STAFF, {}),
     ("get", "runs", "project", RUNNERS, {}),
+    ("get", "features", "project", ADMIN, {}),
     ("get", "leaderboard", "released", RUNNERS, {}),
+    ("get", "experiments", "project", STAFF, {}),
     ("patch", "query-set", "query_set", LEAD, {"priority": "high"}),
     ("get", "batch", "batch", STAFF, {}),
     ("post", "review", "done", LEAD, {"decision": "close"}),
@@ -48,6 +51,8 @@ HELD: list[Door] = [  # only who holds the pair's assignment learns that it exis
 ELSEWHERE = {"projects", "finish", "preview-gif", "preview-mp4"}  # tried in test_annotator
 ELSEWHERE |= {"train-set-json", "train-set-parquet"}  # tried in test_train_sets
 ELSEWHERE |= {"release-zip", "judgments-csv"}  # tried in test_releases
+ELSEWHERE |= {"search"}  # tried in tests/models_runner/test_searching
+ELSEWHERE |= {"experiment", "training-cancel", "training-resume"}  # tried in tests/models_runner/test_experiment_doors
 ELSEWHERE |= {"run"}  # tried in tests/models_runner/test_api
 
 

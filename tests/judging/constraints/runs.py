@@ -3,7 +3,7 @@
 from django.db.models import F
 
 from judging.models import Release
-from models_runner.models import EconomyStudy, Leaderboard, Run, Score, ScoreTest, Scoring, Truth
+from models_runner.models import EconomyStudy, FeatureSet, Leaderboard, Run, Score, ScoreTest, Scoring, Truth
 from tests.factories import ProjectFactory, UserFactory
 from tests.judging.constraints.writes import More, Prepare, Refused, Write, again, change
 
@@ -81,6 +81,19 @@ def study(**values: object) -> EconomyStudy:
     return EconomyStudy.objects.create(release=release, split="val")
 
 
+def features(**values: object) -> FeatureSet:
+    given = {"name": "pixels", "kind": "video", "extractor": "builtin-pixels", "path": "/f.h5"}
+    return FeatureSet.objects.create(**{"project": values.get("project") or ProjectFactory(), **given, **values})
+
+
+def features_twice(**values: object) -> Prepare:
+    def prepare() -> Write:
+        made = features()
+        return lambda: features(project=made.project, **{"name": "other", "path": "/other.h5", **values})
+
+    return prepare
+
+
 def board() -> Leaderboard:
     return Leaderboard.objects.create(project=ProjectFactory())
 
@@ -100,6 +113,7 @@ REFUSED: Refused = {
     "run_scored_has_its_file": change(run, state="scored"),
     "run_name_once_per_owner_and_split": again(upload, owner=UserFactory, release=release_of),
     "run_one_at_work_per_owner": two_at_work,
+    "run_of_similarity_labels_is_a_baselines": change(upload, labels="similarity"),
     "run_source_is_known": change(run, source="guess"),
     "run_upload_has_owner_and_checksum": change(upload, sha256="none"),
     "run_failed_says_why": change(run, state="failed"),
@@ -124,6 +138,17 @@ REFUSED: Refused = {
     "economy_study_split_is_judged": change(study, split="train"),
     "economy_study_done_within_total": change(study, done=1),
     "economy_study_failed_says_why": change(study, state="failed"),
+    "feature_set_name_once_per_project": features_twice(name="pixels"),
+    "feature_set_file_once_per_project_and_kind": features_twice(path="/f.h5"),
+    "feature_set_has_a_name": change(features, name=""),
+    "feature_set_extractor_suits_its_kind": change(features, kind="query"),
+    "feature_set_names_a_model_where_one_is_asked": change(features, extractor="image-model"),
+    "feature_set_path_is_absolute": change(features, path="f.h5"),
+    "feature_set_state_is_known": change(features, state="lost"),
+    "feature_set_step_is_known": change(features, step="resting"),
+    "feature_set_done_within_total": change(features, done=1),
+    "feature_set_failed_says_why": change(features, state="failed"),
+    "feature_set_done_is_measured": change(features, state="done"),
 }
 MORE: More = {
     f"scores of another {name} are not tested against each other": ("are not tested against", of_another(name))

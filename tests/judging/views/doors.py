@@ -11,6 +11,8 @@ from functools import cached_property
 from uuid import uuid4
 from zipfile import ZipFile
 
+import numpy as np
+from django.conf import settings
 from django.core.files.base import ContentFile
 from django.http import HttpResponse
 from django.test import Client
@@ -34,7 +36,8 @@ from judging.models import (
 from judging.rules.keys import form_key, sitting_key
 from judging.services.guidelines import draft_open
 from judging.services.invitations import invitation_create
-from models_runner.models import EconomyStudy, Leaderboard, Run
+from models_runner.models import EconomyStudy, Experiment, FeatureSet, Leaderboard, Run, Training
+from models_runner.retrieval.features import FeatureWriter
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,
@@ -48,6 +51,7 @@ from tests.factories import (
     ProjectFactory,
     QualityAlertFactory,
     QueryFactory,
+    VideoFactory,
     admin,
     lead,
 )
@@ -56,6 +60,7 @@ from tests.judging.settings import drawn_pair, gate_attempt, gate_question, guid
 
 Door = tuple[str, str, frozenset[str], str]  # name, what the URL names, for whom, method
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
+ADMIN = frozenset({"admin"})
 EVERYONE = STAFF | ANNOTATOR
 RUNNERS = STAFF | {"participant"}
 EXAM = {"kind": "cohort", "queries": 1, "depth": 1, "purpose": "exam"}
@@ -157,12 +162,30 @@ RELEASES: list[Door] = [
     ("models_runner:economy", "project", STAFF, "get"),
     ("models_runner:economy-study", "project", STAFF, "post"),
     ("models_runner:economy-csv", "studied", STAFF, "get"),
+    ("models_runner:features", "project", ADMIN, "get"),
+    ("models_runner:feature-set-create", "filmed", ADMIN, "post"),
+    ("models_runner:feature-set-register", "filmed", ADMIN, "post"),
+    ("models_runner:feature-set-cancel", "features", ADMIN, "get"),
+    ("models_runner:feature-set-resume", "features", ADMIN, "get"),
+    ("models_runner:feature-set-delete", "features", ADMIN, "get"),
     ("models_runner:files", "project", RUNNERS, "get"),
     ("models_runner:file", "release", RUNNERS, "get"),
     ("models_runner:settings", "project", LEAD, "get"),
     ("models_runner:run-create", "project", STAFF, "post"),
     ("models_runner:run-withdraw", "run", LEAD, "post"),
     ("models_runner:run-download", "run", STAFF, "get"),
+]
+ADMIN = frozenset({"admin"})
+BENCHMARKS: list[Door] = [
+    ("models_runner:experiments", "project", STAFF, "get"),
+    ("models_runner:search", "project", STAFF, "get"),
+    ("models_runner:experiment-new", "project", ADMIN, "get"),
+    ("models_runner:experiment", "experiment", STAFF, "get"),
+    ("models_runner:tables", "project", STAFF, "get"),
+    ("models_runner:tables-export", "project", STAFF, "get"),
+    ("models_runner:training", "training", STAFF, "get"),
+    ("models_runner:training-cancel", "training", ADMIN, "post"),
+    ("models_runner:training-resume", "training", ADMIN, "post"),
 ]
 PEOPLE: list[Door] = [
     ("judging:leave-project", "project", ANNOTATOR, "get"),
@@ -260,9 +283,13 @@ PAY: list[Door] = [
     ("judging:hours", "project", ANNOTATOR, "get"),
     ("judging:hours-csv", "project", ANNOTATOR, "get"),
 ]
-MORE_ARGS = {"models_runner:export": ["csv"], "models_runner:file": ["video_corpus.json"]}
+MORE_ARGS = {
+    "models_runner:export": ["csv"],
+    "models_runner:tables-export": ["csv"],
+    "models_runner:file": ["video_corpus.json"],
+}
 DOORS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *POOLS, *COVERAGE, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *DRAWN]
-DOORS += [*SETTINGS, *PAY]
+DOORS += [*SETTINGS, *PAY, *BENCHMARKS]
 HELD: list[Door] = [  # only who holds the pair's assignment learns that it exists
     ("judging:pair", "pair", ANNOTATOR, "get"),
     ("judging:judgment-create", "pair", ANNOTATOR, "post"),
@@ -282,6 +309,8 @@ OPEN |= {
 }  # of no project: tests/annotation/test_import_views
 OPEN |= {f"judging:judgment-import{name}" for name in ("s", "-new", "", "-confirm", "-discard", "-report")}
 # those above are of no project, too: tests/judging/views/test_judgment_imports
+OPEN |= {"models_runner:video"}  # of no role but staff: tests/models_runner/test_searching
+OPEN |= {"models_runner:training-file"}  # it takes files: tests/models_runner/test_experiment_pages
 OPEN |= {"judging:project-new"}  # of no project: tests/judging/views/test_project_new
 OPEN |= {f"annotation:import{name}" for name in ("", "-confirm", "-discard", "-report")}
 
@@ -422,6 +451,38 @@ class World:
         return self.project
 
     @cached_property
+    def training(self) -> Training:
+        features = {kind: {"name": kind, "path": f"/{kind}.h5"} for kind in ("video", "query")}
+        about = {"project": self.project, "release": self.release, "features": features}
+        made = Experiment.objects.create(name="x", baseline="xml", top_n=20, **about)
+        return Training.objects.create(experiment=made, seed=1)
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        return self.training.experiment
+
+    @cached_property
+    def features(self) -> FeatureSet:
+        values = {"name": "pixels", "kind": "video", "extractor": "builtin-pixels", "path": "/features.h5"}
+        return FeatureSet.objects.create(project=self.project, **values)
+
+    @cached_property
+    def filmed(self) -> Project:
+        """There is a video to make features of."""
+        VideoFactory(corpus=self.project.corpus)
+        return self.project
+
+    @cached_property
+    def features_form(self) -> dict[str, object]:
+        """There is an official file to add."""
+        [root] = settings.FEATURES_ROOTS
+        root.mkdir(parents=True, exist_ok=True)
+        with FeatureWriter(root / "official.h5", width=2) as writer:
+            if "a" not in writer:
+                writer.add("a", np.ones((1, 2)))
+        return {"what": "video builtin-pixels", "kind": "query", "path": str(root / "official.h5"), "name": ""}
+
+    @cached_property
     def open_project(self) -> Project:
         """Nothing is kept from participants."""
         Leaderboard.objects.create(project=self.project, hides_test=False)
@@ -450,6 +511,8 @@ class World:
         if door and door[0] == "judging:known-grade":
             last = self.sitting.grades.latest("attempt").uuid
             return {"key": sitting_key(sitting=self.sitting.uuid, pair=self.known.uuid, last=last), "grade": 3}
+        if door and door[0].startswith("models_runner:feature-set"):
+            return self.features_form
         if door and door[0] == "annotation:train-set-start":
             return self.train_form
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, given=1)

@@ -5,9 +5,10 @@ brought to 96 x 54 pixels and four frames a second:
 
 - how much each of 16 x 9 places changes from frame to frame,
 - the colours of what changes, in 6 x 6 x 6 boxes,
-- the same two, and the colours of the whole picture, less their mean over the video: what is special to this clip.
+- faintly, for they say where rather than what, the colours of the whole picture,
+- all three less their mean over the video: what is special to this clip.
 
-Square roots keep small things visible beside large ones. A fixed matrix of signs brings the 936 numbers to 512; it
+Square roots keep small things visible beside large ones. A fixed matrix of signs brings the 1,152 numbers to 512; it
 comes from a hash function, so that features made anywhere are the same.
 """
 
@@ -28,6 +29,7 @@ SIZE, RATE = (96, 54), 4.0  # pixels across and down; frames a second
 ACROSS, DOWN = 16, 9  # places
 LEVELS = 6  # of each colour
 CHANGED = 0.06 * 255  # a pixel that differs by more has changed
+FAINT = np.float32(0.1)
 WIDTH = 512
 PLACES, COLOURS = ACROSS * DOWN, LEVELS**3
 
@@ -44,7 +46,8 @@ class Pixels:
         for film in items:
             seen = np.stack([_seen(frames) for frames in clips(film.path, rate=RATE, size=SIZE)])
             special = seen - seen.mean(axis=0)
-            yield np.concatenate([seen[:, : PLACES + COLOURS], special], axis=1) @ _signs()
+            seen[:, PLACES + COLOURS :] *= FAINT
+            yield np.concatenate([seen, special], axis=1) @ _signs()
 
 
 def _seen(frames: Frames) -> NDArray[np.float32]:
@@ -69,7 +72,7 @@ def _places(change: NDArray[np.int16]) -> NDArray[np.float64]:
 @lru_cache
 def _signs() -> NDArray[np.float32]:
     """A matrix [numbers, WIDTH] of signs, scaled so that lengths stay what they are on average."""
-    numbers = 2 * (PLACES + COLOURS) + COLOURS
+    numbers = 2 * (PLACES + 2 * COLOURS)
     bits = np.frombuffer(shake_256(Pixels.name.encode()).digest(numbers * WIDTH // 8), np.uint8)
     signs = np.unpackbits(bits).astype(np.float32) * 2 - 1
     return signs.reshape(numbers, WIDTH) / np.float32(np.sqrt(WIDTH))

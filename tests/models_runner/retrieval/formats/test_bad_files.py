@@ -101,7 +101,7 @@ TRUTHS = {
     "lines": (
         """{"query_id": 1, "video_name": "a", "timestamp": [0, 1], "relevance": 1}
         {"query_id": 1, "video_name": "a", "timestamp": [2, 1], "relevance": 1}""",
-        r"^line 2: the moment ends before it starts: \[2, 1\]",
+        r"^line 2: the moment ends before it starts: \[2.0, 1.0\]",
     ),
     "csv": ("query_id,video_name,start,end,relevance\n1,a,0,1,5\n", "^line 2: relevance must be from 0 to 4, got 5.0"),
     "qrels": ("1 0 a:0-1 2\n1 0 a:0-1 -1\n", "^line 2: relevance must be from 0 to 4, got -1.0"),
@@ -176,6 +176,12 @@ def test_what_would_fill_the_memory_is_refused(
     monkeypatch.setattr(f"models_runner.retrieval.{limit}", 20)
     with pytest.raises(errors.UnreadableFile, match=message):
         parse_run(data)
+
+
+def test_an_object_of_too_many_keys_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("models_runner.retrieval.entries.MAX_KEYS", 3)
+    with pytest.raises(errors.UnreadableFile, match="line 2: more than 3 keys"):
+        parse_run(b'{"VCMR": [], "video2idx": {}, "a": 1,\n"b": 2}')
 
 
 @pytest.mark.parametrize("indent", [None, 1])

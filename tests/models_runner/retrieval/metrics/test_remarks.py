@@ -35,3 +35,14 @@ def test_nothing_odd_nothing_said() -> None:
     run = parse_run(b'[{"query_id": 1, "predictions": [["a", 0, 1, 1], ["a", 0, 1.5, 1], ["b", 0, 1, 1]]}]')
     truth = parse_ground_truth(TRUTH.split(b",\n")[0].replace(b"[1, 1]", b"[1, 2]") + b"]")
     assert remarks(run, truth, depth=40) == ()
+
+
+def test_times_outside_the_video_are_told_with_the_furthest() -> None:
+    run = parse_run(
+        b'[{"query_id": 1, "predictions": [["a", 0, 10.005, 1], ["a", 9, 11.5, 1], ["a", 12, 13.2, 1]]},\n'
+        b' {"query_id": 2, "predictions": [["b", -0.5, 99, 1]]}]'
+    )
+    assert remarks(run, parse_ground_truth(TRUTH), durations_s={"a": 10.0})[:2] == (
+        "predictions that begin before their video does, by up to 0.5 s: 1, first in line 2, query 2, prediction 1",
+        "predictions that end after their video, by up to 3.2 s: 2, first in line 1, query 1, prediction 2",
+    )

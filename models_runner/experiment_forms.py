@@ -1,0 +1,194 @@
+"""The form of a new experiment: for pages, and what a program sends is read by it too."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from annotation.models import Project
+from judging.models import Release
+from models_runner.experiment_settings import PRESETS, options_of
+from models_runner.forms import ReleaseField, ready_releases
+from models_runner.models import Experiment, Training
+from models_runner.models.experiment import MOST_SEEDS
+from models_runner.selectors.experiments import candidate_givers
+from models_runner.selectors.features import KINDS, Choice, feature_choices
+
+if TYPE_CHECKING:
+    Base = forms.ModelChoiceField[Training]
+else:
+    Base = forms.ModelChoiceField
+ABOUT = ("release", "baseline", "top_n", "seeds", "name", "preset", "labels")
+CHANGES = (
+    *("epochs", "evaluations_per_epoch", "patience", "batch", "lr", "hidden", "padding", "precision"),
+    *("end_offset_s", "mask_positives", "weigh_by_similarity", "shuffle_links"),
+)
+YES_NO = [("", "as the preset"), ("yes", "yes"), ("no", "no")]
+
+
+class TrainingField(Base):
+    def label_from_instance(self, obj: Training) -> str:
+        return obj.system
+
+
+class YesNo(forms.ChoiceField):
+    """Yes, no, or nothing said."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(choices=YES_NO, required=False, **kwargs)
+
+    def clean(self, value: Any) -> Any:
+        return {"yes": True, "no": False}.get(super().clean(value))
+
+
+class ExperimentForm(forms.Form):
+    """What is trained, on what, and how; options that stay empty are those of the preset."""
+
+    release = ReleaseField(
+        Release.objects.none(),
+        to_field_name="version",
+        empty_label=None,
+        error_messages={"invalid_choice": "There is no such release that is ready.", "required": "Choose a release."},
+        help_text="Gives the training set, and what is scored on.",
+    )
+    baseline = forms.ChoiceField(choices=Experiment.Baseline.choices, initial="reloclnet")
+    top_n = forms.TypedChoiceField(
+        label="Moments per training query (N)",
+        choices=[(n, str(n)) for n in Experiment.TOP_N],
+        coerce=int,
+        initial=40,
+        help_text="The most similar moments, which stand in for judged ones.",
+    )
+    seeds = forms.IntegerField(
+        min_value=1, max_value=MOST_SEEDS, initial=1, help_text="Trained one after the other, from seed 1."
+    )
+    name = forms.CharField(
+        max_length=80, required=False, help_text="On the leaderboard, with the seed; empty: baseline and N."
+    )
+    preset = forms.ChoiceField(choices=list(PRESETS.items()), initial="released", label="Settings")
+    labels = forms.ChoiceField(
+        choices=[(Experiment.Labels.JUDGED, "judged"), (Experiment.Labels.SIMILARITY, "by similarity")],
+        initial=Experiment.Labels.JUDGED,
+        required=False,
+        help_text="Of validation and test. By similarity: an upper bound, never on the leaderboard.",
+    )
+    video = forms.ChoiceField(label="Video features", error_messages={"required": "Choose features of the videos."})
+    subtitle = forms.ChoiceField(
+        label="Subtitle features", required=False, help_text="None: as if nothing were said in any video."
+    )
+    query = forms.ChoiceField(label="Query features", error_messages={"required": "Choose features of the queries."})
+    candidates = TrainingField(
+        Training.objects.none(),
+        to_field_name="uuid",
+        required=False,
+        empty_label="none",
+        label="Candidates for CONQUER",
+        help_text="A finished XML or ReLoCLNet: CONQUER looks for moments in its best videos only.",
+        error_messages={"invalid_choice": "Choose a finished XML or ReLoCLNet of this project."},
+    )
+    epochs = forms.IntegerField(
+        min_value=1, max_value=100_000, required=False, help_text="Released: 4,000, 200, 100 for N = 1, 20, 40."
+    )
+    evaluations_per_epoch = forms.FloatField(
+        min_value=0.001, max_value=1000, required=False, help_text="Released: 0.05, 1, 2 for N = 1, 20, 40."
+    )
+    patience = forms.IntegerField(
+        min_value=0,
+        max_value=100_000,
+        required=False,
+        help_text="Evaluations without improvement that end a training; 0: never. Released: 10.",
+    )
+    batch = forms.IntegerField(
+        min_value=1, max_value=100_000, required=False, help_text="Released: XML 128, ReLoCLNet 512, CONQUER 196."
+    )
+    lr = forms.FloatField(
+        min_value=1e-9, max_value=1, required=False, label="Learning rate", help_text="Released: 0.0001."
+    )
+    hidden = forms.IntegerField(
+        min_value=4,
+        max_value=8192,
+        required=False,
+        label="Hidden size",
+        help_text="A multiple of the attention heads. Released: XML 256, ReLoCLNet 384, CONQUER 768.",
+    )
+    padding = forms.ChoiceField(
+        choices=[("", "as the preset"), ("official", "official"), ("compact", "compact")],
+        required=False,
+        help_text="Compact computes no padding: faster; only a video's last two clips differ.",
+    )
+    precision = forms.ChoiceField(
+        choices=[("", "as the preset"), *((name, name) for name in ("float32", "bfloat16", "float16"))],
+        required=False,
+        help_text="16 bits are faster on a GPU. Released: float32.",
+    )
+    end_offset_s = forms.TypedChoiceField(
+        label="Ends",
+        choices=[("", "as released"), ("0", "corrected"), ("1.5", "1.5 s late")],
+        coerce=float,
+        empty_value=None,
+        required=False,
+        help_text="XML and CONQUER were released 1.5 s late; ReLoCLNet was not.",
+    )
+    mask_positives = YesNo(
+        label="Mask other positives",
+        help_text="Other moments of the query are no negatives. The paper says so; released: no.",
+    )
+    weigh_by_similarity = YesNo(help_text="A sample counts by its similarity to the query. Released: yes.")
+    shuffle_links = YesNo(
+        label="Shuffle queries and moments", help_text="A control that has nothing to learn; its scores are chance."
+    )
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.choices: dict[str, dict[str, Choice]] = {}
+        for kind in KINDS:
+            found = self.choices[kind] = {one.key: one for one in feature_choices(project, kind)}
+            field = self.fields[kind]
+            assert isinstance(field, forms.ChoiceField)
+            none = [] if field.required else [("", "none")]
+            field.choices = [*none, *((key, one.name) for key, one in found.items())]
+        self._of(project, "release", ready_releases(project))
+        self._of(project, "candidates", candidate_givers(project))
+        if newest := ready_releases(project).first():
+            self.initial.setdefault("release", newest.version)
+
+    def _of(self, project: Project, name: str, rows: Any) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ModelChoiceField)
+        field.queryset = rows
+
+    def clean(self) -> dict[str, Any]:
+        said = super().clean() or {}
+        is_conquer, named = said.get("baseline") == Experiment.Baseline.CONQUER, said.get("candidates")
+        if is_conquer and not named and "candidates" not in self.errors:
+            self.add_error("candidates", "CONQUER needs candidates: train XML or ReLoCLNet first, and choose it here.")
+        elif named and not is_conquer:
+            self.add_error("candidates", "Only CONQUER takes candidates.")
+        return said
+
+    def values(self) -> dict[str, Any]:
+        """The arguments of ``experiment_create``."""
+        said = self.cleaned_data
+        chosen = {kind: said[kind] for kind in KINDS if said[kind]}
+        return {
+            **{name: said[name] for name in ("release", "baseline", "top_n", "seeds", "name", "candidates")},
+            "features": {kind: self.choices[kind][key].told() for kind, key in chosen.items()},
+            "options": self._options(said),
+            "labels": said["labels"] or Experiment.Labels.JUDGED,
+        }
+
+    def _options(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        changes = {name: None if said[name] == "" else said[name] for name in CHANGES}
+        return options_of(said["baseline"], said["top_n"], said["preset"], changes)
+
+    @property
+    def about(self) -> list[forms.BoundField]:
+        return [self[name] for name in ABOUT]
+
+    @property
+    def features(self) -> list[forms.BoundField]:
+        return [self[name] for name in (*KINDS, "candidates")]
+
+    @property
+    def changes(self) -> list[forms.BoundField]:
+        return [self[name] for name in CHANGES]

@@ -1,0 +1,69 @@
+"""How the baselines were trained for the published tables, a small way for computers without a GPU, and changes. Pure.
+
+Epochs and evaluations per epoch are those of the paper and of ReLoCLNet's released scripts (July 2024).
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+BATCH = {"xml": 128, "reloclnet": 512, "conquer": 196}
+EPOCHS = {1: 4000, 20: 200, 40: 100}
+EVALUATIONS = {1: 0.05, 20: 1.0, 40: 2.0}
+PATIENCE, RATE = 10, 1e-4
+HIDDEN = {"xml": 256, "reloclnet": 384, "conquer": 768}
+END_OFFSET_S = {"xml": 1.5, "reloclnet": 0.0, "conquer": 1.5}
+OTHERS = {"weigh_by_similarity": True, "mask_positives": False, "shuffle_links": False}
+SIZES = ("hidden", "heads", "inner")
+OBJECTIVE = ("weigh_by_similarity", "mask_positives")
+DECODING = ("end_offset_s",)
+SMALL = {"epochs": 30, "evaluations_per_epoch": 1.0, "batch": 64, "lr": 1e-3, "padding": "compact"}
+SMALL_SIZES = {"hidden": 64, "heads": 4}
+SMALL_INNER = 128  # CONQUER's feed-forward halves
+WORDS = {"lr": "learning rate", "hidden": "hidden size", "heads": "attention heads", "inner": "inner size"}
+PRESETS = {"released": "As released", "small": "Small: for a computer without a GPU, and for the demo"}
+
+
+class Told(NamedTuple):
+    """One setting as a page shows it."""
+
+    name: str
+    value: object
+
+
+def options_of(baseline: str, top_n: int, preset: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a plan: a preset, and what somebody changed of it, by name; None changes nothing."""
+    given = {name: value for name, value in changes.items() if value is not None}
+    options: dict[str, Any] = {
+        **{"epochs": EPOCHS[top_n], "evaluations_per_epoch": EVALUATIONS[top_n], "patience": PATIENCE},
+        **{"batch": BATCH[baseline], "lr": RATE, "padding": "official", "precision": "float32"},
+    }
+    sizes: dict[str, Any] = {}
+    if preset == "small":
+        inner = {"inner": SMALL_INNER} if baseline == "conquer" else {}
+        options |= SMALL
+        sizes = {**SMALL_SIZES, **inner}
+    sizes |= {name: given.pop(name) for name in SIZES if name in given}
+    objective = {name: given.pop(name) for name in OBJECTIVE if name in given}
+    decoding = {name: given.pop(name) for name in DECODING if name in given}
+    return {**options, **given, "sizes": sizes, "objective": objective, "decoding": decoding}
+
+
+def told(options: Mapping[str, Any]) -> list[Told]:
+    """The options by name, those of sizes and objective among them."""
+    rows = []
+    for name, value in options.items():
+        if isinstance(value, Mapping):
+            rows += told(value)
+        else:
+            words = WORDS.get(name, name.replace("_", " "))
+            rows.append(Told(words, "yes" if value is True else "no" if value is False else value))
+    return sorted(rows, key=lambda row: row.name)
+
+
+def changed(options: Mapping[str, Any], baseline: str, top_n: int) -> list[Told]:
+    """What is not as released, but for the ends of predictions."""
+    known = {**OTHERS, "hidden": HIDDEN[baseline]}
+    released = {**known, **options_of(baseline, top_n, "released", {})}
+    held = {one.name: one.value for one in told(released)}
+    rows = [one for one in told(options) if one.name != "end offset s"]
+    return [one for one in rows if held.get(one.name) != one.value]

@@ -1,0 +1,125 @@
+"""manage.py benchmark PROJECT: order a baseline, and wait for it where that is asked for."""
+
+import json
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.exceptions import MomentJudgeError
+from annotation.models import Project
+from judging.models import Release
+from models_runner import services
+from models_runner.experiment_settings import PRESETS, options_of
+from models_runner.models import Experiment, Training
+from models_runner.selectors.experiments import row_of
+from models_runner.selectors.features import KINDS, feature_choices
+
+LOOK_S = 2.0
+OPTIONS: dict[str, type] = {
+    **{"epochs": int, "evaluations-per-epoch": float, "patience": int, "batch": int, "lr": float, "hidden": int},
+    **{"padding": str, "precision": str},
+}
+
+
+class Command(BaseCommand):
+    help = "Train a baseline on a release with one seed or several; the worker of the queue gpu does it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", nargs="?", help="name of the project (default: the only one)")
+        parser.add_argument("--model", required=True, choices=Experiment.Baseline.values)
+        parser.add_argument("--top-n", type=int, default=40, choices=Experiment.TOP_N)
+        parser.add_argument("--seeds", type=int, default=1, help="how many (default: 1)")
+        parser.add_argument("--first-seed", type=int, default=1)
+        parser.add_argument("--release", type=int, help="its version (default: the newest that is ready)")
+        parser.add_argument("--name", default="", help="on the leaderboard (default: baseline and N)")
+        parser.add_argument("--preset", choices=list(PRESETS), default="released")
+        for kind, label in KINDS.items():
+            parser.add_argument(f"--{kind}", metavar="FILE", help=f"features: {label}; path, or name")
+        parser.add_argument("--candidates", metavar="UUID", help="a finished seed of XML or ReLoCLNet, for conquer")
+        for name, kind_of in OPTIONS.items():
+            parser.add_argument(f"--{name}", type=kind_of, help="default: as the preset")
+        parser.add_argument("--wait", action="store_true", help="until all seeds have ended; shows how far they are")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        release = self._release(options)
+        changes = {name: options[name] for name in (each.replace("-", "_") for each in OPTIONS)}
+        try:
+            made = services.experiment_create(
+                release=release,
+                baseline=options["model"],
+                top_n=options["top_n"],
+                seeds=options["seeds"],
+                first_seed=options["first_seed"],
+                features=self._features(release.project, options),
+                options=options_of(options["model"], options["top_n"], options["preset"], changes),
+                candidates=self._candidates(options),
+                name=options["name"],
+                actor=None,
+            )
+        except MomentJudgeError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"{made.name}: {options['seeds']} to train, {made.uuid}")
+        if options["wait"]:
+            self._wait(made)
+
+    def _release(self, options: dict[str, Any]) -> Release:
+        projects = Project.objects.filter(**{"name": options["project"]} if options["project"] else {})[:2]
+        if len(projects) != 1:
+            raise CommandError("Name the project." if projects else "There is no such project.")
+        ready = projects[0].releases.filter(state=Release.State.READY)
+        wanted = ready.filter(version=options["release"]) if options["release"] is not None else ready
+        release = wanted.select_related("project").first()
+        if release is None:
+            raise CommandError("The project has no such release that is ready.")
+        return release
+
+    def _features(self, project: Project, options: dict[str, Any]) -> dict[str, dict[str, str]]:
+        """By path, by name, or the only ones of the project."""
+        found = {}
+        for kind in KINDS:
+            choices, said = feature_choices(project, kind), options[kind]
+            named = [one for one in choices if said is None or said in (one.key, one.name)]
+            if said is not None and not named:
+                path = Path(said).resolve()
+                found[kind] = {"name": path.stem, "path": str(path)}
+            elif len(named) == 1 and (said is not None or kind != "subtitle"):
+                found[kind] = named[0].told()
+            elif named and kind != "subtitle":
+                raise CommandError(f"Choose with --{kind}: {', '.join(one.name for one in named)}.")
+        return found
+
+    def _candidates(self, options: dict[str, Any]) -> Training | None:
+        if not options["candidates"]:
+            return None
+        try:
+            return Training.objects.select_related("experiment").get(uuid=options["candidates"])
+        except (Training.DoesNotExist, ValidationError) as error:
+            raise CommandError("There is no seed of this UUID.") from error
+
+    def _wait(self, made: Experiment) -> None:
+        """Say what changes; the last line of output is JSON."""
+        said: dict[int, str] = {}
+        while True:
+            trainings = list(made.trainings.order_by("seed"))
+            for training in trainings:
+                line = _line(training)
+                if said.get(training.seed) != line:
+                    said[training.seed] = line
+                    self.stdout.write(line)
+            if not any(training.is_awaited for training in trainings):
+                break
+            sleep(LOOK_S)
+        row = row_of(Experiment.objects.get(pk=made.pk))
+        told = {"uuid": str(made.uuid), "state": row.state, "done": row.done, "best": row.best, "sd": row.spread}
+        self.stdout.write(json.dumps(told))
+        if row.done < row.seeds:
+            failed = [f"seed {each.seed}: {each.error or each.state}" for each in trainings if each.state != "done"]
+            raise CommandError("\n".join(failed))
+
+
+def _line(training: Training) -> str:
+    best = f", best {training.best:.4f}" if training.best is not None else ""
+    return f"seed {training.seed}: {training.state}, step {training.step:,} of {training.steps:,}{best}"

@@ -1,0 +1,102 @@
+"""manage.py features: make, check, add and list the features of a project."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.exceptions import MomentJudgeError
+from annotation.models import Project
+from models_runner import services
+from models_runner.models import FeatureSet
+from models_runner.retrieval.features import check
+from models_runner.services.features import names_wanted
+
+KINDS = FeatureSet.Kind.values
+EXTRACTORS = [value for value in FeatureSet.Extractor.values if value != FeatureSet.Extractor.FILE]
+
+
+class Command(BaseCommand):
+    help = "Features of videos, subtitles and queries; the last line of output is JSON."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", help="name of the project")
+        commands = parser.add_subparsers(dest="what", required=True, metavar="extract|check|add|list")
+        extract = commands.add_parser("extract", help="make features; a set that was cut short goes on")
+        extract.add_argument("kind", choices=KINDS)
+        extract.add_argument("--extractor", choices=EXTRACTORS, help="default: the one that is built in")
+        extract.add_argument("--model", default="", help="of transformers: a hub name or a folder")
+        extract.add_argument("--name", default="", help="go on with the set of this name, or call the new one so")
+        add = commands.add_parser("add", help="add an official file below FEATURES_ROOTS")
+        add.add_argument("kind", choices=KINDS)
+        add.add_argument("path")
+        add.add_argument("--name", default="")
+        checking = commands.add_parser("check", help="look through files, or sets by their names")
+        for kind in KINDS:
+            checking.add_argument(f"--{kind}", metavar="FILE|NAME", help="an HDF5 file, an LMDB folder, or a set")
+        commands.add_parser("list", help="say what there is")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = Project.objects.filter(name=options["project"]).first()
+        if project is None:
+            raise CommandError(f"There is no project named {options['project']!r}.")
+        try:
+            getattr(self, f"_{options['what']}")(project, options)
+        except MomentJudgeError as error:
+            raise CommandError(str(error)) from error
+
+    def _extract(self, project: Project, options: dict[str, Any]) -> None:
+        held = FeatureSet.objects.filter(project=project, name=options["name"] or None).first()
+        if held is None:
+            builtin = "builtin-pixels" if options["kind"] == FeatureSet.Kind.VIDEO else "builtin-text"
+            values = {name: options[name] for name in ("kind", "model", "name")}
+            extractor = options["extractor"] or builtin
+            held = services.feature_set_start(project=project, extractor=extractor, actor=None, wake=False, **values)
+        elif held.may_go_on:
+            held = services.feature_set_resume(feature_set=held, actor=None, wake=False)
+        self._work(held)
+
+    def _add(self, project: Project, options: dict[str, Any]) -> None:
+        values = {name: options[name] for name in ("kind", "path", "name")}
+        self._work(services.feature_set_register(project=project, actor=None, wake=False, **values))
+
+    def _work(self, held: FeatureSet) -> None:
+        services.feature_set_work(feature_set_id=held.pk, on_progress=self.stderr.write)
+        held.refresh_from_db()
+        if held.state != FeatureSet.State.DONE:
+            raise CommandError(held.error or f"The features {held.name} are {held.get_state_display()}.")
+        for name, reason in held.reasons.items():
+            self.stderr.write(f"{name}: {reason}")
+        self._tell(held)
+        self.stdout.write(json.dumps(_told(held)))
+
+    def _tell(self, held: FeatureSet) -> None:
+        about = f"{held.name}: {held.n_items} {held.get_kind_display()}, {held.width} numbers in a row"
+        self.stdout.write(f"{about}, {held.get_state_display()}\n  {held.path}")
+        for finding in held.findings:
+            self.stdout.write(f"  {finding['text']}")
+
+    def _check(self, project: Project, options: dict[str, Any]) -> None:
+        given = {kind: options[kind] for kind in KINDS if options[kind]}
+        if not given:
+            raise CommandError(f"Say what to check: {', '.join(f'--{kind}' for kind in KINDS)}.")
+        sets = dict(FeatureSet.objects.filter(project=project).values_list("name", "path"))
+        paths = {kind: Path(sets.get(name, name)) for kind, name in given.items()}
+        findings = check(paths, {kind: names_wanted(project, kind) for kind in paths})
+        for finding in findings:
+            self.stdout.write(str(finding))
+        self.stdout.write(json.dumps([finding.as_dict() for finding in findings]))
+        if any(finding.is_fatal for finding in findings):
+            raise CommandError("Training would fail on these features.")
+
+    def _list(self, project: Project, options: dict[str, Any]) -> None:
+        sets = list(FeatureSet.objects.filter(project=project))
+        for held in sets:
+            self._tell(held)
+        self.stdout.write(json.dumps([_told(held) for held in sets]))
+
+
+def _told(held: FeatureSet) -> dict[str, Any]:
+    names = ("name", "kind", "extractor", "model", "path", "state", "width", "n_items", "n_failed", "checksum")
+    return {name: getattr(held, name) for name in names} | {"findings": held.findings}

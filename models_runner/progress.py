@@ -1,0 +1,143 @@
+"""How far a training is, by what it wrote down (events.jsonl). Pure.
+
+Events are taken one by one, those of earlier attempts too: an attempt that goes on from a checkpoint takes back what
+was written after it.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+MEASURE = "ndcg@20_0.5"  # of validation; the weights are chosen by it
+POINTS = 300  # of a curve; beyond, every second one goes
+NOTICES, LONGEST = 20, 500
+Point = list[float | None]  # step, value; of a score also the loss
+
+
+@dataclass
+class Progress:
+    """What the page of a training shows."""
+
+    step: int = 0
+    steps: int = 0
+    epoch: float = 0
+    loss: float | None = None
+    best: float | None = None
+    best_step: int = 0
+    seconds_per_step: float | None = None
+    eta_s: float | None = None
+    memory_mb: float | None = None
+    losses: list[Point] = field(default_factory=list)
+    scores: list[Point] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    ended: str = ""  # "done", "stopped", "failed"
+    reason: str = ""
+
+    def take(self, event: Mapping[str, Any]) -> None:
+        """One event more; what is not known or not as it should be is left aside."""
+        kind = event.get("kind")
+        if kind == "start":
+            self._start(event)
+        elif kind == "step":
+            self._step(event)
+        elif kind == "evaluation" and event.get("split", "val") == "val":
+            self._evaluation(event)
+        elif kind == "notice":
+            self.notices = [*self.notices, str(event.get("text", ""))[:LONGEST]][-NOTICES:]
+        elif kind in ("done", "stopped", "failed"):
+            self.ended, self.reason = str(kind), str(event.get("reason", ""))
+            self.eta_s = None
+            self._at(event)
+
+    def _start(self, event: Mapping[str, Any]) -> None:
+        """A new attempt: what came after the checkpoint that it begins with did not happen."""
+        self.begin()
+        self.step = whole(event.get("resumed_from_step"))
+        self.steps = max(whole(event.get("steps")), self.step)
+        self.losses = [point for point in self.losses if (point[0] or 0) <= self.step]
+        self.scores = [point for point in self.scores if (point[0] or 0) <= self.step]
+        known = [(point[1], point[0]) for point in self.scores if point[1] is not None]
+        self.best, self.best_step = None, 0
+        if known:
+            self.best, at = max(known, key=lambda one: (one[0], -(one[1] or 0)))
+            self.best_step = whole(at)
+
+    def begin(self) -> None:
+        """The program is being started: how an earlier attempt ended is over."""
+        self.ended, self.reason, self.eta_s = "", "", None
+
+    def _at(self, event: Mapping[str, Any]) -> None:
+        self.step = whole(event.get("step"), self.step)
+        self.steps = max(self.steps, self.step)
+
+    def _step(self, event: Mapping[str, Any]) -> None:
+        self._at(event)
+        self.epoch = number(event.get("epoch")) or self.epoch
+        self.loss = number(event.get("loss"))
+        self.seconds_per_step, self.eta_s = number(event.get("seconds_per_step")), number(event.get("eta_s"))
+        self.memory_mb = number(event.get("memory_mb"))
+        if self.loss is not None:
+            self.losses = thinned([*self.losses, [self.step, self.loss]])
+
+    def _evaluation(self, event: Mapping[str, Any]) -> None:
+        self._at(event)
+        metrics = event.get("metrics")
+        score = number(metrics.get(MEASURE)) if isinstance(metrics, Mapping) else None
+        if score is None:
+            return
+        self.scores = thinned([*self.scores, [self.step, score, number(event.get("loss"))]])
+        if self.best is None or score > self.best:
+            self.best, self.best_step = score, self.step
+
+    def row(self) -> dict[str, Any]:
+        """What the table of trainings keeps of it."""
+        told = asdict(self)
+        told["curve"] = {"losses": told.pop("losses"), "scores": told.pop("scores")}
+        del told["ended"], told["reason"]
+        return told
+
+
+def number(value: object) -> float | None:
+    """A finite number, else nothing: neither a page nor the database has a word for the others."""
+    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if good else None  # type: ignore[arg-type]
+
+
+def whole(value: object, default: int = 0) -> int:
+    found = number(value)
+    return default if found is None or not 0 <= found < 2**31 else int(found)
+
+
+def thinned(points: list[Point]) -> list[Point]:
+    """At most POINTS of them, the newest among them."""
+    return points if len(points) <= POINTS else points[-1::-2][::-1]
+
+
+class EventsFile:
+    """Reads what was appended since it last looked; a line that is not finished waits."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.place = path, 0
+
+    def new(self) -> list[dict[str, Any]]:
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self.place)
+                data = file.read()
+        except FileNotFoundError:
+            return []
+        end = data.rfind(b"\n") + 1
+        self.place += end
+        return [event for line in data[:end].splitlines() if (event := _event(line)) is not None]
+
+
+def _event(line: bytes) -> dict[str, Any] | None:
+    """A killed attempt may have left half a line."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

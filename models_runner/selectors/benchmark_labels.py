@@ -1,0 +1,109 @@
+"""What keeps numbers of ours from being compared with published ones, in words."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from annotation.models import Caption
+from annotation.selectors import captions_to_train_on
+from judging.models import Release
+from models_runner.experiment_settings import END_OFFSET_S, changed
+from models_runner.models import Experiment, Run
+from models_runner.published_values import SPLITS, TVR_RANKING
+
+CANDIDATES = 10  # videos that CONQUER looks at, as released
+HERO = "the released CONQUER took its candidates from HERO"
+TEXTS = ("subtitle", "query")
+CAPTIONS = (
+    "Training sets of every N are made of captions and of queries drawn from them, never of descriptions with names."
+)
+NAMES = (
+    "Captions that were never rewritten: {} of the corpus. They are descriptions as they were brought, and names in "
+    "them are trained on."
+)
+SAME_COUNTS = (
+    "As many videos and queries as TVR-Ranking. Whether moments, grades and features are the published ones is not "
+    "checked: no checksum of those is known."
+)
+
+
+class Standing(NamedTuple):
+    """How a release stands to the published values.
+
+    Attributes:
+        differs: what is other for certain.
+        words: the same in a sentence.
+        trained_on: of which texts training sets are made, in a sentence.
+    """
+
+    differs: tuple[str, ...]
+    words: str
+    trained_on: str
+
+    @property
+    def verdict(self) -> str:
+        """For a cell."""
+        return "not comparable" if self.differs else "not checked"
+
+
+def standing_of(release: Release, experiments: Iterable[Experiment]) -> Standing:
+    videos = release.project.corpus.videos.count()
+    queries = dict(release.truths.values_list("split", "n_queries"))
+    differs = [] if videos == TVR_RANKING.videos else [f"other videos ({videos:,} instead of {TVR_RANKING.videos:,})"]
+    others = [
+        f"{queries.get(split, 0):,} of {split} instead of {TVR_RANKING.queries[split]:,}"
+        for split in SPLITS
+        if queries.get(split, 0) != TVR_RANKING.queries[split]
+    ]
+    differs += [f"other queries ({', '.join(others)})"] if others else []
+    if any(_features(one)[0] for one in experiments):
+        differs.append("other features")
+    words = f"Not comparable with the published values: {'; '.join(differs)}." if differs else SAME_COUNTS
+    return Standing(tuple(differs), words, trained_on(release.project.corpus_id))
+
+
+def trained_on(corpus_id: int) -> str:
+    """Captions; those of a corpus that was never rewritten are its descriptions, which must be said."""
+    unwritten = captions_to_train_on(corpus_id).filter(provider=Caption.Provider.AS_DESCRIBED).count()
+    return NAMES.format(f"{unwritten:,}") if unwritten else CAPTIONS
+
+
+def notes_of(experiment: Experiment, release: Release) -> tuple[str, ...]:
+    """What sets an experiment apart from the published setting, the ends and candidates always."""
+    notes = [_features(experiment)[1]]
+    if experiment.baseline != Experiment.Baseline.RELOCLNET:
+        notes.append(_ends(experiment))
+    if experiment.candidates is not None:
+        videos = experiment.options.get("decoding", {}).get("videos", CANDIDATES)
+        notes.append(f"(candidates: {experiment.candidates.system}, top {videos}); {HERO}")
+    if settings := changed(experiment.options, experiment.baseline, experiment.top_n):
+        notes.append("settings: " + ", ".join(f"{name} {value}" for name, value in settings))
+    if experiment.release_id != release.pk:
+        notes.append(f"trained on release {experiment.release.version}")
+    if experiment.labels == Run.Labels.SIMILARITY:
+        notes.append("labels by similarity for training and evaluation")
+    return tuple(notes)
+
+
+def _ends(experiment: Experiment) -> str:
+    released = END_OFFSET_S[experiment.baseline]
+    offset = experiment.options.get("decoding", {}).get("end_offset_s", released)
+    return f"ends + {offset:g} s, " + ("as published" if offset == released else f"published + {released:g} s")
+
+
+def _features(experiment: Experiment) -> tuple[bool, str]:
+    """Whether they are other than the published ones for certain, by their widths; and what they are called."""
+    published = {"video": TVR_RANKING.widths[experiment.baseline], **dict.fromkeys(TEXTS, TVR_RANKING.text_width)}
+    held: dict[str, Mapping[str, object]] = experiment.features
+    told = [f"{kind} {_told(held[kind])}" if kind in held else f"no {kind}" for kind in published]
+    is_other = any(kind not in held or held[kind].get("width", width) != width for kind, width in published.items())
+    return is_other, f"features: {', '.join(told)}"
+
+
+def _told(features: Mapping[str, object]) -> str:
+    width, checksum = features.get("width"), str(features.get("checksum", ""))
+    more = ([f"{width:,} wide"] if isinstance(width, int) else []) + ([_short(checksum)] if checksum else [])
+    return f"{features['name']}" + (f" ({', '.join(more)})" if more else "")
+
+
+def _short(checksum: str) -> str:
+    return checksum.rpartition(":")[2][:8]

@@ -1,0 +1,54 @@
+"""Experiments as pages and programs see them."""
+
+import statistics
+from typing import NamedTuple
+
+from django.db.models import QuerySet
+
+from annotation.models import Project
+from models_runner.models import Experiment, Training
+
+ORDER = ("running", "cancelling", "waiting", "failed", "cancelled", "done")  # of what an experiment is said to be
+
+
+class Row(NamedTuple):
+    """One experiment, its seeds counted."""
+
+    experiment: Experiment
+    state: str
+    done: int
+    seeds: int
+    best: float | None
+    spread: float | None
+
+
+def experiments_of(project: Project) -> QuerySet[Experiment]:
+    return project.experiments.select_related("release").prefetch_related("trainings")
+
+
+def row_of(experiment: Experiment) -> Row:
+    """Its state is that of its least finished seed; its score the mean of the best on validation."""
+    trainings = list(experiment.trainings.all())
+    best = [training.best for training in trainings if training.best is not None]
+    done = sum(training.state == Training.State.DONE for training in trainings)
+    mean = statistics.fmean(best) if best else None
+    spread = statistics.stdev(best) if len(best) > 1 else None
+    return Row(experiment, state_of(trainings), done, len(trainings), mean, spread)
+
+
+def state_of(trainings: list[Training]) -> str:
+    return min((training.state for training in trainings), key=ORDER.index)
+
+
+def ahead_of(training: Training) -> int:
+    """How many trainings are at work or wait before it, on all devices."""
+    if training.state != Training.State.WAITING:
+        return 0
+    before = Training.objects.filter(state=Training.State.WAITING, created_at__lt=training.created_at).count()
+    return before + Training.objects.filter(state__in=Training.AT_WORK).count()
+
+
+def candidate_givers(project: Project) -> QuerySet[Training]:
+    """Trainings whose best videos CONQUER may look at, the newest first."""
+    done = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
+    return done.exclude(experiment__baseline="conquer").select_related("experiment").order_by("-pk")

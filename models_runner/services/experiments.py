@@ -1,0 +1,196 @@
+"""Experiments: ordered, cancelled, resumed. What trains them is in ``trainings``."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from annotation.exceptions import NotPossible
+from annotation.messages import send_on_commit
+from annotation.models import User
+from annotation.services.audit import audit_record
+from judging.models import Release
+from judging.releases.archives import archive_opened
+from judging.releases.forms import TRAIN_FILES
+from models_runner.models import Experiment, Run, Training
+from models_runner.models.experiment import MOST_SEEDS
+from models_runner.retrieval.errors import ScoringError
+from models_runner.retrieval.features import open_features
+from models_runner.services.runs import name_checked
+from models_runner.services.trainings import TASK, training_stop
+from models_runner.services.truths import truths_make
+
+LONGEST_NAME = 80
+NO_TRAINING = "Release {} has no training query: draw queries with a training split, then make a release."
+NO_VALIDATION = "Release {} has no judged validation query, which a training is watched with."
+
+
+def experiment_create(
+    *,
+    release: Release,
+    baseline: str,
+    top_n: int,
+    seeds: int,
+    features: Mapping[str, Mapping[str, str]],
+    options: Mapping[str, Any],
+    actor: User | None,
+    name: str = "",
+    first_seed: int = 1,
+    candidates: Training | None = None,
+    labels: str = Run.Labels.JUDGED,
+) -> Experiment:
+    """Order a baseline trained with each of the seeds; the workers of the queue `gpu` take them one by one.
+
+    Args:
+        features: name and path of a file of features, by kind: video, subtitle (may be left out), query.
+        options: what differs from the released settings, named as in plan.json.
+        candidates: whose videos CONQUER looks at; for the others None.
+        labels: of validation and test, people's grades or grades derived from similarity.
+
+    Raises:
+        NotPossible: the release has nothing to train on, a file is missing, or the name is taken.
+    """
+    experiment_check(release=release, baseline=baseline, top_n=top_n, seeds=seeds, candidates=candidates)
+    _features_check(features)
+    made = Experiment(project=release.project, release=release, baseline=baseline, top_n=top_n, created_by=actor)
+    made.features = {kind: {**told, **feature_facts(Path(told["path"]))} for kind, told in features.items()}
+    made.options, made.candidates = dict(options), candidates
+    made.labels = labels
+    made.name = _name(name, made)
+    try:
+        _experiment_keep(made, range(first_seed, first_seed + seeds))
+    except IntegrityError as error:
+        raise NotPossible(f"There is an experiment {made.name!r} already; give this one another name.") from error
+    return made
+
+
+@transaction.atomic
+def _experiment_keep(made: Experiment, seeds: range) -> None:
+    made.save()
+    trainings = Training.objects.bulk_create([Training(experiment=made, seed=seed) for seed in seeds])
+    said = {"name": made.name, "baseline": made.get_baseline_display(), "top_n": made.top_n, "seeds": len(seeds)}
+    about = {**said, "version": made.release.version}
+    audit_record(project=made.project, actor=made.created_by, action="experiment.start", subject=made.uuid, **about)
+    for training in trainings:
+        send_on_commit(TASK, training.pk)
+
+
+def experiment_check(
+    *, release: Release, baseline: str, top_n: int, seeds: int, candidates: Training | None = None
+) -> None:
+    """Raise NotPossible for what cannot be trained."""
+    if release.state != Release.State.READY:
+        raise NotPossible("This release is not ready; a baseline is trained on one that is.")
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise NotPossible(f"1 to {MOST_SEEDS} seeds are trained.")
+    if (candidates is not None) != (baseline == Experiment.Baseline.CONQUER):
+        raise NotPossible("CONQUER, and it alone, looks at the best videos of a trained XML or ReLoCLNet; name one.")
+    if candidates is not None and not _gives_candidates(candidates, release):
+        raise NotPossible("The candidates come from a finished XML or ReLoCLNet of this project.")
+    if not has_training_queries(release, top_n):
+        raise NotPossible(NO_TRAINING.format(release.version))
+    if not any(truth.split == "val" for truth in truths_make(release)):
+        raise NotPossible(NO_VALIDATION.format(release.version))
+
+
+def _gives_candidates(training: Training, release: Release) -> bool:
+    of = training.experiment
+    is_other = of.baseline != Experiment.Baseline.CONQUER and of.project_id == release.project_id
+    return is_other and training.state == Training.State.DONE
+
+
+def has_training_queries(release: Release, top_n: int) -> bool:
+    """Whether the training set of the release holds a row; one of nobody's queries is an empty list."""
+    name = TRAIN_FILES.get(top_n)
+    told = release.manifest.get("files", {}).get(name)
+    if not told or told["bytes"] > 100:
+        return bool(told)
+    with archive_opened(release) as source, ZipFile(source) as archive:
+        return archive.read(str(name)).strip() != b"[]"
+
+
+def _features_check(features: Mapping[str, Mapping[str, str]]) -> None:
+    if lacking := [kind for kind in ("video", "query") if kind not in features]:
+        raise NotPossible(f"Choose features for {lacking[0]}.")
+    for kind, told in features.items():
+        if not Path(told["path"]).exists():
+            raise NotPossible(f"The features {told['name']!r} for {kind} are not on the disk any more.")
+
+
+def feature_facts(path: Path) -> dict[str, Any]:
+    """Width and checksum of a file of features, to tell it from others; nothing of one that cannot be read.
+
+    That is said, with its place, when it is trained on.
+    """
+    try:
+        with open_features(path) as store:
+            return {"width": store.width, "checksum": store.checksum()}
+    except (ScoringError, OSError):
+        return {}
+
+
+def _name(name: str, made: Experiment) -> str:
+    """As given, or said by what it is; numbered where that is taken."""
+    if name.strip():
+        name = name_checked(name, "experiment")
+        if len(name) > LONGEST_NAME:
+            raise NotPossible(f"The name of the experiment has at most {LONGEST_NAME} characters.")
+        return name
+    base = f"{made.get_baseline_display()}, N={made.top_n}"
+    base += ", labels by similarity" if made.labels == Run.Labels.SIMILARITY else ""
+    taken = set(made.project.experiments.filter(name__startswith=base).values_list("name", flat=True))
+    number = next(n for n in range(1, len(taken) + 2) if _numbered(base, n) not in taken)
+    return _numbered(base, number)
+
+
+def _numbered(base: str, number: int) -> str:
+    return base if number == 1 else f"{base} ({number})"
+
+
+@transaction.atomic
+def training_cancel(*, training: Training, actor: User | None) -> Training:
+    """Have a training end: at once where it waits, within seconds where it is at work.
+
+    Raises:
+        NotPossible: it has ended already.
+    """
+    held = Training.objects.select_for_update(of=("self",)).select_related("experiment__project").get(pk=training.pk)
+    if held.state == Training.State.CANCELLING:
+        return held
+    if held.state == Training.State.WAITING:
+        training_stop(held, Training.State.CANCELLED)
+    elif held.state == Training.State.RUNNING:
+        held.state = Training.State.CANCELLING
+        held.save(update_fields=["state"])
+    else:
+        raise NotPossible("It has ended already.")
+    _record(held, actor, "experiment.cancel", step=held.step)
+    return held
+
+
+@transaction.atomic
+def training_resume(*, training: Training, actor: User | None) -> Training:
+    """Have a cancelled or failed training go on from its last checkpoint.
+
+    Raises:
+        NotPossible: it is neither.
+    """
+    held = Training.objects.select_for_update(of=("self",)).select_related("experiment__project").get(pk=training.pk)
+    if not held.is_stopped:
+        raise NotPossible("Only a training that was cancelled or failed can be resumed.")
+    held.state, held.crashes, held.error, held.ended_at = Training.State.WAITING, 0, "", None
+    held.created_at = timezone.now()  # it goes to the end of the line
+    held.save()
+    _record(held, actor, "experiment.resume", step=held.step)
+    send_on_commit(TASK, held.pk)
+    return held
+
+
+def _record(training: Training, actor: User | None, action: str, **said: object) -> None:
+    about = {"name": training.experiment.name, "seed": training.seed, **said}
+    audit_record(
+        project=training.experiment.project, actor=actor, action=action, subject=training.experiment.uuid, **about
+    )

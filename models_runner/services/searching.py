@@ -1,0 +1,108 @@
+"""Searching: the page asks, the worker of the queue `search` answers, and nothing of it is stored."""
+
+import logging
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from celery import current_app
+from celery.exceptions import TimeoutError as NoAnswer
+from django.conf import settings
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
+
+from annotation.exceptions import MomentJudgeError
+from models_runner import search_worker, training_files
+from models_runner.models import Experiment, Training
+from models_runner.retrieval.errors import ScoringError
+from models_runner.retrieval.searching.answers import Answer
+from models_runner.search_worker import Source
+from models_runner.selectors.searching import words_by
+
+logger = logging.getLogger(__name__)
+TASK = "models_runner.tasks.search_work"
+MOST_MOMENTS = 40
+
+
+class SearchRefused(MomentJudgeError):
+    """This training cannot be searched with."""
+
+    status = 409
+    code = "search_refused"
+
+
+class SearchLate(MomentJudgeError):
+    """There is no answer yet; asked again, there may be."""
+
+    status = 503
+    code = "search_late"
+
+    def __init__(self, words: str, *, is_loading: bool) -> None:
+        super().__init__(words)
+        self.is_loading = is_loading
+
+
+class Answered(NamedTuple):
+    """An answer, and how long it took from asking to having it."""
+
+    answer: Answer
+    ms: float
+
+
+def search_ask(*, training: Training, text: str, moments: int, every: bool = False) -> Answered:
+    """Have the words searched for by the training's best weights; waits a few seconds at most.
+
+    Args:
+        every: show also what overlaps a better moment.
+
+    Raises:
+        SearchRefused: nothing can be searched with this training, for the reason it says.
+        SearchLate: the worker still loads it, is busy, or does not run.
+    """
+    began = perf_counter()
+    told = _awaited(training.pk, text, min(moments, MOST_MOMENTS), every)
+    if "refused" in told:
+        raise SearchRefused(told["refused"])
+    return Answered(Answer.of(told), 1000 * (perf_counter() - began))
+
+
+def _awaited(*asked: Any) -> dict[str, Any]:
+    try:
+        wait = float(settings.SEARCH_WAIT_S)
+        sent = current_app.tasks[TASK].apply_async(asked, expires=wait)
+        try:
+            told: dict[str, Any] = sent.get(timeout=wait, interval=0.02)
+            return told
+        except NoAnswer as error:
+            raise _late(sent.state, wait) from error
+        finally:
+            sent.forget()
+    except (OperationalError, RedisError, OSError) as error:
+        logger.warning("the broker is away: %s", error)
+        raise SearchLate("The broker that carries queries to the search worker is away.", is_loading=False) from error
+
+
+def _late(state: str, wait: float) -> SearchLate:
+    if state == "STARTED":
+        words = "The search worker is loading this training. The first time this takes a while."
+        return SearchLate(words, is_loading=True)
+    words = f"No search worker took the query within {wait:g} s: it is busy, or none runs for the queue “search”."
+    return SearchLate(words, is_loading=False)
+
+
+def search_work(*, training_id: int, text: str, moments: int, every: bool) -> dict[str, Any]:
+    """The answer as JSON can carry it, or why there is none; runs in the worker, which keeps what it loads."""
+    related = ("experiment__candidates__experiment",)
+    training = Training.objects.select_related(*related).get(pk=training_id)
+    try:
+        found = search_worker.searcher_of(_source(training)).answer(text, moments, every=every)
+    except ScoringError as error:
+        logger.warning("training %s cannot be searched: %s", training.pk, error)
+        return {"refused": f"{training} cannot be searched: {error}."}
+    return found.told()
+
+
+def _source(training: Training) -> Source:
+    experiment: Experiment = training.experiment
+    first = experiment.candidates
+    folder, by = training_files.folder_of(training), words_by(experiment)
+    return Source(folder, *by, first=_source(first) if first else None)

@@ -1,0 +1,110 @@
+"""The program that trains, as a child process of the worker: alone in its folder, and ended with the worker."""
+
+import ctypes
+import fcntl
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+OUTPUT, LOCK = "output.txt", "lock"
+PATIENCE_S = 8.0  # to finish a step and to write a checkpoint
+PR_SET_PDEATHSIG = 1
+OURS = ("DATABASE_URL", "BROKER_URL", "SECRET_KEY", "REWRITING_API_KEY", "EMAIL_PASSWORD", "OMP_NUM_THREADS")
+_libc = ctypes.CDLL(None)
+
+
+@contextmanager
+def folder_held(folder: Path, *, patience_s: float = PATIENCE_S) -> Iterator[int | None]:
+    """The open lock of a training's folder; None where a child of a worker that was killed does not leave it.
+
+    The child inherits it, so that the folder is free when the last of both has ended.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LOCK).open("wb") as file:
+        deadline = time.monotonic() + patience_s
+        while not (taken := _taken(file)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        yield file.fileno() if taken else None
+
+
+def _taken(file: IO[bytes]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+class TrainingChild:
+    """One run of the program."""
+
+    def __init__(self, command: Sequence[str], folder: Path, *, held: int, cwd: Path) -> None:
+        self.folder = folder
+        environment = {name: value for name, value in os.environ.items() if name not in OURS}
+        with (folder / OUTPUT).open("ab") as output:
+            self.written = output.tell()
+            self.process = subprocess.Popen(  # noqa: S603
+                [*command, str(folder)],
+                cwd=cwd,
+                env={**environment, "PYTHONUNBUFFERED": "1"},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                pass_fds=[held],
+                preexec_fn=_ends_with_parent(),  # noqa: PLW1509 - workers have one thread
+            )
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it has ended; looks again after ``seconds`` at the latest."""
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def ask(self) -> None:
+        """Ask it to write a checkpoint and to end."""
+        self.process.terminate()
+
+    def end(self, patience_s: float = PATIENCE_S) -> int:
+        """Have it ended, and everything it started; returns its status."""
+        if self.process.poll() is None:
+            self.ask()
+            self.wait(patience_s)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        return self.process.wait()
+
+    def last_words(self, most: int = 2000) -> str:
+        """The end of what this run printed."""
+        with (self.folder / OUTPUT).open("rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(self.written, end - most))
+            return file.read().decode("utf-8", "replace").strip()
+
+
+def _ends_with_parent() -> Callable[[], None]:
+    """For Popen's preexec_fn: the kernel asks the child to end when its parent does, however that ends."""
+    parent = os.getpid()
+
+    def ask_kernel() -> None:
+        _libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return ask_kernel
+
+
+def status_words(status: int) -> str:
+    if status >= 0:
+        return f"status {status}"
+    try:
+        return f"signal {signal.Signals(-status).name}"
+    except ValueError:
+        return f"signal {-status}"

@@ -1,0 +1,176 @@
+"""The folders of experiments: what a training reads, what it left, on a disk that web and workers share."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO, NamedTuple, cast
+from zipfile import ZIP_STORED, ZipFile
+
+from django.conf import settings
+
+from judging.models import Release
+from judging.releases import JUDGED_SPLITS
+from judging.releases.archives import archive_opened
+from judging.releases.forms import TRAIN_FILES, VIDEO_CORPUS
+from models_runner.models import Experiment, Run, Training
+from models_runner.retrieval import formats
+from models_runner.retrieval.formats.tvr_ranking import write_ground_truth
+from models_runner.retrieval.similarity_labels import similarity_labelled
+
+TAIL = 48 * 1024
+LOGS = ("log.txt", "output.txt")
+FILES = ("plan.json", *LOGS, "events.jsonl", "predictions.val.json", "predictions.test.json")
+FOLDERS = ("best", "last", "tensorboard")  # each as a zip
+
+
+class Kept(NamedTuple):
+    """Something to take along from a training's folder."""
+
+    name: str
+    bytes: int
+
+
+def folder_of(training: Training) -> Path:
+    return _root() / str(training.experiment.uuid) / f"seed-{training.seed}"
+
+
+def _root() -> Path:
+    return Path(settings.EXPERIMENTS_ROOT)
+
+
+def release_folder(release: Release) -> Path:
+    """The training sets, judged splits and videos of a release as files, unpacked once.
+
+    Raises:
+        NotPossibleNow: the archive is not in the storage, or it is another.
+    """
+    place = _root() / "releases" / str(release.uuid)
+    if not place.is_dir():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix="unpacking-", dir=place.parent) as made:
+            draft = Path(made) / "files"
+            with archive_opened(release) as source, ZipFile(source) as archive:
+                wanted = {*TRAIN_FILES.values(), *JUDGED_SPLITS.values(), VIDEO_CORPUS} & set(archive.namelist())
+                archive.extractall(draft, sorted(wanted))
+            _moved(draft, place)
+    return place
+
+
+def _moved(draft: Path, place: Path) -> None:
+    try:
+        draft.rename(place)
+    except OSError:
+        if not place.is_dir():  # else another worker was quicker
+            raise
+
+
+def judged_folder(experiment: Experiment) -> Path:
+    """Where validation and test lie, with the labels that the experiment is measured by."""
+    release = experiment.release
+    judged = release_folder(release)
+    if experiment.labels == Run.Labels.JUDGED:
+        return judged
+    place = judged.with_name(f"{judged.name}-by-similarity")
+    if not place.is_dir():
+        with TemporaryDirectory(prefix="relabelling-", dir=place.parent) as made:
+            draft = Path(made) / "files"
+            draft.mkdir()
+            for split in release.truths.values_list("split", flat=True):
+                table = formats.read_ground_truth(judged / JUDGED_SPLITS[split], formats.Form.TVR_RANKING)
+                (draft / JUDGED_SPLITS[split]).write_text(write_ground_truth(similarity_labelled(table)), "utf-8")
+            _moved(draft, place)
+    return place
+
+
+def plan_write(training: Training) -> Path:
+    """Write plan.json, from which the program trains; returns the folder."""
+    folder = folder_of(training)
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder / "plan.json.new"
+    draft.write_text(json.dumps(plan_of(training), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    draft.replace(folder / "plan.json")
+    return folder
+
+
+def plan_of(training: Training) -> dict[str, object]:
+    """What the program is told; options that are not named are the released ones."""
+    experiment = training.experiment
+    data, judged = release_folder(experiment.release), judged_folder(experiment)
+    has_test = experiment.release.truths.filter(split="test").exists()
+    paths = {kind: told["path"] for kind, told in experiment.features.items()}
+    threads = {"threads": settings.TRAIN_THREADS} if settings.TRAIN_THREADS else {}
+    return {
+        "baseline": experiment.baseline,
+        "top_n": experiment.top_n,
+        "train": str(data / TRAIN_FILES[experiment.top_n]),
+        "val": str(judged / JUDGED_SPLITS["val"]),
+        "test": str(judged / JUDGED_SPLITS["test"]) if has_test else None,
+        "corpus": str(data / VIDEO_CORPUS),
+        **{"video": None, "subtitle": None, "query": None, **paths},
+        "seed": training.seed,
+        "device": "cuda" if settings.TRAIN_DEVICE.startswith("cuda") else settings.TRAIN_DEVICE,
+        **threads,
+        **experiment.options,
+        **_candidates(experiment),
+    }
+
+
+def _candidates(experiment: Experiment) -> dict[str, object]:
+    if experiment.candidates is None:
+        return {}
+    return {"candidates": {"source": "checkpoint", "path": str(folder_of(experiment.candidates) / "best")}}
+
+
+def log_tail(training: Training) -> str:
+    """The end of the log; of what the program printed where it wrote none."""
+    for name in LOGS:
+        try:
+            with (folder_of(training) / name).open("rb") as file:
+                end = file.seek(0, os.SEEK_END)
+                file.seek(max(0, end - TAIL))
+                text = file.read().decode("utf-8", "replace")
+        except OSError:
+            continue
+        if text.strip():
+            return text.partition("\n")[2] if end > TAIL else text
+    return ""
+
+
+def kept_files(training: Training) -> list[Kept]:
+    """What there is to take along, by the name to ask for it."""
+    folder = folder_of(training)
+    files = [Kept(name, (folder / name).stat().st_size) for name in FILES if (folder / name).is_file()]
+    zips = [(f"{name}.zip", sum(path.stat().st_size for path in _files(folder / name))) for name in FOLDERS]
+    return [*(one for one in files if one.bytes), *(Kept(name, size) for name, size in zips if size)]
+
+
+def kept_file(training: Training, name: str) -> IO[bytes] | None:
+    """One of them, opened; None where it is not there."""
+    folder = folder_of(training)
+    if name in FILES:
+        return (folder / name).open("rb") if (folder / name).is_file() else None
+    if name in {f"{each}.zip" for each in FOLDERS} and any(_files(folder / name[:-4])):
+        return _zipped(folder / name[:-4])
+    return None
+
+
+def _zipped(folder: Path) -> IO[bytes]:
+    """Not compressed: weights do not get smaller."""
+    target = cast(IO[bytes], TemporaryFile(dir=_root()))  # noqa: SIM115 - who sends it closes it
+    with ZipFile(target, "w", ZIP_STORED) as archive:
+        for path in sorted(_files(folder)):
+            archive.write(path, path.relative_to(folder.parent))
+    target.seek(0)
+    return target
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def discard(training: Training) -> None:
+    """Clear a training's folder, so that it begins anew."""
+    shutil.rmtree(folder_of(training), ignore_errors=True)

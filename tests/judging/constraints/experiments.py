@@ -1,0 +1,45 @@
+"""Benchmark runs: what is ordered, and its trainings."""
+
+from judging.models import Release
+from models_runner.models import Experiment, Training
+from tests.factories import NOW, ProjectFactory
+from tests.judging.constraints.writes import More, Refused, again, change
+
+FEATURES = {"video": {"name": "v", "path": "/v"}, "query": {"name": "q", "path": "/q"}}
+
+
+def experiment(**values: object) -> Experiment:
+    project = values.pop("project", None) or ProjectFactory()
+    release = Release.objects.create(project=project, version=1 + Release.objects.filter(project=project).count())
+    given = {"name": "x", "baseline": "xml", "top_n": 20, "features": FEATURES, **values}
+    return Experiment.objects.create(project=project, release=release, **given)
+
+
+def training(**values: object) -> Training:
+    return Training.objects.create(
+        **{"experiment": values.pop("experiment", None) or experiment(), "seed": 1, **values}
+    )
+
+
+def at_work(**values: object) -> Training:
+    return training(state="running", heartbeat=NOW, started_at=NOW, **{"device": "here/0", **values})
+
+
+REFUSED: Refused = {
+    "experiment_name_once_per_project": again(experiment, project=ProjectFactory),
+    "experiment_baseline_is_known": change(experiment, baseline="other"),
+    "experiment_top_n_is_released": change(experiment, top_n=10),
+    "experiment_of_conquer_alone_has_candidates": change(experiment, baseline="conquer"),
+    "experiment_names_its_features": change(experiment, features={"video": {}}),
+    "experiment_labels_are_known": change(experiment, labels="other"),
+    "training_seed_once_per_experiment": again(training, experiment=experiment),
+    "training_one_at_work_per_device": again(at_work, device=lambda: "here/0"),
+    "training_at_work_has_device_and_heartbeat": change(at_work, device=""),
+    "training_state_is_known": change(training, state="other"),
+    "training_step_within_steps": change(training, step=1),
+    "training_failed_says_why": change(training, state="failed", ended_at=NOW),
+    "training_done_has_a_run": change(training, state="done", ended_at=NOW),
+    "training_ended_has_its_time": change(training, state="cancelled"),
+}
+MORE: More = {}
+TRIGGERS: set[str] = set()

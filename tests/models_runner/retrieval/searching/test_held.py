@@ -1,0 +1,47 @@
+"""Models are kept in memory as long as there is room."""
+
+from dataclasses import dataclass
+
+from models_runner.retrieval.searching.answers import Hit, folded
+from models_runner.retrieval.searching.held import Held
+
+
+@dataclass(frozen=True)
+class Block:
+    nbytes: int
+
+
+class TestHeld:
+    def test_what_is_held_is_not_made_again(self) -> None:
+        held: Held[str, Block] = Held(10)
+        first = held.get("a", lambda: Block(4))
+        assert held.get("a", lambda: Block(5)) is first
+
+    def test_what_was_not_asked_for_longest_goes_first(self) -> None:
+        held: Held[str, Block] = Held(10)
+        for name in ("a", "b", "a", "c"):
+            held.get(name, lambda: Block(4))
+        assert "a" in held and "c" in held and "b" not in held
+        assert held.nbytes == 8
+
+    def test_one_that_is_too_large_is_held_alone(self) -> None:
+        held: Held[str, Block] = Held(10)
+        held.get("a", lambda: Block(4))
+        held.get("huge", lambda: Block(40))
+        assert len(held) == 1 and "huge" in held
+
+
+class TestFolding:
+    def test_the_better_of_two_that_overlap_by_half_stands_for_both(self) -> None:
+        hits = [
+            Hit("alpha", 0, 4, 3.0, 0, 1),
+            Hit("alpha", 0, 8, 2.0, 0, 2),  # 4 of 8 s
+            Hit("alpha", 3, 8, 1.0, 1, 2),  # 1 of 8 s
+            Hit("beta", 0, 4, 0.5, 0, 1),
+        ]
+        kept = folded(hits)
+        assert [(hit.video, hit.start_s, hit.folded) for hit in kept] == [
+            ("alpha", 0, 1),
+            ("alpha", 3, 0),
+            ("beta", 0, 0),
+        ]

@@ -1,0 +1,94 @@
+"""Runs of the paper's authors, brought like any other, score what the published scorer says of them."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Membership, Video
+from judging.models import Release
+from models_runner.models import Run, Score
+from models_runner.retrieval import formats
+from models_runner.retrieval.corpus import read_corpus
+from models_runner.retrieval.tables import JudgedTable
+from models_runner.services.truths import truths_make
+from tests.conftest import Messages
+from tests.factories import ProjectFactory
+from tests.judging.api.acts import bearer, url
+from tests.models_runner.acts import participant
+from tests.models_runner.retrieval.shared_data import CORPUS, RUNS, judged, needs_shared, oracle
+
+pytestmark = [pytest.mark.django_db, needs_shared]
+
+
+@pytest.fixture
+def member(tmp_path: Path) -> Membership:
+    """Of a project with the authors' videos and a release with the judgments that their runs were scored on."""
+    made = participant(ProjectFactory())
+    corpus = read_corpus(CORPUS)
+    Video.objects.bulk_create(
+        Video(corpus=made.project.corpus, name=name, index=index, duration_s=corpus.durations_s[name])
+        for index, name in corpus.names.items()
+    )
+    formats.write_ground_truth(tmp_path / "val.json", truth())
+    with zipfile.ZipFile(tmp_path / "1.zip", "w") as archive:
+        archive.write(tmp_path / "val.json", "val.json")
+    stored = default_storage.save("releases/1.zip", ContentFile((tmp_path / "1.zip").read_bytes()))
+    release = Release.objects.create(project=made.project, version=1, state="ready", archive=stored)
+    truths_make(release)
+    return made
+
+
+def truth() -> JudgedTable:
+    held = oracle("ground_truth.json")
+    rows = {
+        query_id: [[held["videos"][video], *rest] for video, *rest in moments]
+        for query_id, moments in held["queries"].items()
+    }
+    return JudgedTable.from_moments(judged(rows))
+
+
+def author_file(name: str) -> SimpleUploadedFile:
+    return SimpleUploadedFile(f"{name}.val.json.gz", (RUNS / f"{name}.val.json.gz").read_bytes())
+
+
+def scored_like(name: str, run: Run) -> None:
+    """The run has every mean that the published scorer gives."""
+    assert (run.state, run.form, run.n_queries, run.error) == ("scored", "tvr-ranking", 500, "")
+    (scoring,) = run.scorings.all()
+    assert (scoring.n_queries, scoring.n_answered, scoring.missing) == (500, 500, [])
+    told = Score.objects.filter(scoring=scoring, convention="released", gain="exponential", metric__startswith="NDCG")
+    assert {(str(score.k), str(score.mu)): score.value for score in told} == pytest.approx(
+        {(k, mu): value for k, by_mu in oracle("expected.json")[name]["mean"].items() for mu, value in by_mu.items()},
+        abs=1e-12,
+    )
+
+
+def test_through_the_page(member: Membership, client: Client, messages: Messages) -> None:
+    client.force_login(member.user)
+    with messages():
+        given = {"file": author_file("xml_n20"), "system": "XML", "team": "", "split": "val", "release": 1}
+        answer = client.post(reverse("models_runner:run-new", args=[member.project.uuid]), given)
+    run = Run.objects.get()
+    assert answer.headers["Location"] == reverse("models_runner:run", args=[run.uuid])
+    scored_like("XML_N20", run)
+    (remark,) = run.scorings.get().remarks
+    assert remark.startswith(
+        "predictions that end after their video, by up to 1.0 s: 985, first in line 1, query 54251, "
+    )
+
+
+def test_through_the_api(member: Membership, messages: Messages) -> None:
+    program = Client(headers=bearer(member.user))
+    with messages():
+        given = {"file": author_file("reloclnet_n40"), "system": "ReLoCLNet", "split": "val"}
+        answer = program.post(url("runs", member.project), given)
+    assert answer.status_code == 201
+    told = program.get(url("run", Run.objects.get())).json()
+    assert (told["state"], told["form"], told["n_queries"]) == ("scored", "tvr-ranking", 500)
+    scored_like("ReLoCLNet_N40", Run.objects.get())

@@ -1,0 +1,311 @@
+"""The tables of the papers: what a cell holds, what is said of it, and that it stays as quick with many runs."""
+
+import csv
+import io
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import Caption
+from judging.models import Release
+from models_runner.models import Experiment, Run, Score, Scoring, Training
+from models_runner.published_values import KS, MUS
+from models_runner.selectors.benchmark_labels import standing_of
+from models_runner.selectors.benchmark_tables import Cell, Tables, tables, tables_asked
+from tests.conftest import hash_with
+from tests.factories import ProjectFactory, admin
+from tests.judging.world import HandMade
+from tests.models_runner.acts import ready_release
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+FEATURES = {kind: {"name": "pixels", "path": f"/{kind}", "width": 48} for kind in ("video", "query")}
+CONVENTIONS = ("released", "paper")
+
+
+def score(run: Run, release: Release, values: Mapping[tuple[int, float], float], convention: str) -> None:
+    scoring, _ = Scoring.objects.get_or_create(
+        run=run, release=release, defaults={"state": "scored", "scored_at": timezone.now()}
+    )
+    Score.objects.bulk_create(
+        Score(
+            scoring=scoring,
+            metric=f"NDCG@{k},IoU>={mu}",
+            **{"convention": convention, "gain": "exponential", "k": k, "mu": mu},
+            **{"value": value, "low": 0, "high": 1},
+        )
+        for (k, mu), value in values.items()
+    )
+
+
+class Bench:
+    """A release of a small project, and experiments on it whose scores are set by hand."""
+
+    def __init__(self, made: HandMade) -> None:
+        self.made, self.release = made, ready_release(made.project)
+        self.client = Client()
+        self.client.force_login(admin(made.project))
+
+    def experiment(self, baseline: str = "reloclnet", top_n: int = 40, **values: Any) -> Experiment:
+        given = {"name": f"{baseline} {top_n}", "features": FEATURES, **values}
+        return Experiment.objects.create(
+            project=self.made.project, release=self.release, baseline=baseline, top_n=top_n, **given
+        )
+
+    def train(self, of: Experiment, seed: int, *, best: float, test: float, val: float = 0.1) -> Training:
+        """A finished seed with these values in every cell: under `released` the value, under `paper` its half."""
+        runs = {split: self.run(of, seed, split, value) for split, value in (("val", val), ("test", test))}
+        return Training.objects.create(
+            experiment=of, seed=seed, state="done", best=best, ended_at=timezone.now(),
+            val_run=runs["val"], test_run=runs["test"],
+        )  # fmt: skip
+
+    def run(self, of: Experiment, seed: int, split: str, value: float) -> Run:
+        about = {"source": "baseline", "state": "scored", "file": "runs/x", "labels": of.labels}
+        run = Run.objects.create(
+            project=of.project, release=of.release, split=split, system=f"{of.name}, seed {seed}", **about
+        )
+        for convention, share in zip(CONVENTIONS, (1, 0.5), strict=True):
+            score(run, of.release, {(k, mu): value * share for k in KS for mu in MUS}, convention)
+        return run
+
+    def tables(self, **asked: str) -> Tables:
+        found = tables_asked(self.made.project, asked)
+        assert found is not None
+        return tables(found)
+
+    def url(self, form: str = "") -> str:
+        name, more = ("tables-export", [form]) if form else ("tables", [])
+        return reverse(f"models_runner:{name}", args=[self.made.project.uuid, *more])
+
+    def get(self, form: str = "", **asked: str) -> str:
+        answer = self.client.get(self.url(form), asked)
+        assert answer.status_code == 200
+        return answer.content.decode()
+
+    def rows(self, **asked: str) -> list[dict[str, str]]:
+        return list(csv.DictReader(io.StringIO(self.get("csv", **asked))))
+
+
+@pytest.fixture(scope="module")
+def bench_once(made_once: HandMade) -> Bench:
+    with pytest.MonkeyPatch.context() as patch:
+        hash_with(patch)
+        return Bench(made_once)
+
+
+@pytest.fixture
+def bench(db: None, bench_once: Bench) -> Bench:
+    return deepcopy(bench_once)
+
+
+class TestCells:
+    def test_the_best_seed_is_the_best_on_validation_and_the_mean_is_over_all(self, bench: Bench) -> None:
+        of = bench.experiment()
+        for seed, best, test in ((1, 0.5, 0.4), (2, 0.6, 0.2), (3, 0.1, 0.6)):
+            bench.train(of, seed, best=best, test=test)
+        line = next(one for one in bench.tables().settings if one.key == "reloclnet-40").lines[0]
+        assert line.best_seed == 2
+        cell = line.cell("test", 10, 0.5)
+        assert cell.best == 0.2
+        assert cell.mean == pytest.approx(0.4) and cell.deviation == pytest.approx(0.2)
+
+    def test_one_seed_has_no_deviation_and_no_score_is_no_number(self, bench: Bench) -> None:
+        training = bench.train(bench.experiment(), 1, best=0.5, test=0.4)
+        training.test_run.scorings.all().delete()  # type: ignore[union-attr]
+        (line,) = bench.tables().lines
+        assert line.cell("val", 20, 0.7) == Cell(0.1, 0.1, None)
+        assert line.cell("test", 20, 0.7) == Cell(None, None, None)
+
+    def test_of_the_convention_asked_for(self, bench: Bench) -> None:
+        bench.train(bench.experiment(), 1, best=0.5, test=0.4)
+        (line,) = bench.tables(convention="paper").lines
+        assert line.cell("test", 10, 0.3).best == 0.2
+
+    def test_what_has_not_finished_has_no_line(self, bench: Bench) -> None:
+        Training.objects.create(experiment=bench.experiment(), seed=1)
+        assert bench.tables().lines == []
+
+    def test_runs_of_earlier_releases_come_with_them_as_they_are_scored(self, bench: Bench) -> None:
+        of = bench.experiment()
+        training = bench.train(of, 1, best=0.5, test=0.4)
+        later = ready_release(bench.made.project)
+        for run in (training.val_run, training.test_run):
+            assert run is not None
+            Scoring.objects.filter(run=run, release=later).delete()
+            score(run, later, {(10, 0.5): 0.3}, "released")
+        (line,) = bench.tables(release=str(later.version)).lines
+        assert line.cell("test", 10, 0.5).best == 0.3
+        assert "trained on release 1" in line.notes
+        (line,) = bench.tables(release="1").lines
+        assert line.cell("test", 10, 0.5).best == 0.4
+
+    def test_labels_by_similarity_stand_apart(self, bench: Bench) -> None:
+        bench.train(bench.experiment(labels="similarity"), 1, best=0.9, test=0.8)
+        found = bench.tables()
+        assert found.lines == []
+        (line,) = found.by_similarity
+        assert line.cell("test", 10, 0.5).best == 0.8
+        assert "labels by similarity for training and evaluation" in line.notes
+
+    def test_the_ranking_by_similarity_is_the_sites_own_run(self, bench: Bench) -> None:
+        own = Score.objects.get(
+            scoring__run__source="similarity", scoring__run__split="val",
+            k=10, mu=0.5, convention="released", gain="exponential",
+        )  # fmt: skip
+        assert bench.tables().similarity["val", 10, 0.5] == own.value
+
+
+class TestHonesty:
+    def test_other_videos_queries_and_features_are_named(self, bench: Bench) -> None:
+        standing = standing_of(bench.release, [bench.experiment()])
+        assert standing.words == (
+            "Not comparable with the published values: other videos (2 instead of 19,614); "
+            "other queries (2 of val instead of 500, 1 of test instead of 2,781); other features."
+        )
+
+    def test_what_was_trained_on_is_said(self, bench: Bench) -> None:
+        assert "names in them are trained on" in bench.tables().standing.trained_on
+        Caption.objects.filter(description__corpus=bench.made.corpus).update(provider="rules")
+        assert "never of descriptions with names" in bench.tables().standing.trained_on
+
+    def test_the_same_counts_are_no_proof(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        from models_runner.selectors import benchmark_labels
+
+        facts = benchmark_labels.TVR_RANKING._replace(videos=2, queries={"val": 2, "test": 1})
+        monkeypatch.setattr(benchmark_labels, "TVR_RANKING", facts)
+        standing = standing_of(bench.release, [])
+        assert standing.differs == () and "is not checked" in standing.words
+
+    def test_features_of_another_width_are_other_features(self, bench: Bench) -> None:
+        wide = {"video": {"name": "i3d", "path": "/v", "width": 1024, "checksum": "sha256:0123456789"}}
+        texts = {kind: {"name": "bert", "path": "/t", "width": 768} for kind in ("subtitle", "query")}
+        same, unknown = bench.experiment(features=wide | texts), bench.experiment(top_n=1)
+        assert "other features" not in standing_of(bench.release, [same]).words
+        assert "other features" in standing_of(bench.release, [unknown]).words
+        bench.train(same, 1, best=0.1, test=0.1)
+        (line,) = bench.tables().lines
+        assert line.notes == (
+            "features: video i3d (1,024 wide, 01234567), subtitle bert (768 wide), query bert (768 wide)",
+        )
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({}, "ends + 1.5 s, as published"),
+            ({"decoding": {"end_offset_s": 0.0}}, "ends + 0 s, published + 1.5 s"),
+        ],
+    )
+    def test_xml_says_where_its_ends_are(self, bench: Bench, options: dict[str, Any], words: str) -> None:
+        bench.train(bench.experiment("xml", options=options), 1, best=0.1, test=0.1)
+        assert words in bench.tables().lines[0].notes
+
+    def test_conquer_says_whose_candidates_it_had(self, bench: Bench) -> None:
+        giver = bench.train(bench.experiment(), 3, best=0.1, test=0.1)
+        bench.train(bench.experiment("conquer", 1, candidates=giver), 1, best=0.1, test=0.1)
+        notes = bench.tables().lines[1].notes
+        assert any(note.startswith("(candidates: reloclnet 40, seed 3, top 10)") for note in notes)
+
+    def test_other_settings_are_named(self, bench: Bench) -> None:
+        options = {"epochs": 3, "batch": 512, "sizes": {"hidden": 64}, "shuffle_links": True}
+        bench.train(bench.experiment(options=options), 1, best=0.1, test=0.1)
+        assert "settings: epochs 3, hidden size 64, shuffle links yes" in bench.tables().lines[0].notes
+
+
+class TestPage:
+    def test_ours_stand_beside_the_published(self, bench: Bench) -> None:
+        of = bench.experiment(name="<ours>")
+        bench.train(of, 1, best=0.5, test=0.4321)
+        bench.train(of, 2, best=0.4, test=0.2321)
+        page = bench.get(k="20")
+        assert "Not comparable with the published values" in page
+        assert "Captions that were never rewritten: 5 of the corpus" in page
+        assert reverse("models_runner:experiment", args=[of.uuid]) in page and "&lt;ours&gt;" in page
+        assert "<b>0.4321</b>" in page and "0.3321" in page and "± 0.1414" in page
+        assert "0.4439" in page and "0.4425 ± 0.0010" in page  # ReLoCLNet 40, test, K = 20, IoU .3; its seeds
+        assert "not trained" in page
+
+    def test_under_paper_nothing_published_is_shown(self, bench: Bench) -> None:
+        page = bench.get(convention="paper")
+        assert "0.4353" not in page and ">Published</th>" not in page and "none is shown here" in page
+
+    def test_before_the_first_release(self) -> None:
+        project, client = ProjectFactory(), Client()
+        client.force_login(admin(project))
+        assert "make one" in client.get(reverse("models_runner:tables", args=[project.uuid])).content.decode()
+        export = reverse("models_runner:tables-export", args=[project.uuid, "csv"])
+        assert client.get(export).status_code == 404
+
+    @pytest.mark.parametrize("asked", [{"k": "7"}, {"split": "train"}, {"of": "x"}, {"release": "99"}])
+    def test_what_is_not_known_falls_back(self, bench: Bench, asked: dict[str, str]) -> None:
+        assert "K = 10" in bench.get(**asked)
+
+    def test_as_many_statements_for_many_runs_as_for_few(self, bench: Bench) -> None:
+        bench.train(bench.experiment(), 1, best=0.1, test=0.1)
+        bench.get()  # what is kept from then on
+        with CaptureQueriesContext(connection) as few:
+            bench.get()
+        giver = Training.objects.get()
+        for seed in (1, 2):
+            for baseline, n in (("xml", 1), ("xml", 20), ("reloclnet", 20)):
+                of = Experiment.objects.filter(name=f"{baseline} {n}").first() or bench.experiment(baseline, n)
+                bench.train(of, seed, best=0.1, test=0.1)
+        for n in (1, 20):
+            bench.train(bench.experiment("conquer", n, candidates=giver), 1, best=0.1, test=0.1)
+        bench.train(bench.experiment(labels="similarity", name="bound"), 1, best=0.1, test=0.1)
+        with CaptureQueriesContext(connection) as many:
+            bench.get()
+        assert len(many) == len(few)
+
+
+class TestExports:
+    def test_csv_has_every_cell_with_its_labels(self, bench: Bench) -> None:
+        of = bench.experiment(name="=ours")
+        bench.train(of, 2, best=0.5, test=0.4)
+        rows = bench.rows()
+        assert len(rows) == 18 * (9 + 1)  # splits, K, mu; settings, and the ranking by similarity
+        place = {"split": "test", "k": "10", "mu": "0.5"}
+        here = [row for row in rows if place.items() <= row.items()]
+        (ours,) = [row for row in here if row["experiment"] == "'=ours"]
+        assert (ours["baseline"], ours["n"], ours["best_seed"], ours["best"]) == ("reloclnet", "40", "2", "0.4")
+        assert (ours["published"], ours["published_mean"]) == ("0.3986", "0.3982")
+        assert "never rewritten" in ours["trained_on"]
+        assert ours["comparison"].startswith("Not comparable") and ours["notes"].startswith("features: video pixels")
+        (xml,) = [row for row in here if (row["baseline"], row["n"]) == ("xml", "1")]
+        assert (xml["best"], xml["experiment"], xml["published"]) == ("", "", "0.066")
+        (bound,) = [row for row in here if row["experiment"] == "similarity"]
+        assert (bound["table"], bound["published"]) == ("similarity", "0.758")
+
+    def test_csv_under_paper_has_nothing_published(self, bench: Bench) -> None:
+        assert {row["published"] for row in bench.rows(convention="paper")} == {""}
+
+    def test_latex_is_a_table_with_notes(self, bench: Bench) -> None:
+        bench.train(bench.experiment(name="50 % & more"), 1, best=0.5, test=0.4)
+        text = bench.get("tex")
+        assert text.count("\\midrule") == 3 and "\\toprule" in text and "\\bottomrule" in text
+        line = "10 & ReLoCLNet, N = 40: 50 \\% \\& more\\textsuperscript{1} & 0.4000 & 0.4000 & 0.4353 & "
+        assert line in text
+        assert "10 & XML, N = 1 & -- & -- & 0.0917" in text
+        assert "\\par\\footnotesize Not comparable with the published values: other videos" in text
+        assert "\\textsuperscript{1}features: video pixels" in text
+        counts = {row.count("&") - row.count("\\&") for row in text.splitlines() if row.endswith("\\\\")}
+        assert counts == {4, 10}  # the heading spans three columns each
+
+
+def test_the_leaderboard_never_shows_labels_by_similarity(bench: Bench) -> None:
+    training = bench.train(bench.experiment(labels="similarity"), 1, best=0.9, test=0.8)
+    assert training.val_run is not None
+    board = reverse("models_runner:runs", args=[bench.made.project.uuid])
+    page = bench.client.get(board, {"split": "val", "base": training.val_run.uuid}).content.decode()
+    assert training.val_run.system not in page
+    compare = reverse("models_runner:compare", args=[bench.made.project.uuid])
+    asked = {"split": "val", "one": training.val_run.uuid, "other": training.val_run.uuid}
+    assert training.val_run.system not in bench.client.get(compare, asked).content.decode()
+    own = bench.client.get(reverse("models_runner:run", args=[training.val_run.uuid])).content.decode()
+    assert "not against people" in own

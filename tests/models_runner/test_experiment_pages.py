@@ -1,0 +1,180 @@
+"""Pages of benchmark runs: the form, progress, log, curves, cancel, resume, files."""
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Membership
+from models_runner import services
+from models_runner.models import Experiment, Training
+from tests.factories import MembershipFactory, admin
+from tests.judging.world import HandMade
+from tests.models_runner.acts import ready_release
+from tests.models_runner.benchmarks import features_of, only, ordered, places, trained
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+FORM = {"baseline": "reloclnet", "top_n": 20, "seeds": 2, "name": "", "preset": "small"}
+
+
+class Site:
+    """A project with a release and features, and its admin's browser."""
+
+    def __init__(self, made: HandMade, folder: Path) -> None:
+        self.made, self.folder = made, folder
+        self.release = ready_release(made.project)
+        self.features = features_of(made.project, folder)
+        self.client = Client()
+        self.client.force_login(admin(made.project))
+
+    def url(self, name: str, *words: object) -> str:
+        return reverse(f"models_runner:{name}", args=[*words] or [self.made.project.uuid])
+
+    def start(self, **values: Any) -> HttpResponse:
+        chosen = {kind: told["set"] for kind, told in self.features.items()}
+        form = {**FORM, "release": self.release.version, **chosen, **values}
+        return self.client.post(self.url("experiment-new"), form)  # type: ignore[return-value]
+
+    def page(self, experiment: Experiment) -> str:
+        return self.client.get(self.url("experiment", experiment.uuid)).content.decode()
+
+    def order(self, **values: Any) -> Training:
+        return only(ordered(self.release, self.folder, **values))
+
+
+@pytest.fixture
+def site(made: HandMade, settings: Any, tmp_path: Path) -> Site:
+    places(settings, tmp_path)
+    return Site(made, tmp_path)
+
+
+def test_an_admin_orders_a_benchmark_run(site: Site) -> None:
+    answer = site.start(epochs="3", mask_positives="yes")
+    made = Experiment.objects.get()
+    assert answer.headers["Location"] == site.url("experiment", made.uuid)
+    assert [training.seed for training in made.trainings.all()] == [1, 2]
+    assert made.options["epochs"] == 3 and made.options["padding"] == "compact" and made.options["batch"] == 64
+    assert made.options["sizes"] == {"hidden": 64, "heads": 4}
+    assert made.options["objective"] == {"mask_positives": True}
+    page = site.page(made)
+    assert "It begins when a worker" in page and 'hx-trigger="every 2s, seen"' in page and "Cancel seed 1" in page
+
+
+def test_what_is_wrong_is_said_beside_the_field(site: Site) -> None:
+    answer = site.start(baseline="conquer", seeds="21")
+    assert answer.status_code == 422
+    page = answer.content.decode()
+    assert "CONQUER needs candidates" in page and "less than or equal to 20" in page
+    site.start(name="ours")
+    again = site.start(name="ours")
+    assert (again.status_code, Experiment.objects.count()) == (409, 1)
+    assert "give this one another name" in again.content.decode()
+
+
+def test_a_finished_training_shows_its_curves_log_and_runs(site: Site) -> None:
+    training = trained(site.order())
+    page = site.page(training.experiment)
+    assert "hx-trigger" not in page
+    assert "Loss over 4 steps" in page and "the best of 2 is 0.5000" in page
+    assert "begins at step 0" in page
+    assert training.val_run is not None and site.url("run", training.val_run.uuid) in page
+    shown = site.client.get(site.url("experiments")).content.decode()
+    assert "1 of 1" in shown and "0.5000" in shown
+
+
+def test_several_seeds_are_seen_together(site: Site) -> None:
+    one, other = ordered(site.release, site.folder, seeds=2).trainings.all()
+    trained(one)
+    assert "of 2 seeds" not in site.page(one.experiment)
+    trained(other)
+    page = site.page(one.experiment)
+    assert "validation NDCG@20,IoU≥0.5 of 2 seeds" in page
+    assert "seed 1, step 4: 0.5000, its best" in page and "seed 2, step 4: 0.5000, its best" in page
+
+
+def test_labels_by_similarity_are_ordered_and_told(site: Site) -> None:
+    site.start(labels="similarity", end_offset_s="0")
+    made = Experiment.objects.get()
+    assert made.labels == "similarity" and made.options["decoding"] == {"end_offset_s": 0.0}
+    assert "not on the leaderboard" in site.page(made)
+
+
+def test_a_failure_is_told_and_resumed(site: Site) -> None:
+    training = trained(site.order(how="fails"))
+    assert "The loss is not a number." in site.page(training.experiment)
+    answer = site.client.post(site.url("training-resume", training.uuid))
+    assert answer.headers["Location"] == site.url("experiment", training.experiment.uuid) + "?seed=1"
+    training.refresh_from_db()
+    assert training.state == "waiting"
+    site.client.post(site.url("training-cancel", training.uuid))
+    training.refresh_from_db()
+    assert training.state == "cancelled"
+    late = site.client.post(site.url("training-cancel", training.uuid), follow=True)
+    assert "It has ended already." in late.content.decode()
+
+
+def test_a_lead_looks_and_starts_nothing(site: Site) -> None:
+    training = trained(site.order(how="fails"))
+    client = Client()
+    client.force_login(site.made.lead)
+    page = client.get(site.url("experiment", training.experiment.uuid)).content.decode()
+    assert "The loss is not a number." in page and "Resume" not in page and "events.jsonl" not in page
+    assert "Start a benchmark run" not in client.get(site.url("experiments")).content.decode()
+    assert client.post(site.url("training-resume", training.uuid)).status_code == 403
+
+
+def test_admins_alone_take_files_along(site: Site) -> None:
+    training = trained(site.order())
+    page = site.page(training.experiment)
+    names = re.findall(rf'{site.url("training", training.uuid)}files/([\w.]+)"', page)
+    assert {"plan.json", "log.txt", "events.jsonl", "predictions.val.json", "best.zip"} <= set(names)
+    weights = site.client.get(site.url("training-file", training.uuid, "best.zip"))
+    assert ZipFile(io.BytesIO(b"".join(weights))).namelist() == ["best/meta.json"]  # type: ignore[arg-type]
+    assert b"begins" in b"".join(site.client.get(site.url("training-file", training.uuid, "log.txt")))  # type: ignore[arg-type]
+    for name in ("lock", "tensorboard.zip", "..%2Fplan.json"):
+        assert site.client.get(site.url("training", training.uuid) + f"files/{name}").status_code == 404
+    for role in (Membership.Role.LEAD, Membership.Role.ANNOTATOR, Membership.Role.PARTICIPANT):
+        other = Client()
+        other.force_login(MembershipFactory(project=site.made.project, role=role).user)
+        assert other.get(site.url("training-file", training.uuid, "log.txt")).status_code == 403
+
+
+class TestNothingToTrain:
+    def test_without_features(self, site: Site) -> None:
+        site.made.project.feature_sets.filter(kind="query").delete()
+        assert "No features yet" in site.client.get(site.url("experiments")).content.decode()
+        assert "No features yet" in site.client.get(site.url("experiment-new")).content.decode()
+
+    def test_without_training_queries(self, site: Site) -> None:
+        site.made.project.queries.filter(split="train").delete()
+        ready_release(site.made.project)
+        assert "has no training set" in site.client.get(site.url("experiments")).content.decode()
+
+    def test_without_a_release(self, site: Site) -> None:
+        other = MembershipFactory(role="admin")
+        client = Client()
+        client.force_login(other.user)
+        page = client.get(reverse("models_runner:experiments", args=[other.project.uuid])).content.decode()
+        assert "Nothing to train on yet" in page
+
+
+def test_candidates_are_chosen_among_what_is_finished(site: Site) -> None:
+    given = trained(site.order())
+    answer = site.start(baseline="conquer", candidates=given.uuid)
+    assert answer.status_code == 302
+    assert Experiment.objects.get(baseline="conquer").candidates == given
+    assert site.start(candidates=given.uuid).status_code == 422
+
+
+def test_the_next_in_line_knows_how_many_are_before_it(site: Site) -> None:
+    one = site.order()
+    services.training_cancel(training=one, actor=None)
+    two, three = site.order(), site.order(name="later")
+    assert "before it" not in site.page(two.experiment)
+    assert "1 before it" in site.page(three.experiment)

@@ -1,0 +1,326 @@
+"""Features of a project: ordered, made by a task that can be stopped and killed, checked, added, deleted."""
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.files.base import ContentFile
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from annotation.exceptions import NotPossible
+from annotation.models import Project, Video
+from models_runner import services
+from models_runner.models import FeatureSet
+from models_runner.retrieval.features import FeatureWriter, open_features
+from models_runner.retrieval.features.extractors import EXTRACTORS, Kind, extract
+from models_runner.services import features as module
+from tests.conftest import Messages
+from tests.factories import CaptionFactory, ProjectFactory, QueryFactory, VideoFactory, admin
+from tests.models_runner.retrieval.features.test_pixels import film
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def roots(tmp_path: Path, settings: Settings) -> Path:
+    """Features made here and official ones lie below this folder."""
+    settings.FEATURES_ROOT, settings.FEATURES_ROOTS = tmp_path / "made", [tmp_path / "official"]
+    (tmp_path / "official").mkdir()
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return film(tmp_path_factory.mktemp("film") / "a.mp4", 3.0).read_bytes()
+
+
+@pytest.fixture
+def project(roots: Path, clip: bytes, videos_on_disk: Path) -> Project:
+    """Two videos of three seconds; the first speaks."""
+    made = ProjectFactory()
+    for name in ("one", "two"):
+        video = VideoFactory(corpus=made.corpus, name=name, duration_s=3.0)
+        video.file.save("x.mp4", ContentFile(clip))
+    made.corpus.videos.get(name="one").subtitles.create(start_s=0.2, end_s=1.0, text="Hello there")
+    QueryFactory(project=made, number=7, text="somebody says hello")
+    return made  # type: ignore[no-any-return]
+
+
+def start(project: Project, kind: str = "video", extractor: str = "builtin-pixels", **values: Any) -> FeatureSet:
+    return services.feature_set_start(project=project, kind=kind, extractor=extractor, actor=None, **values)
+
+
+def worked(held: FeatureSet) -> FeatureSet:
+    services.feature_set_work(feature_set_id=held.pk)
+    held.refresh_from_db()
+    return held
+
+
+def test_the_table_and_the_library_know_the_same_extractors() -> None:
+    assert {way.value for way in EXTRACTORS} == set(FeatureSet.Extractor.values) - {"file"}
+    assert {kind.value for kind in Kind} == set(FeatureSet.Kind.values)
+
+
+def test_features_of_videos_are_ordered_made_checked_and_written_down(project: Project, messages: Messages) -> None:
+    with messages():
+        held = start(project)
+    held.refresh_from_db()
+    assert (held.state, held.width, held.n_items, held.findings, held.made_by) == ("done", 512, 2, [], "pixels 1")
+    assert held.is_fit and held.name == "video builtin-pixels"
+    with open_features(held.path) as store:
+        assert store.names == ["one", "two"] and store.rows("one").shape == (2, 512)
+        assert store.checksum() == held.checksum
+    said = project.audit_events.get(action="features.start").data
+    assert said == {"name": held.name, "kind": "video", "extractor": "builtin-pixels", "model": ""}
+
+
+def test_speech_and_queries_get_features_of_their_tokens(project: Project) -> None:
+    spoken, asked = (worked(start(project, kind, "builtin-text")) for kind in ("subtitle", "query"))
+    with open_features(spoken.path) as store:
+        assert [bool(row.any()) for row in store.rows("one")] == [True, False]
+        assert store.rows("two").shape == (2, 384) and not store.rows("two").any()
+    with open_features(asked.path) as store:
+        assert store.names == ["7"] and store.rows("7").shape == (5, 384)  # with [CLS] and [SEP]
+    assert spoken.is_fit and asked.is_fit
+
+
+def test_features_know_nothing_of_names_moments_or_what_happens(project: Project, clip: bytes) -> None:
+    """The same pixels and words under other names, files and moments give equal rows."""
+    other = ProjectFactory()
+    video = VideoFactory(corpus=other.corpus, name="somebody dances", duration_s=3.0)
+    video.file.save("dance_waves.mp4", ContentFile(clip))
+    video.subtitles.create(start_s=0.2, end_s=1.0, text="Hello there")
+    CaptionFactory(moment__video=video, text="somebody dances")
+    for kind, extractor in (("video", "builtin-pixels"), ("subtitle", "builtin-text")):
+        paths = [worked(start(owner, kind, extractor)).path for owner in (project, other)]
+        with open_features(paths[0]) as here, open_features(paths[1]) as there:
+            np.testing.assert_array_equal(here.rows("one"), there.rows("somebody dances"))
+
+
+def test_a_bad_video_is_told_and_keeps_no_other_back(project: Project) -> None:
+    Video.objects.get(name="one").file.save("y.mp4", ContentFile(b"junk" * 500))
+    VideoFactory(corpus=project.corpus, name="nobody has it", file="")
+    held = worked(start(project))
+    assert (held.state, held.n_items, held.n_failed, held.is_fit) == ("done", 1, 2, False)
+    assert "corrupt" in held.reasons["one"] and "does not exist" in held.reasons["nobody has it"]
+    [finding] = held.findings
+    assert (finding["trouble"], finding["names"]) == ("missing", ["one", "nobody has it"])
+
+
+def test_where_nothing_can_be_made_it_fails_with_the_reason_and_can_go_on(project: Project, clip: bytes) -> None:
+    project.corpus.videos.update(file="")
+    held = worked(start(project))
+    assert held.state == "failed" and "first one: the video file does not exist" in held.error
+    for video in project.corpus.videos.all():
+        video.file.save("x.mp4", ContentFile(clip))
+    assert worked(services.feature_set_resume(feature_set=held, actor=None)).state == "done"
+
+
+def test_a_model_that_is_not_here_fails_the_set(project: Project) -> None:
+    held = worked(start(project, "query", "text-model", model="/nothing/here"))
+    assert held.state == "failed" and "there is no folder '/nothing/here'" in held.error
+
+
+def stopping(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
+    """After its first item an extraction meets ``act``."""
+    monkeypatch.setattr(module, "EVERY_S", 0.0)
+
+    def acting(*args: Any, on_progress: Any, **values: Any) -> Any:
+        def told(done: int, total: int) -> None:
+            if done == 1:
+                act()
+            on_progress(done, total)
+
+        return extract(*args, on_progress=told, **values)
+
+    monkeypatch.setattr(module, "extract", acting)
+
+
+def test_a_cancelled_set_keeps_what_was_made_and_goes_on(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = start(project)
+    with monkeypatch.context() as patch:
+        stopping(patch, lambda: services.feature_set_cancel(feature_set=held, actor=None))
+        assert worked(held).state == "cancelled"
+    assert not Path(held.path).exists() and Path(f"{held.path}.journal").exists()
+    services.feature_set_resume(feature_set=held, actor=None)
+    made: list[str] = []
+
+    def films(owner: Project, is_known: Any) -> Iterator[Any]:
+        for item in module._films(owner, is_known):
+            made.extend([] if is_known(item.name) else [item.name])
+            yield item
+
+    monkeypatch.setitem(module.ITEMS, "video", films)
+    assert worked(held).state == "done" and made == ["two"]
+    actions = project.audit_events.order_by("id").values_list("action", flat=True)
+    assert list(actions) == ["features.start", "features.cancel", "features.resume"]
+
+
+def test_a_killed_worker_leaves_a_set_that_the_sweep_sends_again(project: Project, messages: Messages) -> None:
+    held = start(project)
+    killed = FeatureWriter(held.path, width=512) if Path(held.path).parent.mkdir(parents=True) is None else None
+    assert killed is not None
+    killed.add("one", np.full((2, 512), 0.25))
+    with messages():
+        services.feature_sets_sweep(now=timezone.now() + timedelta(minutes=1))
+    held.refresh_from_db()
+    assert held.state == "running"
+    with messages():
+        services.feature_sets_sweep(now=timezone.now() + timedelta(minutes=3))
+    held.refresh_from_db()
+    assert held.state == "done"
+    with open_features(held.path) as store:
+        assert (store.rows("one") == 0.25).all()  # not made again
+
+
+def test_what_is_deleted_while_it_is_made_leaves_no_file(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = start(project)
+    stopping(monkeypatch, lambda: services.feature_set_delete(feature_set=held, actor=None))
+    services.feature_set_work(feature_set_id=held.pk)
+    assert not FeatureSet.objects.exists() and not list(Path(held.path).parent.iterdir())
+
+
+def test_a_deleted_set_takes_its_file_along(project: Project, messages: Messages) -> None:
+    held = worked(start(project))
+    with messages():
+        services.feature_set_delete(feature_set=held, actor=None)
+    assert not Path(held.path).exists()
+    assert project.audit_events.get(action="features.delete").data["name"] == held.name
+
+
+def test_a_repeat_finds_it_done(project: Project) -> None:
+    held = worked(start(project))
+    moved = held.moved_at
+    assert worked(held).moved_at == moved
+    for act in (services.feature_set_resume, services.feature_set_cancel):
+        with pytest.raises(NotPossible):
+            act(feature_set=held, actor=None)
+
+
+def official(path: Path, *names: str, width: int = 3) -> Path:
+    with FeatureWriter(path, width=width) as writer:
+        for name in names:
+            writer.add(name, np.ones((2, width)))
+    return path
+
+
+def add(project: Project, path: Path | str, kind: str = "video") -> FeatureSet:
+    return services.feature_set_register(project=project, kind=kind, path=str(path), actor=None)
+
+
+def test_an_official_file_is_checked_where_it_lies_and_stays_there(
+    project: Project, roots: Path, messages: Messages
+) -> None:
+    path = official(roots / "official" / "i3d.h5", "one", "three")
+    with messages():
+        held = add(project, path)
+    held.refresh_from_db()
+    assert (held.state, held.name, held.width, held.n_items) == ("done", "i3d", 3, 2)
+    assert [finding["text"] for finding in held.findings] == ["video: no features: 1 (two)"]
+    with messages():
+        services.feature_set_delete(feature_set=held, actor=None)
+    assert path.exists()
+
+
+def test_only_files_below_the_roots_may_be_added(project: Project, roots: Path, settings: Settings) -> None:
+    outside = official(roots / "secret.h5", "one")
+    (roots / "official" / "link.h5").symlink_to(outside)
+    places = [outside, roots / "official" / "link.h5", roots / "official" / ".." / "secret.h5", "official/i3d.h5"]
+    for place in places:
+        with pytest.raises(NotPossible, match="absolute path below"):
+            add(project, place)
+    (roots / "official" / "notes.h5").write_text("no")
+    for name, problem in (("nothing.h5", "no such file"), ("notes.h5", "not a readable HDF5")):
+        with pytest.raises(NotPossible, match=problem):
+            add(project, roots / "official" / name)
+    settings.FEATURES_ROOTS = []
+    with pytest.raises(NotPossible, match="FEATURES_ROOTS"):
+        add(project, outside)
+    assert not FeatureSet.objects.exists()
+
+
+def test_a_file_is_added_once_and_a_name_is_taken_once(project: Project, roots: Path) -> None:
+    path = official(roots / "official" / "a.h5", "one")
+    add(project, path)
+    with pytest.raises(NotPossible, match="among the features"):
+        add(project, path)
+    assert add(project, path, "query").name == "a 2"
+    start(project, name="mine")
+    with pytest.raises(NotPossible, match="named 'mine' already"):
+        start(project, name="mine")
+
+
+def test_a_file_that_breaks_between_is_a_failure_with_its_reason(project: Project, roots: Path) -> None:
+    path = official(roots / "official" / "a.h5", "one")
+    held = add(project, path)
+    path.write_bytes(path.read_bytes()[:700])
+    assert "cut short" in worked(held).error and held.state == "failed"
+
+
+def test_a_project_without_videos_has_nothing_to_make_features_of(roots: Path) -> None:
+    with pytest.raises(NotPossible, match="no videos"):
+        start(ProjectFactory())
+
+
+def test_the_page_orders_shows_cancels_and_deletes(project: Project, roots: Path, client: Client) -> None:
+    client.force_login(admin(project))
+    url = reverse("models_runner:features", args=[project.uuid])
+    assert "No features yet" in client.get(url).content.decode()
+    create = reverse("models_runner:feature-set-create", args=[project.uuid])
+    refused = client.post(create, {"what": "query text-model"})
+    assert refused.status_code == 422 and "Name a model" in refused.content.decode()
+    assert client.post(create, {"what": "video builtin-pixels", "name": "mine"}).status_code == 302
+    assert client.post(create, {"what": "video builtin-pixels", "name": "mine"}).status_code == 409
+    held = FeatureSet.objects.get()
+    assert "Waiting for the worker" in client.get(url).content.decode()
+    client.post(reverse("models_runner:feature-set-cancel", args=[held.uuid]))
+    assert "Go on where it stopped" in client.get(url).content.decode()
+    client.post(reverse("models_runner:feature-set-resume", args=[held.uuid]))
+    worked(held)
+    assert "has features in order" in client.get(url).content.decode()
+    delete = reverse("models_runner:feature-set-delete", args=[held.uuid])
+    assert "for good" in client.get(delete).content.decode()
+    client.post(delete)
+    assert not FeatureSet.objects.exists()
+
+
+def test_the_page_adds_a_file_and_tells_what_is_wrong_with_it(
+    project: Project, roots: Path, client: Client, messages: Messages
+) -> None:
+    client.force_login(admin(project))
+    register = reverse("models_runner:feature-set-register", args=[project.uuid])
+    outside = client.post(register, {"kind": "video", "path": "/etc/passwd"})
+    assert outside.status_code == 409 and "absolute path below" in outside.content.decode()
+    with messages():
+        client.post(register, {"kind": "video", "path": str(official(roots / "official" / "a.h5", "one"))})
+    page = client.get(reverse("models_runner:features", args=[project.uuid])).content.decode()
+    assert '<li class="fatal">video: no features: 1 (two)</li>' in page
+
+
+def test_programs_read_what_there_is(project: Project, client: Client) -> None:
+    held = worked(start(project, "query", "builtin-text"))
+    client.force_login(admin(project))
+    [told] = client.get(reverse("api:features", args=[project.uuid])).json()["results"]
+    assert (told["name"], told["fit"], told["width"], told["path"]) == (held.name, True, 384, held.path)
+
+
+def test_the_command_makes_checks_and_lists(project: Project, roots: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("features", project.name, "extract", "video", name="mine")
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["state"] == "done"
+    call_command("features", project.name, "check", "--video", "mine")
+    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == []
+    short = official(roots / "official" / "a.h5", "one")
+    with pytest.raises(CommandError, match="would fail"):
+        call_command("features", project.name, "check", "--video", "mine", "--subtitle", str(short))
+    assert "subtitle: no features: 1 (two)" in capsys.readouterr().out
+    call_command("features", project.name, "add", "video", str(short))
+    call_command("features", project.name, "list")
+    assert [row["name"] for row in json.loads(capsys.readouterr().out.splitlines()[-1])] == ["a", "mine"]

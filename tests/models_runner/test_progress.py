@@ -1,0 +1,118 @@
+"""What events say of a training, and the curves that are drawn of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from models_runner.curves import losses_chart, scores_chart
+from models_runner.experiment_settings import options_of, told
+from models_runner.models import Training
+from models_runner.progress import MEASURE, POINTS, EventsFile, Progress
+
+
+def after(*events: dict[str, Any]) -> Progress:
+    progress = Progress()
+    for event in events:
+        progress.take(event)
+    return progress
+
+
+def step(number: int, loss: float | None = 1.0) -> dict[str, Any]:
+    return {"kind": "step", "step": number, "epoch": 1, "loss": loss, "seconds_per_step": 0.5, "eta_s": 10}
+
+
+def evaluation(number: int, score: float, split: str = "val") -> dict[str, Any]:
+    return {"kind": "evaluation", "step": number, "split": split, "metrics": {MEASURE: score}, "loss": 0.5}
+
+
+START = {"kind": "start", "steps": 100, "resumed_from_step": 0}
+
+
+def test_the_newest_step_and_the_best_score_are_told() -> None:
+    progress = after(START, step(1), evaluation(2, 0.25), step(3, 0.75), evaluation(4, 0.125))
+    assert (progress.step, progress.steps, progress.loss, progress.eta_s) == (4, 100, 0.75, 10)
+    assert (progress.best, progress.best_step) == (0.25, 2)
+    assert progress.losses == [[1, 1.0], [3, 0.75]]
+
+
+def test_scores_on_test_choose_nothing() -> None:
+    assert after(START, evaluation(2, 0.9, "test")).best is None
+
+
+def test_what_came_after_the_checkpoint_is_taken_back() -> None:
+    again = {**START, "resumed_from_step": 2}
+    progress = after(START, step(1), evaluation(2, 0.25), step(3), evaluation(4, 0.5), again)
+    assert (progress.step, progress.best, progress.best_step) == (2, 0.25, 2)
+    assert progress.losses == [[1, 1.0]] and progress.scores == [[2, 0.25, 0.5]]
+
+
+def test_a_new_attempt_forgets_how_the_last_one_ended() -> None:
+    failed = after(START, {"kind": "failed", "step": 1, "reason": "NaN"})
+    assert (failed.ended, failed.reason) == ("failed", "NaN")
+    failed.begin()
+    assert (failed.ended, failed.reason) == ("", "")
+
+
+@pytest.mark.parametrize("odd", [{}, {"kind": "step", "step": "x", "loss": None}, {"kind": "evaluation", "metrics": 3}])
+def test_odd_events_change_nothing(odd: dict[str, Any]) -> None:
+    assert after(START, step(1), {**odd}).step == 1
+
+
+def test_numbers_that_are_none_are_not_kept() -> None:
+    progress = after(START, step(1, float("nan")), step(2, float("inf")))
+    assert (progress.loss, progress.losses) == (None, [])
+    json.dumps(progress.row(), allow_nan=False)
+
+
+def test_curves_stay_small_and_keep_their_ends() -> None:
+    progress = after(START, *(step(number) for number in range(1, 5000)))
+    assert len(progress.losses) <= POINTS
+    assert progress.losses[-1][0] == 4999
+    assert [each[0] for each in progress.losses] == sorted(each[0] or 0 for each in progress.losses)
+
+
+def test_a_row_has_a_column_for_everything() -> None:
+    columns = {field.name for field in Training._meta.get_fields()}
+    assert set(Progress().row()) <= columns
+
+
+def test_half_a_line_waits_and_a_broken_one_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    events = EventsFile(path)
+    assert events.new() == []
+    path.write_text('{"kind": "st{"kind": "step"}\n[1]\n{"kind": "start"}\n{"kind": ')
+    assert events.new() == [{"kind": "start"}]
+    with path.open("a") as file:
+        file.write('"done"}\n')
+    assert events.new() == [{"kind": "done"}]
+
+
+def test_curves_lie_within_their_frame() -> None:
+    losses, scores = [[1, 2.0], [50, 1.5], [100, 0.5]], [[50, 0.2, 1.0], [100, 0.1, None]]
+    for chart in (losses_chart(losses, scores), scores_chart(scores)):
+        drawn = ET.fromstring(chart.inline())
+        for line in drawn.iter("polyline"):
+            for x, y in (map(float, point.split(",")) for point in line.get("points", "").split()):
+                assert 0 <= x <= chart.width and 0 <= y <= chart.height
+    label = scores_chart(scores).label
+    assert label == "validation NDCG@20,IoU≥0.5: the best of 2 is 0.2000"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(None, ""), (0.2, "0 s"), (59.6, "1 min 0 s"), (7500, "2 h 5 min"), (180_000, "2 d 2 h")]
+)
+def test_time_left_in_words(seconds: float | None, words: str) -> None:
+    assert Training(eta_s=seconds).time_left == words
+
+
+def test_options_are_the_preset_s_but_for_what_was_changed() -> None:
+    released = options_of("xml", 1, "released", {"lr": None})
+    assert (released["epochs"], released["evaluations_per_epoch"], released["batch"]) == (4000, 0.05, 128)
+    assert released["sizes"] == {} and released["objective"] == {}
+    small = options_of("conquer", 40, "small", {"hidden": 32, "mask_positives": False, "epochs": 2})
+    assert small["sizes"] == {"hidden": 32, "heads": 4, "inner": 128}
+    assert (small["epochs"], small["padding"], small["objective"]) == (2, "compact", {"mask_positives": False})
+    assert ("mask positives", "no") in told(small) and ("attention heads", 4) in told(small)

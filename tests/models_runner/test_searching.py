@@ -1,0 +1,280 @@
+"""Searching by a finished training: the page, the API, and what is said when nothing can be found."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from celery.exceptions import TimeoutError as NoAnswer
+from django.core.files.base import ContentFile
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from annotation.models import Membership, Moment, Video
+from config.celery_app import app
+from models_runner import search_worker, training_files
+from models_runner.models import Experiment, FeatureSet, Training
+from models_runner.retrieval.__main__ import main
+from models_runner.services.searching import TASK
+from tests.factories import MembershipFactory, admin
+from tests.judging.api.acts import bearer
+from tests.judging.world import HandMade
+from tests.models_runner.acts import GOOD, bring, member_of, ready_release, run_json
+from tests.models_runner.benchmarks import places
+from tests.models_runner.retrieval.training.tiny import QUERY, experiment
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+DRAWN = np.random.default_rng(5).normal(size=(3, QUERY)).astype(np.float32)
+
+
+class Drawn:
+    """Makes rows of any words."""
+
+    name, width = "drawn", QUERY
+
+    def rows(self, items: list[Any]) -> Iterator[np.ndarray]:
+        yield from (DRAWN for _ in items)
+
+
+@pytest.fixture(scope="module")
+def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An XML that was trained for a moment."""
+    folder = tmp_path_factory.mktemp("searched")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    assert main(["train", str(experiment(folder, "xml", epochs=1))]) == 0
+    torch.set_num_threads(threads)
+    return folder
+
+
+class Site:
+    """A project whose training is done, and its admin's browser."""
+
+    def __init__(self, made: HandMade, tiny: Path) -> None:
+        self.made, self.tiny = made, tiny
+        self.release = ready_release(made.project)
+        self.client = Client()
+        self.client.force_login(admin(made.project))
+        features = {kind: {"name": kind, "path": str(tiny / f"{kind}.h5")} for kind in ("video", "query")}
+        FeatureSet.objects.create(project=made.project, kind="query", extractor="builtin-text", **features["query"])
+        about = {"project": made.project, "release": self.release, "features": features}
+        self.experiment = Experiment.objects.create(name="tiny", baseline="xml", top_n=1, **about)
+        self.training = self.done(seed=1)
+
+    def done(self, seed: int) -> Training:
+        run = bring(member_of(self.made, self.made.lead), self.release, run_json({10: GOOD}), system=f"seed {seed}")
+        given = {"state": "done", "ended_at": timezone.now(), "val_run": run, "best": 0.25}
+        made = Training.objects.create(experiment=self.experiment, seed=seed, **given)
+        folder = training_files.folder_of(made)
+        folder.mkdir(parents=True)
+        shutil.copytree(self.tiny / "xml" / "best", folder / "best")
+        plan = json.loads((self.tiny / "xml" / "plan.json").read_text())
+        files = {name: path.replace("..", str(self.tiny)) for name, path in plan.items() if str(path).startswith("..")}
+        (folder / "plan.json").write_text(json.dumps({**plan, **files}))
+        return made
+
+    def url(self, name: str, *words: object) -> str:
+        return reverse(f"models_runner:{name}", args=[self.made.project.uuid, *words])
+
+    def search(self, q: str = "somebody opens a door", **given: Any) -> HttpResponse:
+        return self.client.get(self.url("search"), {"q": q, **given})  # type: ignore[return-value]
+
+    def page(self, q: str = "somebody opens a door", **given: Any) -> str:
+        return self.search(q, **given).content.decode()
+
+    def api(self, person: Any = None, **given: Any) -> HttpResponse:
+        url = reverse("api:search", args=[self.made.project.uuid])
+        return Client().get(url, given, headers=bearer(person or admin(self.made.project)))  # type: ignore[return-value]
+
+
+@pytest.fixture
+def site(made: HandMade, settings: Any, tmp_path: Path, trained_folder: Path) -> Iterator[Site]:
+    places(settings, tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("models_runner.retrieval.searching.words.extractor_of", lambda *_, **__: Drawn())
+        search_worker.forget()
+        yield Site(made, trained_folder)
+    search_worker.forget()
+
+
+def filmed(site: Site) -> Video:
+    """The first video that is found, in the project, with a file."""
+    hit = json.loads(site.api(q="x").content)["hits"][0]
+    video = Video.objects.create(corpus=site.made.project.corpus, name=hit["video"], duration_s=30, index=900)
+    video.file.save("film.mp4", ContentFile(b"0123456789"))
+    return video
+
+
+def test_a_query_finds_ranked_moments_and_says_why(site: Site) -> None:
+    page = site.page()
+    assert "12 moments in " in page and " ms</b>" in page
+    assert page.count("<summary>Why</summary>") == page.count('aria-label="Start and end by probability') == 12
+    assert "by what is heard" in page and 'class="span"' in page
+    assert "The project has no file of this video" in page
+
+
+def test_results_can_be_linked_and_the_last_queries_return(site: Site) -> None:
+    other = site.done(seed=2)
+    site.page("first words", training=other.uuid)
+    page = site.page("second words", training=site.training.uuid)
+    assert f"?q=first+words&amp;training={other.uuid}" in page and 'value="second words"' in page
+    assert f'<option value="{site.training.uuid}" selected>' in page
+    again = site.client.get(site.url("search")).content.decode()
+    assert again.index("second words") < again.index("first words") and "What are you looking for?" in again
+
+
+def test_a_moment_that_is_annotated_is_shown_by_its_preview(site: Site) -> None:
+    video = filmed(site)
+    hit = json.loads(site.api(q="x").content)["hits"][0]
+    unseen = site.page()
+    assert f"{video.uuid}/#t={hit['start_s']:.2f},{hit['end_s']:.2f}" in unseen and "The span itself" in unseen
+    span = {"start_s": hit["start_s"], "end_s": hit["end_s"]}
+    moment = Moment.objects.create(video=video, preview="previews/a.gif", preview_state="ready", **span)
+    seen = site.page()
+    assert reverse("judging:preview", args=[moment.preview_uuid]) in seen and "IoU 1.00" in seen
+    assert json.loads(site.api(q="x").content)["hits"][0]["preview"] == str(moment.preview_uuid)
+
+
+def test_staff_alone_watch_videos(site: Site) -> None:
+    url = site.url("video", filmed(site).uuid)
+    part = site.client.get(url, headers={"Range": "bytes=2-4"})
+    assert (part.status_code, part.content, part["Content-Type"]) == (206, b"234", "video/mp4")
+    for role in (Membership.Role.ANNOTATOR, Membership.Role.PARTICIPANT):
+        other = Client()
+        other.force_login(MembershipFactory(project=site.made.project, role=role).user)
+        assert other.get(url).status_code == 403
+    stranger = MembershipFactory(role="admin")
+    client = Client()
+    client.force_login(stranger.user)
+    assert client.get(url).status_code == 404
+    theirs = reverse("models_runner:video", args=[stranger.project.uuid, url.split("/")[-2]])
+    assert client.get(theirs).status_code == 404
+
+
+def test_a_search_costs_the_same_statements_whatever_is_found(
+    site: Site, django_assert_num_queries: Any, django_assert_max_num_queries: Any
+) -> None:
+    filmed(site)
+    site.page()
+    with django_assert_max_num_queries(12) as few:
+        site.page(limit=1)
+    with django_assert_num_queries(len(few.captured_queries)):
+        site.page(limit=40, every="on")
+
+
+def test_words_read_by_another_version_are_told(site: Site) -> None:
+    FeatureSet.objects.update(made_by="tokens an older model")
+    assert "Trained on words read by tokens an older model; yours are read by drawn." in site.page()
+
+
+class TestWhatIsAsked:
+    @pytest.mark.parametrize(
+        ("given", "words"),
+        [
+            ({"q": "  "}, "Type what to look for."),
+            ({"q": "long " * 101}, "at most 500 characters"),
+            ({"q": "a\0b"}, "Null characters are not allowed."),
+            ({"training": "00000000-0000-4000-8000-000000000000"}, "There is no such finished training"),
+        ],
+    )
+    def test_is_looked_at(self, site: Site, given: dict[str, str], words: str) -> None:
+        answer = site.search(**given)
+        assert answer.status_code == 422 and words in answer.content.decode()
+
+    def test_may_be_as_long_as_a_paragraph(self, site: Site) -> None:
+        assert "moments in" in site.page("word " * 99)
+
+    def test_of_a_training_that_is_not_done(self, site: Site) -> None:
+        waiting = Training.objects.create(experiment=site.experiment, seed=9)
+        assert site.search(training=waiting.uuid).status_code == 422
+        assert str(waiting.uuid) not in site.page()
+
+
+class TestWithoutAnAnswer:
+    def test_nothing_is_trained(self, site: Site) -> None:
+        Training.objects.all().delete()
+        page = site.page()
+        assert "No trained checkpoint yet" in page and "Start a benchmark run" in page
+        site.client.force_login(site.made.lead)
+        assert "An admin of the project starts" in site.page()
+
+    def test_nobody_knows_what_made_the_query_features(self, site: Site) -> None:
+        FeatureSet.objects.update(extractor="file")
+        answer = site.search()
+        assert answer.status_code == 409 and "not known what made the query features" in answer.content.decode()
+
+    def test_the_weights_are_gone(self, site: Site) -> None:
+        shutil.rmtree(training_files.folder_of(site.training) / "best")
+        answer = site.search()
+        assert answer.status_code == 409 and "tiny, seed 1 cannot be searched" in answer.content.decode()
+        refused = site.api(q="x")
+        assert refused.status_code == 409 and "cannot be searched" in refused.content.decode()
+
+    @pytest.mark.parametrize(("state", "status"), [("STARTED", 200), ("PENDING", 503)])
+    def test_the_worker_is_late(self, site: Site, monkeypatch: pytest.MonkeyPatch, state: str, status: int) -> None:
+        monkeypatch.setattr(app.tasks[TASK], "apply_async", lambda *_, **__: Late(state))
+        answer = site.search()
+        page = answer.content.decode()
+        assert answer.status_code == status
+        if state == "STARTED":
+            assert "is loading this training" in page and "tried=1" in page and 'hx-trigger="load' in page
+            assert site.search(tried="24").status_code == 503  # it does not ask for ever
+        else:
+            assert "No search worker took the query within 5 s" in page and "hx-trigger" not in page
+        assert site.api(q="x").status_code == 503
+
+    def test_the_broker_is_away(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+        def away(*_: Any, **__: Any) -> None:
+            raise OperationalError
+
+        monkeypatch.setattr(app.tasks[TASK], "apply_async", away)
+        answer = site.search()
+        assert answer.status_code == 503 and "The broker" in answer.content.decode()
+
+
+class Late:
+    """A result that does not come."""
+
+    def __init__(self, state: str) -> None:
+        self.state = state
+
+    def get(self, **_: Any) -> None:
+        raise NoAnswer
+
+    def forget(self) -> None: ...
+
+
+class TestTheApi:
+    def test_gives_hits_with_their_why(self, site: Site) -> None:
+        told = json.loads(site.api(q="a door", training=site.training.uuid, limit=3).content)
+        assert [hit["rank"] for hit in told["hits"]] == [1, 2, 3] and told["searched"] == 12
+        why = told["hits"][0]["why"]
+        assert why["video_score"] == pytest.approx((why["seen"] + why["heard"]) / 2)
+        assert sum(why["start"]) == pytest.approx(1, abs=1e-4) and len(why["start"]) == len(why["end"])
+
+    def test_says_what_is_wrong(self, site: Site) -> None:
+        assert "There is no parameter 'query' here." in json.loads(site.api(query="x").content)["message"]
+        assert site.api(q="x", limit=41).status_code == 422
+        assert "500 characters" in site.api(q="x" * 501).content.decode()
+
+    def test_is_for_leads_and_admins(self, site: Site) -> None:
+        assert site.api(site.made.lead, q="x").status_code == 200
+        for role in (Membership.Role.ANNOTATOR, Membership.Role.PARTICIPANT):
+            member = MembershipFactory(project=site.made.project, role=role)
+            assert site.api(member.user, q="x").status_code == 403
+        assert site.api(MembershipFactory(role="admin").user, q="x").status_code == 404
+
+
+def test_a_training_is_loaded_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    used, searcher_of = [], search_worker.searcher_of
+    monkeypatch.setattr(search_worker, "searcher_of", lambda source: used.append(searcher_of(source)) or used[-1])
+    site.page("one")
+    site.page("two")
+    assert used[0] is used[1]

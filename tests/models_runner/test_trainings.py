@@ -1,0 +1,344 @@
+"""Trainings: ordered, trained by a child process, cancelled, resumed, begun again after crashes, scored."""
+
+import json
+import math
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, connection
+from django.utils import timezone
+
+from annotation import locks
+from annotation.exceptions import NotPossible
+from annotation.models import AuditEvent
+from judging.models import Release
+from models_runner import services, training_files
+from models_runner.models import Experiment, Run, Training
+from models_runner.services import trainings
+from models_runner.services.trainings import device_name, training_claim, training_tell
+from models_runner.training_child import TrainingChild, folder_held
+from tests.conftest import Messages
+from tests.factories import triggers_asleep
+from tests.judging.world import HandMade
+from tests.models_runner.acts import ready_release
+from tests.models_runner.benchmarks import features_of, only, ordered, places, trained
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+Order = Callable[..., Experiment]
+
+
+@pytest.fixture
+def release(made: HandMade) -> Release:
+    return ready_release(made.project)
+
+
+@pytest.fixture
+def order(release: Release, settings: Any, tmp_path: Path) -> Order:
+    places(settings, tmp_path)
+    return lambda **values: ordered(release, tmp_path, **values)
+
+
+def lost(training: Training) -> None:
+    """Its worker was killed a minute ago."""
+    training_claim(training_id=training.pk, device=device_name())
+    Training.objects.filter(pk=training.pk).update(heartbeat=timezone.now() - timedelta(minutes=1))
+
+
+def test_a_training_becomes_runs_on_the_leaderboard(order: Order, release: Release, messages: Messages) -> None:
+    with messages():
+        experiment = order(seeds=2)
+    for training in experiment.trainings.all():
+        assert (training.state, training.step, training.steps, training.best) == ("done", 4, 4, 0.5)
+        assert training.val_run is not None and training.test_run is not None
+        assert training.val_run.system == f"ReLoCLNet, N=20, seed {training.seed}"
+    runs = Run.objects.filter(release=release, source="baseline")
+    assert sorted(runs.values_list("split", "state")) == [("test", "scored")] * 2 + [("val", "scored")] * 2
+    assert all(run.scorings.get().state == "scored" for run in runs)
+
+
+def test_the_program_is_told_what_was_ordered(order: Order, settings: Any) -> None:
+    settings.TRAIN_DEVICE = "cpu"
+    training = only(order(top_n=1))
+    plan = json.loads((training_files.plan_write(training) / "plan.json").read_text())
+    assert (plan["baseline"], plan["top_n"], plan["seed"], plan["device"]) == ("reloclnet", 1, 1, "cpu")
+    for name, file in (("train", "train_top01.json"), ("val", "val.json"), ("test", "test.json")):
+        assert Path(plan[name]).name == file and Path(plan[name]).is_file()
+    assert Path(plan["video"]).name == "video.h5" and plan["subtitle"] is None
+
+
+def test_what_happened_is_written_down_without_names(order: Order, made: HandMade) -> None:
+    experiment = order(actor=made.lead)
+    trained(only(experiment))
+    said = AuditEvent.objects.filter(subject=experiment.uuid).order_by("pk")
+    assert [event.action for event in said] == ["experiment.start", "experiment.finish"]
+    assert said[1].data == {"name": "ReLoCLNet, N=20", "seed": 1, "state": "done", "best": 0.5}
+
+
+def test_a_repeated_task_finds_it_done(order: Order) -> None:
+    training = trained(only(order()))
+    assert trained(training).attempts == 1
+
+
+def test_a_device_that_is_taken_is_left_alone(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = order(seeds=2).trainings.all()
+    held: list[bool] = []
+
+    def tell(training: Training, progress: trainings.Progress) -> str:
+        held.append(device_is_held())
+        return training_tell(training, progress)
+
+    monkeypatch.setattr(trainings, "training_tell", tell)
+    assert (trained(one).state, set(held)) == ("done", {True})
+    assert not device_is_held()
+    training_claim(training_id=other.pk, device=device_name())
+    with pytest.raises(IntegrityError, match="training_one_at_work_per_device"):
+        Training.objects.filter(pk=one.pk).update(state="running", ended_at=None)
+
+
+def device_is_held() -> bool:
+    """What a second worker on this device is told, which has a session of its own."""
+    own = connection.copy()
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(locks, "connection", own)
+            with locks.only_one(f"device {device_name()}") as free:
+                return not free
+    finally:
+        own.close()
+
+
+def test_a_failure_says_its_reason(order: Order) -> None:
+    training = trained(only(order(how="fails")))
+    assert (training.state, training.error) == ("failed", "The loss is not a number.")
+    assert not Run.objects.filter(source="baseline").exists()
+
+
+def test_a_program_that_cannot_begin_says_so(order: Order, settings: Any) -> None:
+    settings.TRAIN_COMMAND = [sys.executable, "-c", "import sys; print('error: no such plan'); sys.exit(2)"]
+    training = trained(only(order()))
+    assert (training.state, training.error) == ("failed", "error: no such plan")
+
+
+def test_a_crash_is_followed_by_another_attempt_from_the_checkpoint(order: Order, messages: Messages) -> None:
+    with messages():
+        experiment = order(how="crashes once")
+    training = only(experiment)
+    assert (training.state, training.attempts, training.crashes) == ("done", 2, 1)
+    assert training_files.log_tail(training).splitlines() == ["begins at step 0", "begins at step 2"]
+    assert [step for step, _ in training.curve["losses"]] == [1, 2, 3, 4]
+
+
+def test_three_crashes_are_enough(order: Order, messages: Messages) -> None:
+    with messages():
+        experiment = order(how="crashes")
+    training = only(experiment)
+    assert (training.state, training.attempts) == ("failed", 3)
+    assert "crashed 3 times" in training.error and "SIGKILL at step 3" in training.error
+    assert "about to die" in training.error
+
+
+def test_a_cancel_ends_the_program(order: Order, made: HandMade, monkeypatch: pytest.MonkeyPatch) -> None:
+    training = only(order(how="waits"))
+    cancel_when_begun(training, monkeypatch)
+    ended = trained(training)
+    assert (ended.state, ended.step) == ("cancelled", 2)
+    assert json.loads((folder(training) / "events.jsonl").read_text().splitlines()[-1])["kind"] == "stopped"
+
+
+def test_a_deaf_program_is_killed(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+    training = only(order(how="deaf"))
+    cancel_when_begun(training, monkeypatch)
+    monkeypatch.setattr(TrainingChild.end, "__defaults__", (0.1,))
+    assert trained(training).state == "cancelled"
+
+
+def cancel_when_begun(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody presses Cancel as soon as the program waits at its second step."""
+
+    def tell(held: Training, progress: trainings.Progress) -> str:
+        if progress.scores:
+            services.training_cancel(training=held, actor=None)
+        return training_tell(held, progress)
+
+    monkeypatch.setattr(trainings, "training_tell", tell)
+    monkeypatch.setattr(trainings, "LOOK_S", 0.01)
+    monkeypatch.setattr(trainings, "TELL_S", 0)
+
+
+def folder(training: Training) -> Path:
+    return training_files.folder_of(training)
+
+
+def test_what_waits_is_cancelled_at_once_and_what_ended_cannot_be(order: Order) -> None:
+    training = only(order())
+    assert services.training_cancel(training=training, actor=None).state == "cancelled"
+    assert trained(training).attempts == 0
+    with pytest.raises(NotPossible, match="ended already"):
+        services.training_cancel(training=training, actor=None)
+
+
+def test_a_cancelled_training_is_resumed_from_its_checkpoint(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+    training = only(order(how="waits"))
+    with monkeypatch.context() as patch:
+        cancel_when_begun(training, patch)
+        trained(training)
+    Experiment.objects.update(options={})
+    services.training_resume(training=training, actor=None)
+    ended = trained(training)
+    assert (ended.state, ended.attempts) == ("done", 2)
+    assert training_files.log_tail(ended).splitlines()[-1] == "begins at step 2"
+    with pytest.raises(NotPossible, match="Only a training that was cancelled or failed"):
+        services.training_resume(training=ended, actor=None)
+
+
+def test_a_killed_worker_s_training_is_sent_again(order: Order, messages: Messages) -> None:
+    training = only(order())
+    lost(training)
+    with messages():
+        services.trainings_sweep(now=timezone.now())
+    training.refresh_from_db()
+    assert (training.state, training.attempts, training.crashes) == ("done", 2, 1)
+
+
+def test_a_program_that_stopped_with_its_worker_did_not_crash(order: Order, messages: Messages) -> None:
+    training = only(order())
+    lost(training)
+    folder(training).mkdir(parents=True)
+    (folder(training) / "events.jsonl").write_text('{"kind": "stopped", "step": 0}\n')
+    with messages():
+        services.trainings_sweep(now=timezone.now())
+    training.refresh_from_db()
+    assert (training.state, training.crashes) == ("done", 0)
+
+
+def test_a_cancel_reaches_a_training_that_lost_its_worker(order: Order, messages: Messages) -> None:
+    training = only(order())
+    lost(training)
+    services.training_cancel(training=training, actor=None)
+    with messages():
+        services.trainings_sweep(now=timezone.now())
+    training.refresh_from_db()
+    assert training.state == "cancelled"
+
+
+def test_a_lost_message_is_sent_again_where_nobody_is_at_work(order: Order, messages: Messages) -> None:
+    one, other = order(seeds=2).trainings.all()
+    training_claim(training_id=one.pk, device="elsewhere")
+    with messages():
+        services.trainings_sweep(now=timezone.now())
+    other.refresh_from_db()
+    assert other.state == "waiting"
+    Training.objects.filter(pk=one.pk).update(state="waiting")
+    with messages():
+        services.trainings_sweep(now=timezone.now())
+    assert set(Training.objects.values_list("state", flat=True)) == {"done"}
+
+
+def test_the_next_on_a_device_finds_what_a_killed_worker_left_there(order: Order) -> None:
+    one, other = order(seeds=2).trainings.all()
+    lost(one)
+    assert trained(other).state == "done"
+    one.refresh_from_db()
+    assert (one.state, one.crashes) == ("waiting", 1)
+
+
+def test_a_folder_is_held_until_the_program_has_ended(tmp_path: Path) -> None:
+    with folder_held(tmp_path) as held:
+        assert held is not None
+        orphan = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], pass_fds=[held])
+    try:
+        with folder_held(tmp_path, patience_s=0) as again:
+            assert again is None
+    finally:
+        orphan.send_signal(signal.SIGKILL)
+        orphan.wait()
+    with folder_held(tmp_path, patience_s=0) as free:
+        assert free is not None
+
+
+def test_the_program_is_told_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "hidden")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    code = "import os; print(sorted({'SECRET_KEY', 'OMP_NUM_THREADS'} & set(os.environ)))"
+    with folder_held(tmp_path) as held:
+        assert held is not None
+        child = TrainingChild([sys.executable, "-c", code], tmp_path, held=held, cwd=tmp_path)
+        child.process.wait()
+        assert (child.end(), child.last_words()) == (0, "[]")
+
+
+class TestOrdering:
+    def test_names_are_made_and_taken_once(self, order: Order) -> None:
+        assert [order().name, order().name, order(name="ours").name] == [
+            "ReLoCLNet, N=20",
+            "ReLoCLNet, N=20 (2)",
+            "ours",
+        ]
+        with pytest.raises(NotPossible, match="another name"):
+            order(name="ours")
+
+    def test_conquer_and_it_alone_takes_candidates(self, order: Order) -> None:
+        given = trained(only(order()))
+        conquer = order(baseline="conquer", candidates=given)
+        plan = training_files.plan_of(only(conquer))
+        assert plan["candidates"] == {"source": "checkpoint", "path": str(folder(given) / "best")}
+        for values in ({"baseline": "conquer"}, {"baseline": "xml", "candidates": given}):
+            with pytest.raises(NotPossible, match="CONQUER, and it alone"):
+                order(**values)
+        with pytest.raises(NotPossible, match="finished XML or ReLoCLNet"):
+            order(baseline="conquer", candidates=only(conquer))
+
+    def test_a_release_without_training_queries_is_refused(self, made: HandMade, order: Order, tmp_path: Path) -> None:
+        made.project.queries.filter(split="train").delete()
+        bare = ready_release(made.project)
+        with pytest.raises(NotPossible, match=f"Release {bare.version} has no training query"):
+            ordered(bare, tmp_path)
+
+    def test_features_that_are_gone_are_refused(self, release: Release, tmp_path: Path) -> None:
+        features = features_of(release.project, tmp_path)
+        Path(features["video"]["path"]).unlink()
+        given = {"baseline": "xml", "top_n": 1, "seeds": 1, "options": {}, "actor": None}
+        with pytest.raises(NotPossible, match="not on the disk"):
+            services.experiment_create(release=release, features=features, **given)
+        with pytest.raises(NotPossible, match="Choose features for query"):
+            services.experiment_create(release=release, features={"video": features["video"]}, **given)
+
+
+class TestLabelsBySimilarity:
+    @pytest.fixture(autouse=True)
+    def less_alike(self, made: HandMade) -> None:
+        """The moment that people find perfect for the query of validation is not the most similar one."""
+        with triggers_asleep():
+            made.val.candidates.filter(rank=1).update(similarity=0.5)
+
+    @pytest.fixture
+    def training(self, order: Order) -> Training:
+        return only(order(labels="similarity"))
+
+    def test_the_program_is_told_of_files_with_them(self, training: Training) -> None:
+        plan = json.loads((training_files.plan_write(training) / "plan.json").read_text())
+        judged = training_files.release_folder(training.experiment.release)
+        assert Path(plan["train"]).parent == judged and Path(plan["val"]).parent != judged
+        held = {
+            query["query_id"]: {moment["similarity"]: moment["relevance"] for moment in query["relevant_moment"]}
+            for query in json.loads(Path(plan["val"]).read_text())
+        }
+        assert held == {10: {0.5: 2, 0.98: 4}, 11: {0.5: 2, 0.98: 4}}  # judged: 4, 2
+        assert Path(plan["test"]).parent == Path(plan["val"]).parent
+
+    def test_its_runs_are_scored_by_them(self, training: Training) -> None:
+        run = trained(training).val_run
+        assert run is not None and run.labels == "similarity"
+        services.run_work(run_id=run.pk)
+        score = run.scorings.get().scores.get(metric="NDCG@10,IoU>=0.5", convention="released", gain="exponential")
+        # the moment at rank 1 has grade 2, the second prediction is wrong; gains 3 of the ideal 15 + 3 / log2(3)
+        assert score.value == pytest.approx(3 / (15 + 3 / math.log2(3)))
+
+    def test_its_name_says_so(self, training: Training) -> None:
+        assert training.experiment.name == "ReLoCLNet, N=20, labels by similarity"
