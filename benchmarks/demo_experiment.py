@@ -50,16 +50,16 @@ ABOVE_RANDOM, ABOVE_SHUFFLED = 5.0, 1.5  # times as good a baseline is to be
 CORE_SECONDS = 15 * 60 * 2  # fifteen minutes of two cores
 SPLITS = ("val", "test")
 LEARNT, SHUFFLED = "learnt", "shuffled"
+EPOCHS = 4
 SMALL = {"hidden": 64, "heads": 4, "dropout": 0.0}
 SETTINGS: dict[str, dict[str, Any]] = {
-    "reloclnet": {"epochs": 10, "sizes": SMALL, "objective": {"mask_positives": True, "span_weight": 0.05}},
+    "reloclnet": {"sizes": SMALL, "objective": {"mask_positives": True, "span_weight": 0.05}},
     "xml": {
-        "epochs": 8,
         "sizes": SMALL,
         "objective": {"mask_positives": True, "span_weight": 0.05},
         "decoding": {"end_offset_s": 0.0},
     },
-    "conquer": {"epochs": 5, "sizes": {**SMALL, "inner": 128, "narrow": 32}, "decoding": {"videos": 20}},
+    "conquer": {"sizes": {**SMALL, "inner": 128, "narrow": 32}, "decoding": {"videos": 20}},
 }
 FIRST_STAGE = "reloclnet"  # names CONQUER's candidates, for its control too: only CONQUER's own links are shuffled
 
@@ -108,7 +108,7 @@ def main() -> int:
         folder = options.folder or Path(temporary)
         report = experiment(Place(folder, options.workers), videos=options.videos, seed=options.seed)
     print(json.dumps(report, indent=1) if options.json else table(report))
-    return 0 if report["good"] else 1
+    return 0 if report["learnt"] and report["in_time"] else 1
 
 
 def parse() -> argparse.Namespace:
@@ -156,9 +156,10 @@ def plan_of(place: Place, baseline: str, way: str) -> Plan:
         candidates=candidates if baseline == "conquer" else None,
         shuffle_links=way == SHUFFLED,
         padding="compact",
-        batch=64,
+        batch=32,
         lr=1e-3,
-        evaluations_per_epoch=0.25,
+        epochs=EPOCHS,
+        evaluations_per_epoch=1 / EPOCHS,  # once, at the end: no weights are chosen on the validation split
         patience=0,
         device="cpu",
         threads=1,
@@ -187,7 +188,6 @@ def report_of(place: Place, demo: material.Demo, seed: int) -> dict[str, Any]:
     scores = {baseline: scores_of(place, baseline) for baseline in SETTINGS}
     spent = place.spent
     processor = sum(part["processor_seconds"] for part in spent.values())
-    good = all(has_learnt(scores[baseline], chance) for baseline in SETTINGS) and processor <= CORE_SECONDS
     return {
         "machine": machine(),
         "seed": seed,
@@ -202,7 +202,8 @@ def report_of(place: Place, demo: material.Demo, seed: int) -> dict[str, Any]:
         "random spans": chance,
         "scores": scores,
         "trainings": {path.name: training_of(path) for path in folders(place)},
-        "good": good,
+        "learnt": all(has_learnt(scores[baseline], chance) for baseline in SETTINGS),
+        "in_time": processor <= CORE_SECONDS,
     }
 
 

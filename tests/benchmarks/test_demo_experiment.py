@@ -85,4 +85,5 @@ def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
 @pytest.mark.timeout(3600)  # of a machine that does much else
 def test_every_baseline_learns(tmp_path: Path) -> None:
     report = demo_experiment.experiment(Place(tmp_path, workers=2), videos=200, seed=demo_experiment.SEED)
-    assert report["good"], report
+    assert report["learnt"], report["scores"]
+    assert report["in_time"], report["parts"]
