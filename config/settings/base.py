@@ -177,7 +177,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = MOMENTJUDGE_VAR / "media"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "config.static.StaticFiles"},
 }
 
 # Security

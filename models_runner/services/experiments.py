@@ -19,6 +19,7 @@ from models_runner.models import Experiment, Run, Training
 from models_runner.models.experiment import MOST_SEEDS
 from models_runner.retrieval.errors import ScoringError
 from models_runner.retrieval.features import open_features
+from models_runner.services.features import features_hold
 from models_runner.services.runs import name_checked
 from models_runner.services.trainings import TASK, training_stop
 from models_runner.services.truths import truths_make
@@ -69,6 +70,7 @@ def experiment_create(
 
 @transaction.atomic
 def _experiment_keep(made: Experiment, seeds: range) -> None:
+    features_hold(made.project, made.features)
     made.save()
     trainings = Training.objects.bulk_create([Training(experiment=made, seed=seed) for seed in seeds])
     said = {"name": made.name, "baseline": made.get_baseline_display(), "top_n": made.top_n, "seeds": len(seeds)}

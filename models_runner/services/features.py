@@ -1,7 +1,7 @@
 """Feature sets: ordered or named by their file, made by a task that can be killed, checked, removed."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,7 @@ from models_runner.retrieval.features.extractors import (
     extractor_of,
 )
 from models_runner.retrieval.features.extractors.frames import clip_count
+from models_runner.selectors.features import Use, uses_of
 
 logger = logging.getLogger(__name__)
 TASK = "models_runner.tasks.features_work"
@@ -156,14 +157,37 @@ def feature_set_resume(*, feature_set: FeatureSet, actor: User | None, wake: boo
 
 @transaction.atomic
 def feature_set_delete(*, feature_set: FeatureSet, actor: User | None) -> None:
-    """Remove a set; its file too where it was made here. One that is being made stops."""
-    held = _held(feature_set)
+    """Remove a set; its file too where it was made here. One that is being made stops.
+
+    Raises:
+        NotPossible: a training needs the file that would go.
+    """
+    held = _held(feature_set)  # who orders an experiment locks the row too: see features_hold
+    if held.is_ours and (uses := uses_of(held)):
+        raise NotPossible(f"The features {held.name} are needed: {_named(uses)}.")
     said = {"name": held.name, "kind": held.kind, "state": held.state}
     audit_record(project=held.project, actor=actor, action="features.delete", subject=held.uuid, **said)
     path, is_ours = Path(held.path), held.is_ours
     held.delete()
     if is_ours:
         transaction.on_commit(partial(_throw_away, path))
+
+
+def _named(uses: Sequence[Use], most: int = 3) -> str:
+    named = [f"{use.system} {use.need}" for use in uses[:most]]
+    return "; ".join([*named, f"and {len(uses) - most:,} more trainings"] if len(uses) > most else named)
+
+
+def features_hold(project: Project, features: Mapping[str, Mapping[str, str]]) -> None:
+    """Keep the sets of an experiment that is being ordered from being deleted until it is stored.
+
+    Raises:
+        NotPossible: one has been deleted.
+    """
+    named = {told["set"]: told["name"] for told in features.values() if told.get("set")}
+    rows = FeatureSet.objects.select_for_update().filter(project=project, uuid__in=named).order_by("pk")
+    if gone := set(named) - {str(row.uuid) for row in rows}:
+        raise NotPossible(f"The features {named[min(gone)]!r} have been deleted; choose others.")
 
 
 def _held(feature_set: FeatureSet) -> FeatureSet:

@@ -18,6 +18,7 @@ from annotation.models import Project, User
 from models_runner import services
 from models_runner.feature_forms import ExtractionForm, FileForm
 from models_runner.models import FeatureSet
+from models_runner.selectors.features import uses_of
 
 PAGE = "models_runner:features"
 PER_PAGE = 20
@@ -107,10 +108,18 @@ def feature_set_delete(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
     """Ask, then remove features, with their file where it was made here."""
     held = _granted(request, set_uuid)
     if request.method != "POST":
-        return render(request, "models_runner/feature_set_delete.html", {"row": held})
-    services.feature_set_delete(feature_set=held, actor=cast(User, request.user))
+        return _ask(request, held)
+    try:
+        services.feature_set_delete(feature_set=held, actor=cast(User, request.user))
+    except NotPossible as error:
+        return _ask(request, held, error)
     messages.success(request, f"The features {held.name} are gone.")
     return redirect(PAGE, held.project.uuid)
+
+
+def _ask(request: HttpRequest, held: FeatureSet, error: NotPossible | None = None) -> HttpResponse:
+    context = {"row": held, "uses": uses_of(held), "error": error}
+    return render(request, "models_runner/feature_set_delete.html", context, status=409 if error else 200)
 
 
 def _granted(request: HttpRequest, set_uuid: UUID) -> FeatureSet:

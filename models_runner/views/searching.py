@@ -63,7 +63,7 @@ def _late(request: MemberRequest, error: SearchLate, context: dict[str, Any]) ->
         again = request.GET.copy()
         again["tried"] = str(tries)
         return render(request, PAGE, {**context, "loading": error, "again": again.urlencode()})
-    return render(request, PAGE, {**context, "late": error}, status=error.status)
+    return render(request, PAGE, {**context, "late": error}, status=200 if request.htmx else error.status)
 
 
 def _chart(shown: Shown, answer: Any) -> str:

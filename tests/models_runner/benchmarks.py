@@ -1,22 +1,63 @@
 """A release to train on, features that lie on the disk, and experiments that a stand-in trains."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from django.core.files.base import ContentFile
 
 from annotation.models import Project
 from judging.models import Release
 from models_runner import services
 from models_runner.models import Experiment, FeatureSet, Training
 from models_runner.selectors.features import Choice
-from tests.factories import NOW
+from tests.factories import NOW, QueryFactory, VideoFactory
+from tests.judging.views.doors import zipped
+from tests.models_runner.retrieval.training.tiny import CLIP_S, write_features
 
 PROGRAM = [sys.executable, str(Path(__file__).with_name("training_program.py"))]
+QUERIES = {"train": (40, 41), "val": (10,), "test": (20,)}
+SECONDS = {"alpha": 6.0, "beta": 9.0}
+
+
+def trainable(project: Project) -> Release:
+    """A release of two videos, two training queries, and one query each to validate and to test with."""
+    for name, duration_s in SECONDS.items():
+        VideoFactory(corpus=project.corpus, name=name, duration_s=duration_s)
+    corpus = {name: [seconds, index] for index, (name, seconds) in enumerate(SECONDS.items())}
+    files: dict[str, Any] = {f"{split}.json": _queries(project, split) for split in ("val", "test")}
+    files |= {f"train_top{n:02d}.json": _queries(project, "train") for n in Experiment.TOP_N}
+    told = {name: json.dumps(rows).encode() for name, rows in {**files, "video_corpus.json": corpus}.items()}
+    manifest = {"counts": {"pairs": {}}, "files": {name: {"bytes": len(content)} for name, content in told.items()}}
+    release = Release(project=project, version=1, state="ready", manifest=manifest)
+    release.archive.save("release.zip", ContentFile(zipped(told)), save=False)
+    release.save()
+    services.release_receive(release_id=release.pk)
+    return release
+
+
+def _queries(project: Project, split: str) -> list[dict[str, Any]]:
+    rows = []
+    for number in QUERIES[split]:
+        text = f"a person sings {number}"
+        if not project.queries.filter(number=number).exists():
+            QueryFactory(project=project, number=number, text=text, split=split)
+        spans = {"alpha": [0.0, 3.0], "beta": [3.0, 7.5]}
+        moments = [
+            {"pair_id": 2 * number + place, "video_name": name, "timestamp": span, "duration": SECONDS[name]}
+            | {"similarity": 0.9, "relevance": 4 - place}
+            for place, (name, span) in enumerate(spans.items())
+        ]
+        rows.append({"query_id": number, "query": text, "relevant_moment": moments})
+    return rows
 
 
 def places(settings: Any, folder: Path) -> None:
     """Experiments lie below ``folder``, and the stand-in trains."""
     settings.EXPERIMENTS_ROOT, settings.TRAIN_COMMAND = folder / "experiments", PROGRAM
+    settings.FEATURES_ROOT = folder / "features"
 
 
 def features_of(project: Project, folder: Path) -> dict[str, dict[str, str]]:
@@ -29,8 +70,19 @@ def features_of(project: Project, folder: Path) -> dict[str, dict[str, str]]:
         measured = {"width": 2, "n_items": 1, "checksum": "0", "state": "done", "finished_at": NOW}
         about = {"kind": kind, "extractor": extractor, "path": str(path), **measured}
         made, _ = FeatureSet.objects.get_or_create(project=project, name=f"own {kind}", defaults=about)
-        told[kind] = Choice(str(made.uuid), made.name, made.path).told()
+        told[kind] = Choice.of(made).told()
     return told
+
+
+def features_made(project: Project, folder: Path) -> None:
+    """Features that can be trained on: those of the queries as the project makes them, those of the videos drawn."""
+    told = features_of(project, folder)
+    draw = np.random.default_rng(7)
+    clips = {name: draw.normal(size=(round(seconds / CLIP_S), 16)) for name, seconds in SECONDS.items()}
+    write_features(Path(told["video"]["path"]), {name: rows.astype(np.float32) for name, rows in clips.items()})
+    project.feature_sets.filter(kind="query").delete()
+    made = services.feature_set_start(project=project, kind="query", extractor="builtin-text", actor=None, wake=False)
+    services.feature_set_work(feature_set_id=made.pk)
 
 
 def ordered(release: Release, folder: Path, *, how: str = "done", **values: Any) -> Experiment:

@@ -1,7 +1,7 @@
 """Stands in for the program that trains: reads the plan, tells and leaves what it would, and ends as it is told to.
 
-``how`` in the plan: "done"; "fails", "crashes" (always), "crashes once" (then goes on), "waits" (until it is asked to
-end), "deaf" (does not listen).
+``how``, in the plan or as the first word behind its name: "done"; "fails", "crashes" (always), "crashes once" (then
+goes on), "waits" (until it is asked to end), "deaf" (does not listen).
 """
 
 import json
@@ -10,9 +10,10 @@ import signal
 import sys
 from pathlib import Path
 
-folder = Path(sys.argv[1])
+*words, place = sys.argv[1:]
+folder = Path(place)
 plan = json.loads((folder / "plan.json").read_text())
-how, checkpoint = plan.get("how", "done"), folder / "last" / "step"
+how, checkpoint = plan.get("how", *words or ["done"]), folder / "last" / "step"
 
 
 def tell(kind: str, **values: object) -> None:

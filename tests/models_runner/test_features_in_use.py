@@ -1,0 +1,107 @@
+"""Features that trainings need are not deleted, whoever comes first."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.exceptions import NotPossible
+from judging.models import Release
+from models_runner import services
+from models_runner.models import Experiment, FeatureSet
+from models_runner.services import experiments, features
+from tests.factories import ProjectFactory, admin
+from tests.judging.concurrency.meeting import overlap
+from tests.models_runner.benchmarks import features_of, only, ordered, places, trainable, trained
+
+
+@pytest.fixture
+def release(settings: Any, tmp_path: Path) -> Release:
+    places(settings, tmp_path)
+    return trainable(ProjectFactory())
+
+
+@pytest.fixture
+def order(release: Release, tmp_path: Path) -> Callable[..., Experiment]:
+    return partial(ordered, release, tmp_path)
+
+
+def made(release: Release, kind: str) -> FeatureSet:
+    return release.project.feature_sets.get(kind=kind)
+
+
+def deleted(held: FeatureSet) -> None:
+    services.feature_set_delete(feature_set=held, actor=None)
+
+
+@pytest.mark.django_db
+class TestWhatATrainingNeeds:
+    def test_stays_as_long_as_it_is_trained_resumed_or_searched_with(
+        self, release: Release, order: Callable[..., Experiment]
+    ) -> None:
+        services.training_cancel(training=only(order(name="one")), actor=None)
+        trained(only(order(name="two", how="fails")))
+        trained(only(order(name="three")))
+        order(name="four", seeds=2)
+        for kind in ("video", "query"):
+            with pytest.raises(NotPossible) as refused:
+                deleted(made(release, kind))
+            named = "one, seed 1 may be resumed; two, seed 1 may be resumed; three, seed 1 is searched with"
+            assert str(refused.value) == f"The features own {kind} are needed: {named}; and 2 more trainings."
+            assert Path(made(release, kind).path).exists()
+
+    def test_by_its_path_alone_stays_too(self, release: Release, tmp_path: Path) -> None:
+        told = features_of(release.project, tmp_path)
+        by_path = {kind: {"name": "mine", "path": one["path"]} for kind, one in told.items()}
+        given = {"baseline": "xml", "top_n": 1, "seeds": 1, "options": {}, "actor": None}
+        services.experiment_create(release=release, features=by_path, **given)
+        with pytest.raises(NotPossible, match="XML, N=1, seed 1 waits to be trained"):
+            deleted(made(release, "video"))
+
+    def test_is_let_go_where_its_file_stays(self, release: Release, order: Callable[..., Experiment]) -> None:
+        order()
+        FeatureSet.objects.filter(kind="video").update(extractor="file")
+        deleted(held := made(release, "video"))
+        assert Path(held.path).exists() and not FeatureSet.objects.filter(kind="video").exists()
+
+    def test_is_named_by_the_page_which_asks_only_where_nothing_needs_it(
+        self, release: Release, tmp_path: Path, order: Callable[..., Experiment], client: Client
+    ) -> None:
+        features_of(release.project, tmp_path)
+        client.force_login(admin(release.project))
+        url = reverse("models_runner:feature-set-delete", args=[made(release, "video").uuid])
+        assert "Making them again takes" in client.get(url).content.decode()
+        order(name="ours")
+        page = client.get(url).content.decode()
+        assert "ours, seed 1" in page and "waits to be trained" in page and "<button" not in page.split("<main")[1]
+        late = client.post(url)
+        assert late.status_code == 409 and "The features own video are needed" in late.content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+class TestAtTheSameInstant:
+    def test_features_ordered_on_are_not_deleted(
+        self, monkeypatch: pytest.MonkeyPatch, release: Release, tmp_path: Path
+    ) -> None:
+        """Without the lock the file is gone before the order is kept."""
+        monkeypatch.setattr(experiments, "send_on_commit", lambda *sent: None)
+        features_of(release.project, tmp_path)
+        works = partial(ordered, release, tmp_path), partial(deleted, made(release, "video"))
+        kept, refused = overlap(monkeypatch, (experiments, "audit_record"), *works)
+        assert isinstance(kept, Experiment) and isinstance(refused, NotPossible)
+        assert Path(made(release, "video").path).exists()
+
+    def test_features_being_deleted_are_not_ordered_on(
+        self, monkeypatch: pytest.MonkeyPatch, release: Release, tmp_path: Path
+    ) -> None:
+        told = features_of(release.project, tmp_path)
+        given = {"baseline": "xml", "top_n": 1, "seeds": 1, "options": {}, "actor": None}
+        ordering = partial(services.experiment_create, release=release, features=told, **given)
+        deleting = partial(deleted, made(release, "video"))
+        gone, refused = overlap(monkeypatch, (features, "audit_record"), deleting, ordering)
+        assert gone is None and "have been deleted" in str(refused)
+        assert not Experiment.objects.exists()
