@@ -156,7 +156,7 @@ def plan_of(place: Place, baseline: str, way: str) -> Plan:
         candidates=candidates if baseline == "conquer" else None,
         shuffle_links=way == SHUFFLED,
         padding="compact",
-        batch=32,
+        batch=64,
         lr=1e-3,
         epochs=EPOCHS,
         evaluations_per_epoch=1 / EPOCHS,  # once, at the end: no weights are chosen on the validation split
