@@ -27,3 +27,10 @@ class TooLarge(MomentJudgeError):
 
     status = 413
     code = "too_large"
+
+
+class TooOften(MomentJudgeError):
+    """Tried more often within a while than is allowed."""
+
+    status = 429
+    code = "too_often"

@@ -35,6 +35,8 @@ class Projects(ApiView):
 
 
 class Assignment(ApiView):
+    writes = "judge"
+
     @extend_schema(operation_id="assignment", responses={200: given.AssignmentGiven, 204: None, 403: REFUSED})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """What you hold; 204 when that is nothing."""
@@ -64,6 +66,8 @@ class Assignment(ApiView):
 
 
 class Heartbeat(ApiView):
+    writes = "judge"
+
     @extend_schema(
         operation_id="assignment_heartbeat",
         request=taken.Nothing,
@@ -78,6 +82,8 @@ class Heartbeat(ApiView):
 
 
 class Finish(ApiView):
+    writes = "judge"
+
     @extend_schema(
         operation_id="assignment_finish",
         request=taken.Nothing,
@@ -91,6 +97,8 @@ class Finish(ApiView):
 
 
 class Return(ApiView):
+    writes = "judge"
+
     @extend_schema(
         operation_id="assignment_return", request=taken.Nothing, responses={200: given.ReturnedGiven, 403: REFUSED}
     )
@@ -109,6 +117,8 @@ def answered(request: Request, answer: judgments.Answer, pair_uuid: UUID) -> Res
 
 
 class Judgment(ApiView):
+    writes = "judge"
+
     @extend_schema(operation_id="judgment", request=taken.Grade, responses=ANSWERED)
     def post(self, request: Request, pair_uuid: UUID) -> Response:
         """Grade a pair, or change its grade while the assignment is open.
@@ -121,6 +131,8 @@ class Judgment(ApiView):
 
 
 class Flag(ApiView):
+    writes = "judge"
+
     @extend_schema(operation_id="flag", request=taken.FlagRaised, responses=ANSWERED)
     def post(self, request: Request, pair_uuid: UUID) -> Response:
         """Say why you cannot judge the pair; it then needs no grade of yours."""
