@@ -23,7 +23,7 @@ TORCHED := $(VENV)/.torch-$(subst torch==,,$(TORCH))
 ML := $(VENV)/.ml-$(call hash,requirements/ml.lock)
 DEV := $(VENV)/.dev-$(call hash,requirements/dev.lock)
 
-.PHONY: help run test test-slow test-production lint types imports migrations pytest lock setup setup-dev
+.PHONY: help run test test-slow test-production lint audit types imports migrations pytest lock setup setup-dev
 
 help: ## list these commands
 	@printf 'MomentJudge\n\n'
@@ -45,9 +45,13 @@ test-production: setup-dev ## the site on real servers: nginx, redis-server, Pos
 	[ -z "$$missing" ] || { echo "Missing:$$missing. On Debian and Ubuntu: sudo apt-get install$$missing" >&2; exit 1; }
 	@exec $(BIN)/python -m pytest tests/production -m production -p no:randomly $(ARGS)
 
-lint: setup-dev ## style (ruff)
+lint: setup-dev ## style (ruff), known ways to be insecure (bandit)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/bandit --quiet --configfile pyproject.toml --recursive config annotation judging models_runner manage.py
+
+audit: setup-dev ## known weaknesses of the locked packages (pip-audit; needs its service)
+	@exec $(BIN)/python -m config.audit
 
 types: setup-dev ## types (mypy)
 	@$(BIN)/mypy

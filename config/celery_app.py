@@ -24,7 +24,9 @@ app.conf.beat_schedule = {
     "sweep-rewritings": {"task": "annotation.tasks.rewritings_sweep", "schedule": 60.0},
     "sweep-captions": {"task": "annotation.tasks.captions_sweep", "schedule": 60.0},
     "sweep-train-sets": {"task": "annotation.tasks.train_sets_sweep", "schedule": 60.0},
+    "sweep-left-files": {"task": "annotation.tasks.left_files_sweep", "schedule": 60.0},
     "sweep-statistics": {"task": "annotation.tasks.statistics_sweep", "schedule": 60.0},
+    "sweep-sessions": {"task": "annotation.tasks.sessions_sweep", "schedule": 3600.0},
     "advance-demo": {"task": "judging.tasks.demo_advance", "schedule": 4.0},
 }
 

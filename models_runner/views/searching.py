@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, render
 
 from annotation.access import STAFF, MemberRequest, project_page
 from annotation.models import Project, Video
-from judging.views.ranges import file_answer
+from annotation.stored import file_answer
 from models_runner.models import Training
 from models_runner.search_forms import SearchForm
 from models_runner.selectors.searching import Shown, searchable, shown_hits
@@ -91,7 +91,5 @@ def video(request: MemberRequest, project: Project, video_uuid: UUID) -> HttpRes
     if not held.file or not held.file.storage.exists(str(held.file.name)):
         raise Http404
     kind = mimetypes.guess_type(str(held.file.name))[0] or ""
-    answer = file_answer(request, held.file, kind if kind.startswith("video/") else "application/octet-stream")
-    if answer.status_code != 416:
-        answer["Cache-Control"] = "private, max-age=86400"
-    return answer
+    kind = kind if kind.startswith("video/") else "application/octet-stream"
+    return file_answer(request, held.file, content_type=kind, cache="private, max-age=86400")
