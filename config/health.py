@@ -90,8 +90,8 @@ def database() -> None:
     import psycopg
 
     known: dict[str, Any] = settings.DATABASES["default"]
-    places = {"host": known["HOST"], "port": known["PORT"] or None, "dbname": known["NAME"]}
-    who = {"user": known["USER"] or None, "password": known["PASSWORD"] or None}
+    places: dict[str, Any] = {"host": known["HOST"], "port": known["PORT"] or None, "dbname": known["NAME"]}
+    who: dict[str, Any] = {"user": known["USER"] or None, "password": known["PASSWORD"] or None}
     with psycopg.connect(**places, **who, connect_timeout=2, autocommit=True) as connection:
         try:
             applied = connection.execute("SELECT app, name FROM django_migrations").fetchall()
