@@ -19,6 +19,7 @@ from models_runner.selectors.searching import words_by
 
 logger = logging.getLogger(__name__)
 MOST_MOMENTS = 40
+LOADING = "The search worker is loading this training. The first time this takes a while."
 
 
 class SearchRefused(MomentJudgeError):
@@ -81,8 +82,7 @@ def _awaited(*asked: Any) -> dict[str, Any]:
 
 def _late(state: str, wait: float) -> SearchLate:
     if state == "STARTED":
-        words = "The search worker is loading this training. The first time this takes a while."
-        return SearchLate(words, is_loading=True)
+        return SearchLate(LOADING, is_loading=True)
     words = f"No search worker took the query within {wait:g} s: it is busy, or none runs for the queue “search”."
     return SearchLate(words, is_loading=False)
 

@@ -15,7 +15,7 @@ from judging.views.ranges import file_answer
 from models_runner.models import Training
 from models_runner.search_forms import SearchForm
 from models_runner.selectors.searching import Shown, searchable, shown_hits
-from models_runner.services.searching import SearchLate, SearchRefused, search_ask
+from models_runner.services.searching import LOADING, SearchLate, SearchRefused, search_ask
 from models_runner.why_chart import why_chart
 
 PAGE = "models_runner/search.html"
@@ -59,11 +59,13 @@ def _late(request: MemberRequest, error: SearchLate, context: dict[str, Any]) ->
     """A page that asks again by itself while a training is being loaded; else one that says so."""
     tried = request.GET.get("tried", "0")
     tries = 1 + (int(tried) if tried.isdecimal() and len(tried) < 4 else 0)
-    if error.is_loading and tries <= TRIES:
+    is_loading = error.is_loading or tries > 1  # a worker that loads leaves the next query waiting
+    if is_loading and tries <= TRIES:
         again = request.GET.copy()
         again["tried"] = str(tries)
-        return render(request, PAGE, {**context, "loading": error, "again": again.urlencode()})
-    return render(request, PAGE, {**context, "late": error}, status=error.status)
+        return render(request, PAGE, {**context, "loading": LOADING, "again": again.urlencode()})
+    by_htmx = bool(request.htmx)  # which shows no 503
+    return render(request, PAGE, {**context, "late": error}, status=200 if by_htmx else error.status)
 
 
 def _chart(shown: Shown, answer: Any) -> str:

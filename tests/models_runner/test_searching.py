@@ -218,6 +218,13 @@ class TestWithoutAnAnswer:
             assert "No search worker took the query within 5 s" in page and "hx-trigger" not in page
         assert site.api(q="x").status_code == 503
 
+    def test_a_query_behind_one_that_loads_waits_on(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(search_task, "apply_async", lambda *_, **__: Late("PENDING"))
+        waiting = site.search(tried="1")
+        assert waiting.status_code == 200 and "tried=2" in waiting.content.decode()
+        last = site.client.get(site.url("search"), {"q": "x", "tried": "24"}, headers={"HX-Request": "true"})
+        assert last.status_code == 200 and "No search worker took the query" in last.content.decode()
+
     def test_the_broker_is_away(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
         def away(*_: Any, **__: Any) -> None:
             raise OperationalError
