@@ -23,7 +23,7 @@ TORCHED := $(VENV)/.torch-$(subst torch==,,$(TORCH))
 ML := $(VENV)/.ml-$(call hash,requirements/ml.lock)
 DEV := $(VENV)/.dev-$(call hash,requirements/dev.lock)
 
-.PHONY: help run test test-slow lint types imports migrations pytest lock setup setup-dev
+.PHONY: help run test test-slow test-production lint audit types imports migrations pytest lock setup setup-dev
 
 help: ## list these commands
 	@printf 'MomentJudge\n\n'
@@ -36,11 +36,22 @@ run: setup ## install what is missing, then run the whole site until Ctrl-C
 test: lint types imports migrations pytest ## every check: style, types, imports, migrations, tests (not the slow ones)
 
 test-slow: setup-dev ## the slow tests
-	@exec $(BIN)/python -m pytest -m slow $(ARGS)
+	@exec $(BIN)/python -m pytest -m "slow and not production" $(ARGS)
 
-lint: setup-dev ## style (ruff)
+test-production: setup-dev ## the site on real servers: nginx, redis-server, PostgreSQL (Debian's), two of each host
+	@missing=; for program in nginx redis-server openssl; do \
+	  PATH="$$PATH:/usr/sbin" command -v $$program > /dev/null || missing="$$missing $$program"; done; \
+	ls /usr/lib/postgresql/*/bin/postgres > /dev/null 2>&1 || missing="$$missing postgresql"; \
+	[ -z "$$missing" ] || { echo "Missing:$$missing. On Debian and Ubuntu: sudo apt-get install$$missing" >&2; exit 1; }
+	@exec $(BIN)/python -m pytest tests/production -m production -p no:randomly $(ARGS)
+
+lint: setup-dev ## style (ruff), known ways to be insecure (bandit)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/bandit --quiet --configfile pyproject.toml --recursive config annotation judging models_runner manage.py
+
+audit: setup-dev ## known weaknesses of the locked packages (pip-audit; needs its service)
+	@exec $(BIN)/python -m config.audit
 
 types: setup-dev ## types (mypy)
 	@$(BIN)/mypy
@@ -52,7 +63,7 @@ migrations: setup-dev ## models and migrations agree
 	@DJANGO_SETTINGS_MODULE=config.settings.test $(BIN)/python manage.py makemigrations --check --dry-run
 
 pytest: setup-dev ## the tests, without the slow ones
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not production" $(ARGS)
 
 lock: ## rewrite requirements/*.lock after a pin has changed (needs uv)
 	@command -v uv > /dev/null || { echo 'uv is missing: install it with pip' >&2; exit 1; }

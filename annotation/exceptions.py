@@ -1,5 +1,7 @@
 """Named errors; the edge turns them into a status and a message."""
 
+from django.db import OperationalError
+
 
 class MomentJudgeError(Exception):
     """Something a person can read and act on."""
@@ -27,3 +29,24 @@ class TooLarge(MomentJudgeError):
 
     status = 413
     code = "too_large"
+
+
+class TooOften(MomentJudgeError):
+    """Tried more often within a while than is allowed."""
+
+    status = 429
+    code = "too_often"
+
+
+class StorageAway(MomentJudgeError, OperationalError):
+    """The storage of files does not answer; tasks try again, as they do while the database is away.
+
+    ``reason`` is what it said, for the log: it may name hosts.
+    """
+
+    status = 503
+    code = "storage_away"
+
+    def __init__(self, *, reason: str = "") -> None:
+        super().__init__("The storage of files does not answer just now. Try again in a minute; nothing was lost.")
+        self.reason = reason

@@ -8,6 +8,7 @@ from django.core.files.uploadedfile import UploadedFile
 from annotation.exceptions import NotPossible
 from annotation.importers import FORMATS, form_of
 from annotation.services.names import checked_name
+from annotation.services.sniffing import text_or_packed
 
 MOST_DURATIONS_MB = 20
 
@@ -18,8 +19,12 @@ class ImportForm(forms.Form):
         required=False,
         error_messages={"invalid_choice": "This is none of the forms."},
     )
-    file = forms.FileField(max_length=200, error_messages={"required": "Choose a file.", "empty": "The file is empty."})
-    durations = forms.FileField(required=False, max_length=200)
+    file = forms.FileField(
+        max_length=200,
+        validators=[text_or_packed],
+        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
+    )
+    durations = forms.FileField(required=False, max_length=200, validators=[text_or_packed])
     corpus_name = forms.CharField(max_length=200, error_messages={"required": "Name the corpus."})
     source_split = forms.CharField(required=False, max_length=40)
     clip = forms.BooleanField(required=False)

@@ -13,7 +13,7 @@ def only_one(name: str, key: int = 0) -> Iterator[bool]:
 
     An advisory lock of PostgreSQL: it ends with the connection, so a killed process leaves none behind.
     """
-    place = [crc32(name.encode()) - 2**31, key % 2**31]
+    place = _place(name, key)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", place)
         row = cursor.fetchone()
@@ -24,3 +24,23 @@ def only_one(name: str, key: int = 0) -> Iterator[bool]:
         if alone:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_unlock(%s, %s)", place)
+
+
+def is_held(name: str, key: int = 0) -> bool:
+    """Whether some process, this one too, is inside ``only_one(name, key)``."""
+    with connection.cursor() as cursor:
+        cursor.execute(HELD, [number % 2**32 for number in _place(name, key)])
+        row = cursor.fetchone()
+    return bool(row and row[0])
+
+
+def _place(name: str, key: int) -> list[int]:
+    return [crc32(name.encode()) - 2**31, key % 2**31]
+
+
+HELD = """
+SELECT EXISTS (
+    SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
+    WHERE locktype = 'advisory' AND datname = current_database() AND granted
+    AND classid::bigint = %s AND objid::bigint = %s AND objsubid = 2
+)"""

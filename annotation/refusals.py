@@ -1,13 +1,17 @@
-"""What is refused is logged once, with its reason."""
+"""What is refused is logged once, with its reason; and no line of a log holds what opens something."""
 
 import logging
 import re
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.log import log_response
 
 logger = logging.getLogger(__name__)
 SECRETS = re.compile(r"(/invitations/|/password/choose/)[^/\s]+(/[^/\s]+)?")
+TOKENS = re.compile(r"\bmj_[\w-]{20,}")
+HELD = ("REWRITING_API_KEY", "EMAIL_HOST_PASSWORD", "SECRET_KEY")  # settings that open something
+SHORTEST = 6  # a shorter word would be found everywhere
 
 
 def refusal_log(request: HttpRequest, response: HttpResponse, reason: str) -> HttpResponse:
@@ -18,15 +22,30 @@ def refusal_log(request: HttpRequest, response: HttpResponse, reason: str) -> Ht
 
 
 class WithoutSecrets(logging.Filter):
-    """Lets every line through, less what opens something: Django writes the paths of refused and failed requests."""
+    """Lets every line through, less what opens something: Django writes the paths of refused and failed requests,
+    and errors of others may repeat the key they were given."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         said = record.getMessage()
         if (told := without_secrets(said)) != said:
             record.msg, record.args = told, None
+        if record.exc_info and not record.exc_text:
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+        if record.exc_text:
+            record.exc_text = without_secrets(record.exc_text)
         return True
 
 
 def without_secrets(text: str) -> str:
     """A path, or a line that holds one, as it may be written down: what opens something is left out."""
-    return SECRETS.sub(r"\1[secret]", text)
+    text = TOKENS.sub("mj_[secret]", SECRETS.sub(r"\1[secret]", text))
+    for secret in held_secrets():
+        text = text.replace(secret, "[secret]")
+    return text
+
+
+def held_secrets() -> list[str]:
+    """Keys and passwords that the settings hold."""
+    password = str(settings.DATABASES["default"].get("PASSWORD", ""))
+    held = [*(str(getattr(settings, name, "")) for name in HELD), password]
+    return [secret for secret in held if len(secret) >= SHORTEST]

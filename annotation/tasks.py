@@ -36,6 +36,16 @@ def imports_sweep() -> None:
 
 
 @shared_task
+def sessions_sweep() -> None:
+    """Sessions that have ended, and tries that no limit looks at any more."""
+    from annotation.services.browser_sessions import sessions_sweep as sweep
+    from annotation.services.throttles import throttles_sweep
+
+    sweep()
+    throttles_sweep()
+
+
+@shared_task
 def password_link_mail(user_id: int) -> None:
     """The link is made here, so that no message holds it."""
     from annotation.services.identities import password_link_mail as mail
@@ -111,3 +121,11 @@ def statistics_sweep() -> None:
     from annotation.services.statistics import statistics_sweep as sweep
 
     sweep(now=timezone.now())
+
+
+@shared_task
+def left_files_sweep() -> None:
+    """Remove stored files that were left: a backup ran, or the storage was away."""
+    from annotation.services.stored_files import left_files_sweep as sweep
+
+    sweep()

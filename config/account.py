@@ -1,19 +1,24 @@
-"""The person's own account: name and e-mail, password; and a new password for who has forgotten theirs."""
+"""The person's own account: name and e-mail, password, log-ins; and a new password for who has forgotten theirs."""
 
 from typing import Any, cast
+from uuid import UUID
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import LoginView, PasswordChangeView, PasswordResetConfirmView
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path, reverse_lazy
-from django.views.decorators.http import require_http_methods
+from django.urls import include, path, reverse_lazy
+from django.views.decorators.http import require_http_methods, require_POST
 
+from annotation.addresses import client_address
 from annotation.exceptions import NotPossible
 from annotation.models import Identity, Project, User
+from annotation.services.browser_sessions import session_end, sessions_end, sessions_of
 from annotation.services.identities import identity_set, password_reset_request
+from annotation.services.totp import totp_device
+from config.second_step import code_ask
 
 SENT = (
     "If an account has this address, a message with a link is on its way to it. The link works once, within a day."
@@ -33,10 +38,15 @@ class EmailForm(forms.Form):
 
 
 class LogIn(LoginView):
-    """Django's, with the projects that take whoever comes."""
+    """Django's, with the projects that take whoever comes, and a second step for who has set one up."""
 
     template_name = "account/login.html"
     redirect_authenticated_user = True
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        if totp_device(form.get_user()):
+            return code_ask(self.request, form.get_user(), self.get_success_url())
+        return super().form_valid(form)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         open_projects = Project.objects.filter(registration_is_open=True).order_by("name")
@@ -59,6 +69,7 @@ def account(request: HttpRequest) -> HttpResponse:
             messages.success(request, "Saved.")
             return redirect("account")
     context = {"form": form, "memberships": person.memberships.select_related("project").order_by("project__name")}
+    context |= {"sessions": sessions_of(person), "device": totp_device(person)}
     return render(request, "account/account.html", context, status=422 if form.errors else 200)
 
 
@@ -70,7 +81,10 @@ class PasswordChange(PasswordChangeView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         messages.success(self.request, "Your password is changed. Wherever else you were logged in, you are no more.")
-        return super().form_valid(form)
+        answer = super().form_valid(form)
+        user = cast(User, self.request.user)
+        sessions_end(user=user, actor=user, but=self.request.session.session_key)
+        return answer
 
 
 @require_http_methods(["GET", "POST"])
@@ -78,7 +92,7 @@ def password_forgotten(request: HttpRequest) -> HttpResponse:
     """Ask for a link to a new password; the answer is the same whether or not the address is known."""
     form = EmailForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        password_reset_request(email=form.cleaned_data["email"])
+        password_reset_request(email=form.cleaned_data["email"], address=client_address(request))
         messages.success(request, SENT)
         return redirect("login")
     return render(request, "account/password_forgotten.html", {"form": form}, status=422 if form.errors else 200)
@@ -92,12 +106,35 @@ class PasswordChoose(PasswordResetConfirmView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         messages.success(self.request, "Your new password is set. Log in with it.")
+        sessions_end(user=form.user, actor=form.user)
         return super().form_valid(form)
+
+
+@login_required
+@require_POST
+def session_revoke(request: HttpRequest, session_uuid: UUID) -> HttpResponse:
+    if not session_end(user=cast(User, request.user), uuid=session_uuid):
+        raise Http404
+    messages.success(request, "Logged out there.")
+    return redirect("account")
+
+
+@login_required
+@require_POST
+def sessions_revoke(request: HttpRequest) -> HttpResponse:
+    """Log out everywhere else."""
+    user = cast(User, request.user)
+    ended = sessions_end(user=user, actor=user, but=request.session.session_key)
+    messages.success(request, "Logged out everywhere else." if ended else "You were logged in nowhere else.")
+    return redirect("account")
 
 
 urlpatterns = [
     path("login/", LogIn.as_view(), name="login"),
     path("account/", account, name="account"),
+    path("account/sessions/<uuid:session_uuid>/end/", session_revoke, name="session-end"),
+    path("account/sessions/end/", sessions_revoke, name="sessions-end"),
+    path("", include("config.second_step")),
     path("account/password/", PasswordChange.as_view(), name="password-change"),
     path("password/reset/", password_forgotten, name="password-forgotten"),
     path("password/choose/<uidb64>/<token>/", PasswordChoose.as_view(), name="password-choose"),

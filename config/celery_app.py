@@ -1,8 +1,13 @@
 """The Celery app and the beat schedule."""
 
 import os
+from pathlib import Path
+from typing import Any
 
 from celery import Celery
+from celery.signals import heartbeat_sent
+
+from config.env import env_str
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.local")
 app = Celery("momentjudge")
@@ -19,6 +24,15 @@ app.conf.beat_schedule = {
     "sweep-rewritings": {"task": "annotation.tasks.rewritings_sweep", "schedule": 60.0},
     "sweep-captions": {"task": "annotation.tasks.captions_sweep", "schedule": 60.0},
     "sweep-train-sets": {"task": "annotation.tasks.train_sets_sweep", "schedule": 60.0},
+    "sweep-left-files": {"task": "annotation.tasks.left_files_sweep", "schedule": 60.0},
     "sweep-statistics": {"task": "annotation.tasks.statistics_sweep", "schedule": 60.0},
+    "sweep-sessions": {"task": "annotation.tasks.sessions_sweep", "schedule": 3600.0},
     "advance-demo": {"task": "judging.tasks.demo_advance", "schedule": 4.0},
 }
+
+
+@heartbeat_sent.connect
+def note_heartbeat(**kwargs: Any) -> None:
+    """A worker that talks to its broker touches HEARTBEAT_FILE every few seconds; a container's health is its age."""
+    if path := env_str("HEARTBEAT_FILE", ""):
+        Path(path).touch()

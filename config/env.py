@@ -41,6 +41,15 @@ def env_int(name: str, default: int) -> int:
         raise ImproperlyConfigured(f"{name} must be a whole number; it is {text!r}.") from error
 
 
+def roles_of(text: str) -> list[str]:
+    """Roles with commas between; none where it is empty."""
+    known = {"annotator", "participant", "lead", "admin"}
+    roles = [part.strip().lower() for part in text.split(",") if part.strip()]
+    if unknown := set(roles) - known:
+        raise ImproperlyConfigured(f"Roles are {', '.join(sorted(known))}; {min(unknown)!r} is none.")
+    return roles
+
+
 def tls_of(text: str) -> tuple[bool, bool]:
     """Whether a mail server is spoken to with STARTTLS, and whether with TLS from the start."""
     known = {"starttls": (True, False), "tls": (False, True), "none": (False, False)}

@@ -3,21 +3,42 @@
 Every request needs both. Django's ORM spends more time on wording these two look-ups than on a whole judgment's SQL.
 """
 
-from typing import Any
+from typing import Any, cast
 
+from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.signals import user_logged_in
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.db import connection
+from django.dispatch import receiver
+from django.http import HttpRequest
 
-from annotation.models import User
+from annotation.models import BrowserSession, User
+from annotation.services.browser_sessions import rough_client
 
-SESSION = "SELECT session_data FROM django_session WHERE session_key = %s AND expire_date > now()"
+CLIENT = "client"
+TABLE = BrowserSession._meta.db_table
+SESSION = (
+    f"SELECT session_data, used_at < now() - interval '10 minutes' FROM {TABLE}"  # noqa: S608  # nosec B608 - constants
+    " WHERE session_key = %s AND expire_date > now()"
+)
+USED = f"UPDATE {TABLE} SET used_at = now() WHERE session_key = %s"  # noqa: S608  # nosec B608 - constants
 FIELDS = [field.attname for field in User._meta.concrete_fields]
-ACCOUNT = f"SELECT {', '.join(FIELDS)} FROM {User._meta.db_table} WHERE id = %s"  # noqa: S608
+ACCOUNT = f"SELECT {', '.join(FIELDS)} FROM {User._meta.db_table} WHERE id = %s"  # noqa: S608  # nosec B608 - constants
 
 
 class SessionStore(DatabaseStore):
-    """Django's sessions in the database; only reading one is our own."""
+    """Django's sessions in the database, in a table that says whose they are; reading one is our own."""
+
+    @classmethod
+    def get_model_class(cls) -> type[BrowserSession]:
+        return BrowserSession
+
+    def create_model_instance(self, data: dict[str, Any]) -> BrowserSession:
+        made = cast(BrowserSession, super().create_model_instance(data))
+        made.user_id = int(data[SESSION_KEY]) if SESSION_KEY in data else None
+        made.client = data.get(CLIENT, "")
+        return made
 
     def load(self) -> dict[str, Any]:
         row = None
@@ -25,6 +46,8 @@ class SessionStore(DatabaseStore):
             with connection.cursor() as cursor:
                 cursor.execute(SESSION, [self.session_key])
                 row = cursor.fetchone()
+                if row and row[1]:
+                    cursor.execute(USED, [self.session_key])
         if row is None:
             self._session_key = None
             return {}
@@ -40,3 +63,9 @@ class AccountBackend(ModelBackend):
             row = cursor.fetchone()
         user = User.from_db(connection.alias, FIELDS, row) if row else None
         return user if user is not None and self.user_can_authenticate(user) else None
+
+
+@receiver(user_logged_in)
+def client_remember(request: HttpRequest, **kwargs: Any) -> None:
+    """The person's list of sessions says in which browser each is."""
+    request.session[CLIENT] = rough_client(request.headers.get("User-Agent", ""))

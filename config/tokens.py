@@ -6,42 +6,80 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import connection
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import APIException, AuthenticationFailed
+from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from annotation.exceptions import NotPossible
 from annotation.models import AccessToken, User
-from annotation.services.tokens import token_create, token_digest, token_revoke
+from annotation.services.tokens import DAYS, SCOPES, token_create, token_digest, token_revoke
 from config.sessions import FIELDS
 
+PERSON = ", ".join(f"person.{field}" for field in FIELDS)
 HOLDER = (
-    f"SELECT {', '.join(f'person.{field}' for field in FIELDS)} FROM {AccessToken._meta.db_table} token"  # noqa: S608
+    "SELECT token.id, token.scopes, token.expires_at <= now(),"  # noqa: S608  # nosec B608 - constants
+    f" coalesce(token.used_at < now() - interval '10 minutes', true), {PERSON} FROM {AccessToken._meta.db_table} token"
     f" JOIN {User._meta.db_table} person ON person.id = token.user_id WHERE token.digest = %s"
 )
+USED = f"UPDATE {AccessToken._meta.db_table} SET used_at = now() WHERE id = %s"  # noqa: S608  # nosec B608 - constants
+ENDS = [("30", "in 30 days"), ("90", "in 90 days"), ("365", "in a year"), ("", "never")]
+
+
+class Scopes(frozenset[str]):
+    """What the token of a request allows: ``request.auth``. A session has none and allows all that its person may."""
 
 
 class TokenAuthentication(BaseAuthentication):
-    """``Authorization: Bearer <token>``. One statement finds the person by the token's digest."""
+    """``Authorization: Bearer <token>``. One statement finds the person by the token's digest.
 
-    def authenticate(self, request: Request) -> tuple[User, None] | None:
+    Another writes down that the token was used, every ten minutes at most.
+    """
+
+    def authenticate(self, request: Request) -> tuple[User, Scopes] | None:
         scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != "bearer":
             return None
         with connection.cursor() as cursor:
             cursor.execute(HOLDER, [token_digest(token.strip())])
             row = cursor.fetchone()
-        person = User.from_db(connection.alias, FIELDS, row) if row else None
-        if person is None or not person.is_active:
-            raise AuthenticationFailed("This token is not known, or was revoked.")
-        return person, None
+            person = User.from_db(connection.alias, FIELDS, row[4:]) if row else None
+            if person is None or not person.is_active:
+                raise AuthenticationFailed("This token is not known, or was revoked.")
+            token_id, scopes, has_ended, is_long_ago, *_ = row
+            if has_ended:
+                raise AuthenticationFailed("This token has expired. Make another one.")
+            if is_long_ago:
+                cursor.execute(USED, [token_id])
+        return person, Scopes(scopes)
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
+
+
+class ScopeMissing(APIException):
+    """The token is good, but not for this."""
+
+    status_code = 403
+    default_code = "scope_missing"
+
+
+class InScope(BasePermission):
+    """A token does what its scopes say: ``read`` opens what only looks; who writes names its scope in ``writes``."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        needed = scope_needed(view, str(request.method))
+        if isinstance(request.auth, Scopes) and needed not in request.auth:
+            raise ScopeMissing(f"This token lacks the scope {needed!r}. Make one that has it.")
+        return True
+
+
+def scope_needed(view: Any, method: str) -> str:
+    return "read" if method in SAFE_METHODS else str(getattr(view, "writes", "manage"))
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -51,7 +89,8 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
     name = "token"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        return {"type": "http", "scheme": "bearer"}
+        scopes = "; ".join(f"`{label.replace(':', '`:', 1).lower()}" for label in AccessToken.Scope.labels)
+        return {"type": "http", "scheme": "bearer", "description": f"A token with the operation's scope. {scopes}."}
 
 
 @login_required
@@ -62,11 +101,26 @@ def tokens(request: HttpRequest) -> HttpResponse:
     made, error = "", ""
     if request.method == "POST":
         try:
-            made = token_create(user=person, name=request.POST.get("name", ""))
+            made = token_create(user=person, **_asked(request.POST))
         except NotPossible as refused:
             error = str(refused)
     context = {"tokens": person.access_tokens.all(), "made": made, "error": error}
+    context |= {"scopes": AccessToken.Scope.choices, "usual": _usual_scopes(person), "ends": ENDS}
     return render(request, "tokens.html", context, status=409 if error else 200)
+
+
+def _asked(form: QueryDict) -> dict[str, Any]:
+    days = form.get("days", str(DAYS))
+    if days and not (days.isascii() and days.isdigit() and len(days) < 6):
+        raise NotPossible("Say in how many days the token ends.")
+    scopes = form.getlist("scope") or ([] if "days" in form else SCOPES)
+    return {"name": form.get("name", ""), "scopes": scopes, "days": int(days) if days else None}
+
+
+def _usual_scopes(person: User) -> set[str]:
+    """What programs of people with these roles do."""
+    usual = {"annotator": "judge", "participant": "upload", "lead": "manage", "admin": "manage"}
+    return {"read"} | {usual[role] for role in person.memberships.values_list("role", flat=True)}
 
 
 @login_required

@@ -3,8 +3,9 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
+from config.health import healthz, readyz
 from config.tokens import revoke, tokens
-from config.views import guide, healthz, home
+from config.views import guide, home
 
 urlpatterns = [
     path("", home, name="home"),
@@ -14,6 +15,7 @@ urlpatterns = [
     path("tokens/", tokens, name="tokens"),
     path("tokens/<uuid:token_uuid>/revoke/", revoke, name="token-revoke"),
     path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
     path("corpora/", include("annotation.urls")),
     path("", include("judging.urls")),
     path("api/", include("config.api")),

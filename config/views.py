@@ -3,7 +3,6 @@
 from typing import cast
 
 from django.contrib.auth.decorators import login_required
-from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -31,10 +30,3 @@ def first_page(membership: Membership) -> str:
 
 def guide(request: HttpRequest) -> HttpResponse:
     return render(request, "help.html")
-
-
-def healthz(request: HttpRequest) -> HttpResponse:
-    """Says ok when the database answers."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
-    return HttpResponse("ok\n", content_type="text/plain")

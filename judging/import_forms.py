@@ -6,13 +6,18 @@ from django import forms
 
 from annotation.exceptions import NotPossible
 from annotation.services.names import checked_name
+from annotation.services.sniffing import text_or_packed
 from judging.label_studio import BadMapping, mapped
 
 MOST_GRADES = 2000  # characters
 
 
 class JudgmentImportForm(forms.Form):
-    file = forms.FileField(max_length=200, error_messages={"required": "Choose a file.", "empty": "The file is empty."})
+    file = forms.FileField(
+        max_length=200,
+        validators=[text_or_packed],
+        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
+    )
     project_name = forms.CharField(max_length=200, error_messages={"required": "Name the project."})
     pair = forms.CharField(required=False, max_length=200)
     query = forms.CharField(required=False, max_length=200)

@@ -6,6 +6,7 @@ from django import forms
 from django.db.models import QuerySet
 
 from annotation.models import Project, Query
+from annotation.services.sniffing import text_or_packed
 from judging.models import Release
 from models_runner.models import Truth
 from models_runner.models.leaderboard import UPLOADS_PER_DAY
@@ -25,7 +26,10 @@ class ReleaseField(Base):
 class RunForm(forms.Form):
     """A run that somebody brings."""
 
-    file = forms.FileField(error_messages={"required": "Choose a file.", "empty": "The file is empty."})
+    file = forms.FileField(
+        validators=[text_or_packed],
+        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
+    )
     system = forms.CharField(
         max_length=100, error_messages={"required": "Name the system."}, help_text="What the leaderboard calls it."
     )

@@ -63,7 +63,7 @@ def training_work(training_id: int) -> None:
     services.training_work(training_id=training_id)
 
 
-@shared_task(ignore_result=False, track_started=True, acks_late=False)
+@shared_task(ignore_result=False, acks_late=False)
 def search_work(training_id: int, text: str, moments: int, every: bool) -> dict[str, Any]:
     """Answer one query of typed words; nobody waits for it longer than seconds, so it is never sent again."""
     from models_runner.services.searching import search_work as work

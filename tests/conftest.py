@@ -16,7 +16,6 @@ import pytest
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.base import VALID_KEY_CHARS
-from django.contrib.sessions.models import Session
 from django.core.files.storage import FileSystemStorage
 from django.db import connection, transaction
 from django.test import Client, TransactionTestCase
@@ -26,7 +25,7 @@ from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from pytest_django import DjangoDbBlocker
 
-from annotation.models import User, Video
+from annotation.models import BrowserSession, User, Video
 from annotation.similarity import registry, sentences
 from annotation.similarity.wordnet import PLACE, WordNet, install, lacking, wordnet_in
 from config.celery_app import app
@@ -91,7 +90,8 @@ def force_login(client: Client, user: User) -> None:
     known = {SESSION_KEY: str(user.pk), BACKEND_SESSION_KEY: backend, HASH_SESSION_KEY: user.get_session_auth_hash()}
     ends = timezone.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE)
     key = get_random_string(32, VALID_KEY_CHARS)
-    Session.objects.create(session_key=key, session_data=SessionStore().encode(known), expire_date=ends)
+    held = {"session_data": SessionStore().encode(known), "expire_date": ends, "user": user}
+    BrowserSession.objects.create(session_key=key, **held)
     client.cookies[settings.SESSION_COOKIE_NAME] = key
 
 

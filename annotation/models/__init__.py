@@ -10,7 +10,9 @@ from annotation.models.pooling import PoolAnswer, PoolEntry, Pooling, PoolSource
 from annotation.models.project import Membership, Project, StandingChange
 from annotation.models.query import Candidate, NamedQuerySet, Query
 from annotation.models.rewriting import CaptionFailure, CaptionRedo, CaptionReview, CastMember, Prompt, Rewriting
+from annotation.models.session import BrowserSession, Throttle
 from annotation.models.statistics import TextStatistics
+from annotation.models.stored import LeftFile
 from annotation.models.token import AccessToken
 from annotation.models.train_set import TrainSet
 from annotation.models.user import Identity, User
@@ -18,6 +20,7 @@ from annotation.models.user import Identity, User
 __all__ = [
     "AccessToken",
     "AuditEvent",
+    "BrowserSession",
     "Candidate",
     "Caption",
     "CaptionFailure",
@@ -29,6 +32,7 @@ __all__ = [
     "Description",
     "Identity",
     "Job",
+    "LeftFile",
     "Measure",
     "Membership",
     "Moment",
@@ -45,6 +49,7 @@ __all__ = [
     "Subtitle",
     "TextStatistics",
     "TextVector",
+    "Throttle",
     "TrainSet",
     "User",
     "Video",

@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from itertools import islice
@@ -122,12 +122,17 @@ class Chat:
     def _ask(self, item: Item, *, again: bool) -> Answer:
         """An answer, whatever comes back; its problem is ``away`` where every try failed."""
         try:
-            return self._tried(item, again=again)
-        except ProviderUnusable:
-            raise
+            answer = self._tried(item, again=again)
+            return replace(answer, detail=self._without_key(answer.detail))
+        except ProviderUnusable as error:
+            raise ProviderUnusable(self._without_key(str(error))) from None
         except Exception as error:
             logger.exception("description %s", item.key)
             return Answer(item.key, problem="no_answer", detail=_storable(f"{type(error).__name__}: {error}"))
+
+    def _without_key(self, text: str) -> str:
+        """Some endpoints repeat the key they refuse; what they say is stored and shown."""
+        return text.replace(self.endpoint.key, "[key]")
 
     def _tried(self, item: Item, *, again: bool) -> Answer:
         import openai
@@ -150,7 +155,7 @@ class Chat:
                 detail, busy = f"{type(error).__name__}: {error}", False
             if attempt + 1 < self.endpoint.tries:
                 (self._pace.hold if busy else self._wait)(min(LONGEST_WAIT_S, rest))
-        logger.warning("no answer for description %s: %s", item.key, detail)
+        logger.warning("no answer for description %s: %s", item.key, self._without_key(detail))
         return Answer(item.key, problem="away", detail=_storable(detail))
 
     def _completion(self, text: str, *, again: bool) -> Any:

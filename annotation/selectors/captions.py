@@ -84,7 +84,7 @@ def _by_check(select: str, condition: str, corpus_id: int) -> dict[str, int]:
     query = f"""
         SELECT check_name, count(*) FROM (
             {select} JOIN annotation_description d ON d.id = c.description_id WHERE d.corpus_id = %s {condition}
-        ) AS failed(check_name) GROUP BY 1"""  # noqa: S608
+        ) AS failed(check_name) GROUP BY 1"""  # noqa: S608  # nosec B608 - constants
     with connection.cursor() as cursor:
         cursor.execute(query, [corpus_id])
         return dict(cursor.fetchall())

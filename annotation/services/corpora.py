@@ -44,7 +44,6 @@ def corpus_durations(*, corpus_name: str) -> dict[str, tuple[float, int]]:
     return {name: (length, index) for name, length, index in corpus.videos.values_list("name", "duration_s", "index")}
 
 
-@transaction.atomic
 def corpus_import(
     *,
     corpus_name: str,
@@ -63,10 +62,28 @@ def corpus_import(
     The description serves as caption until it is rewritten. With a bad line nothing is written unless ``skip_bad``;
     nothing is written in a ``dry_run``, whose report says what would be. ``on_remark`` hears of every bad line,
     clipped window and flagged description, ``on_progress`` how many items were read.
+    Files of ``videos`` are stored after that, each by itself: a repeat goes on where an earlier one was ended.
     """
     report = ImportReport(on_remark=on_remark)
-    corpus = _corpus_locked(corpus_name)
-    intake = _Intake(corpus, source_split, durations or {}, report, skip_bad=skip_bad)
+    with transaction.atomic():
+        corpus = _corpus_locked(corpus_name)
+        intake = _Intake(corpus, source_split, durations or {}, report, skip_bad=skip_bad)
+        _take_all(intake, records, on_progress)
+        if report.bad_lines and not skip_bad:
+            report.added = 0
+        is_refused = dry_run or (report.bad_lines and not skip_bad)
+        if is_refused:
+            transaction.set_rollback(True)
+        elif report.added:
+            audit_record(project=None, actor=actor, action="corpus.import", subject=corpus.uuid, **report.counts())
+    if videos and not is_refused:
+        report.videos_with_file = video_files_add(videos=intake.used_videos(), folder=videos)
+        about = {"videos_with_file": report.videos_with_file}
+        audit_record(project=None, actor=actor, action="corpus.videos", subject=corpus.uuid, **about)
+    return report
+
+
+def _take_all(intake: "_Intake", records: Iterable[Item], on_progress: Callable[[int], None] | None) -> None:
     read = 0
     for chunk in _chunks(records):
         intake.take(chunk)
@@ -74,17 +91,6 @@ def corpus_import(
         if on_progress:
             on_progress(read)
     intake.count()
-    if report.bad_lines and not skip_bad:
-        report.added = 0
-        transaction.set_rollback(True)
-    elif dry_run:
-        transaction.set_rollback(True)
-    else:
-        if videos:
-            report.videos_with_file = video_files_add(videos=intake.used_videos(), folder=videos)
-        if report.added:
-            audit_record(project=None, actor=actor, action="corpus.import", subject=corpus.uuid, **report.counts())
-    return report
 
 
 def _corpus_locked(name: str) -> Corpus:

@@ -21,6 +21,8 @@ from annotation.exceptions import NotPossible
 from annotation.messages import send_on_commit
 from annotation.models import Identity, Project, User
 from annotation.services.audit import audit_record
+from annotation.services.throttles import MAILS_FROM, MAILS_TO, throttle_count, throttle_or_refuse
+from annotation.services.totp import totp_forget
 
 logger = logging.getLogger(__name__)
 RESET_TASK = "annotation.tasks.password_link_mail"
@@ -107,6 +109,8 @@ def identity_erase(*, user: User, actor: User, project: Project) -> None:
     held.last_login = None
     held.save()
     tokens, _ = held.access_tokens.all().delete()
+    held.browser_sessions.all().delete()
+    totp_forget(user=held)
     attempts_forget(username=forgotten)
     audit_record(project=project, actor=actor, action="identity.erase", subject=held.uuid, tokens=tokens)
     logger.info("identity of account %s erased", held.pk)
@@ -131,8 +135,17 @@ def password_link(user: User) -> str:
     return reverse("password-choose", args=[uid, default_token_generator.make_token(user)])
 
 
-def password_reset_request(*, email: str) -> None:
-    """Send whoever has this address a link to a new password; nobody learns here whether somebody has."""
+def password_reset_request(*, email: str, address: str) -> None:
+    """Send whoever has this address a link to a new password; nobody learns here whether somebody has.
+
+    Nor does anybody learn that an address was written to often enough for now.
+
+    Raises:
+        TooOften: whoever asks (``address``) has asked too often.
+    """
+    throttle_or_refuse(MAILS_FROM, address, "Too many links to new passwords were asked for from here.")
+    if not throttle_count(MAILS_TO, email.strip()):
+        return
     for user in _accounts_of(email):
         send_on_commit(RESET_TASK, user.pk)
 

@@ -136,10 +136,10 @@ def corpus_import_work(*, import_id: int) -> None:
             return
         try:
             _check(row) if row.state == State.CHECKING else _import(row)
-        except (ImportFileError, MomentJudgeError) as error:
-            upload_fail(row, str(error))
         except OperationalError:
             raise
+        except (ImportFileError, MomentJudgeError) as error:
+            upload_fail(row, str(error))
         except Exception as error:
             upload_fail(row, f"{type(error).__name__}: {error}")
             raise

@@ -1,7 +1,7 @@
 """Cutting the previews of one video's moments, and one of them anew."""
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from annotation.exceptions import NotPossible
 from annotation.messages import send_on_commit
 from annotation.models import Moment, Video
 from annotation.models.moment import preview_path
+from annotation.services.stored_files import files_delete
 
 logger = logging.getLogger(__name__)
 NOT_READABLE = "The video cannot be read: {}"
@@ -61,8 +62,7 @@ def preview_save(*, moment: Moment, gif: bytes, clip: bytes) -> bool:
         **names, preview_state=Moment.Preview.READY, preview_error=""
     )
     if not taken:
-        for name in names.values():
-            default_storage.delete(name)
+        files_delete(*names.values())
     return bool(taken)
 
 
@@ -105,14 +105,9 @@ def preview_replace(*, moment: Moment, cut: media.Preview, start_s: float, end_s
         with transaction.atomic():
             Moment.objects.filter(pk=held.pk).update(start_s=start_s, end_s=end_s, **names, **state)
     except IntegrityError as error:
-        _files_delete(filter(None, names.values()))
+        files_delete(*names.values())
         raise NotPossible("Another moment has these bounds, or this one has been judged meanwhile.") from error
-    transaction.on_commit(partial(_files_delete, old))
-
-
-def _files_delete(names: Iterable[str]) -> None:
-    for name in names:
-        default_storage.delete(name)
+    transaction.on_commit(partial(files_delete, *old))
 
 
 def _fail(moments: Sequence[Moment], reason: str) -> None:

@@ -28,6 +28,7 @@ from annotation.models.train_set import MOST_DEPTH
 from annotation.selectors import captions_to_train_on, queries_to_train_on
 from annotation.services.audit import audit_record
 from annotation.services.measures import measure_of
+from annotation.services.stored_files import files_delete
 from annotation.services.train_pool import TrainPool, train_pool_of
 from annotation.similarity import registry
 from annotation.train_sets.files import JsonTrainFile, ParquetTrainFile
@@ -121,10 +122,10 @@ def train_set_write(*, train_set_id: int, on_progress: OnProgress | None = None)
             _write(row, _Progress(row, on_progress))
         except _Discarded:
             _throw_away(row.uuid)
-        except (MomentJudgeError, OSError) as error:
-            _fail(row, str(error))
         except OperationalError:
             raise
+        except (MomentJudgeError, OSError) as error:
+            _fail(row, str(error))
         except Exception as error:
             _fail(row, f"{type(error).__name__}: {error}")
             raise
@@ -210,8 +211,7 @@ def _check_room(folder: Path, rows: int) -> None:
 
 def _throw_away(uuid: UUID) -> None:
     shutil.rmtree(_folder(uuid), ignore_errors=True)
-    for form in FORMS:
-        default_storage.delete(_stored_name(uuid, form))
+    files_delete(*(_stored_name(uuid, form) for form in FORMS))
 
 
 def _stored_name(uuid: UUID, form: str) -> str:

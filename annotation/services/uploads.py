@@ -6,11 +6,11 @@ from time import monotonic
 from typing import IO, Any
 
 from django.core.files import File
-from django.core.files.storage import default_storage
 from django.db import connection, transaction
 from django.db.models import F
 
 from annotation.models.imports import Upload
+from annotation.services.stored_files import files_delete
 
 LATE = timedelta(minutes=2)  # an import that has not moved for so long has lost its worker or its message
 KEPT = timedelta(days=7)  # a checked file waits so long for a yes
@@ -27,7 +27,7 @@ def upload_finish(row: Upload, remarks: IO[str], **values: Any) -> None:
     done = {**values, "report": row.report.name, "bytes_read": F("bytes_total")}
     _rows(row).update(**done)
     if old:
-        transaction.on_commit(partial(default_storage.delete, old))
+        transaction.on_commit(partial(files_delete, old))
     row.counts = values["counts"]
 
 
@@ -42,14 +42,14 @@ def upload_throw_away(row: Upload) -> None:
     """Remove its files once that is committed."""
     for name in row.FILES:
         if stored := getattr(row, name):
-            transaction.on_commit(partial(default_storage.delete, str(stored.name)))
+            transaction.on_commit(partial(files_delete, str(stored.name)))
 
 
 def upload_forget(row: Upload) -> None:
     """Remove the files of a row that could not be written."""
     for name in row.FILES:
         if stored := getattr(row, name):
-            default_storage.delete(str(stored.name))
+            files_delete(str(stored.name))
 
 
 def no_files(row: Upload) -> dict[str, str]:

@@ -131,7 +131,7 @@ def _from_hub(model: str) -> Path:
 
     offline = _hub_is_off()
     try:
-        return Path(snapshot_download(model, local_files_only=offline, ignore_patterns=NOT_FETCHED))
+        return Path(snapshot_download(model, local_files_only=offline, ignore_patterns=NOT_FETCHED))  # nosec B615 - by setting
     except (OSError, ValueError) as error:
         why = (
             f"is not among the models in {constants.HF_HUB_CACHE}, and access to the hub is off (HF_HUB_OFFLINE)"

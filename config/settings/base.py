@@ -2,13 +2,15 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from csp.constants import NONE, SELF
 from kombu import Queue
 
 from config.embedded.paths import socket_folder
-from config.env import env_bool, env_int, env_path, env_paths, env_str, tls_of, train_command
+from config.env import env_bool, env_int, env_path, env_paths, env_str, roles_of, tls_of, train_command
+from config.media import accel_from_env, media_from_env, url_seconds_from_env
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 
@@ -40,15 +42,21 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "axes",
+    "config.apps.WiringConfig",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
     "annotation",
     "judging",
     "models_runner",
 ]
 MIDDLEWARE = [
+    "config.headers.HeadersMiddleware",
+    "config.health.HealthMiddleware",
     "config.bodies.UnreadBodyMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.api.ApiProblemsMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -58,6 +66,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "config.errors.NamedErrorsMiddleware",
+    "config.second_step.SecondStepMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 TEMPLATES = [
@@ -100,12 +109,17 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # trying on does not make it longer
 AXES_LOCKOUT_CALLABLE = "config.errors.locked_out"
-AXES_CLIENT_IP_CALLABLE = "config.addresses.client_address"
-AXES_CLIENT_STR_CALLABLE = "config.addresses.nobody"  # its log lines name nobody
+AXES_CLIENT_IP_CALLABLE = "annotation.addresses.client_address"
+AXES_CLIENT_STR_CALLABLE = "annotation.addresses.nobody"  # its log lines name nobody
 AXES_DISABLE_ACCESS_LOG = True
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", 0)
+
+# Second step of the log-in: a code from a phone, or from paper
+TOTP_REQUIRED_FOR = roles_of(env_str("TOTP_REQUIRED_FOR", ""))  # who must: of annotator, participant, lead, admin
+OTP_TOTP_ISSUER = "MomentJudge"
+OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0  # ours counts by account: annotation.services.throttles
 
 # E-mail: printed to the worker's log unless a server is named
 SITE_URL = env_str("SITE_URL", f"http://127.0.0.1:{env_str('PORT', '') or 8000}").rstrip("/")
@@ -122,7 +136,7 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = env_str("EMAIL_FROM", "MomentJudge <momentju
 EMBEDDED_DATABASE = not env_str("DATABASE_URL", "")
 
 
-def database_from_url(url: str) -> dict[str, object]:
+def database_from_url(url: str) -> dict[str, Any]:
     parts, query = urlsplit(url), parse_qs(urlsplit(url).query)
     return {
         "ENGINE": "django.db.backends.postgresql",
@@ -172,12 +186,15 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 
 # Files
 STATIC_URL = "/static/"
-STATIC_ROOT = MOMENTJUDGE_VAR / "static"
+STATIC_ROOT = env_path("STATIC_ROOT", MOMENTJUDGE_VAR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = MOMENTJUDGE_VAR / "media"
+MEDIA = media_from_env()  # a folder, or a bucket that speaks S3
+MEDIA_ACCEL = accel_from_env()  # the location below which nginx serves MEDIA_ROOT to whom we have let in
+MEDIA_URL_S = url_seconds_from_env()  # for which a signed address of a bucket's file opens it
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "default": MEDIA.storage,
+    "staticfiles": {"BACKEND": "config.static.StaticFiles"},
 }
 
 # Security
@@ -195,7 +212,14 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
+if MEDIA.origin:  # frames of GIFs are fetched by a script
+    for _directive in ("img-src", "media-src", "connect-src"):
+        CONTENT_SECURITY_POLICY["DIRECTIVES"][_directive].append(MEDIA.origin)
 X_FRAME_OPTIONS = "DENY"
+FEATURES_REFUSED = [  # of browsers, to every page
+    *("accelerometer", "browsing-topics", "camera", "display-capture", "encrypted-media", "geolocation"),
+    *("gyroscope", "hid", "idle-detection", "magnetometer", "microphone", "midi", "payment", "serial", "usb"),
+]
 CSRF_FAILURE_VIEW = "config.errors.csrf_failure"
 SESSION_COOKIE_HTTPONLY = True
 SECURE_REFERRER_POLICY = "same-origin"
@@ -208,7 +232,7 @@ REST_FRAMEWORK = {
         "config.tokens.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated", "config.tokens.InScope"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "config.description.Description",

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from django.http import FileResponse, HttpResponse
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -35,6 +35,8 @@ class Projects(ApiView):
 
 
 class Assignment(ApiView):
+    writes = "judge"
+
     @extend_schema(operation_id="assignment", responses={200: given.AssignmentGiven, 204: None, 403: REFUSED})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """What you hold; 204 when that is nothing."""
@@ -64,6 +66,8 @@ class Assignment(ApiView):
 
 
 class Heartbeat(ApiView):
+    writes = "judge"
+
     @extend_schema(
         operation_id="assignment_heartbeat",
         request=taken.Nothing,
@@ -78,6 +82,8 @@ class Heartbeat(ApiView):
 
 
 class Finish(ApiView):
+    writes = "judge"
+
     @extend_schema(
         operation_id="assignment_finish",
         request=taken.Nothing,
@@ -91,6 +97,8 @@ class Finish(ApiView):
 
 
 class Return(ApiView):
+    writes = "judge"
+
     @extend_schema(
         operation_id="assignment_return", request=taken.Nothing, responses={200: given.ReturnedGiven, 403: REFUSED}
     )
@@ -109,6 +117,8 @@ def answered(request: Request, answer: judgments.Answer, pair_uuid: UUID) -> Res
 
 
 class Judgment(ApiView):
+    writes = "judge"
+
     @extend_schema(operation_id="judgment", request=taken.Grade, responses=ANSWERED)
     def post(self, request: Request, pair_uuid: UUID) -> Response:
         """Grade a pair, or change its grade while the assignment is open.
@@ -121,6 +131,8 @@ class Judgment(ApiView):
 
 
 class Flag(ApiView):
+    writes = "judge"
+
     @extend_schema(operation_id="flag", request=taken.FlagRaised, responses=ANSWERED)
     def post(self, request: Request, pair_uuid: UUID) -> Response:
         """Say why you cannot judge the pair; it then needs no grade of yours."""
@@ -152,7 +164,7 @@ class OwnJudgments(ApiView):
 
 class PreviewGif(ApiView):
     @extend_schema(operation_id="preview_gif", responses={(200, "image/gif"): OpenApiTypes.BINARY, 404: REFUSED})
-    def get(self, request: Request, preview_uuid: UUID) -> FileResponse:
+    def get(self, request: Request, preview_uuid: UUID) -> HttpResponseBase:
         """The clip as a GIF, to those who may watch it."""
         return media.preview(request._request, preview_uuid)
 
@@ -166,6 +178,6 @@ class PreviewMp4(ApiView):
             404: REFUSED,
         },
     )
-    def get(self, request: Request, preview_uuid: UUID) -> HttpResponse | FileResponse:
+    def get(self, request: Request, preview_uuid: UUID) -> HttpResponseBase:
         """The same clip as an MP4, or the part of it that a Range header asks for."""
         return media.clip(request._request, preview_uuid)

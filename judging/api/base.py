@@ -83,6 +83,7 @@ class ApiView(APIView):
     parser_classes = [JsonBody]
     content_negotiation_class = JsonAlways
     longest_body: int | None = LONGEST_BODY
+    writes = "manage"  # the scope that a token needs for what is no reading: AccessToken.Scope
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         if self.longest_body is not None and _length(request) > self.longest_body:

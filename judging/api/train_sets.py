@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from django.http import FileResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -74,7 +74,7 @@ class TrainSetJson(ApiView):
         operation_id="train_set_json",
         responses={(200, TYPES["json"]): OpenApiTypes.BINARY, 403: REFUSED, 404: REFUSED},
     )
-    def get(self, request: Request, set_uuid: UUID) -> FileResponse:
+    def get(self, request: Request, set_uuid: UUID) -> HttpResponseBase:
         """The set in the published form."""
         return train_file(request._request, set_uuid, "json")
 
@@ -84,6 +84,6 @@ class TrainSetParquet(ApiView):
         operation_id="train_set_parquet",
         responses={(200, TYPES["parquet"]): OpenApiTypes.BINARY, 403: REFUSED, 404: REFUSED},
     )
-    def get(self, request: Request, set_uuid: UUID) -> FileResponse:
+    def get(self, request: Request, set_uuid: UUID) -> HttpResponseBase:
         """The same rows as Parquet, with ranks."""
         return train_file(request._request, set_uuid, "parquet")

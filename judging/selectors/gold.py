@@ -42,7 +42,7 @@ WHERE batch.project_id = %(project)s AND batch.state = 'done' AND NOT batch.is_p
     AND NOT EXISTS (SELECT 1 FROM judging_assignment other
         WHERE other.batch_id = batch.id AND (other.annotator_id = %(annotator)s OR other.state = 'open'))
     AND (SELECT count(*) {UNSEEN.format(batch="batch.id")}{IS_KNOWN}) >= %(least)s
-ORDER BY batch.done_at DESC LIMIT 1"""  # noqa: S608
+ORDER BY batch.done_at DESC LIMIT 1"""  # noqa: S608  # nosec B608 - constants
 
 
 class Share(NamedTuple):

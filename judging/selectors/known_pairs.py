@@ -44,7 +44,7 @@ WITH seen AS MATERIALIZED (
 SELECT known.id, known.query_id, known.truth
 {SERVING}
     AND NOT EXISTS (SELECT 1 FROM seen WHERE seen.text = query.text AND seen.moment_id = known.moment_id)
-ORDER BY known.id"""  # noqa: S608
+ORDER BY known.id"""  # noqa: S608  # nosec B608 - constants
 
 STOCK = f"SELECT known.id, known.query_id, known.truth {SERVING} ORDER BY known.id"
 

@@ -49,7 +49,7 @@ SELECT 'all', query_id, 0, 0, 0, 0, {KINDS} FROM entry WHERE place = 1 GROUP BY 
 UNION ALL
 SELECT 'both', one.source_id, other.source_id, count(*), 0, 0, 0, 0, 0, 0, 0, 0
 FROM entry one JOIN entry other ON other.query_id = one.query_id AND other.moment_id = one.moment_id
-WHERE one.sources > 1 AND other.sources > 1 AND one.source_id <> other.source_id GROUP BY 2, 3"""  # noqa: S608
+WHERE one.sources > 1 AND other.sources > 1 AND one.source_id <> other.source_id GROUP BY 2, 3"""  # noqa: S608  # nosec B608 - constants
 
 
 @dataclass(frozen=True)

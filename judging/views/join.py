@@ -11,9 +11,12 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from annotation.access import ANNOTATOR, MemberRequest, project_page
+from annotation.addresses import client_address
 from annotation.exceptions import NotPossible
 from annotation.models import Membership, Project, User
 from annotation.services.identities import EMAIL_TAKEN, NewAccount
+from annotation.services.throttles import REGISTRATIONS, throttle_or_refuse
+from annotation.services.totp import totp_device
 from judging.exceptions import InvitationGone, InvitationUnknown
 from judging.forms import JoinForm
 from judging.services import invitations, standings
@@ -70,6 +73,7 @@ def _join(request: HttpRequest, project: Project, role: str, accept: Accept, kno
     held = Membership.objects.filter(project=project, user=person).first() if person else None
     form = JoinForm(request.POST if request.method == "POST" and not person else None, initial=known)
     if request.method == "POST" and not held:
+        throttle_or_refuse(REGISTRATIONS, client_address(request), "Too many people joined from here of late.")
         joined = _accepted(form, person, accept)
         if joined is not None:
             messages.success(request, f"Welcome. You are {joined.label} of {joined.project.name}.")
@@ -99,8 +103,10 @@ def _sent_twice(request: HttpRequest, secret: str) -> Membership | None:
 
 
 def _arrive(request: HttpRequest, member: Membership) -> HttpResponse:
-    """Logged in, at the first page of the role."""
+    """Logged in, at the first page of the role; who logs in with a code does that themselves."""
     if request.user != member.user:
+        if totp_device(member.user):
+            return redirect("login")
         login(request, member.user, backend=BACKEND)
     return redirect(FIRST_PAGES.get(Membership.Role(member.role), "judging:overview"), member.project.uuid)
 

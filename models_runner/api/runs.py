@@ -123,6 +123,7 @@ class LeaderboardGiven(serializers.Serializer[Any]):
 
 
 class Runs(ApiView):
+    writes = "upload"
     pagination_class = Pages
     parser_classes = [MultiPartParser]
     longest_body = None  # the file's own limit holds
@@ -172,6 +173,8 @@ def _visible(membership: Membership) -> QuerySet[Run]:
 
 
 class OneRun(ApiView):
+    writes = "upload"
+
     @extend_schema(operation_id="run", responses={200: RunWithScoresGiven, 403: REFUSED, 404: REFUSED})
     def get(self, request: Request, run_uuid: UUID) -> Response:
         """One run with its scores; yours, or any to leads and admins."""

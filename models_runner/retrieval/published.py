@@ -5,7 +5,7 @@ The tables say how the names of released weights become ours; docs/baselines.md 
 
 from __future__ import annotations
 
-import pickle
+import pickle  # nosec B403 - for its errors; torch loads weights alone
 import re
 import zipfile
 from collections import OrderedDict
@@ -77,7 +77,7 @@ CONQUER: Names = {
 INSIDE: Names = {
     "": "",
     "position_embeddings": "place",
-    "token_type_embeddings": "kind",
+    "token_type_embeddings": "kind",  # nosec B105 - no password
     "LayerNorm": "norm",
     "net.1": "linear",
     "query": "query",

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from django.core.files import File
-from django.core.files.storage import default_storage
 from django.db import transaction
 
 from annotation.exceptions import NotPossible
 from annotation.messages import send_on_commit
+from annotation.services.stored_files import files_delete
 from models_runner.models import Run, Scoring, Training
 from models_runner.services.runs import TASK, checksum
 from models_runner.services.truths import truths_make
@@ -44,6 +44,6 @@ def _run_make(training: Training, split: str, path: Path) -> Run:
             Scoring.objects.create(run=run, release=of.release)
             send_on_commit(TASK, run.pk)
     except Exception:
-        default_storage.delete(str(run.file.name))
+        files_delete(str(run.file.name))
         raise
     return run

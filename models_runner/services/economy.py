@@ -60,10 +60,10 @@ def study_work(*, study_id: int) -> None:
             return
         try:
             result = _computed(held)
-        except (ScoringError, MomentJudgeError, ValueError) as error:
-            _fail(held, str(error))
         except OperationalError:
             raise
+        except (ScoringError, MomentJudgeError, ValueError) as error:
+            _fail(held, str(error))
         except Exception as error:
             _fail(held, f"{type(error).__name__}: {error}")
             raise

@@ -225,10 +225,10 @@ def feature_set_work(*, feature_set_id: int, on_progress: OnProgress | None = No
             _check(held, progress)
         except _Stopped:
             _after_stop(held)
-        except (ScoringError, MomentJudgeError, OSError) as error:
-            _fail(held, str(error))
         except OperationalError:
             raise
+        except (ScoringError, MomentJudgeError, OSError) as error:
+            _fail(held, str(error))
         except Exception as error:
             _fail(held, f"{type(error).__name__}: {error}")
             raise

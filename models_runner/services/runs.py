@@ -10,7 +10,6 @@ from typing import Any
 
 from django.conf import settings
 from django.core.files.base import ContentFile, File
-from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import Q, QuerySet
@@ -23,6 +22,7 @@ from annotation.messages import send_on_commit
 from annotation.models import Membership, Query, User
 from annotation.services.audit import audit_record
 from annotation.services.names import checked_name
+from annotation.services.stored_files import files_delete
 from judging.models import Release
 from models_runner.models import Run, Scoring
 from models_runner.pool_services import corpus_of
@@ -97,7 +97,7 @@ def run_upload(
     try:
         _upload_keep(run, membership, now)
     except BaseException as error:
-        default_storage.delete(str(run.file.name))
+        files_delete(str(run.file.name))
         if isinstance(error, IntegrityError):
             raise NotPossible(_taken(run)) from error
         raise
@@ -251,10 +251,10 @@ def _run_work(run_id: int) -> bool:
             return False
         try:
             _work(run)
-        except (ScoringError, MomentJudgeError) as error:
-            run_fail(run, str(error))
         except OperationalError:
             raise
+        except (ScoringError, MomentJudgeError) as error:
+            run_fail(run, str(error))
         except Exception:
             run_fail(run, UNEXPECTED)
             raise
@@ -280,7 +280,7 @@ def _work(run: Run) -> None:
             scoring_write(scoring, result)
             run_order(run=run)
     if not taken:
-        default_storage.delete(str(run.table.name))
+        files_delete(str(run.table.name))
 
 
 def run_parsed(run: Run) -> RunTable:
@@ -336,7 +336,7 @@ def run_fail(run: Run, error: str) -> None:
     ):
         run.scorings.all().delete()
         name = str(run.file.name)
-        transaction.on_commit(lambda: default_storage.delete(name))
+        transaction.on_commit(lambda: files_delete(name))
         logger.warning("run %s failed: %s", run.pk, error)
 
 

@@ -82,10 +82,10 @@ def scoring_work(*, scoring_id: int) -> None:
         try:
             judged = truth_table(release=held.release, split=held.run.split, labels=held.run.labels)
             result = scored(run_table(held.run), judged, durations_s=durations_of(held.run))
-        except (ScoringError, MomentJudgeError) as error:
-            scoring_fail(held, str(error))
         except OperationalError:
             raise
+        except (ScoringError, MomentJudgeError) as error:
+            scoring_fail(held, str(error))
         except Exception:
             scoring_stumble(held)
             raise

@@ -10,6 +10,7 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
 from annotation.exceptions import MomentJudgeError
+from annotation.locks import only_one
 from models_runner import search_worker, tasks, training_files
 from models_runner.models import Experiment, Training
 from models_runner.retrieval.errors import ScoringError
@@ -19,7 +20,7 @@ from models_runner.selectors.searching import words_by
 
 logger = logging.getLogger(__name__)
 MOST_MOMENTS = 40
-LOADING = "The search worker is loading this training. The first time this takes a while."
+LOCK = "search"
 
 
 class SearchRefused(MomentJudgeError):
@@ -72,7 +73,7 @@ def _awaited(*asked: Any) -> dict[str, Any]:
             told: dict[str, Any] = sent.get(timeout=wait, interval=0.02)
             return told
         except NoAnswer as error:
-            raise _late(sent.state, wait) from error
+            raise _late(wait) from error
         finally:
             sent.forget()
     except (OperationalError, RedisError, OSError) as error:
@@ -80,19 +81,26 @@ def _awaited(*asked: Any) -> dict[str, Any]:
         raise SearchLate("The broker that carries queries to the search worker is away.", is_loading=False) from error
 
 
-def _late(state: str, wait: float) -> SearchLate:
-    if state == "STARTED":
-        return SearchLate(LOADING, is_loading=True)
-    words = f"No search worker took the query within {wait:g} s: it is busy, or none runs for the queue “search”."
+def _late(wait: float) -> SearchLate:
+    if worker_is_busy():
+        words = "The search worker is loading a training, which takes a while the first time, or answers somebody else."
+        return SearchLate(words, is_loading=True)
+    words = f"No search worker took the query within {wait:g} s; is there one for the queue “search”?"
     return SearchLate(words, is_loading=False)
+
+
+def worker_is_busy() -> bool:
+    """Whether a worker is at a query, which it holds a lock for."""
+    with only_one(LOCK) as free:
+        return not free
 
 
 def search_work(*, training_id: int, text: str, moments: int, every: bool) -> dict[str, Any]:
     """The answer as JSON can carry it, or why there is none; runs in the worker, which keeps what it loads."""
-    related = ("experiment__candidates__experiment",)
-    training = Training.objects.select_related(*related).get(pk=training_id)
+    training = Training.objects.select_related("experiment__candidates__experiment").get(pk=training_id)
     try:
-        found = search_worker.searcher_of(_source(training)).answer(text, moments, every=every)
+        with only_one(LOCK):
+            found = search_worker.searcher_of(_source(training)).answer(text, moments, every=every)
     except ScoringError as error:
         logger.warning("training %s cannot be searched: %s", training.pk, error)
         return {"refused": f"{training} cannot be searched: {error}."}

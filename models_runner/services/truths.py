@@ -10,6 +10,7 @@ from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
 
 from annotation.exceptions import NotPossible
+from annotation.services.stored_files import files_delete
 from judging.models import Release
 from judging.releases import JUDGED_SPLITS
 from judging.releases.archives import archive_opened
@@ -51,7 +52,7 @@ def _truth_keep(release: Release, split: str, judged: JudgedTable) -> Truth:
         with transaction.atomic():
             truth.save()
     except IntegrityError:  # another process was quicker
-        default_storage.delete(str(truth.table.name))
+        files_delete(str(truth.table.name))
         return Truth.objects.get(release=release, split=split)
     return truth
 

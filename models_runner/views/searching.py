@@ -11,11 +11,11 @@ from django.shortcuts import get_object_or_404, render
 
 from annotation.access import STAFF, MemberRequest, project_page
 from annotation.models import Project, Video
-from judging.views.ranges import file_answer
+from annotation.stored import file_answer
 from models_runner.models import Training
 from models_runner.search_forms import SearchForm
 from models_runner.selectors.searching import Shown, searchable, shown_hits
-from models_runner.services.searching import LOADING, SearchLate, SearchRefused, search_ask
+from models_runner.services.searching import SearchLate, SearchRefused, search_ask
 from models_runner.why_chart import why_chart
 
 PAGE = "models_runner/search.html"
@@ -59,13 +59,11 @@ def _late(request: MemberRequest, error: SearchLate, context: dict[str, Any]) ->
     """A page that asks again by itself while a training is being loaded; else one that says so."""
     tried = request.GET.get("tried", "0")
     tries = 1 + (int(tried) if tried.isdecimal() and len(tried) < 4 else 0)
-    is_loading = error.is_loading or tries > 1  # a worker that loads leaves the next query waiting
-    if is_loading and tries <= TRIES:
+    if error.is_loading and tries <= TRIES:
         again = request.GET.copy()
         again["tried"] = str(tries)
-        return render(request, PAGE, {**context, "loading": LOADING, "again": again.urlencode()})
-    by_htmx = bool(request.htmx)  # which shows no 503
-    return render(request, PAGE, {**context, "late": error}, status=200 if by_htmx else error.status)
+        return render(request, PAGE, {**context, "loading": error, "again": again.urlencode()})
+    return render(request, PAGE, {**context, "late": error}, status=200 if request.htmx else error.status)
 
 
 def _chart(shown: Shown, answer: Any) -> str:
@@ -93,7 +91,5 @@ def video(request: MemberRequest, project: Project, video_uuid: UUID) -> HttpRes
     if not held.file or not held.file.storage.exists(str(held.file.name)):
         raise Http404
     kind = mimetypes.guess_type(str(held.file.name))[0] or ""
-    answer = file_answer(request, held.file, kind if kind.startswith("video/") else "application/octet-stream")
-    if answer.status_code != 416:
-        answer["Cache-Control"] = "private, max-age=86400"
-    return answer
+    kind = kind if kind.startswith("video/") else "application/octet-stream"
+    return file_answer(request, held.file, content_type=kind, cache="private, max-age=86400")

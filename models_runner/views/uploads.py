@@ -1,5 +1,6 @@
 """Bringing a run, and the page of one run."""
 
+import mimetypes
 from typing import cast
 from uuid import UUID
 
@@ -8,7 +9,8 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
@@ -16,6 +18,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from annotation.access import RUNNERS, MemberRequest, grant, post_only, project_page
 from annotation.exceptions import NotPossible, TooLarge
 from annotation.models import Membership, Project, User
+from annotation.stored import file_answer
 from models_runner import services
 from models_runner.forms import RunForm, ready_releases
 from models_runner.models import Run
@@ -99,13 +102,15 @@ def run_page(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
 
 
 @login_required
-def run_download(request: HttpRequest, run_uuid: UUID) -> FileResponse:
+def run_download(request: HttpRequest, run_uuid: UUID) -> HttpResponseBase:
     """The file as it was brought, to its owner, leads and admins."""
     run, _ = granted(request, run_uuid)
     if run.state != Run.State.SCORED:
         raise Http404
     name = run.file_name if run.owner_id else f"{run.system}.{run.split}.json"
-    return FileResponse(run.file.open("rb"), as_attachment=True, filename=name)
+    kind, packed = mimetypes.guess_type(name)
+    kind = "application/gzip" if packed == "gzip" else kind or "application/octet-stream"
+    return file_answer(request, run.file, content_type=kind, filename=name)
 
 
 @login_required

@@ -2,7 +2,7 @@
 document.addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest("input, textarea, select, [contenteditable]")) return;
-  const field = document.querySelector("form[role=search] input[type=search]");
+  const field = document.querySelector("search input[type=search]");
   if (!field) return;
   event.preventDefault();
   field.focus();

@@ -13,9 +13,9 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
+from annotation.addresses import client_address
 from annotation.models import Identity, User
 from annotation.services.identities import identity_set
-from config.addresses import client_address
 from tests.conftest import Messages
 from tests.factories import MembershipFactory, UserFactory
 

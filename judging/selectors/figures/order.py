@@ -24,7 +24,7 @@ compared AS (
     FROM latest)
 SELECT grouping(position), position, previous_grade, count(*), avg(grade)::float,
     count(deviation), coalesce(sum(deviation), 0)::float, coalesce(sum(deviation * deviation), 0)::float
-FROM compared GROUP BY GROUPING SETS ((position), (previous_grade)) ORDER BY 1, 2, 3 NULLS FIRST"""  # noqa: S608
+FROM compared GROUP BY GROUPING SETS ((position), (previous_grade)) ORDER BY 1, 2, 3 NULLS FIRST"""  # noqa: S608  # nosec B608 - constants
 
 
 class OrderEffects(NamedTuple):

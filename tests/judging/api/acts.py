@@ -18,7 +18,10 @@ from tests.tables import rows_of
 
 
 def bearer(person: User) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token_create(user=person, name=str(uuid4()))}"}
+    """A token that was in use of late."""
+    token = token_create(user=person, name=str(uuid4()))
+    person.access_tokens.update(used_at=timezone.now())
+    return {"Authorization": f"Bearer {token}"}
 
 
 class Program:

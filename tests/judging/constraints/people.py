@@ -7,15 +7,19 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from annotation.models import AccessToken, Identity, StandingChange
+from annotation.models import AccessToken, Identity, StandingChange, Throttle
 from judging.models import Invitation
 from tests.factories import NOW, MembershipFactory, ProjectFactory, UserFactory
 from tests.judging.constraints.writes import More, Refused, again, change
 
 
 def token(**values: object) -> AccessToken:
-    digest = sha256(uuid4().bytes).hexdigest()
-    return AccessToken.objects.create(**{"user": UserFactory(), "name": "a token", "digest": digest, **values})
+    usual = {"name": "a token", "digest": sha256(uuid4().bytes).hexdigest(), "scopes": ["read"]}
+    return AccessToken.objects.create(**{"user": UserFactory(), **usual, **values})
+
+
+def throttle(**values: object) -> Throttle:
+    return Throttle.objects.create(**{"kind": "registration", "digest": "0" * 64, **values})
 
 
 def invitation(**values: object) -> Invitation:
@@ -54,8 +58,12 @@ REFUSED: Refused = {
     "invitation_lasts": change(invitation, expires_at=NOW),
     "access_token_name_once_per_person": again(token, user=UserFactory),
     "access_token_is_kept_as_digest": change(token, digest="mj_the_token_itself"),
+    "access_token_has_known_scopes": change(token, scopes=["read", "everything"]),
+    "throttle_once_per_kind_and_digest": again(throttle, kind="registration"),
+    "throttle_names_nobody": change(throttle, digest="some@example.org"),
 }
 MORE: More = {
+    "a token may do something": ("access_token_has_known_scopes", change(token, scopes=[])),
     "an annotator has a number": ("membership_number_for_annotators_only", change(MembershipFactory, number=None)),
     "a lead has no standing": (
         "membership_standing_for_annotators_only",

@@ -301,8 +301,19 @@ HELD: list[Door] = [  # only who holds the pair's assignment learns that it exis
     ("judging:known-pair", "known", ANNOTATOR, "get"),
     ("judging:known-grade", "known", ANNOTATOR, "post"),
 ]
-OPEN = {"home", "login", "logout", "help", "healthz", "judging:preview", "judging:preview-clip"}  # tried elsewhere
+OPEN = {
+    "home",
+    "login",
+    "logout",
+    "help",
+    "healthz",
+    "readyz",
+    "judging:preview",
+    "judging:preview-clip",
+}  # tried elsewhere
 OPEN |= {"account", "password-change", "password-forgotten", "password-choose", "judging:invitation", "judging:join"}
+OPEN |= {"login-code", "totp", "totp-begin", "totp-codes", "totp-off"}  # tests/config/test_second_step
+OPEN |= {"session-end", "sessions-end"}  # tests/config/test_browser_sessions
 OPEN |= {"tokens", "token-revoke", "api-schema", "api-docs"}
 OPEN |= {
     f"annotation:{name}" for name in ("corpora", "import-new")

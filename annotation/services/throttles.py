@@ -1,0 +1,73 @@
+"""How often something may be tried within a while, counted in the database so that every web host counts together."""
+
+from datetime import timedelta
+from typing import NamedTuple
+
+from django.db import connection
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from annotation.exceptions import TooOften
+from annotation.models import Throttle
+
+COUNT = f"""
+INSERT INTO {Throttle._meta.db_table} AS held (kind, digest, tries, began_at) VALUES (%(kind)s, %(digest)s, 1, %(now)s)
+ON CONFLICT (kind, digest) DO UPDATE SET
+    tries = CASE WHEN held.began_at <= %(gone)s THEN 1 ELSE held.tries + 1 END,
+    began_at = CASE WHEN held.began_at <= %(gone)s THEN %(now)s ELSE held.began_at END
+RETURNING tries
+"""  # noqa: S608  # nosec B608 - constants
+KEPT = timedelta(days=2)
+
+
+class Limit(NamedTuple):
+    """At most ``most`` tries within ``span``."""
+
+    kind: str
+    most: int
+    span: timedelta
+
+    @property
+    def words(self) -> str:
+        minutes = int(self.span.total_seconds() // 60)
+        return f"{minutes} minutes" if minutes < 120 else f"{minutes // 60} hours"
+
+
+REGISTRATIONS = Limit("registration", 60, timedelta(hours=1))  # by address: a class room joins together
+MAILS_TO = Limit("password mail to", 3, timedelta(hours=2))  # by e-mail address
+MAILS_FROM = Limit("password mail from", 20, timedelta(hours=2))  # by address
+CODES = Limit("log-in code", 6, timedelta(minutes=15))  # by account
+
+
+def throttle_count(limit: Limit, who: str) -> bool:
+    """Count one try; whether it is still within the limit."""
+    now = timezone.now()
+    digest = throttle_digest(who)
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT, {"kind": limit.kind, "digest": digest, "now": now, "gone": now - limit.span})
+        (tries,) = cursor.fetchone()
+    return bool(tries <= limit.most)
+
+
+def throttle_or_refuse(limit: Limit, who: str, message: str) -> None:
+    """Count one try.
+
+    Raises:
+        TooOften: it is one too many; ``message`` with how long to wait.
+    """
+    if not throttle_count(limit, who):
+        raise TooOften(f"{message} Wait up to {limit.words}, then try again.")
+
+
+def throttle_forget(limit: Limit, who: str) -> None:
+    Throttle.objects.filter(kind=limit.kind, digest=throttle_digest(who)).delete()
+
+
+def throttles_sweep() -> int:
+    """What no limit looks at any more is deleted."""
+    return Throttle.objects.filter(began_at__lt=timezone.now() - KEPT).delete()[0]
+
+
+def throttle_digest(who: str) -> str:
+    """Addresses and e-mail cannot be read from the table, nor tried out without the site's secret key."""
+    return salted_hmac("annotation.throttles", who.casefold(), algorithm="sha256").hexdigest()

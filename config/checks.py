@@ -1,0 +1,90 @@
+"""What ``manage.py check --deploy`` says of the settings of an open site; docker/migrate stops on its errors."""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+
+EXAMPLES = ("change-me", "example", "a-long-random-text", "only-for-tests")
+BROKERS = ("redis", "rediss", "redis+socket")
+Findings = Iterator[CheckMessage]
+
+
+def deploy(check: Callable[[], Findings]) -> Callable[[], Findings]:
+    """Register a check of production's settings."""
+
+    def registered(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+        return list(check())
+
+    register(registered, Tags.security, deploy=True)
+    return check
+
+
+@deploy
+def secret_key() -> Findings:
+    key = settings.SECRET_KEY
+    if len(key) < 50 or len(set(key)) < 12 or any(word in key.lower() for word in EXAMPLES):
+        yield Error(
+            "SECRET_KEY can be guessed: sessions and password links could be forged.",
+            hint="Make one: python -c 'import secrets; print(secrets.token_urlsafe(50))'",
+            id="momentjudge.E001",
+        )
+
+
+@deploy
+def address() -> Findings:
+    site = urlsplit(settings.SITE_URL)
+    if site.scheme != "https":
+        yield Error("SITE_URL does not begin with https://.", hint="Log-in needs https.", id="momentjudge.E002")
+    if "*" in settings.ALLOWED_HOSTS:
+        yield Error("ALLOWED_HOSTS lets any host through.", hint="Name the site's own.", id="momentjudge.E003")
+    elif not _is_allowed(site.hostname or ""):
+        yield Error(
+            f"SITE_URL's host, {site.hostname!r}, is not among ALLOWED_HOSTS: links in e-mails would lead to an error.",
+            id="momentjudge.E004",
+        )
+
+
+def _is_allowed(host: str) -> bool:
+    return any(host == one or (one.startswith(".") and f".{host}".endswith(one)) for one in settings.ALLOWED_HOSTS)
+
+
+@deploy
+def services() -> Findings:
+    if settings.EMBEDDED_DATABASE:
+        yield Error("DATABASE_URL is not set: an open site needs its own PostgreSQL.", id="momentjudge.E005")
+    elif not settings.DATABASES["default"]["NAME"]:
+        yield Error("DATABASE_URL names no database.", id="momentjudge.E006")
+    if not os.environ.get("BROKER_URL"):
+        yield Error("BROKER_URL is not set: an open site needs its own Redis or Valkey.", id="momentjudge.E007")
+    elif urlsplit(settings.CELERY_BROKER_URL).scheme not in BROKERS:
+        yield Error(f"BROKER_URL must begin with one of {', '.join(BROKERS)}.", id="momentjudge.E008")
+
+
+@deploy
+def folders() -> Findings:
+    folder = settings.MOMENTJUDGE_VAR
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        yield Error(f"MOMENTJUDGE_VAR, {folder}, is no folder that can be written.", id="momentjudge.E009")
+
+
+@deploy
+def mail() -> Findings:
+    if not settings.EMAIL_HOST:
+        yield Warning(
+            "EMAIL_HOST is not set: invitations and password links are printed to the worker's log.",
+            id="momentjudge.W001",
+        )
+
+
+@deploy
+def proxies() -> Findings:
+    if settings.TRUSTED_PROXIES < 1 and settings.SECURE_PROXY_SSL_HEADER:
+        yield Warning(
+            "TRUSTED_PROXIES is 0 behind a proxy: everybody shares one address, and one log-in throttle.",
+            hint="Set it to how many of your own proxies add to X-Forwarded-For.",
+            id="momentjudge.W002",
+        )

@@ -1,0 +1,56 @@
+"""Stored files are sent by this process, by nginx, or by a bucket; always after the same look at who asks."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+
+from annotation.exceptions import StorageAway
+from config.storage import S3Media
+from tests.factories import UserFactory
+from tests.judging.watching import logged_in, watched, ways
+
+pytestmark = pytest.mark.django_db
+
+
+class TestNginx:
+    """A folder behind nginx: the answer is empty but for the way to the file."""
+
+    @pytest.fixture(autouse=True)
+    def behind_nginx(self, settings: Any, tmp_path: Path) -> None:
+        settings.MEDIA_ACCEL = "/protected/"
+        folder = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
+        settings.STORAGES = {**settings.STORAGES, "default": folder}
+
+    def test_those_who_may_watch_are_shown_the_way(self) -> None:
+        client, moment = watched()
+        for url, file in zip(ways(moment), (moment.preview, moment.preview_clip), strict=True):
+            answer = client.get(url, headers={"Range": "bytes=0-1"})
+            assert (answer.status_code, answer.content) == (200, b"")
+            assert answer.headers["X-Accel-Redirect"] == f"/protected/{file.name}"
+            assert answer.headers["Cache-Control"] == "private, max-age=86400, immutable"
+            assert "Content-Disposition" not in answer.headers and "ETag" not in answer.headers
+
+    def test_others_are_not(self) -> None:
+        _, moment = watched()
+        for url in ways(moment):
+            answer = logged_in(UserFactory()).get(url)
+            assert (answer.status_code, answer.headers.get("X-Accel-Redirect")) == (404, None)
+
+
+def test_a_bucket_that_does_not_answer_is_said_in_words(settings: Any) -> None:
+    nowhere = S3Media(
+        bucket_name="clips",
+        endpoint_url="http://127.0.0.1:9",  # the port that discards
+        public_url="http://127.0.0.1:9",
+        region_name="us-east-1",
+        access_key="a",
+        secret_key="b",
+        addressing="path",
+        tries=1,
+    )
+    with pytest.raises(StorageAway, match="does not answer just now") as refused:
+        nowhere.save("a", ContentFile(b"a"))
+    assert "127.0.0.1" not in str(refused.value)
+    assert "127.0.0.1" in refused.value.reason

@@ -1,0 +1,73 @@
+"""Files in a bucket: workers read and write them, browsers are sent to addresses that open them for a while."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import requests
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+
+from annotation.services.previews import local_copy
+from tests.buckets import NAME, ORIGIN, bucket
+from tests.factories import UserFactory, VideoFactory
+from tests.judging.watching import MP4, logged_in, watched, ways
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module", autouse=True)
+def s3() -> Iterator[Any]:
+    with bucket() as client:
+        yield client
+
+
+def test_those_who_may_watch_are_sent_there_for_a_while(s3: Any) -> None:
+    client, moment = watched()
+    [gif, mp4] = (client.get(url) for url in ways(moment))
+    assert (gif.status_code, mp4.status_code) == (302, 302)
+    assert gif.headers["Cache-Control"] == "private, max-age=90"
+    said = parse_qs(urlsplit(gif.headers["Location"]).query)
+    assert said["X-Amz-Expires"] == ["120"]
+    assert gif.headers["Location"].startswith(f"{ORIGIN}/{moment.preview.name}?")
+
+
+def test_the_bucket_answers_with_the_headers_that_were_signed(s3: Any) -> None:
+    client, moment = watched()
+    url = client.get(ways(moment)[1]).headers["Location"]
+    whole, part = requests.get(url, timeout=5), requests.get(url, headers={"Range": "bytes=2-4"}, timeout=5)
+    assert (whole.status_code, whole.content) == (200, MP4)
+    assert whole.headers["Content-Type"] == "video/mp4"
+    assert whole.headers["Cache-Control"] == "private, max-age=86400, immutable"
+    assert "Content-Disposition" not in whole.headers
+    assert (part.status_code, part.content, part.headers["Content-Range"]) == (206, b"234", "bytes 2-4/10")
+
+
+def test_others_are_not_sent_there(s3: Any) -> None:
+    _, moment = watched()
+    assert [logged_in(UserFactory()).get(url).status_code for url in ways(moment)] == [404, 404]
+
+
+def test_the_names_and_what_lies_beside_them_tell_nothing(s3: Any) -> None:
+    _, moment = watched()
+    told = f"{moment.uuid.hex} {moment.preview_uuid.hex} {moment.video.name} {moment.video.uuid.hex}"
+    for key in (str(moment.preview.name), str(moment.preview_clip.name)):
+        name = key.removeprefix("previews/").split(".")[0]
+        assert len(name) == 32 and name not in told
+        assert s3.head_object(Bucket=NAME, Key=key)["Metadata"] == {}
+
+
+def test_a_worker_fetches_a_video_to_a_file_of_its_own(s3: Any) -> None:
+    video = VideoFactory()
+    video.file.save("a.mp4", ContentFile(b"moving"))
+    with local_copy(video) as path:
+        assert (path.suffix, path.read_bytes()) == (".mp4", b"moving")
+    assert not path.exists()
+
+
+def test_a_file_that_is_not_there_is_no_silence(s3: Any) -> None:
+    with pytest.raises(FileNotFoundError):
+        default_storage.open("previews/none.gif")
+    assert not default_storage.exists("previews/none.gif")
+    default_storage.delete("previews/none.gif")

@@ -1,0 +1,31 @@
+"""What `make audit` says: found, clean, or not asked, which is neither."""
+
+import pytest
+
+from config.audit import CLEAN, FOUND, LOCKS, NOT_ASKED, outcome_of, words_of
+
+REFUSED = "ERROR: ConnectionError: Max retries exceeded"
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "outcome"),
+    [
+        (0, "No known vulnerabilities found", CLEAN),
+        (1, "Found 2 known vulnerabilities in 1 package\nName Version ID", FOUND),
+        (1, REFUSED, NOT_ASKED),
+        (1, "", NOT_ASKED),
+        (2, "usage: pip-audit", NOT_ASKED),
+    ],
+)
+def test_outcome(status: int, said: str, outcome: int) -> None:
+    assert outcome_of(status, said) == outcome
+
+
+def test_what_was_not_asked_is_not_called_clean() -> None:
+    assert "NOT CHECKED" in words_of("base.lock", NOT_ASKED, "", REFUSED)
+    assert "could not be reached" in words_of("base.lock", NOT_ASKED, "", REFUSED)
+    assert "was not asked" in words_of("base.lock", NOT_ASKED, "", "usage: pip-audit")
+
+
+def test_every_lock_is_asked_about() -> None:
+    assert {lock.name for lock in LOCKS} == {"base.lock", "ml.lock", "dev.lock"}

@@ -1,0 +1,54 @@
+"""No path comes from a request: names that climb out of a folder open nothing."""
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from annotation.exceptions import NotPossible
+from models_runner.services.features import _allowed
+from models_runner.training_files import kept_file
+from tests.judging.views.doors import World
+
+CLIMBING = [
+    "..%2f..%2fsecret_key",
+    "%2e%2e%2fsecret_key",
+    "..",
+    ".",
+    "..\\secret_key",
+    "%00",
+    "/etc/passwd",
+    "plan.json%00",
+]
+CLIMBING += ["....//secret_key", "%252e%252e%252fsecret_key", "plan.json/../../secret_key", "log/../plan.json"]
+
+
+@pytest.mark.django_db
+def test_names_in_addresses() -> None:
+    world = World()
+    browser = Client(raise_request_exception=False)
+    browser.force_login(world.people["admin"])
+    befores = [
+        reverse("models_runner:training-file", args=[world.training.uuid, "x"])[:-1],
+        reverse("models_runner:file", args=[world.release.uuid, "x"])[:-1],
+        "/static/",
+    ]
+    for name, before in product(CLIMBING, befores):
+        assert browser.get(before + name).status_code in (400, 404), before + name
+    assert [name for name in CLIMBING if kept_file(world.training, name)] == []
+
+
+def test_official_files_lie_below_their_folders(settings: Settings, tmp_path: Path) -> None:
+    root, secret = tmp_path / "official", tmp_path / "secret"
+    root.mkdir()
+    secret.write_text("x")
+    (root / "link").symlink_to(secret)
+    (root / "real").write_text("x")
+    settings.FEATURES_ROOTS = [root]
+    assert _allowed(str(root / "real")) == root / "real"
+    for path in (secret, root / ".." / "secret", root / "link", Path("real"), Path(f"{root}-beside")):
+        with pytest.raises(NotPossible):
+            _allowed(str(path))

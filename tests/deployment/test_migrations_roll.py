@@ -1,0 +1,80 @@
+"""Migrations run before their code, while the release before still serves: none may take away what it uses.
+
+What takes something away comes in two releases: the code stops using it, then a migration drops it. Such a migration
+says so itself, with ``not_used_since = "the release whose code stopped using it"``.
+"""
+
+import importlib
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.db.migrations import Migration, operations
+from django.db.migrations.operations.base import Operation
+
+from config.embedded.services import BASE_DIR
+
+FIRST = {"annotation": 27, "judging": 25, "models_runner": 10}  # those of the newest release
+TAKING = (operations.RemoveField, operations.DeleteModel, operations.RenameField, operations.RenameModel)
+SQL = re.compile(r"\b(drop\s+(table|column)|rename\s+(to|column)|set\s+not\s+null)\b", re.IGNORECASE)
+
+
+def later_migrations() -> Iterator[tuple[str, type[Migration]]]:
+    for app, first in FIRST.items():
+        for path in sorted((BASE_DIR / app / "migrations").glob("0*.py")):
+            if int(path.stem[:4]) > first:
+                yield f"{app}.{path.stem}", importlib.import_module(f"{app}.migrations.{path.stem}").Migration
+
+
+def faults(migration: type[Migration]) -> list[str]:
+    """What it does that code of the release before could not live with."""
+    if getattr(migration, "not_used_since", ""):
+        return []
+    return [fault for operation in flat(migration.operations) if (fault := fault_of(operation))]
+
+
+def flat(listed: list[Operation]) -> Iterator[Operation]:
+    for operation in listed:
+        inner = getattr(operation, "database_operations", None)
+        yield from flat(inner) if inner is not None else [operation]
+
+
+def fault_of(operation: Operation) -> str:
+    if isinstance(operation, TAKING):
+        return f"{type(operation).__name__} takes away what the release before uses"
+    if isinstance(operation, operations.AddField) and not is_optional(operation):
+        return f"{operation.model_name}.{operation.name} is required, and the release before does not fill it"
+    if isinstance(operation, operations.RunSQL) and SQL.search(str(operation.sql)):
+        return "SQL takes away what the release before uses"
+    return ""
+
+
+def is_optional(operation: operations.AddField) -> bool:
+    """The release before writes rows without it: the database itself must know what to put there."""
+    field = operation.field
+    return field.null or field.many_to_many or field.has_db_default() or getattr(field, "generated", False)
+
+
+def test_every_migration_since_can_run_before_its_code() -> None:
+    assert {name: found for name, migration in later_migrations() if (found := faults(migration))} == {}
+
+
+class Taking(Migration):
+    operations = [operations.RemoveField("Pair", "state")]
+
+
+class Dropping(Migration):
+    operations = [operations.RunSQL("ALTER TABLE judging_pair DROP COLUMN state")]
+
+
+class SaidSo(Taking):
+    not_used_since = "0.2.0"
+
+
+@pytest.mark.parametrize(("migration", "number"), [(Taking, 1), (Dropping, 1), (SaidSo, 0)])
+def test_the_rule_finds_what_takes_something_away(migration: type[Migration], number: int) -> None:
+    assert len(faults(migration)) == number
+
+
+def test_a_migration_that_waits_for_a_lock_gives_up() -> None:
+    assert "lock_timeout" in (BASE_DIR / "docker" / "migrate").read_text()

@@ -1,0 +1,48 @@
+"""The site in production's shape, started once for all tests of this folder; `make test-production` runs them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from pytest_django import DjangoDbBlocker
+
+from tests.production.topology import Site, missing_programs
+from tests.production.topology.inside import django_on
+from tests.production.topology.site import running_site
+
+TIMEOUT_S = 600
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything in this folder needs the real servers."""
+    missing = missing_programs()
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.production)
+            item.add_marker(pytest.mark.timeout(TIMEOUT_S))
+            if missing:
+                item.add_marker(pytest.mark.skip(reason=f"apt-get install {' '.join(missing)}"))
+
+
+@pytest.fixture(scope="session")
+def running(request: pytest.FixtureRequest, django_db_blocker: DjangoDbBlocker) -> Iterator[Site]:
+    """The site, and this process's Django on its database; a test takes ``site``.
+
+    No test of this folder asks for pytest-django's own database: rows are the site's, and stay.
+    """
+    failed: list[bool] = []
+    folder = Path(settings.MOMENTJUDGE_VAR) / "production"
+    with running_site(folder, failed=failed) as site, django_db_blocker.unblock(), django_on(site):
+        yield site
+        failed.append(request.session.testsfailed > 0)
+
+
+@pytest.fixture
+def site(running: Site) -> Iterator[Site]:
+    """The site with every server up, before the test and after it."""
+    running.mend()
+    yield running
+    running.extra.clear()
+    running.mend()

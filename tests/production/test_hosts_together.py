@@ -1,0 +1,62 @@
+"""Two web hosts and two worker hosts work as one site."""
+
+import io
+import zipfile
+
+from django.urls import reverse
+
+from judging.models import Batch, Judgment, Release
+from judging.services.batches import batch_review
+from tests.production.topology import Site
+from tests.production.topology.site import eventually
+from tests.production.topology.world import World, always, judge_all
+
+
+def asked_of(site: Site, path: str) -> list[str]:
+    """The web hosts that were asked for this path, by their access logs."""
+    return [web.name for web in site.web if path in web.said()]
+
+
+def test_a_batch_is_judged_over_both_web_hosts_and_released_by_any_worker(site: Site) -> None:
+    world = World.make(annotators=2)
+    batch = world.batch(pairs=6)
+    for number, user in enumerate(world.annotators):
+        assert judge_all(world.person(site, user), world, always(3 + number)) == 6
+    assert asked_of(site, str(world.project.uuid)) == ["web-1", "web-2"]
+
+    eventually(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE)
+    assert Judgment.objects.filter(pair__batch=batch).count() == 12
+    assert list(batch.pairs.values_list("state", "relevance")) == [("settled", 4)] * 6
+    assert any("judging.tasks.batch_advance" in worker.said() for worker in site.workers)
+
+    batch.refresh_from_db()
+    batch_review(batch=batch, extend=False, lead=world.lead)
+    lead = world.person(site, world.lead)
+    assert lead.post(reverse("judging:release-create", args=[world.project.uuid])).status_code == 200
+    release = Release.objects.get(project=world.project)
+    eventually(lambda: Release.objects.get(pk=release.pk).state == Release.State.READY, seconds=60)
+
+    path = reverse("judging:release-download", args=[release.uuid])
+    archives = [lead.get(path).content for _ in range(4)]
+    assert asked_of(site, path) == ["web-1", "web-2"]
+    assert len(set(archives)) == 1
+    assert zipfile.ZipFile(io.BytesIO(archives[0])).testzip() is None
+
+
+def test_a_session_made_on_one_host_ends_on_the_other(site: Site) -> None:
+    world = World.make(annotators=1)
+    person = world.person(site, world.annotators[0])
+    desk = world.path("desk")
+    assert {person.get(desk).status_code for _ in range(4)} == {200}
+    person.post("/logout/")
+    assert [person.get(desk, allow_redirects=False).status_code for _ in range(4)] == [302] * 4
+
+
+def test_plain_http_leads_to_https_and_every_answer_says_so(site: Site) -> None:
+    visitor = site.visitor()
+    answer = visitor.get(f"http://{site.nginx.address}:{site.nginx.plain_port}/login/", allow_redirects=False)
+    assert answer.status_code == 301
+    assert answer.headers["Location"] == f"{site.url}/login/"
+    page = visitor.get("/login/")
+    assert page.headers["Strict-Transport-Security"].startswith("max-age=31536000")
+    assert all(cookie.secure for cookie in visitor.session.cookies)

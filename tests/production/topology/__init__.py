@@ -1,0 +1,10 @@
+"""MomentJudge as it runs in production, on loopback addresses: Debian's servers, and two of each host.
+
+The object storage alone is a double: moto's server, which keeps its objects in memory.
+"""
+
+from tests.production.topology.person import Person
+from tests.production.topology.server import Server, ServerFailed
+from tests.production.topology.site import Site, missing_programs
+
+__all__ = ["Person", "Server", "ServerFailed", "Site", "missing_programs"]

@@ -1,0 +1,128 @@
+"""nginx, with the very template that docker/ ships."""
+
+import http.client
+import os
+import re
+import ssl
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from config.embedded.services import BASE_DIR
+from tests.production.topology.hosts import Web
+from tests.production.topology.server import Server, free_port, program
+
+TEMPLATE = BASE_DIR / "docker" / "nginx" / "momentjudge.conf.template"
+MAIN = """\
+{user}
+worker_processes 2;
+daemon off;
+pid {folder}/nginx.pid;
+error_log stderr notice;
+events {{ worker_connections 1024; }}
+http {{
+    include /etc/nginx/mime.types;
+    default_type application/octet-stream;
+    access_log {log};
+    sendfile on;
+    client_body_temp_path {folder}/bodies;
+    proxy_temp_path {folder}/proxied;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    include {folder}/site.conf;
+}}
+"""
+
+
+def rendered(values: dict[str, str], template: str | None = None) -> str:
+    """The template with ``${MJ_...}`` filled in, as envsubst does it; an unknown name is an error."""
+    return re.sub(r"\$\{(MJ_\w+)\}", lambda found: values[found[1]], template or TEMPLATE.read_text())
+
+
+class Nginx(Server):
+    """TLS with a certificate of its own; ``web`` are asked in turn."""
+
+    def __init__(self, name: str, address: str, folder: Path, *, web: Sequence[Web], media: Path) -> None:
+        super().__init__(name, address, folder)
+        self.web, self.media, self.plain_port = list(web), media, free_port(address)
+        self.certificate, self.key = self.folder / "certificate.pem", self.folder / "key.pem"
+        self.access_log = folder / "log" / "nginx-access.log"
+        self.without: set[str] = set()  # web hosts that get no new request
+
+    @property
+    def url(self) -> str:
+        return f"https://{self.address}:{self.port}"
+
+    def prepare(self) -> None:
+        if not self.certificate.exists():
+            self._make_certificate()
+        self.configure()
+
+    def configure(self) -> None:
+        user = "user root;" if os.geteuid() == 0 else ""
+        (self.folder / "nginx.conf").write_text(MAIN.format(folder=self.folder, user=user, log=self.access_log))
+        (self.folder / "site.conf").write_text(rendered(self.values()))
+
+    def values(self) -> dict[str, str]:
+        return {
+            "MJ_LISTEN_HTTP": f"{self.address}:{self.plain_port}",
+            "MJ_LISTEN_HTTPS": f"{self.address}:{self.port}",
+            "MJ_SITE_HOST": f"{self.address}:{self.port}",
+            "MJ_CERTIFICATE": str(self.certificate),
+            "MJ_CERTIFICATE_KEY": str(self.key),
+            "MJ_WEB_SERVERS": "\n    ".join(map(self._upstream, self.web)),
+            "MJ_CONNECTIONS_PER_ADDRESS": "400",
+            "MJ_MAX_BODY": "220m",
+            "MJ_MEDIA": str(self.media),
+        }
+
+    def command(self) -> list[str]:
+        found = program("nginx")
+        assert found is not None, "apt-get install nginx"
+        return [found, "-p", str(self.folder), "-e", "stderr", "-c", str(self.folder / "nginx.conf")]
+
+    def check(self) -> str:
+        """What ``nginx -t`` says of the configuration."""
+        self.prepare()
+        done = subprocess.run([*self.command(), "-t"], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    def ready(self) -> bool:
+        connection = http.client.HTTPSConnection(
+            self.address, self.port, timeout=5, context=ssl.create_default_context(cafile=str(self.certificate))
+        )
+        try:
+            connection.request("GET", "/healthz")
+            connection.getresponse()
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+        return True
+
+    def drain(self, web: Web) -> None:
+        """Send no new request to this host; those under way are finished."""
+        self.without.add(web.name)
+        self.reload()
+
+    def take_back(self, web: Web) -> None:
+        self.without.discard(web.name)
+        self.reload()
+
+    def reload(self) -> None:
+        self.configure()
+        subprocess.run([*self.command(), "-s", "reload"], capture_output=True, check=True)
+
+    def _upstream(self, web: Web) -> str:
+        down = " down" if web.name in self.without else ""
+        return f"server {web.address}:{web.port} max_fails=2 fail_timeout=5s{down};"
+
+    def _make_certificate(self) -> None:
+        openssl = program("openssl")
+        assert openssl is not None, "apt-get install openssl"
+        words = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+        words += ["-subj", f"/CN={self.address}", "-addext", f"subjectAltName=IP:{self.address}"]
+        words += ["-keyout", str(self.key), "-out", str(self.certificate)]
+        subprocess.run([openssl, *words], check=True, capture_output=True)

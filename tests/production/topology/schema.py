@@ -1,0 +1,46 @@
+"""The migrated database, kept for the next run: migrating an empty one takes most of the site's start."""
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+from config.embedded.services import BASE_DIR
+from tests.production.topology.stores import NAME, PASSWORD, Postgres
+
+APPS = ("annotation", "judging", "models_runner")
+
+
+def fingerprint() -> str:
+    """Of all migrations and of the locked packages, which bring some too."""
+    paths = [path for app in APPS for path in sorted((BASE_DIR / app / "migrations").glob("*.py"))]
+    paths.append(BASE_DIR / "requirements" / "base.lock")
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def kept(folder: Path) -> Path:
+    return folder / f"schema-{fingerprint()}.sql"
+
+
+def lay(postgres: Postgres, dump: Path) -> None:
+    _run(
+        postgres, "psql", "--quiet", "--no-psqlrc", "--set", "ON_ERROR_STOP=1", "--output", "/dev/null", "-f", str(dump)
+    )
+
+
+def keep(postgres: Postgres, dump: Path) -> None:
+    dump.parent.mkdir(parents=True, exist_ok=True)
+    for older in dump.parent.glob("schema-*.sql"):
+        older.unlink()
+    draft = dump.with_suffix(".new")
+    _run(postgres, "pg_dump", "--file", str(draft))
+    draft.replace(dump)
+
+
+def _run(postgres: Postgres, name: str, *words: str) -> None:
+    places = ["--host", postgres.address, "--port", str(postgres.port), "--username", NAME, "--dbname", NAME]
+    command = [str(postgres.program(name)), *places, *words]
+    done = subprocess.run(command, env={"PGPASSWORD": PASSWORD}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]

@@ -1,0 +1,207 @@
+"""All servers of the site together."""
+
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from config.embedded import static
+from config.embedded.services import BASE_DIR
+from tests.production.topology import schema
+from tests.production.topology.hosts import Beat, Host, Web, Worker, clean_environment
+from tests.production.topology.nginx import Nginx
+from tests.production.topology.person import Person
+from tests.production.topology.server import Server, program
+from tests.production.topology.stores import BUCKET, Postgres, Redis, Storage, postgres_folder
+
+
+def missing_programs() -> list[str]:
+    """The Debian packages that are not there."""
+    there = {
+        "nginx": program("nginx"),
+        "redis-server": program("redis-server"),
+        "postgresql": postgres_folder(),
+        "openssl": program("openssl"),
+    }
+    return [name for name, found in there.items() if not found]
+
+
+class Site:
+    """PostgreSQL, Redis, S3 double, two web hosts, two worker hosts, a gpu and a search worker, beat, nginx."""
+
+    def __init__(self, *, kept: Path) -> None:
+        self.kept = kept  # what outlives the site: the migrated database, the static files
+        kept.mkdir(parents=True, exist_ok=True)
+        self.folder = Path(tempfile.mkdtemp(prefix="momentjudge-site-"))
+        self.folder.chmod(0o711)  # PostgreSQL may run as somebody else
+        (self.folder / "log").mkdir()
+        self.shared = self.folder / "shared"
+        self.shared.mkdir()
+        self.secret_key = secrets.token_urlsafe(50)
+        self.extra: dict[str, str] = {}  # of every host; counts from their next start
+        self.postgres = Postgres("postgres", "127.0.0.2", self.folder)
+        self.redis = Redis("redis", "127.0.0.3", self.folder)
+        self.storage = Storage("storage", "127.0.0.4", self.folder)
+        self.web = [self._web("web-1", "127.0.0.11"), self._web("web-2", "127.0.0.12")]
+        self.workers = [self._worker(f"worker-{n}", f"127.0.0.2{n}", "celery,uploads", 2) for n in (1, 2)]
+        self.gpu = self._worker("gpu", "127.0.0.23", "gpu", 1)
+        self.search = self._worker("search", "127.0.0.24", "search", 1)
+        self.beat = Beat("beat", "127.0.0.25", self.folder, environment=self.environment, shared=self.shared)
+        self.nginx = Nginx("nginx", "127.0.0.10", self.folder, web=self.web, media=self.shared / "media")
+
+    @property
+    def url(self) -> str:
+        return self.nginx.url
+
+    @property
+    def hosts(self) -> list[Host]:
+        return [*self.web, *self.workers, self.gpu, self.search, self.beat]
+
+    @property
+    def servers(self) -> list[Server]:
+        """In the order of their start."""
+        return [self.postgres, self.redis, self.storage, *self.hosts, self.nginx]
+
+    def __getitem__(self, name: str) -> Server:
+        return next(server for server in self.servers if server.name == name)
+
+    def environment(self) -> dict[str, str]:
+        """What every host is told: the settings of production."""
+        return clean_environment() | {
+            "DJANGO_SETTINGS_MODULE": "config.settings.production",
+            "DATABASE_URL": self.postgres.url,
+            "BROKER_URL": self.redis.url,
+            "ALLOWED_HOSTS": self.nginx.address,
+            "SITE_URL": self.url,
+            "SECRET_KEY": self.secret_key,
+            "TRUSTED_PROXIES": "1",
+            "MEDIA_ACCEL": "/protected/",
+            "STATIC_ROOT": str(self.kept / "static"),
+            "PYTHONUNBUFFERED": "1",
+            **self.extra,
+        }
+
+    def storage_environment(self) -> dict[str, str]:
+        """Where the S3 double is, in the words of its clients."""
+        return {
+            "MEDIA_STORAGE": "s3",
+            "S3_ACCESS_KEY_ID": self.storage.key,
+            "S3_SECRET_ACCESS_KEY": self.storage.secret,
+            "S3_ENDPOINT_URL": self.storage.url,
+            "S3_REGION": "us-east-1",
+            "S3_BUCKET": BUCKET,
+        }
+
+    # Starting and stopping
+
+    def start(self) -> None:
+        for server in (self.postgres, self.redis, self.storage):
+            server.start(wait=False)
+        for server in (self.postgres, self.redis, self.storage):
+            server.await_ready()
+        self.migrate()
+        self.collect_static()
+        self.start_hosts()
+        self.nginx.start()
+
+    def migrate(self) -> None:
+        dump = schema.kept(self.kept)
+        if dump.exists():
+            schema.lay(self.postgres, dump)
+            return
+        self.manage("migrate", "--no-input", "--verbosity", "0")
+        schema.keep(self.postgres, dump)
+
+    def collect_static(self) -> None:
+        wanted = static.fingerprint()
+        if not static.is_collected(self.kept, wanted):
+            self.manage("collectstatic", "--no-input", "--clear", "--verbosity", "0")
+            static.note_collected(self.kept, wanted)
+
+    def start_hosts(self) -> None:
+        """All at once, then one wait: what does not run yet."""
+        fresh = [host for host in self.hosts if not host.alive()]
+        for host in fresh:
+            host.start(wait=False)
+        for host in fresh:
+            host.await_ready()
+
+    def stop(self) -> None:
+        """All at once: nothing may be left behind."""
+        self.beat.tell(self.beat.polite)
+        for host in [self.nginx, *self.hosts]:
+            host.tell(host.polite)
+        for server in reversed(self.servers):
+            server.stop(seconds=15)
+
+    def remove(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def mend(self) -> None:
+        """Every server runs and is ready again, whatever a test did to it."""
+        for server in self.servers:
+            if not server.alive():
+                server.start()
+        self.nginx.without.clear()
+        self.nginx.reload()
+
+    # Talking to it
+
+    def manage(self, *words: str, seconds: float = 540) -> str:
+        """A ``manage.py`` command on the first web host; what it printed."""
+        done = subprocess.run(
+            [sys.executable, str(BASE_DIR / "manage.py"), *words],
+            env=self.web[0].environment(),
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+        assert done.returncode == 0, f"manage.py {words[0]}: {done.stdout[-3000:]}{done.stderr[-3000:]}"
+        return done.stdout
+
+    def visitor(self) -> Person:
+        return Person(self.url, str(self.nginx.certificate))
+
+    def person(self, username: str, password: str) -> Person:
+        return self.visitor().log_in(username, password)
+
+    # Private
+
+    def _web(self, name: str, address: str) -> Web:
+        return Web(name, address, self.folder, environment=self.environment, shared=self.shared)
+
+    def _worker(self, name: str, address: str, queues: str, processes: int) -> Worker:
+        more = {"environment": self.environment, "shared": self.shared}
+        return Worker(name, address, self.folder, queues=queues, processes=processes, **more)
+
+
+@contextmanager
+def running_site(folder: Path, *, failed: list[bool]) -> Iterator[Site]:
+    """A site that runs inside the block; its logs are copied to ``folder`` when something ``failed``."""
+    site, kept_logs = Site(kept=folder), folder / "log"
+    try:
+        site.start()
+        yield site
+    except BaseException:
+        failed.append(True)
+        raise
+    finally:
+        site.stop()
+        if any(failed):
+            shutil.rmtree(kept_logs, ignore_errors=True)
+            shutil.copytree(site.folder / "log", kept_logs)
+        site.remove()
+
+
+def eventually(there: Callable[[], object], *, seconds: float = 30, every: float = 0.1) -> None:
+    """Wait until ``there()`` is true."""
+    deadline = time.monotonic() + seconds
+    while not there():
+        assert time.monotonic() < deadline, f"{there} is not so after {seconds:.0f} s"
+        time.sleep(every)

@@ -1,0 +1,99 @@
+"""A small project on the running site, its people with passwords, and how they judge through nginx."""
+
+import html
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+import requests
+from django.urls import reverse
+
+from annotation.models import Project, User
+from benchmarks.annotator import FINISH, GO_ON, GRADE, KEY, TAKE
+from judging.models import Batch, Pair
+from judging.services.batches import batch_create
+from tests import factories
+from tests.production.topology.person import Person
+from tests.production.topology.site import Site
+
+PASSWORD = "only-for-these-tests"
+GradeOf = Callable[[Pair], int]
+
+
+@dataclass
+class World:
+    """One project; ``lead`` and ``annotators`` log in with ``PASSWORD``."""
+
+    project: Project
+    lead: User
+    annotators: list[User]
+
+    @classmethod
+    def make(cls, *, annotators: int = 2) -> "World":
+        held = factories.ProjectFactory()
+        people = [factories.annotator(held) for _ in range(annotators)]
+        made = cls(held, factories.lead(held), people)
+        for user in [made.lead, *people]:
+            user.username = f"{user.username}-{held.uuid}"[:60]  # the rows of earlier runs stay
+            user.set_password(PASSWORD)
+            user.save()
+        return made
+
+    def batch(self, pairs: int = 3, *, split: str = "val") -> Batch:
+        """The first batch of a new query."""
+        query = factories.QueryFactory(project=self.project, split=split)
+        for rank in range(1, pairs + 1):
+            moment = factories.MomentFactory(video__corpus=self.project.corpus)
+            factories.CandidateFactory(query=query, rank=rank, moment=moment)
+            factories.CaptionFactory(moment=moment)
+        opened = batch_create(query=query, number=1)
+        assert opened is not None
+        return opened
+
+    def person(self, site: Site, user: User) -> Person:
+        return site.person(user.username, PASSWORD)
+
+    def path(self, name: str) -> str:
+        return reverse(f"judging:{name}", args=[self.project.uuid])
+
+
+def always(grade: int) -> GradeOf:
+    return lambda pair: grade
+
+
+def judge_all(person: Person, world: World, grade_of: GradeOf) -> int:
+    """Take what is due, grade all of it, finish; returns how many pairs were graded."""
+    graded, page = 0, take(person, world)
+    while found := GRADE.search(page):
+        page = give(person, page, grade_of(Pair.objects.get(uuid=UUID(found[2])))).text
+        graded += 1
+    finish(person, page)
+    return graded
+
+
+def take(person: Person, world: World) -> str:
+    """A batch is in this person's hands; the page of its first open pair."""
+    desk = _fine(person.get(world.path("desk"))).text
+    if found := GO_ON.search(desk):
+        return _fine(person.get(found[1])).text
+    found = TAKE.search(desk)
+    assert found is not None, "the desk offers no batch"
+    return _fine(person.post(found[1])).text
+
+
+def give(person: Person, page: str, grade: int) -> requests.Response:
+    """Press a grade on the page of a pair; the answer holds what comes next."""
+    form, key = GRADE.search(page), KEY.search(page)
+    assert form is not None and key is not None, page[:500]
+    return _fine(person.post(form[1], {"grade": str(grade), "key": html.unescape(key[1])}))
+
+
+def finish(person: Person, page: str) -> requests.Response:
+    found = FINISH.search(page)
+    assert found is not None, page[:500]
+    return _fine(person.post(found[1]))
+
+
+def _fine(answer: requests.Response) -> requests.Response:
+    assert answer.status_code == 200, f"{answer.request.method} {answer.url}: {answer.status_code} {answer.text[:500]}"
+    return answer
