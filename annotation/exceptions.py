@@ -31,6 +31,13 @@ class TooLarge(MomentJudgeError):
     code = "too_large"
 
 
+class TooOften(MomentJudgeError):
+    """Tried more often within a while than is allowed."""
+
+    status = 429
+    code = "too_often"
+
+
 class StorageAway(MomentJudgeError, OperationalError):
     """The storage of files does not answer; tasks try again, as they do while the database is away.
 
@@ -43,10 +50,3 @@ class StorageAway(MomentJudgeError, OperationalError):
     def __init__(self, *, reason: str = "") -> None:
         super().__init__("The storage of files does not answer just now. Try again in a minute; nothing was lost.")
         self.reason = reason
-
-
-class TooOften(MomentJudgeError):
-    """Tried more often within a while than is allowed."""
-
-    status = 429
-    code = "too_often"

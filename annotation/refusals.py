@@ -46,5 +46,6 @@ def without_secrets(text: str) -> str:
 
 def held_secrets() -> list[str]:
     """Keys and passwords that the settings hold."""
-    held = [str(getattr(settings, name, "")) for name in HELD] + [settings.DATABASES["default"].get("PASSWORD", "")]
+    held = [str(getattr(settings, name, "")) for name in HELD]
+    held.append(str(settings.DATABASES["default"].get("PASSWORD", "")))
     return [secret for secret in held if len(secret) >= SHORTEST]

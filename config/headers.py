@@ -12,6 +12,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Frame-Options": settings.X_FRAME_OPTIONS,
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",  # where no other was set
     "Permissions-Policy": ", ".join(f"{feature}=()" for feature in settings.FEATURES_REFUSED),
 }
 

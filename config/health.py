@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.apps import apps
 from django.conf import settings
@@ -89,9 +89,9 @@ def database() -> None:
     """It answers a connection of its own, and holds every migration that this code knows."""
     import psycopg
 
-    known = settings.DATABASES["default"]
-    places = {"host": known["HOST"], "port": known["PORT"] or None, "dbname": known["NAME"]}
-    who = {"user": known["USER"] or None, "password": known["PASSWORD"] or None}
+    known: dict[str, Any] = settings.DATABASES["default"]
+    places: dict[str, Any] = {"host": known["HOST"], "port": known["PORT"] or None, "dbname": known["NAME"]}
+    who: dict[str, Any] = {"user": known["USER"] or None, "password": known["PASSWORD"] or None}
     with psycopg.connect(**places, **who, connect_timeout=2, autocommit=True) as connection:
         try:
             applied = connection.execute("SELECT app, name FROM django_migrations").fetchall()

@@ -34,7 +34,7 @@ PASSWORDS = Limit("password asked", 6, timedelta(minutes=15))
 FREE = {  # what people who have to set it up may open before they did
     *("login", "login-code", "logout", "account", "password-change", "password-forgotten", "password-choose"),
     *("totp", "totp-begin", "totp-codes", "totp-off", "session-end", "sessions-end"),
-    *("healthz", "help", "api-schema", "api-docs"),
+    *("healthz", "readyz", "help", "api-schema", "api-docs"),
 }
 REQUIRED = "Your role asks for a second step when you log in. Set it up first; then everything opens."
 

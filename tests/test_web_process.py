@@ -27,6 +27,8 @@ import sys
 import config.wsgi
 from django.urls import get_resolver
 get_resolver().reverse_dict
+from celery import current_app
+assert "models_runner.tasks.search_work" in current_app.tasks, "the page waits for its answer"
 print([name for name in {HEAVY!r} if name in sys.modules])
 """
 

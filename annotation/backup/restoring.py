@@ -84,7 +84,7 @@ def _emptied(link: Link, *, replace: bool) -> None:
         with link.transaction():
             link.execute("DROP SCHEMA public CASCADE")
             owner = " AUTHORIZATION pg_database_owner" if link.info.server_version // 10_000 > NEW_SCHEMA else ""
-            link.execute(f"CREATE SCHEMA public{owner}")  # type: ignore[arg-type]
+            link.execute(f"CREATE SCHEMA public{owner}")
             link.execute("GRANT USAGE ON SCHEMA public TO PUBLIC")
 
 
@@ -138,7 +138,7 @@ def _entries(folder: Path) -> Iterator[Entry]:
 
 
 def _number(link: Link, query: str) -> int:
-    row = link.execute(query).fetchone()  # type: ignore[arg-type]
+    row = link.execute(query).fetchone()
     return int(row[0]) if row else 0
 
 

@@ -52,7 +52,7 @@ def files_named(link: Link) -> list[str]:
     there = set(tables(link))
     found: set[str] = set()
     for model in apps.get_models():
-        columns = [field.column for field in model._meta.concrete_fields if isinstance(field, FileField)]
+        columns = [str(field.column) for field in model._meta.concrete_fields if isinstance(field, FileField)]
         for column in columns if model._meta.db_table in there else []:
             asked = sql.SQL("SELECT DISTINCT {0} FROM {1} WHERE {0} <> ''")
             query = asked.format(sql.Identifier(column), sql.Identifier(model._meta.db_table))

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from csp.constants import NONE, SELF
@@ -50,9 +51,9 @@ INSTALLED_APPS = [
     "models_runner",
 ]
 MIDDLEWARE = [
+    "config.headers.HeadersMiddleware",
     "config.health.HealthMiddleware",
     "config.bodies.UnreadBodyMiddleware",
-    "config.headers.HeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -135,7 +136,7 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = env_str("EMAIL_FROM", "MomentJudge <momentju
 EMBEDDED_DATABASE = not env_str("DATABASE_URL", "")
 
 
-def database_from_url(url: str) -> dict[str, object]:
+def database_from_url(url: str) -> dict[str, Any]:
     parts, query = urlsplit(url), parse_qs(urlsplit(url).query)
     return {
         "ENGINE": "django.db.backends.postgresql",

@@ -5,6 +5,7 @@ Seeds are fixed and examples counted, so that a failure can be had again: EXAMPL
 
 import io
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import hypothesis
@@ -14,6 +15,8 @@ import yaml
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.management import call_command
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 from hypothesis import strategies as st
 from schemathesis import Case, GenerationMode
 from schemathesis.checks import not_a_server_error
@@ -48,6 +51,17 @@ def schema() -> Any:
     held = schemathesis.openapi.from_dict(described())
     held.app = application
     return held
+
+
+@pytest.fixture(autouse=True)
+def _kept_connection() -> Iterator[None]:
+    """The site runs inside of the test's transaction, as with Django's own client."""
+    signals = (request_started, request_finished)
+    for signal in signals:
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in signals:
+        signal.connect(close_old_connections)
 
 
 @pytest.fixture

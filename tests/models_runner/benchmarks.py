@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ from models_runner.models import Experiment, FeatureSet, Training
 from models_runner.selectors.features import Choice
 from tests.factories import NOW, QueryFactory, VideoFactory
 from tests.judging.views.doors import zipped
-from tests.models_runner.retrieval.training.tiny import CLIP_S, write_features
+from tests.models_runner.retrieval.training.tiny import CLIP_S, QUERY, VIDEO, write_features
 
 PROGRAM = [sys.executable, str(Path(__file__).with_name("training_program.py"))]
-QUERIES = {"train": (40, 41), "val": (10,), "test": (20,)}
+SPLITS = {"train": (40, 41), "val": (10,), "test": (20,)}
+DRAWN = np.random.default_rng(5).normal(size=(3, QUERY)).astype(np.float32)
 SECONDS = {"alpha": 6.0, "beta": 9.0}
 
 
@@ -40,7 +42,7 @@ def trainable(project: Project) -> Release:
 
 def _queries(project: Project, split: str) -> list[dict[str, Any]]:
     rows = []
-    for number in QUERIES[split]:
+    for number in SPLITS[split]:
         text = f"a person sings {number}"
         if not project.queries.filter(number=number).exists():
             QueryFactory(project=project, number=number, text=text, split=split)
@@ -54,10 +56,18 @@ def _queries(project: Project, split: str) -> list[dict[str, Any]]:
     return rows
 
 
+class Drawn:
+    """Makes rows of any words."""
+
+    name, width = "drawn", QUERY
+
+    def rows(self, items: list[Any]) -> Iterator[np.ndarray]:
+        yield from (DRAWN for _ in items)
+
+
 def places(settings: Any, folder: Path) -> None:
     """Experiments lie below ``folder``, and the stand-in trains."""
     settings.EXPERIMENTS_ROOT, settings.TRAIN_COMMAND = folder / "experiments", PROGRAM
-    settings.FEATURES_ROOT = folder / "features"
 
 
 def features_of(project: Project, folder: Path) -> dict[str, dict[str, str]]:
@@ -74,15 +84,14 @@ def features_of(project: Project, folder: Path) -> dict[str, dict[str, str]]:
     return told
 
 
-def features_made(project: Project, folder: Path) -> None:
-    """Features that can be trained on: those of the queries as the project makes them, those of the videos drawn."""
-    told = features_of(project, folder)
-    draw = np.random.default_rng(7)
-    clips = {name: draw.normal(size=(round(seconds / CLIP_S), 16)) for name, seconds in SECONDS.items()}
-    write_features(Path(told["video"]["path"]), {name: rows.astype(np.float32) for name, rows in clips.items()})
-    project.feature_sets.filter(kind="query").delete()
-    made = services.feature_set_start(project=project, kind="query", extractor="builtin-text", actor=None, wake=False)
-    services.feature_set_work(feature_set_id=made.pk)
+def features_drawn(project: Project, folder: Path) -> None:
+    """Features that can be trained on, of the videos and queries of ``trainable``: there is nothing to be learnt."""
+    told, draw = features_of(project, folder), np.random.default_rng(7)
+    clips = {name: round(seconds / CLIP_S) for name, seconds in SECONDS.items()}
+    words = {str(number): 4 for numbers in SPLITS.values() for number in numbers}
+    for kind, counts, width in (("video", clips, VIDEO), ("query", words, QUERY)):
+        rows = {name: draw.normal(size=(count, width)).astype(np.float32) for name, count in counts.items()}
+        write_features(Path(told[kind]["path"]), rows)
 
 
 def ordered(release: Release, folder: Path, *, how: str = "done", **values: Any) -> Experiment:

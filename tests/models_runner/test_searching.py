@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from celery.exceptions import TimeoutError as NoAnswer
@@ -26,20 +25,10 @@ from tests.factories import MembershipFactory, admin
 from tests.judging.api.acts import bearer
 from tests.judging.world import HandMade
 from tests.models_runner.acts import GOOD, bring, member_of, ready_release, run_json
-from tests.models_runner.benchmarks import places
-from tests.models_runner.retrieval.training.tiny import QUERY, experiment
+from tests.models_runner.benchmarks import Drawn, places
+from tests.models_runner.retrieval.training.tiny import experiment
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
-DRAWN = np.random.default_rng(5).normal(size=(3, QUERY)).astype(np.float32)
-
-
-class Drawn:
-    """Makes rows of any words."""
-
-    name, width = "drawn", QUERY
-
-    def rows(self, items: list[Any]) -> Iterator[np.ndarray]:
-        yield from (DRAWN for _ in items)
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ def test_a_batch_is_judged_over_both_web_hosts_and_released_by_any_worker(site: 
     batch = world.batch(pairs=6)
     for number, user in enumerate(world.annotators):
         assert judge_all(world.person(site, user), world, always(3 + number)) == 6
-    assert asked_of(site, "/grade/") == ["web-1", "web-2"]
+    assert asked_of(site, str(world.project.uuid)) == ["web-1", "web-2"]
 
     eventually(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE)
     assert Judgment.objects.filter(pair__batch=batch).count() == 12

@@ -16,7 +16,7 @@ from annotation.models import Moment, Project
 from judging.models import Assignment, Batch, KnownPair, Sitting
 from judging.services.assignments import assignment_finish
 from judging.services.judgments import flag_set, judgment_submit
-from tests.factories import BatchFactory, CaptionFactory, PairFactory, ProjectFactory
+from tests.factories import GIF, BatchFactory, CaptionFactory, PairFactory, ProjectFactory
 from tests.judging.api.acts import Program
 from tests.judging.exams import cohort_exam, examinee
 from tests.judging.play import pairs_of
@@ -25,8 +25,8 @@ from tests.judging.views.test_blindness import CLIP, said, walk_of_pair
 
 pytestmark = pytest.mark.django_db
 UUIDS = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
-TIMES = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)?|\d+ (s|min|minutes)\b")
-WORDS = re.compile(r"project \d+|A person looks for thing \d+|Annotator \d+|corpus \d+")
+TIMES = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)?|\d+ (s|min|minutes)\b|\b\d\d:\d\d\b")
+WORDS = re.compile(r'person-\d+|project \d+|A person looks for thing \d+|[Aa]nnotator \d+|"number":\d+|corpus \d+')
 PAGES = ("desk", "pair-next", "last-look", "own-grades", "hours", "guideline", "guideline-versions", "gate")
 ENTRANCES = ("projects", "assignment", "judgments")
 Site = tuple[Assignment, Sitting]
@@ -61,6 +61,8 @@ def batch_of(*, ranks: tuple[int, ...], similarity: float, words: str) -> Batch:
 def sitting_in(project: Project, *, truth: int | None) -> Sitting:
     exam = cohort_exam(project)
     KnownPair.objects.filter(exam=exam).update(truth=truth)
+    for known in exam.known_pairs.select_related("moment"):
+        known.moment.preview.save("preview.gif", ContentFile(GIF))
     person = examinee(project)
     browser = Client()
     browser.force_login(person)

@@ -1,0 +1,89 @@
+"""The demo's experiment: how it is set up, when it has failed, and, slowly, that the baselines learn."""
+
+from pathlib import Path
+
+import pytest
+
+from annotation.demo import true_relevance
+from benchmarks import demo_experiment, demo_material
+from benchmarks.demo_experiment import LEARNT, SHUFFLED, Place
+from models_runner.retrieval.corpus import VideoCorpus
+from models_runner.retrieval.records import JudgedMoment
+from models_runner.retrieval.tables import JudgedTable
+
+
+@pytest.fixture(scope="module")
+def demo() -> demo_material.Demo:
+    return demo_material.Demo.of(videos=30, seed=3)
+
+
+def test_no_text_is_asked_for_in_two_splits(demo: demo_material.Demo) -> None:
+    texts = [{query.text for query in demo.splits[name]} for name in ("train", "val", "test")]
+    captions = {moment.caption for _, moment in demo.moments}
+    assert set.union(*texts) == captions
+    assert sum(map(len, texts)) == len(captions) == len(demo.queries)
+    assert len(texts[1]) == len(texts[2]) == len(captions) // 5
+
+
+def test_a_query_is_judged_on_every_moment_that_concerns_it(demo: demo_material.Demo) -> None:
+    query = demo.splits["val"][0]
+    (found,) = demo_material.judged([query], demo)
+    grades = [true_relevance(query.moment, moment) for _, moment in demo.moments]
+    rows = found["relevant_moment"]
+    assert [row["relevance"] for row in rows] == [grade for grade in grades if grade]
+    assert query.text in {row["caption"] for row in rows}
+
+
+def test_whole_clips_come_near_enough_to_any_moment(demo: demo_material.Demo) -> None:
+    assert demo_experiment.ceiling(demo) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "best"), [(3.0, 6.0, 1.0), (3.0, 7.5, 1.0), (3.0, 4.5, 0.5), (0.75, 3.75, 2 / 3)]
+)
+def test_the_best_stretch_of_clips(start_s: float, end_s: float, best: float) -> None:
+    assert demo_experiment.best_iou(start_s, end_s) == pytest.approx(best)
+
+
+def test_chance_finds_a_moment_as_often_as_counting_says() -> None:
+    """One video of three clips: a span is clips 1-2, 2-3 or all, and a moment of all clips is met by each."""
+    corpus = VideoCorpus({"a": 4.5}, {0: "a"})
+    judged = JudgedTable.from_moments({"1": [JudgedMoment("a", 0.0, 4.5, 4)]})
+    assert demo_experiment.by_chance(judged, corpus, seed=1) == 1.0
+    elsewhere = JudgedTable.from_moments({"1": [JudgedMoment("b", 0.0, 4.5, 4)]})
+    assert demo_experiment.by_chance(elsewhere, corpus, seed=1) == 0.0
+
+
+@pytest.mark.parametrize(("learnt", "good"), [(0.31, True), (0.29, False)])
+def test_a_baseline_has_learnt_that_beats_its_control(learnt: float, good: bool) -> None:
+    scores = {LEARNT: {"val": learnt}, SHUFFLED: {"val": 0.2}}
+    assert demo_experiment.has_learnt(scores, {"val": 0.01}) is good
+
+
+@pytest.mark.parametrize(("chance", "good"), [(0.06, True), (0.07, False)])
+def test_and_that_beats_chance(chance: float, good: bool) -> None:
+    scores = {LEARNT: {"val": 0.3}, SHUFFLED: {"val": 0.01}}
+    assert demo_experiment.has_learnt(scores, {"val": chance}) is good
+
+
+def test_the_control_differs_in_its_links_alone(tmp_path: Path) -> None:
+    place = Place(tmp_path, workers=1)
+    for baseline in demo_experiment.SETTINGS:
+        learnt, shuffled = (demo_experiment.plan_of(place, baseline, way) for way in (LEARNT, SHUFFLED))
+        assert [line.split(":")[0] for line in shuffled.differences(vars(learnt))] == ["shuffle_links"]
+
+
+def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
+    done: list[str] = []
+    for _ in range(2):
+        Place(tmp_path, workers=1).run("a part", lambda: done.append("once"))
+    assert done == ["once"]
+    assert set(Place(tmp_path, workers=1).spent["a part"]) == {"seconds", "processor_seconds"}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)  # of a machine that does much else
+def test_every_baseline_learns(tmp_path: Path) -> None:
+    report = demo_experiment.experiment(Place(tmp_path, workers=2), videos=200, seed=demo_experiment.SEED)
+    assert report["learnt"], report["scores"]
+    assert report["in_time"], report["parts"]
