@@ -165,40 +165,40 @@ def refused_as_none(site: Site, folder: Path) -> bool:
     return done.returncode == 1 and "There is no whole backup" in done.stderr
 
 
-class TestBucket:
-    """Files in object storage: listed where it keeps versions, else copied."""
-
-    @pytest.fixture(autouse=True)
-    def bucket(self, site: Site) -> Iterator[None]:
-        with files_in_a_bucket(site):
-            yield
-
-    def test_copied_into_another_bucket(self, site: Site, elsewhere: dict[str, str], tmp_path: Path) -> None:
+def test_files_in_a_bucket_are_copied_or_their_versions_listed(
+    site: Site, elsewhere: dict[str, str], tmp_path: Path
+) -> None:
+    with files_in_a_bucket(site):
         video = VideoFactory()
         video.file.save("a.mp4", ContentFile(b"moving"))
-        made = told(manage(site, "backup", str(tmp_path / "backups")))
-        assert made["media"]["way"] == "copy"
-        site.storage.client().create_bucket(Bucket="another")
-        restored = told(manage(site, "restore", made["folder"], **elsewhere, S3_BUCKET="another"))
-        assert restored["media"]["stored"] == made["media"]["files"]
-        held = site.storage.client().get_object(Bucket="another", Key=str(video.file.name))
-        assert held["Body"].read() == b"moving"
-
-    def test_versions_listed_and_brought_back(self, site: Site, elsewhere: dict[str, str], tmp_path: Path) -> None:
+        copied_into_another_bucket(site, elsewhere, tmp_path / "copies", str(video.file.name))
         client = site.storage.client()
         client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
         try:
-            video = VideoFactory()
-            video.file.save("a.mp4", ContentFile(b"moving"))
-            made = told(manage(site, "backup", str(tmp_path / "backups")))
-            assert made["media"]["way"] == "list"
-            assert not (tmp_path / "backups" / "media").exists()
-            default_storage.delete(str(video.file.name))
-            restored = told(manage(site, "restore", made["folder"], **elsewhere))
-            assert restored["media"]["stored"] == 1
-            assert default_storage.open(str(video.file.name)).read() == b"moving"
+            versions_brought_back(site, elsewhere, tmp_path / "lists")
         finally:
             client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Suspended"})
+
+
+def copied_into_another_bucket(site: Site, elsewhere: dict[str, str], backups: Path, name: str) -> None:
+    made = told(manage(site, "backup", str(backups)))
+    assert made["media"]["way"] == "copy"
+    site.storage.client().create_bucket(Bucket="another")
+    restored = told(manage(site, "restore", made["folder"], **elsewhere, S3_BUCKET="another"))
+    assert restored["media"]["stored"] == made["media"]["files"]
+    assert site.storage.client().get_object(Bucket="another", Key=name)["Body"].read() == b"moving"
+
+
+def versions_brought_back(site: Site, elsewhere: dict[str, str], backups: Path) -> None:
+    video = VideoFactory()
+    video.file.save("a.mp4", ContentFile(b"moving on"))
+    made = told(manage(site, "backup", str(backups)))
+    assert made["media"]["way"] == "list"
+    assert not (backups / "media").exists()
+    default_storage.delete(str(video.file.name))
+    restored = told(manage(site, "restore", made["folder"], "--yes", **elsewhere))
+    assert restored["media"]["stored"] == 1
+    assert default_storage.open(str(video.file.name)).read() == b"moving on"
 
 
 def test_files_removed_meanwhile_stay_until_the_backup_has_them(site: Site, tmp_path: Path) -> None:

@@ -2,6 +2,10 @@
 
 import csv
 import io
+import json
+import subprocess
+import sys
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +16,9 @@ import requests
 from django.core.files.storage import default_storage
 from django.urls import reverse
 
-from annotation.models import Candidate, Corpus, Moment
+from annotation.models import Candidate, Corpus, Moment, Video
 from annotation.services.previews import preview_save
+from config.embedded.services import BASE_DIR
 from judging.models import Batch, Release
 from judging.services.batches import batch_create, batch_review
 from tests import factories
@@ -62,6 +67,52 @@ class TestNginx:
         take(person, world)
         default_storage.delete(str(moment.preview.name))
         assert person.get(reverse("judging:preview", args=[moment.preview_uuid])).status_code == 404
+
+
+class TestKill:
+    """kill -9 in the middle of an import of many videos; the commands are the real ones."""
+
+    MANY, KILLED_AT = 2000, 500
+
+    def test_an_import_that_is_killed_goes_on_and_stores_nothing_twice(self, site: Site, tmp_path: Path) -> None:
+        words = self.import_of(tmp_path)
+        stored = site.shared / "media" / "videos"
+        before = set(stored.glob("*"))
+        command = [sys.executable, str(BASE_DIR / "manage.py"), *words]
+        with subprocess.Popen(command, env=site.web[0].environment(), stderr=subprocess.DEVNULL) as process:
+            while process.poll() is None and len(set(stored.glob("*")) - before) < self.KILLED_AT:
+                time.sleep(0.02)
+            process.kill()
+        try:
+            first = dict(Video.objects.filter(corpus__name="many", file__gt="").values_list("name", "file"))
+            assert 0 < len(first) < self.MANY
+            said = json.loads(site.manage(*words).splitlines()[-1])
+            last = dict(Video.objects.filter(corpus__name="many").values_list("name", "file"))
+            assert said["videos_with_file"] == self.MANY - len(first)
+            assert first.items() <= last.items()
+            assert len(set(last.values())) == self.MANY
+            assert len(set(stored.glob("*")) - before) - self.MANY in (0, 1)  # what was stored as it was killed
+        finally:
+            Moment.objects.filter(video__corpus__name="many").update(preview_state="failed", preview_error="a test")
+
+    def import_of(self, folder: Path) -> list[str]:
+        """Words for manage.py; each video has one moment, and a file of some bytes."""
+        (folder / "videos").mkdir()
+        with (folder / "moments.csv").open("w", newline="") as file:
+            lines = csv.writer(file)
+            lines.writerow(["video", "start", "end", "description", "duration"])
+            lines.writerows([f"v{n:04}", 1, 2, f"Somebody walks {n}.", 60] for n in range(self.MANY))
+        for n in range(self.MANY):
+            (folder / "videos" / f"v{n:04}.mp4").write_bytes(b"no video")
+        return [
+            "import_corpus",
+            "csv",
+            str(folder / "moments.csv"),
+            "--corpus",
+            "many",
+            "--videos",
+            str(folder / "videos"),
+        ]
 
 
 @pytest.fixture
