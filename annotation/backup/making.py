@@ -28,11 +28,12 @@ COPIERS = 4
 Tell = Callable[[str], None]
 
 
-def backup_make(*, root: Path, media: str = "", tell: Tell) -> dict[str, Any]:
+def backup_make(*, root: Path, media: str = "", keep: int = 0, tell: Tell) -> dict[str, Any]:
     """Add a backup to the folder ``root``; says what it holds.
 
     Rows are of one instant. Nothing that they name is removed before it is copied, and stored files never change, so
     both fit together. ``media``: copy, list (versions in a bucket) or none; by default what the storage allows.
+    ``keep`` (0: all) is how many backups stay in the folder, this one among them.
 
     Raises:
         BackupError: it could not be made; a repeat copies only files that are not copied yet.
@@ -55,6 +56,8 @@ def backup_make(*, root: Path, media: str = "", tell: Tell) -> dict[str, Any]:
         about["ended_at"] = datetime.now(UTC).isoformat()
         (folder / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
         done = folder.rename(folder.with_suffix(""))
+        if keep:
+            _older_removed(root, keep, tell)
     return {"folder": str(done), **about}
 
 
@@ -118,6 +121,26 @@ def _copied(pool: Pool, names: list[str]) -> Iterator[Entry]:
             yield entry
     finally:
         workers.shutdown(cancel_futures=True)
+
+
+def whole_backups(root: Path) -> list[Path]:
+    """The backups of a folder that were finished, the newest last."""
+    return sorted(path.parent for path in root.glob(f"*/{ABOUT}") if path.parent.suffix != ".part")
+
+
+def entries_of(folder: Path) -> Iterator[Entry]:
+    with (folder / MEDIA).open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def _older_removed(root: Path, keep: int, tell: Tell) -> None:
+    """Remove all but the newest backups, and the copies that none of those names."""
+    whole = whole_backups(root)
+    for old in whole[:-keep]:
+        shutil.rmtree(old)
+    named = {entry["name"] for folder in whole[-keep:] for entry in entries_of(folder)}
+    removed = Pool(root).keep_only(named)
+    tell(f"{len(whole[:-keep])} older backups and {removed:,} copies that only they named are removed")
 
 
 def _room_checked(pool: Pool, names: list[str]) -> None:

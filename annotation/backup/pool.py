@@ -86,6 +86,18 @@ class Pool:
             raise BackupError(f"{name} appeared while it was restored.")
         return True
 
+    def keep_only(self, names: set[str]) -> int:
+        """Remove copies of other files; how many there were."""
+        root = self.path("")
+        others = [path for path in root.rglob("*") if path.is_file() and path.relative_to(root).as_posix() not in names]
+        for path in others:
+            path.unlink()
+        self.known = {name: entry for name, entry in self.known.items() if name in names}
+        part = self.sums.with_name(f"{self.sums.name}.part")
+        part.write_text("".join(json.dumps(entry) + "\n" for entry in self.known.values()), encoding="utf-8")
+        part.rename(self.sums)
+        return len(others)
+
     def _read(self) -> Iterator[Entry]:
         try:
             lines = self.sums.read_text(encoding="utf-8").splitlines()

@@ -3,15 +3,14 @@
 import json
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from django.core.files.storage import default_storage
 
 from annotation.backup.errors import BackupError, Occupied, Unlike
-from annotation.backup.making import ABOUT, DUMP, EVERY_S, FORM, MEDIA, Running, Tell
-from annotation.backup.pool import Entry, Pool, digest_of
+from annotation.backup.making import ABOUT, DUMP, EVERY_S, FORM, Running, Tell, entries_of, whole_backups
+from annotation.backup.pool import Pool, digest_of
 from annotation.backup.programs import connected, major_of, program
 from annotation.backup.tables import Content, Link, contents, differences
 from annotation.backup.versions import bring_back
@@ -47,7 +46,7 @@ def backup_restore(*, folder: Path, replace: bool = False, jobs: int = 0, media:
 def _chosen(folder: Path) -> Path:
     if (folder / ABOUT).is_file():
         return folder
-    whole = sorted(path.parent for path in folder.glob(f"*/{ABOUT}") if path.parent.suffix != ".part")
+    whole = whole_backups(folder)
     if not whole:
         raise BackupError(f"There is no whole backup in {folder}.")
     return whole[-1]
@@ -115,7 +114,7 @@ def _media(folder: Path, about: dict[str, Any], tell: Tell) -> dict[str, int]:
     pool, bucket = Pool(folder.parent), about["media"]["bucket"]
     counts = {"files": 0, "stored": 0, "missing": 0}
     said_at = time.monotonic()
-    for entry in _entries(folder):
+    for entry in entries_of(folder):
         if "missing" in entry:
             counts["missing"] += 1
             continue
@@ -130,11 +129,6 @@ def _media(folder: Path, about: dict[str, Any], tell: Tell) -> dict[str, int]:
         raise Unlike(f"The manifest holds {counts['files']:,} files instead of {about['media']['files']:,}.")
     tell(f"Files: {counts['files']:,}, of which {counts['stored']:,} were not there")
     return counts
-
-
-def _entries(folder: Path) -> Iterator[Entry]:
-    with (folder / MEDIA).open(encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
 
 
 def _number(link: Link, query: str) -> int:

@@ -134,6 +134,10 @@ def test_a_second_backup_copies_only_what_is_new_and_a_damaged_one_is_refused(
     assert (refused.returncode, "is damaged" in refused.stderr) == (4, True)
     assert told(manage(site, "restore", first["folder"], "--no-media", **elsewhere))["rows"] == first["rows"]
 
+    third = told(manage(site, "backup", str(tmp_path / "backups"), "--keep", "1"))
+    assert [path.parent for path in (tmp_path / "backups").glob("*/backup.json")] == [Path(third["folder"])]
+    assert len(list((tmp_path / "backups" / "media").rglob("*.*"))) == third["media"]["files"]
+
 
 def test_rows_that_differ_are_named(site: Site, elsewhere: dict[str, str], tmp_path: Path) -> None:
     VideoFactory(name="one of them")

@@ -24,10 +24,14 @@ class Command(BaseCommand):
             default="",
             help="copy files beside the dump, or list versions of a bucket that keeps them (there the default)",
         )
+        parser.add_argument(
+            "--keep", type=int, default=0, metavar="N", help="remove all but the newest N (default: none)"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            made = backup_make(root=options["folder"].resolve(), media=options["media"], tell=self.stderr.write)
+            how = {"media": options["media"], "keep": max(0, options["keep"])}
+            made = backup_make(root=options["folder"].resolve(), **how, tell=self.stderr.write)
         except BackupError as error:
             raise CommandError(str(error), returncode=error.exit_code) from error
         except (MomentJudgeError, OSError) as error:

@@ -74,6 +74,16 @@ def test_a_damaged_copy_is_not_restored(storage: FileSystemStorage, pool: Pool) 
     assert not storage.exists(NAME)
 
 
+def test_copies_that_no_backup_names_any_more_go(storage: FileSystemStorage, pool: Pool) -> None:
+    storage.save("previews/0c.gif", ContentFile(b"kept"))
+    for name in (NAME, "previews/0c.gif"):
+        pool.note(pool.take(storage, name))
+    assert pool.keep_only({"previews/0c.gif"}) == 1
+    later = Pool(pool.sums.parent)
+    assert (later.held(NAME), list(later.known)) == (None, ["previews/0c.gif"])
+    assert later.held("previews/0c.gif")
+
+
 def test_no_name_leaves_the_folder(storage: FileSystemStorage, pool: Pool) -> None:
     for name in ("../outside", "/etc/passwd", "previews/../../outside"):
         with pytest.raises(SuspiciousFileOperation):
