@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
 
 from annotation.backup import BackupError, backup_make
 from annotation.exceptions import MomentJudgeError
@@ -34,7 +36,7 @@ class Command(BaseCommand):
             made = backup_make(root=options["folder"].resolve(), **how, tell=self.stderr.write)
         except BackupError as error:
             raise CommandError(str(error), returncode=error.exit_code) from error
-        except (MomentJudgeError, OSError) as error:
+        except (MomentJudgeError, OSError, DatabaseError, psycopg.Error) as error:
             raise CommandError(f"The backup could not be made: {error}") from error
         if missing := made["media"]["missing"]:
             self.stderr.write(f"{missing} files that rows name are not in the storage; {made['folder']} says which.")

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
@@ -26,12 +27,13 @@ class Command(BaseCommand):
         parser.add_argument("--no-media", action="store_true", help="the database alone")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        connection.close()  # its own connection would count as somebody's
+        connection.close()  # its own connections would count as somebody's
+        connection.close_pool()  # type: ignore[attr-defined]
         about = {"replace": options["yes"], "jobs": options["jobs"], "media": not options["no_media"]}
         try:
             told = backup_restore(folder=options["folder"].resolve(), **about, tell=self.stderr.write)
         except BackupError as error:
             raise CommandError(str(error), returncode=error.exit_code) from error
-        except (MomentJudgeError, OSError) as error:
+        except (MomentJudgeError, OSError, psycopg.Error) as error:
             raise CommandError(f"It could not be restored: {error}") from error
         self.stdout.write(json.dumps(told))

@@ -3,10 +3,12 @@
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from django.db import OperationalError
 
 from annotation.exceptions import StorageAway
 from annotation.locks import only_one
 from annotation.models import LeftFile
+from annotation.services import stored_files
 from annotation.services.stored_files import BACKUP, files_delete, left_files_sweep
 
 pytestmark = pytest.mark.django_db
@@ -53,3 +55,14 @@ def test_they_wait_for_the_storage(monkeypatch: pytest.MonkeyPatch) -> None:
     assert LeftFile.objects.count() == 2
     left_files_sweep()
     assert there(names) == [False, False]
+
+
+def test_without_the_database_nothing_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = stored("g")
+
+    def away(name: str) -> bool:
+        raise OperationalError("no route")
+
+    monkeypatch.setattr(stored_files, "is_held", away)
+    files_delete(*names)
+    assert there(names) == [True]
