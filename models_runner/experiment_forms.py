@@ -50,7 +50,7 @@ class Ends(forms.TypedChoiceField):
         try:
             return f"{float(value):g}"
         except (TypeError, ValueError):
-            return super().to_python(value)
+            return str(super().to_python(value))
 
 
 class ExperimentForm(forms.Form):
