@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
+from uuid import uuid4
 
 OUTPUT, LOCK = "output.txt", "lock"
 PATIENCE_S = 8.0  # to finish a step and to write a checkpoint
+KILLING_S = 5.0  # for the kernel to clear away what was killed
 PR_SET_PDEATHSIG = 1
+MARK = "MOMENTJUDGE_TRAINING"  # in the environment of all that a program starts
 OURS = ("DATABASE_URL", "BROKER_URL", "SECRET_KEY", "REWRITING_API_KEY", "EMAIL_PASSWORD", "OMP_NUM_THREADS")
 _libc = ctypes.CDLL(None)
 
@@ -44,14 +47,14 @@ class TrainingChild:
     """One run of the program."""
 
     def __init__(self, command: Sequence[str], folder: Path, *, held: int, cwd: Path) -> None:
-        self.folder = folder
+        self.folder, self.mark = folder, uuid4().hex
         environment = {name: value for name, value in os.environ.items() if name not in OURS}
         with (folder / OUTPUT).open("ab") as output:
             self.written = output.tell()
             self.process = subprocess.Popen(  # noqa: S603
                 [*command, str(folder)],
                 cwd=cwd,
-                env={**environment, "PYTHONUNBUFFERED": "1"},
+                env={**environment, "PYTHONUNBUFFERED": "1", MARK: self.mark},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -73,13 +76,15 @@ class TrainingChild:
         self.process.terminate()
 
     def end(self, patience_s: float = PATIENCE_S) -> int:
-        """Have it ended, and everything it started; returns its status."""
+        """Have it ended, and everything it started, in sessions of their own too; returns its status."""
         if self.process.poll() is None:
             self.ask()
             self.wait(patience_s)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        return self.process.wait()
+        status = self.process.wait()
+        _marked_kill(f"{MARK}={self.mark}".encode())
+        return status
 
     def last_words(self, most: int = 2000) -> str:
         """The end of what this run printed."""
@@ -87,6 +92,27 @@ class TrainingChild:
             end = file.seek(0, os.SEEK_END)
             file.seek(max(self.written, end - most))
             return file.read().decode("utf-8", "replace").strip()
+
+
+def _marked_kill(mark: bytes) -> None:
+    """Kill until nobody is left; torchrun may end before its processes, which then are nobody's children."""
+    deadline = time.monotonic() + KILLING_S
+    while (found := [pid for pid in _pids() if _carries(pid, mark)]) and time.monotonic() < deadline:
+        for pid in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.02)
+
+
+def _pids() -> Iterator[int]:
+    return (int(name) for name in os.listdir("/proc") if name.isdecimal())
+
+
+def _carries(pid: int, mark: bytes) -> bool:
+    try:
+        return mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False  # ended, or another user's
 
 
 def _ends_with_parent() -> Callable[[], None]:

@@ -125,7 +125,7 @@ def _conclude(training: Training, folder: Path, progress: Progress, status: int,
         training_stop_at_work(training, State.CANCELLED)
     elif status == DONE:
         _finish(training, folder)
-    elif status in (BAD_PLAN, FAILED):
+    elif status in (BAD_PLAN, FAILED) or progress.ended == "failed":  # torchrun has a status of its own
         last = words.splitlines()[-1] if words else ""
         training_end(training, State.FAILED, progress.reason or last or f"It ended with {status_words(status)}.")
     elif status == STOPPED or progress.ended == "stopped":

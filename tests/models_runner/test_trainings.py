@@ -125,6 +125,13 @@ def test_a_program_that_cannot_begin_says_so(order: Order, settings: Any) -> Non
     assert (training.state, training.error) == ("failed", "error: no such plan")
 
 
+def test_a_failure_with_a_status_of_torchrun_s_says_its_reason(order: Order, settings: Any) -> None:
+    code = "import subprocess, sys; sys.exit(bool(subprocess.run([sys.executable, *sys.argv[1:]]).returncode))"
+    settings.TRAIN_COMMAND = [sys.executable, "-c", code, *settings.TRAIN_COMMAND[1:]]
+    training = trained(only(order(how="fails")))
+    assert (training.state, training.crashes, training.error) == ("failed", 0, "The loss is not a number.")
+
+
 def test_a_crash_is_followed_by_another_attempt_from_the_checkpoint(order: Order, messages: Messages) -> None:
     with messages():
         experiment = order(how="crashes once")
@@ -260,6 +267,29 @@ def test_a_folder_is_held_until_the_program_has_ended(tmp_path: Path) -> None:
         orphan.wait()
     with folder_held(tmp_path, patience_s=0) as free:
         assert free is not None
+
+
+def test_what_the_program_started_in_a_session_of_its_own_ends_with_it(tmp_path: Path) -> None:
+    """As torchrun's processes are; the first is at work yet, the second has lost its parent."""
+    waits = "[sys.executable, '-c', 'import signal; signal.pause()']"
+    start = f"subprocess.Popen({waits}, start_new_session=True).pid"
+    for last in ("time.sleep(600)", "os.kill(os.getpid(), 9)"):
+        code = f"import os, subprocess, sys, time; print({start}, flush=True); {last}"
+        with folder_held(tmp_path) as held:
+            assert held is not None
+            child = TrainingChild([sys.executable, "-c", code], tmp_path, held=held, cwd=tmp_path)
+            while not child.last_words().isdigit():
+                assert not child.wait(0.05) or child.last_words()
+            child.end()
+        assert not is_alive(int(child.last_words()))
+
+
+def is_alive(pid: int) -> bool:
+    """A zombie has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_the_program_is_told_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from models_runner.retrieval.__main__ import main
+from models_runner.retrieval.training.events import read_events
 from models_runner.retrieval.training.plan import PLAN, BadPlan, Plan
 from models_runner.retrieval.training.settings import OtherSizes, Settings
 from tests.models_runner.retrieval.training.tiny import plan_of
@@ -98,6 +99,14 @@ def test_a_bad_plan_ends_with_two(tmp_path: Path, capsys: pytest.CaptureFixture[
     first, second = capsys.readouterr().err.splitlines()
     assert first.endswith("plan.json: No such file or directory")
     assert second.endswith("plan.json: train, val, corpus, video, query must be given")
+    assert [(event["kind"], event["reason"]) for event in read_events(tmp_path)] == [
+        ("failed", second[len("error: ") :])
+    ]
+
+
+def test_a_folder_without_a_plan_is_left_as_it_is(tmp_path: Path) -> None:
+    assert main(["train", str(tmp_path)]) == 2
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_page_of_training_names_all_of_a_plan_with_its_defaults() -> None:
