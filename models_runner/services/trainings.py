@@ -28,6 +28,7 @@ TASK = "models_runner.tasks.training_work"
 LOOK_S = 0.2  # between looks at the child
 TELL_S = 1.0  # between writes; a cancel is seen then
 LATE = timedelta(seconds=20)  # a training at work that was not looked at for so long has lost its worker
+SWEEP_S = 10.0  # between sweeps, as config.celery_app plans them
 CRASHES = 3
 DONE, BAD_PLAN, FAILED, STOPPED = 0, 2, 3, 4  # status of the program
 State = Training.State
@@ -202,19 +203,21 @@ def trainings_bury(which: Q) -> int:
     return len(found)
 
 
-def next_send() -> None:
+def next_send(*, expires_s: float | None = None) -> None:
     """Wake the training that has waited longest."""
     waiting = Training.objects.filter(state=State.WAITING).order_by("created_at", "pk")
     if (pk := waiting.values_list("pk", flat=True).first()) is not None:
-        send_on_commit(TASK, pk)
+        send_on_commit(TASK, pk, expires_s=expires_s)
 
 
 def trainings_sweep(*, now: datetime) -> None:
-    """Bury what lost its worker; wake who waits where nobody is at work: the message may have been lost."""
+    """Bury what lost its worker; wake who has waited longest: its message may have been lost.
+
+    While all devices are at work nobody takes it, and it expires when the next sweep comes.
+    """
     stale = Training.objects.filter(state__in=Training.AT_WORK, heartbeat__lte=now - LATE)
     for pk in stale.values_list("pk", flat=True):
         with only_one("training", pk) as alone:
             if alone:
                 trainings_bury(Q(pk=pk, heartbeat__lte=now - LATE))
-    if not Training.objects.filter(state__in=Training.AT_WORK).exists():
-        next_send()
+    next_send(expires_s=SWEEP_S)

@@ -8,13 +8,16 @@ import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from celery import current_app
 from django.db import IntegrityError, connection
 from django.utils import timezone
 
 from annotation import locks
+from annotation import messages as annotation_messages
 from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent
 from judging.models import Release
@@ -234,17 +237,26 @@ def test_a_cancel_reaches_a_training_that_lost_its_worker(order: Order, messages
     assert training.state == "cancelled"
 
 
-def test_a_lost_message_is_sent_again_where_nobody_is_at_work(order: Order, messages: Messages) -> None:
+def test_a_lost_message_is_sent_again_while_another_device_is_at_work(order: Order, messages: Messages) -> None:
     one, other = order(seeds=2).trainings.all()
     training_claim(training_id=one.pk, device="elsewhere")
     with messages():
         services.trainings_sweep(now=timezone.now())
-    other.refresh_from_db()
-    assert other.state == "waiting"
-    Training.objects.filter(pk=one.pk).update(state="waiting")
+    states = dict(Training.objects.values_list("pk", "state"))
+    assert states == {one.pk: "running", other.pk: "done"}
+
+
+def test_messages_of_sweeps_expire_with_the_next(
+    order: Order, messages: Messages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training, sent = only(order()), []
+    conf = SimpleNamespace(task_always_eager=False)
+    send = lambda *message, **options: sent.append((*message, options))  # noqa: E731
+    monkeypatch.setattr(annotation_messages, "current_app", SimpleNamespace(conf=conf, send_task=send))
     with messages():
         services.trainings_sweep(now=timezone.now())
-    assert set(Training.objects.values_list("state", flat=True)) == {"done"}
+    planned = current_app.conf.beat_schedule["sweep-trainings"]["schedule"]
+    assert sent == [("models_runner.tasks.training_work", (training.pk,), {"expires": planned})]
 
 
 def test_the_next_on_a_device_finds_what_a_killed_worker_left_there(order: Order) -> None:
