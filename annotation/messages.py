@@ -31,7 +31,7 @@ def _send(task: str, args: tuple[Any, ...], **options: float) -> None:
     if time.monotonic() < _away_until:
         return
     try:
-        current_app.send_task(task, args, **options)
+        current_app.send_task(task, args, ignore_result=True, **options)
     except (OperationalError, OSError) as error:
         _away_until = time.monotonic() + AWAY_S
         logger.warning("the broker is away (%s); %s%s and what follows is left to the sweeps", error, task, args)
