@@ -3,10 +3,11 @@
 import ctypes
 import fcntl
 import os
+import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -17,7 +18,9 @@ PATIENCE_S = 8.0  # to finish a step and to write a checkpoint
 KILLING_S = 5.0  # for the kernel to clear away what was killed
 PR_SET_PDEATHSIG = 1
 MARK = "MOMENTJUDGE_TRAINING"  # in the environment of all that a program starts
-OURS = ("DATABASE_URL", "BROKER_URL", "SECRET_KEY", "REWRITING_API_KEY", "EMAIL_PASSWORD", "OMP_NUM_THREADS")
+SECRET = re.compile(r"SECRET|PASS|TOKEN|KEY|CREDENTIAL|AUTH|DSN|(DATABASE|BROKER)_URL")  # in names of variables
+WITH_PASSWORD = re.compile(r"://[^/@\s]+@")  # in values: an address that somebody logs in with
+OURS = ("OMP_NUM_THREADS",)
 _libc = ctypes.CDLL(None)
 
 
@@ -44,17 +47,23 @@ def _taken(file: IO[bytes]) -> bool:
 
 
 class TrainingChild:
-    """One run of the program."""
+    """One run of the program, with nothing of the site's secrets.
 
-    def __init__(self, command: Sequence[str], folder: Path, *, held: int, cwd: Path) -> None:
+    Args:
+        folder: of the training. held: its open lock.
+        devices: numbers of the GPUs that CUDA shows it, with commas between; empty: as CUDA shows them to the worker.
+    """
+
+    def __init__(self, command: Sequence[str], folder: Path, *, held: int, cwd: Path, devices: str = "") -> None:
         self.folder, self.mark = folder, uuid4().hex
-        environment = {name: value for name, value in os.environ.items() if name not in OURS}
+        shown = {"CUDA_VISIBLE_DEVICES": devices} if devices else {}
+        environment = {**shown, **without_secrets(os.environ), "PYTHONUNBUFFERED": "1", MARK: self.mark}
         with (folder / OUTPUT).open("ab") as output:
             self.written = output.tell()
             self.process = subprocess.Popen(  # noqa: S603
                 [*command, str(folder)],
                 cwd=cwd,
-                env={**environment, "PYTHONUNBUFFERED": "1", MARK: self.mark},
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -92,6 +101,23 @@ class TrainingChild:
             end = file.seek(0, os.SEEK_END)
             file.seek(max(self.written, end - most))
             return file.read().decode("utf-8", "replace").strip()
+
+
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a program may be told that needs no database, no broker and no service."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name not in OURS and not SECRET.search(name) and not WITH_PASSWORD.search(value)
+    }
+
+
+def devices_shown(device: str, gpus: int) -> str:
+    """The GPUs of a worker on ``device``: from its number on as many as a training takes; empty where it has none."""
+    kind, _, number = device.partition(":")
+    if kind != "cuda" or not number.isdecimal():
+        return ""
+    return ",".join(str(int(number) + place) for place in range(gpus))
 
 
 def _marked_kill(mark: bytes) -> None:

@@ -21,7 +21,7 @@ from models_runner import training_files
 from models_runner.models import Training
 from models_runner.progress import EventsFile, Progress
 from models_runner.services.baseline_runs import baseline_runs_make
-from models_runner.training_child import TrainingChild, folder_held, status_words
+from models_runner.training_child import TrainingChild, devices_shown, folder_held, status_words
 
 logger = logging.getLogger(__name__)
 TASK = "models_runner.tasks.training_work"
@@ -91,7 +91,8 @@ def _run(training: Training, folder: Path, held: int) -> tuple[Progress, int, st
     progress, events = Progress(), EventsFile(folder / "events.jsonl")
     _take(progress, events)
     progress.begin()
-    child = TrainingChild(settings.TRAIN_COMMAND, folder, held=held, cwd=settings.BASE_DIR)
+    devices = devices_shown(settings.TRAIN_DEVICE, settings.TRAIN_GPUS)
+    child = TrainingChild(settings.TRAIN_COMMAND, folder, held=held, cwd=settings.BASE_DIR, devices=devices)
     try:
         told = 0.0
         while not child.wait(LOOK_S):

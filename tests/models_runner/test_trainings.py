@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from celery import current_app
 from django.db import IntegrityError, connection
 from django.utils import timezone
+from django.views.debug import SafeExceptionReporterFilter
 
 from annotation import locks
 from annotation import messages as annotation_messages
@@ -25,7 +27,7 @@ from models_runner import services, training_files
 from models_runner.models import Experiment, Run, Training
 from models_runner.services import trainings
 from models_runner.services.trainings import device_name, training_claim, training_tell
-from models_runner.training_child import TrainingChild, folder_held
+from models_runner.training_child import TrainingChild, devices_shown, folder_held
 from tests.conftest import Messages
 from tests.factories import triggers_asleep
 from tests.judging.world import HandMade
@@ -256,7 +258,7 @@ def test_messages_of_sweeps_expire_with_the_next(
     with messages():
         services.trainings_sweep(now=timezone.now())
     planned = current_app.conf.beat_schedule["sweep-trainings"]["schedule"]
-    assert sent == [("models_runner.tasks.training_work", (training.pk,), {"expires": planned})]
+    assert sent == [("models_runner.tasks.training_work", (training.pk,), {"expires": planned, "ignore_result": True})]
 
 
 def test_the_next_on_a_device_finds_what_a_killed_worker_left_there(order: Order) -> None:
@@ -304,15 +306,56 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def test_the_program_is_told_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SECRET_KEY", "hidden")
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    code = "import os; print(sorted({'SECRET_KEY', 'OMP_NUM_THREADS'} & set(os.environ)))"
-    with folder_held(tmp_path) as held:
+def environment_told(folder: Path, **how: Any) -> dict[str, str]:
+    """What a program sees."""
+    with folder_held(folder) as held:
         assert held is not None
-        child = TrainingChild([sys.executable, "-c", code], tmp_path, held=held, cwd=tmp_path)
-        child.process.wait()
-        assert (child.end(), child.last_words()) == (0, "[]")
+        code = "import json, os; print(json.dumps(dict(os.environ)))"
+        child = TrainingChild([sys.executable, "-c", code], folder, held=held, cwd=folder, **how)
+        assert (child.process.wait(), child.end()) == (0, 0)
+        told: dict[str, str] = json.loads(child.last_words(100_000))
+        return told
+
+
+READ = re.compile(r"env_(?:str|secret)\(\s*\"(\w+)\"")  # by the settings
+
+
+def test_the_program_is_told_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    sources = (settings.BASE_DIR / "config").rglob("*.py")
+    read = {name for source in sources for name in READ.findall(source.read_text())}
+    hidden = {name for name in read if SafeExceptionReporterFilter.hidden_settings.search(name)}
+    assert {"SECRET_KEY", "EMAIL_PASSWORD", "REWRITING_API_KEY", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY"} <= hidden
+    secrets = {*hidden, "DATABASE_URL", "BROKER_URL", "SENTRY_DSN", "PGPASSWORD", "HF_TOKEN"}
+    for name in secrets:
+        monkeypatch.setenv(name, "hidden")
+    monkeypatch.setenv("SOME_PROXY", "http://me:hidden@proxy:3128")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("NCCL_DEBUG", "INFO")
+    told = environment_told(tmp_path)
+    assert set(told) & {*secrets, "SOME_PROXY", "OMP_NUM_THREADS"} == set()
+    assert "hidden" not in told.values()
+    assert {"NCCL_DEBUG", "PATH"} <= set(told)
+
+
+@pytest.mark.parametrize(
+    ("device", "gpus", "shown"), [("cuda:1", 1, "1"), ("cuda:2", 2, "2,3"), ("cuda", 1, None), ("auto", 1, None)]
+)
+def test_a_program_sees_the_gpu_of_its_worker(
+    device: str, gpus: int, shown: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    devices = devices_shown(device, gpus)
+    assert environment_told(tmp_path, devices=devices).get("CUDA_VISIBLE_DEVICES") == shown
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
+    assert environment_told(tmp_path, devices=devices)["CUDA_VISIBLE_DEVICES"] == "7"
+
+
+def test_a_training_is_shown_the_worker_s_gpu(order: Order, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    settings.TRAIN_DEVICE = "cuda:1"
+    code = "import os, sys; print('sees', os.environ.get('CUDA_VISIBLE_DEVICES')); sys.exit(3)"
+    settings.TRAIN_COMMAND = [sys.executable, "-c", code]
+    assert trained(only(order())).error == "sees 1"
 
 
 class TestOrdering:
