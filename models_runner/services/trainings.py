@@ -155,6 +155,7 @@ def training_end(
     )
     if not changed:
         return
+    training_files.prepared_remove(training)
     of, best = training.experiment, Training.objects.values_list("best", flat=True).get(pk=training.pk)
     said = {"name": of.name, "seed": training.seed, "state": str(state), "best": best and round(best, 4)}
     audit_record(project=of.project, actor=None, action="experiment.finish", subject=of.uuid, **said)
@@ -166,6 +167,8 @@ def training_stop(training: Training, state: Training.State) -> None:
     ended = timezone.now() if state == State.CANCELLED else None
     Training.objects.filter(pk=training.pk).update(state=state, ended_at=ended, eta_s=None)
     training.state, training.ended_at = state, ended
+    if state == State.CANCELLED:
+        training_files.prepared_remove(training)  # before the commit: who resumes it waits until they are gone
 
 
 @transaction.atomic

@@ -25,6 +25,7 @@ from annotation.models import AuditEvent
 from judging.models import Release
 from models_runner import services, training_files
 from models_runner.models import Experiment, Run, Training
+from models_runner.retrieval.training import feature_rows
 from models_runner.services import trainings
 from models_runner.services.trainings import device_name, training_claim, training_tell
 from models_runner.training_child import TrainingChild, devices_shown, folder_held
@@ -122,6 +123,31 @@ def test_a_failure_says_its_reason(order: Order) -> None:
     training = trained(only(order(how="fails")))
     assert (training.state, training.error) == ("failed", "The loss is not a number.")
     assert not Run.objects.filter(source="baseline").exists()
+
+
+@pytest.mark.parametrize("how", ["fails", "waits", "crashes"])
+def test_prepared_features_go_when_a_training_is_over(
+    how: str, order: Order, messages: Messages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = only(order(how=how))
+    prepared = folder(training) / feature_rows.FOLDER
+    prepared.mkdir(parents=True)
+    if how == "waits":
+        cancel_when_begun(training, monkeypatch)
+    if how == "crashes":
+        trained(training)
+        assert prepared.exists()  # the next attempt needs them
+    with messages():
+        trained(training)
+    assert (prepared.exists(), folder(training).exists()) == (False, True)
+
+
+def test_prepared_features_of_a_training_that_waits_go_when_it_is_cancelled(order: Order) -> None:
+    training = only(order())
+    prepared = folder(training) / feature_rows.FOLDER
+    prepared.mkdir(parents=True)
+    services.training_cancel(training=training, actor=None)
+    assert not prepared.exists()
 
 
 def test_a_program_that_cannot_begin_says_so(order: Order, settings: Any) -> None:
