@@ -59,12 +59,12 @@ def _opened(source: Source, first: Searcher | None) -> Searcher:
 
 
 @cache
-def _held() -> Held[Hashable, Any]:
+def _held() -> Held[Any]:
     return Held(settings.SEARCH_MEMORY_MB * 2**20)
 
 
 @cache
-def _texts() -> Held[Hashable, Words]:
+def _texts() -> Held[Words]:
     return Held(TEXT_MODELS, size=lambda _: 1, on_drop=lambda key: _held().drop(key))
 
 

@@ -2,7 +2,7 @@
 
 import logging
 from time import perf_counter
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from celery.exceptions import TimeoutError as NoAnswer
 from django.conf import settings
@@ -70,7 +70,7 @@ def _awaited(*asked: Any) -> dict[str, Any]:
         wait = float(settings.SEARCH_WAIT_S)
         sent = tasks.search_work.apply_async(asked, expires=wait)
         try:
-            told = sent.get(timeout=wait, interval=0.02, propagate=False)
+            told: dict[str, Any] | BaseException = sent.get(timeout=wait, interval=0.02, propagate=False)
         except NoAnswer as error:
             raise _late(wait) from error
         finally:
@@ -81,7 +81,7 @@ def _awaited(*asked: Any) -> dict[str, Any]:
     if isinstance(told, BaseException):  # a worker that was killed cannot say more
         logger.error("training %s: the search worker failed: %r", asked[0], told)
         raise SearchRefused(_failure(told)) from told
-    return cast("dict[str, Any]", told)
+    return told
 
 
 def _failure(error: BaseException) -> str:

@@ -6,7 +6,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
-Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
@@ -14,7 +13,7 @@ def _nbytes(value: Any) -> int:
     return int(value.nbytes)
 
 
-class Held(Generic[Key, Value]):
+class Held(Generic[Value]):
     """Values by key, of ``limit`` bytes together; one that is larger is held alone, with what it needs."""
 
     def __init__(
@@ -22,14 +21,14 @@ class Held(Generic[Key, Value]):
         limit: int,
         *,
         size: Callable[[Value], int] = _nbytes,
-        on_drop: Callable[[Key], object] = lambda key: None,
+        on_drop: Callable[[Hashable], object] = lambda key: None,
     ) -> None:
         self.limit = limit
         self._size, self._on_drop = size, on_drop
-        self._values: OrderedDict[Key, Value] = OrderedDict()
-        self._needs: dict[Key, tuple[Hashable, ...]] = {}
+        self._values: OrderedDict[Hashable, Value] = OrderedDict()
+        self._needs: dict[Hashable, tuple[Hashable, ...]] = {}
 
-    def get(self, key: Key, make: Callable[[], Value], *, needs: tuple[Hashable, ...] = ()) -> Value:
+    def get(self, key: Hashable, make: Callable[[], Value], *, needs: tuple[Hashable, ...] = ()) -> Value:
         """The value of a key, made if it is not held.
 
         Args:
@@ -42,7 +41,7 @@ class Held(Generic[Key, Value]):
         self._needs[key] = needs
         kept = (*(one for one in needs if one in self), key)
         for one in kept:
-            self._values.move_to_end(one)  # type: ignore[arg-type]
+            self._values.move_to_end(one)
         while self.nbytes > self.limit and (oldest := next(iter(self._values))) not in kept:
             self.drop(oldest)
         return self._values[key]
@@ -52,8 +51,8 @@ class Held(Generic[Key, Value]):
         for other in [other for other, needs in self._needs.items() if key in needs]:
             self.drop(other)
         if key in self:
-            del self._values[key], self._needs[key]  # type: ignore[arg-type]
-            self._on_drop(key)  # type: ignore[arg-type]
+            del self._values[key], self._needs[key]
+            self._on_drop(key)
 
     @property
     def nbytes(self) -> int:
