@@ -308,6 +308,7 @@ OPEN = {
     "help",
     "healthz",
     "readyz",
+    "metrics",
     "judging:preview",
     "judging:preview-clip",
 }  # tried elsewhere
