@@ -318,6 +318,13 @@ CAPTION_NER = env_str("CAPTION_NER", "lexicon")  # or the name of a token-classi
 DEMO_VIDEOS = env_int("DEMO_VIDEOS", 40)
 DEMO_SEED = env_int("DEMO_SEED", 20260101)
 
+# How long what names people is kept: docs/data-protection.md. 0: until it is erased by hand
+RETENTION_LOG_DAYS = env_int("RETENTION_LOG_DAYS", 30)  # files that `make run` has set aside
+RETENTION_SESSION_DAYS = env_int("RETENTION_SESSION_DAYS", 30)  # since a log-in was last used
+RETENTION_LOGIN_DAYS = env_int("RETENTION_LOGIN_DAYS", 30)  # wrong passwords, with name and address
+RETENTION_INVITATION_DAYS = env_int("RETENTION_INVITATION_DAYS", 90)  # e-mails of who never came
+RETENTION_IDENTITY_MONTHS = env_int("RETENTION_IDENTITY_MONTHS", 0)  # of 30 days, since somebody left
+
 # Logs, figures and faults: docs/observability.md
 LOGGING = logging_for(verbose=env_bool("VERBOSE", False))
 SLOW_QUERY_MS = env_int("SLOW_QUERY_MS", 200)  # a statement that takes longer is logged; 0: none is
