@@ -23,7 +23,7 @@ TORCHED := $(VENV)/.torch-$(subst torch==,,$(TORCH))
 ML := $(VENV)/.ml-$(call hash,requirements/ml.lock)
 DEV := $(VENV)/.dev-$(call hash,requirements/dev.lock)
 
-.PHONY: help run test test-slow test-production lint audit types imports migrations pytest lock setup setup-dev
+.PHONY: help run test test-slow test-production lint audit types imports migrations pytest backup restore lock setup setup-dev
 
 help: ## list these commands
 	@printf 'MomentJudge\n\n'
@@ -64,6 +64,12 @@ migrations: setup-dev ## models and migrations agree
 
 pytest: setup-dev ## the tests, without the slow ones
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not production" $(ARGS)
+
+backup: setup ## add a backup of database and files to the folder TO, while the site runs
+	@exec $(BIN)/python manage.py backup $(or $(TO),backups) $(ARGS)
+
+restore: setup ## restore the newest backup of the folder FROM into an empty database (YES=1 replaces a full one)
+	@exec $(BIN)/python manage.py restore $(or $(FROM),backups) $(if $(YES),--yes) $(ARGS)
 
 lock: ## rewrite requirements/*.lock after a pin has changed (needs uv)
 	@command -v uv > /dev/null || { echo 'uv is missing: install it with pip' >&2; exit 1; }

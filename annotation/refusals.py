@@ -53,6 +53,6 @@ def without_emails(text: str) -> str:
 
 def held_secrets() -> list[str]:
     """Keys and passwords that the settings hold."""
-    password = str(settings.DATABASES["default"].get("PASSWORD", ""))
-    held = [*(str(getattr(settings, name, "")) for name in HELD), password]
+    held = [str(getattr(settings, name, "")) for name in HELD]
+    held.append(str(settings.DATABASES["default"].get("PASSWORD", "")))
     return [secret for secret in held if len(secret) >= SHORTEST]

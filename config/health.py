@@ -91,7 +91,7 @@ def database() -> None:
     """It answers a connection of its own, and holds every migration that this code knows."""
     import psycopg
 
-    known = settings.DATABASES["default"]
+    known: dict[str, Any] = settings.DATABASES["default"]
     places: dict[str, Any] = {"host": known["HOST"], "port": known["PORT"] or None, "dbname": known["NAME"]}
     who: dict[str, Any] = {"user": known["USER"] or None, "password": known["PASSWORD"] or None}
     with psycopg.connect(**places, **who, connect_timeout=2, autocommit=True) as connection:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterable
 
 from django.core.files.storage import default_storage
+from django.db import DatabaseError
 
 from annotation.exceptions import StorageAway
 from annotation.locks import is_held
@@ -19,12 +20,16 @@ AT_ONCE = 1000
 
 
 def files_delete(*names: str) -> None:
-    """Remove these files, now or when a backup has ended or the storage answers again; never raises StorageAway."""
+    """Remove these files, now or when a backup has ended or the storage answers again; never raises."""
     wanted = [name for name in names if name]
     if not wanted:
         return
-    if is_held(BACKUP):
-        _leave(wanted)
+    try:
+        if is_held(BACKUP):
+            _leave(wanted)
+            return
+    except DatabaseError:  # it is why they are not needed; whether a backup runs cannot be asked
+        logger.warning("%s files stay in the storage, named by no row", len(wanted))
         return
     for place, name in enumerate(wanted):
         try:

@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 
-WITHOUT_SCHEMA = {"migrate", "makemigrations", "showmigrations", "sqlmigrate", "squashmigrations", "flush", "dbshell"}
+WITHOUT_SCHEMA = {
+    *("migrate", "makemigrations", "showmigrations", "sqlmigrate", "squashmigrations"),
+    *("flush", "dbshell", "restore"),
+}
 
 
 def lay_schema(argv: Sequence[str]) -> None:

@@ -50,7 +50,8 @@ def test_every_command_named_exists(name: str) -> None:
 
 
 def test_every_setting_named_is_read_somewhere() -> None:
-    sources = [ROOT / "Makefile", *(ROOT / "config").rglob("*.py"), *(ROOT / "tests").rglob("shared_data.py")]
+    docker = [path for path in (ROOT / "docker").rglob("*") if path.is_file()]
+    sources = [ROOT / "Makefile", *docker, *(ROOT / "config").rglob("*.py"), *(ROOT / "tests").rglob("shared_data.py")]
     read = "\n".join(path.read_text() for path in sources)
     named = set(re.findall(r"`([A-Z]{2,}(?:_[A-Z]+)*)(?:=[^`]*)?`", "\n".join(page.read_text() for page in pages())))
     assert named

@@ -37,7 +37,7 @@ class Crowd:
 
     def _begin(self, act) -> None:  # type: ignore[no-untyped-def]
         def go_on() -> None:
-            while not self.over.wait(0.05):
+            while not self.over.wait(0.2):
                 try:
                     self.answers[str(act())] += 1
                 except Exception as error:

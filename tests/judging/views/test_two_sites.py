@@ -25,8 +25,8 @@ from tests.judging.views.test_blindness import CLIP, said, walk_of_pair
 
 pytestmark = pytest.mark.django_db
 UUIDS = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
-TIMES = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)?|\d+ (s|min|minutes)\b")
-WORDS = re.compile(r"project \d+|A person looks for thing \d+|Annotator \d+|corpus \d+")
+TIMES = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)?|\d+ (s|min|minutes)\b|\b\d\d:\d\d\b")
+WORDS = re.compile(r'person-\d+|project \d+|A person looks for thing \d+|[Aa]nnotator \d+|"number":\d+|corpus \d+')
 PAGES = ("desk", "pair-next", "last-look", "own-grades", "hours", "guideline", "guideline-versions", "gate")
 ENTRANCES = ("projects", "assignment", "judgments")
 Site = tuple[Assignment, Sitting]

@@ -1,0 +1,106 @@
+"""Files of many videos: what is ended in the middle goes on where it stopped, and stores nothing twice."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+
+from annotation.models import Moment, Video
+from annotation.services import video_files
+from annotation.services.video_files import NOT_FOUND, video_files_add
+from tests.factories import CorpusFactory, VideoFactory
+
+pytestmark = pytest.mark.django_db
+MANY, KILLED_AT = 2000, 700
+
+
+class Killed(BaseException):
+    """What no code of ours catches."""
+
+
+@pytest.fixture
+def videos(tmp_path: Path) -> dict[str, Video]:
+    """Videos of one corpus, each with a moment that waits, and their files in a folder."""
+    corpus = CorpusFactory()
+    made = [Video(corpus=corpus, name=f"v{number:04}", duration_s=60, index=number) for number in range(MANY)]
+    Video.objects.bulk_create(made)
+    Moment.objects.bulk_create([Moment(video=video, start_s=1, end_s=2) for video in made])
+    for video in made:
+        (tmp_path / f"{video.name}.mp4").write_bytes(video.name.encode())
+    return {video.name: video for video in made}
+
+
+def fresh(videos: dict[str, Video]) -> dict[str, Video]:
+    """As another process would read them."""
+    return {video.name: video for video in Video.objects.filter(corpus=next(iter(videos.values())).corpus)}
+
+
+def names_of(videos: dict[str, Video]) -> dict[str, str]:
+    return {name: str(video.file.name) for name, video in fresh(videos).items() if video.file}
+
+
+def test_a_killed_import_goes_on_and_stores_nothing_twice(
+    videos: dict[str, Video], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved: list[str] = []
+    real = default_storage.save
+
+    def save(name: str, content: Any) -> str:
+        saved.append(real(name, content))
+        if len(saved) == KILLED_AT:
+            raise Killed
+        return saved[-1]
+
+    monkeypatch.setattr(default_storage, "save", save)
+    with pytest.raises(Killed):
+        video_files_add(videos=videos, folder=tmp_path)
+    first = names_of(videos)
+    assert len(first) == KILLED_AT - 1  # what was stored last had no row yet
+
+    assert video_files_add(videos=fresh(videos), folder=tmp_path) == MANY - KILLED_AT + 1
+    last = names_of(videos)
+    assert len(set(last.values())) == MANY
+    assert first.items() <= last.items()
+    assert len(saved) == MANY + 1
+    assert default_storage.open(last["v1999"]).read() == b"v1999"
+    assert video_files_add(videos=fresh(videos), folder=tmp_path) == 0
+
+
+def test_two_imports_at_once_give_a_video_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    video = VideoFactory()
+    (tmp_path / f"{video.name}.mp4").write_bytes(b"ours")
+    real = default_storage.save
+
+    def save(name: str, content: Any) -> str:
+        Video.objects.filter(pk=video.pk).update(file="videos/theirs.mp4")
+        return real(name, content)
+
+    monkeypatch.setattr(default_storage, "save", save)
+    kept = set(default_storage.listdir("videos")[1]) if default_storage.exists("videos") else set()
+    assert video_files_add(videos={video.name: video}, folder=tmp_path) == 0
+    assert Video.objects.get(pk=video.pk).file.name == "videos/theirs.mp4"
+    assert set(default_storage.listdir("videos")[1]) == kept
+
+
+def test_only_a_video_that_failed_takes_another_file(tmp_path: Path) -> None:
+    corpus = CorpusFactory()
+    good, bad, lost = (VideoFactory(corpus=corpus) for _ in range(3))
+    for video, state in ((good, "ready"), (bad, "failed"), (lost, "missing")):
+        said = {"preview": "previews/a.gif"} if state == "ready" else {}
+        Moment.objects.create(video=video, start_s=1, end_s=2, preview_state=state, preview_error="broken", **said)
+    for video in (good, bad):
+        video.file.save("a.mp4", ContentFile(b"old"))
+        (tmp_path / f"{video.name}.mp4").write_bytes(b"another")
+    assert video_files_add(videos={video.name: video for video in (good, bad, lost)}, folder=tmp_path) == 1
+    assert [default_storage.open(str(video.file.name)).read() for video in (good, bad)] == [b"old", b"another"]
+    assert bad.moments.get().preview_state == "missing"
+    assert lost.moments.get().preview_error == NOT_FOUND
+
+
+def test_names_of_files_are_drawn_at_random() -> None:
+    video = VideoFactory()
+    names = {video_files.video_path(video, "Secret name.MP4") for _ in range(50)}
+    assert len(names) == 50
+    assert all(name.startswith("videos/") and name.endswith(".mp4") and len(name) == 43 for name in names)

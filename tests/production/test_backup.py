@@ -1,0 +1,228 @@
+"""A backup of the site while people judge on it, and all of it in another database and another folder."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+
+from annotation.models import LeftFile, Moment, Video
+from annotation.services.stored_files import files_delete, left_files_sweep
+from benchmarks.annotator import GRADE
+from config.embedded.services import BASE_DIR
+from judging.models import Judgment
+from tests.factories import VideoFactory
+from tests.production.bucket import files_in_a_bucket
+from tests.production.topology import Site
+from tests.production.topology.stores import BUCKET, NAME, PASSWORD
+from tests.production.topology.world import World, finish, give, take
+
+ELSEWHERE = "restored"
+
+
+def manage(site: Site, *words: str, **more: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, str(BASE_DIR / "manage.py"), *words]
+    environment = site.web[0].environment() | more
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+def told(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
+    assert done.returncode == 0, done.stdout + done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+@pytest.fixture
+def elsewhere(site: Site, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """Another, empty database on the same server, and another data folder."""
+    with site.postgres.connect(dbname="postgres") as link:
+        link.execute(f"DROP DATABASE IF EXISTS {ELSEWHERE} WITH (FORCE)")
+        link.execute(f"CREATE DATABASE {ELSEWHERE}")
+    (tmp_path / "var").mkdir(mode=0o700)
+    where = f"{site.postgres.address}:{site.postgres.port}"
+    yield {
+        "DATABASE_URL": f"postgresql://{NAME}:{PASSWORD}@{where}/{ELSEWHERE}",
+        "MOMENTJUDGE_VAR": str(tmp_path / "var"),
+    }
+    with site.postgres.connect(dbname="postgres") as link:
+        link.execute(f"DROP DATABASE {ELSEWHERE} WITH (FORCE)")
+
+
+class Crowd:
+    """People who judge through nginx until they are told to stop; ``answered`` holds what they were told is kept."""
+
+    def __init__(self, site: Site, people: int, pairs: int) -> None:
+        self.world, self.stop, self.answered = World.make(annotators=people), Event(), 0
+        for _ in range(people):
+            self.world.batch(pairs=pairs)
+        self.people = [self.world.person(site, user) for user in self.world.annotators]
+
+    def judge(self, number: int) -> int:
+        person, given = self.people[number], 0
+        page = take(person, self.world)
+        while not self.stop.is_set():
+            answer = give(person, page, number % 5)
+            given, page = given + 1, answer.text
+            self.answered += 1
+            if not GRADE.search(page):
+                finish(person, page)
+                break
+        return given
+
+
+def test_what_is_restored_is_what_the_snapshot_held_while_people_judged(
+    site: Site, elsewhere: dict[str, str], tmp_path: Path
+) -> None:
+    crowd = Crowd(site, people=4, pairs=20)
+    kept = VideoFactory(name="kept")
+    kept.file.save("kept.mp4", ContentFile(b"k" * 100_000))
+    with ThreadPoolExecutor(4) as threads:
+        judging = [threads.submit(crowd.judge, number) for number in range(4)]
+        while crowd.answered < 8:
+            assert not any(one.done() for one in judging)
+        before = set(Judgment.objects.values_list("uuid", flat=True))
+        made = told(manage(site, "backup", str(tmp_path / "backups")))
+        crowd.stop.set()
+        given = sum(one.result() for one in judging)
+    assert given == Judgment.objects.filter(assignment__project=crowd.world.project).count()
+
+    restored = told(manage(site, "restore", str(tmp_path / "backups"), **elsewhere))
+    assert (restored["tables"], restored["rows"]) == (made["tables"], made["rows"])
+    assert restored["media"]["files"] == restored["media"]["stored"] == made["media"]["files"] > 0
+    with site.postgres.connect(dbname=ELSEWHERE) as link:
+        after = {uuid for (uuid,) in link.execute("SELECT uuid FROM judging_judgment")}
+        assert before <= after
+        link.execute(
+            "INSERT INTO annotation_corpus (uuid, name, is_placeholder, created_at)"
+            " VALUES (gen_random_uuid(), 'new', false, now())"
+        )  # its sequence goes on
+    copy = tmp_path / "var" / "media" / str(kept.file.name)
+    assert copy.read_bytes() == b"k" * 100_000
+
+    occupied = manage(site, "restore", str(tmp_path / "backups"), **elsewhere)
+    assert (occupied.returncode, "is not empty" in occupied.stderr) == (3, True)
+    again = told(manage(site, "restore", str(tmp_path / "backups"), "--yes", **elsewhere))
+    assert (again["rows"], again["media"]["stored"]) == (made["rows"], 0)
+
+    in_use = manage(site, "restore", str(tmp_path / "backups"), "--yes")
+    assert (in_use.returncode, "stop the site first" in in_use.stderr) == (3, True)
+    assert Judgment.objects.filter(uuid__in=before).count() == len(before)
+
+
+def test_a_second_backup_copies_only_what_is_new_and_a_damaged_one_is_refused(
+    site: Site, elsewhere: dict[str, str], tmp_path: Path
+) -> None:
+    first = told(manage(site, "backup", str(tmp_path / "backups")))
+    copies = {path: path.stat().st_mtime_ns for path in (tmp_path / "backups" / "media").rglob("*") if path.is_file()}
+    VideoFactory().file.save("new.mp4", ContentFile(b"new"))
+    second = told(manage(site, "backup", str(tmp_path / "backups")))
+    assert second["media"]["files"] == first["media"]["files"] + 1
+    assert all(path.stat().st_mtime_ns == at for path, at in copies.items())
+
+    dump = Path(second["folder"]) / "database.dump"
+    with dump.open("r+b") as file:
+        file.seek(dump.stat().st_size // 2)
+        file.write(b"damaged")
+    refused = manage(site, "restore", second["folder"], **elsewhere)
+    assert (refused.returncode, "is damaged" in refused.stderr) == (4, True)
+    assert told(manage(site, "restore", first["folder"], "--no-media", **elsewhere))["rows"] == first["rows"]
+
+    third = told(manage(site, "backup", str(tmp_path / "backups"), "--keep", "1"))
+    assert [path.parent for path in (tmp_path / "backups").glob("*/backup.json")] == [Path(third["folder"])]
+    assert len(list((tmp_path / "backups" / "media").rglob("*.*"))) == third["media"]["files"]
+
+
+def test_rows_that_differ_are_named(site: Site, elsewhere: dict[str, str], tmp_path: Path) -> None:
+    VideoFactory(name="one of them")
+    made = told(manage(site, "backup", str(tmp_path / "backups"), "--media", "none"))
+    about = Path(made["folder"]) / "backup.json"
+    said = json.loads(about.read_text())
+    said["tables"]["annotation_video"] = [said["tables"]["annotation_video"][0] + 1, "0"]
+    about.write_text(json.dumps(said))
+    refused = manage(site, "restore", made["folder"], **elsewhere)
+    assert refused.returncode == 4
+    assert "annotation_video: " in refused.stderr and "annotation_moment" not in refused.stderr
+
+
+def test_a_killed_backup_goes_on_and_leaves_no_half_one(site: Site, tmp_path: Path) -> None:
+    for _ in range(40):
+        VideoFactory().file.save("a.mp4", ContentFile(b"a" * 2_000_000))
+    command = [sys.executable, str(BASE_DIR / "manage.py"), "backup", str(tmp_path)]
+    with subprocess.Popen(command, env=site.web[0].environment(), stderr=subprocess.DEVNULL) as process:
+        while process.poll() is None and len(list((tmp_path / "media").rglob("*.mp4"))) < 5:
+            pass
+        process.kill()
+    assert refused_as_none(site, tmp_path)
+    told(manage(site, "backup", str(tmp_path)))
+    assert not list(tmp_path.glob("*.part")) and len(list(tmp_path.glob("*/backup.json"))) == 1
+
+
+def refused_as_none(site: Site, folder: Path) -> bool:
+    done = manage(site, "restore", str(folder))
+    return done.returncode == 1 and "There is no whole backup" in done.stderr
+
+
+def test_files_in_a_bucket_are_copied_or_their_versions_listed(
+    site: Site, elsewhere: dict[str, str], tmp_path: Path
+) -> None:
+    with files_in_a_bucket(site):
+        video = VideoFactory()
+        video.file.save("a.mp4", ContentFile(b"moving"))
+        copied_into_another_bucket(site, elsewhere, tmp_path / "copies", str(video.file.name))
+        client = site.storage.client()
+        client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
+        try:
+            versions_brought_back(site, elsewhere, tmp_path / "lists")
+        finally:
+            client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Suspended"})
+
+
+def copied_into_another_bucket(site: Site, elsewhere: dict[str, str], backups: Path, name: str) -> None:
+    made = told(manage(site, "backup", str(backups)))
+    assert made["media"]["way"] == "copy"
+    site.storage.client().create_bucket(Bucket="another")
+    restored = told(manage(site, "restore", made["folder"], **elsewhere, S3_BUCKET="another"))
+    assert restored["media"]["stored"] == made["media"]["files"]
+    assert site.storage.client().get_object(Bucket="another", Key=name)["Body"].read() == b"moving"
+
+
+def versions_brought_back(site: Site, elsewhere: dict[str, str], backups: Path) -> None:
+    video = VideoFactory()
+    video.file.save("a.mp4", ContentFile(b"moving on"))
+    made = told(manage(site, "backup", str(backups)))
+    assert made["media"]["way"] == "list"
+    assert not (backups / "media").exists()
+    default_storage.delete(str(video.file.name))
+    restored = told(manage(site, "restore", made["folder"], "--yes", **elsewhere))
+    assert restored["media"]["stored"] == 1
+    assert default_storage.open(str(video.file.name)).read() == b"moving on"
+
+
+def test_files_removed_meanwhile_stay_until_the_backup_has_them(site: Site, tmp_path: Path) -> None:
+    videos = []
+    for _ in range(60):
+        videos.append(VideoFactory())
+        videos[-1].file.save("a.mp4", ContentFile(b"a" * 3_000_000))
+    names = [str(video.file.name) for video in videos]
+    command = [sys.executable, str(BASE_DIR / "manage.py"), "backup", str(tmp_path)]
+    with subprocess.Popen(command, env=site.web[0].environment(), stdout=subprocess.PIPE, text=True) as process:
+        while process.poll() is None and not list((tmp_path / "media").rglob("*.mp4*")):
+            pass  # its snapshot is taken, and names all of them
+        Moment.objects.filter(video__in=videos).delete()
+        Video.objects.filter(pk__in=[video.pk for video in videos]).delete()
+        files_delete(*names)
+        assert LeftFile.objects.filter(name__in=names).count() in (0, 60)
+        out, _ = process.communicate(timeout=120)
+    manifest = Path(json.loads(out.splitlines()[-1])["folder"]) / "media.jsonl"
+    copied = {entry["name"] for entry in map(json.loads, manifest.open()) if "missing" not in entry}
+    assert copied >= set(names)
+    while left_files_sweep():
+        pass
+    assert not any(default_storage.exists(name) for name in names)

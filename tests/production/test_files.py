@@ -1,0 +1,187 @@
+"""Stored files on the whole site: from nginx out of a folder, and from a double of object storage (moto's server)."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+from django.core.files.storage import default_storage
+from django.urls import reverse
+
+from annotation.models import Candidate, Corpus, Moment, Video
+from annotation.services.previews import preview_save
+from config.embedded.services import BASE_DIR
+from judging.models import Batch, Release
+from judging.services.batches import batch_create, batch_review
+from tests import factories
+from tests.production.bucket import files_in_a_bucket
+from tests.production.topology import Site
+from tests.production.topology.site import eventually
+from tests.production.topology.world import World, always, judge_all, take
+
+MOMENTS = 4
+TELLING = ("ETag", "Last-Modified", "Content-Disposition", "X-Accel-Redirect")
+
+
+def cut(moment: Moment) -> Moment:
+    """The moment with a preview of 206 bytes and a twin of ten."""
+    Moment.objects.filter(pk=moment.pk).update(preview="", preview_state="missing")
+    assert preview_save(moment=moment, gif=b"GIF89a" + bytes(200), clip=b"0123456789")
+    moment.refresh_from_db()
+    return moment
+
+
+class TestNginx:
+    """A folder: Django looks at who asks, nginx sends."""
+
+    def test_who_judges_gets_the_file_from_nginx_and_nothing_beside_it(self, site: Site) -> None:
+        world = World.make(annotators=2)
+        moment = cut(world.batch(pairs=1).pairs.get().candidate.moment)
+        person, other = (world.person(site, user) for user in world.annotators)
+        take(person, world)
+        url = reverse("judging:preview-clip", args=[moment.preview_uuid])
+        whole, part = person.get(url), person.get(url, headers={"Range": "bytes=2-4"})
+        assert (whole.status_code, whole.content) == (200, b"0123456789")
+        assert (part.status_code, part.content, part.headers["Content-Range"]) == (206, b"234", "bytes 2-4/10")
+        for answer in (whole, part):
+            assert answer.headers["Content-Type"] == "video/mp4"
+            assert answer.headers["Cache-Control"] == "private, max-age=86400, immutable"
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+            assert not {*TELLING} & {*answer.headers}, answer.headers
+        assert person.get(url, headers={"Range": "bytes=10-"}).status_code == 416
+        assert other.get(url).status_code == 404
+        assert site.visitor().get(f"/protected/{moment.preview_clip.name}").status_code == 404
+
+    def test_a_file_that_is_gone_is_not_found(self, site: Site) -> None:
+        world = World.make(annotators=1)
+        moment = cut(world.batch(pairs=1).pairs.get().candidate.moment)
+        person = world.person(site, world.annotators[0])
+        take(person, world)
+        default_storage.delete(str(moment.preview.name))
+        assert person.get(reverse("judging:preview", args=[moment.preview_uuid])).status_code == 404
+
+
+class TestKill:
+    """kill -9 in the middle of an import of many videos; the commands are the real ones."""
+
+    MANY, KILLED_AT = 2000, 500
+
+    def test_an_import_that_is_killed_goes_on_and_stores_nothing_twice(self, site: Site, tmp_path: Path) -> None:
+        words = self.import_of(tmp_path)
+        stored = site.shared / "media" / "videos"
+        before = set(stored.glob("*"))
+        command = [sys.executable, str(BASE_DIR / "manage.py"), *words]
+        with subprocess.Popen(command, env=site.web[0].environment(), stderr=subprocess.DEVNULL) as process:
+            while process.poll() is None and len(set(stored.glob("*")) - before) < self.KILLED_AT:
+                time.sleep(0.02)
+            process.kill()
+        try:
+            first = dict(Video.objects.filter(corpus__name="many", file__gt="").values_list("name", "file"))
+            assert 0 < len(first) < self.MANY
+            said = json.loads(site.manage(*words).splitlines()[-1])
+            last = dict(Video.objects.filter(corpus__name="many").values_list("name", "file"))
+            assert said["videos_with_file"] == self.MANY - len(first)
+            assert first.items() <= last.items()
+            assert len(set(last.values())) == self.MANY
+            assert len(set(stored.glob("*")) - before) - self.MANY in (0, 1)  # what was stored as it was killed
+        finally:
+            Moment.objects.filter(video__corpus__name="many").update(preview_state="failed", preview_error="a test")
+
+    def import_of(self, folder: Path) -> list[str]:
+        """Words for manage.py; each video has one moment, and a file of some bytes."""
+        (folder / "videos").mkdir()
+        with (folder / "moments.csv").open("w", newline="") as file:
+            lines = csv.writer(file)
+            lines.writerow(["video", "start", "end", "description", "duration"])
+            lines.writerows([f"v{n:04}", 1, 2, f"Somebody walks {n}.", 60] for n in range(self.MANY))
+        for n in range(self.MANY):
+            (folder / "videos" / f"v{n:04}.mp4").write_bytes(b"no video")
+        return [
+            "import_corpus",
+            "csv",
+            str(folder / "moments.csv"),
+            "--corpus",
+            "many",
+            "--videos",
+            str(folder / "videos"),
+        ]
+
+
+@pytest.fixture
+def bucket(site: Site) -> Iterator[Site]:
+    with files_in_a_bucket(site):
+        yield site
+
+
+class TestBucket:
+    """The whole way of a corpus with its files in object storage."""
+
+    def test_from_the_import_of_videos_to_the_download_of_a_release(
+        self, bucket: Site, tmp_path: Path, clip: bytes
+    ) -> None:
+        world = World.make(annotators=2)
+        corpus = self.imported(bucket, world, tmp_path, clip)
+        eventually(lambda: Moment.objects.filter(video__corpus=corpus, preview_state="ready").count() == MOMENTS)
+        batch = self.opened(world, corpus)
+        self.watched(bucket, world, batch)
+        for user in world.annotators:
+            assert judge_all(world.person(bucket, user), world, always(4)) == MOMENTS
+        eventually(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE)
+        self.released(bucket, world, batch)
+
+    def imported(self, site: Site, world: World, folder: Path, clip: bytes) -> Corpus:
+        (folder / "videos").mkdir()
+        (folder / "videos" / "walk.mp4").write_bytes(clip)
+        with (folder / "moments.csv").open("w", newline="") as file:
+            lines = csv.writer(file)
+            lines.writerow(["video", "start", "end", "description", "duration"])
+            lines.writerows(["walk", n / 2, n / 2 + 1, f"Somebody walks {n}.", 4.0] for n in range(MOMENTS))
+        name = world.project.corpus.name
+        words = ["csv", str(folder / "moments.csv"), "--corpus", name, "--videos", str(folder / "videos")]
+        assert '"videos_with_file": 1' in site.manage("import_corpus", *words)
+        return Corpus.objects.get(name=name)
+
+    def opened(self, world: World, corpus: Corpus) -> Batch:
+        query = factories.QueryFactory(project=world.project, split="val")
+        for rank, moment in enumerate(Moment.objects.filter(video__corpus=corpus).order_by("-start_s"), start=1):
+            factories.CandidateFactory(query=query, rank=rank, moment=moment, source=Candidate.Source.SIMILARITY)
+        made = batch_create(query=query, number=1)
+        assert made is not None
+        return made
+
+    def watched(self, site: Site, world: World, batch: Batch) -> None:
+        """A picture is seen by who judges it, for a while, and by nobody else."""
+        person = world.person(site, world.annotators[0])
+        take(person, world)
+        moment = Moment.objects.filter(candidates__query=batch.query).exclude(preview_clip="").first()
+        assert moment is not None
+        for name, kind in (("preview", "image/gif"), ("preview-clip", "video/mp4")):
+            url = reverse(f"judging:{name}", args=[moment.preview_uuid])
+            sent = person.get(url, allow_redirects=False)
+            assert (sent.status_code, sent.headers["Cache-Control"]) == (302, "private, max-age=90")
+            assert urlsplit(sent.headers["Location"]).netloc == urlsplit(site.storage.url).netloc
+            seen = requests.get(sent.headers["Location"], headers={"Range": "bytes=0-2"}, timeout=10)
+            assert (seen.status_code, seen.headers["Content-Type"], len(seen.content)) == (206, kind, 3)
+            assert "Content-Disposition" not in seen.headers
+            assert world.person(site, world.annotators[1]).get(url, allow_redirects=False).status_code == 404
+        page = person.get(world.path("desk"))
+        assert f"img-src 'self' data: {site.storage.url}" in page.headers["Content-Security-Policy"]
+
+    def released(self, site: Site, world: World, batch: Batch) -> None:
+        batch.refresh_from_db()
+        batch_review(batch=batch, extend=False, lead=world.lead)
+        lead = world.person(site, world.lead)
+        lead.post(reverse("judging:release-create", args=[world.project.uuid]))
+        release = Release.objects.get(project=world.project)
+        eventually(lambda: Release.objects.get(pk=release.pk).state == Release.State.READY, seconds=60)
+        archive = lead.get(reverse("judging:release-download", args=[release.uuid])).content
+        assert zipfile.ZipFile(io.BytesIO(archive)).testzip() is None
+        assert not (site.shared / "media" / "releases").exists()
