@@ -315,6 +315,7 @@ def percent(part: float, whole: float) -> float:
 @contextmanager
 def small_site(folder: Path) -> Iterator["Site"]:
     """What two cores carry: one web host, one worker host, beat, nginx, PostgreSQL, Redis; Django here speaks to it."""
+    kept = Path(os.environ.get("MOMENTJUDGE_VAR") or ROOT / "var" / "test") / "production"  # as of the tests
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings.test"
     os.environ["MOMENTJUDGE_VAR"] = str(folder / "var")
     import django
@@ -323,7 +324,7 @@ def small_site(folder: Path) -> Iterator["Site"]:
     from tests.production.topology.inside import django_on
     from tests.production.topology.small import SmallSite
 
-    site = SmallSite(kept=folder / "kept")
+    site = SmallSite(kept=kept)
     try:
         site.start()
         with django_on(site):

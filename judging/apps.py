@@ -28,5 +28,5 @@ def forget_file_names(sender: object, user: Any, **kwargs: object) -> None:
     from annotation.models import CorpusImport
     from judging.models import JudgmentImport
 
-    for model in (CorpusImport, JudgmentImport):
-        model.objects.filter(owner=user).update(file_name="erased")  # type: ignore[attr-defined]
+    CorpusImport.objects.filter(owner=user).update(file_name="erased")
+    JudgmentImport.objects.filter(owner=user).update(file_name="erased")

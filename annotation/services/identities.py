@@ -124,7 +124,7 @@ def identity_forget(*, user: User, actor: User | None, project: Project | None, 
     for name in forgotten:
         AccessAttempt.objects.filter(username__iexact=name).delete()
     identity_forgotten.send(sender=User, user=held)
-    said = {"tokens": tokens} | ({"reason": reason} if reason else {})
+    said: dict[str, object] = {"tokens": tokens, **({"reason": reason} if reason else {})}
     audit_record(project=project, actor=actor, action="identity.erase", subject=held.uuid, **said)
     logger.info("identity of account %s erased", held.pk)
 

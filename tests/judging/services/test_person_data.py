@@ -29,7 +29,7 @@ from judging.services.person_data import OWN, all_tables, our_models, person_dat
 from judging.services.retention import retention_apply, retention_due
 from judging.services.standings import annotator_leave, person_forget
 from models_runner.models import Run
-from tests.factories import BatchFactory, GoldGradeFactory, JudgmentFactory, ProjectFactory, annotator, lead
+from tests.factories import BatchFactory, GoldGradeFactory, JudgmentFactory, MembershipFactory, ProjectFactory, lead
 from tests.judging.play import grade, take
 
 pytestmark = pytest.mark.django_db
@@ -100,7 +100,8 @@ class TestTheirOwn:
         assert Client().post(reverse("person-export")).status_code == 302
 
     def test_a_formula_is_kept_a_text(self, person: User) -> None:
-        given = JudgmentFactory(annotator=person, comment="=HYPERLINK(1)")
+        pair = person.assignments.get().batch.pairs.order_by("candidate__rank")[0]  # type: ignore[misc]
+        given = JudgmentFactory(assignment=person.assignments.get(), pair=pair, comment="=HYPERLINK(1)")  # type: ignore[misc]
         files = opened(person_data(user=person, actor=person, own=True))
         assert {row["pair_uuid"]: row["comment"] for row in rows(files["OwnGrade.csv"])}[str(given.pair.uuid)] == (
             "'=HYPERLINK(1)"
@@ -161,6 +162,12 @@ def in_files(words: list[str]) -> list[str]:
     return found
 
 
+def mistyped(typed: str) -> AccessAttempt:
+    """Somebody gave a wrong password for this user name."""
+    made: AccessAttempt = AccessAttempt.objects.create(username=typed, ip_address="192.0.2.7", failures_since_start=1)
+    return made
+
+
 def spread(person: User) -> None:
     """The name gets wherever the site itself writes it."""
     project = membership(person).project
@@ -169,7 +176,7 @@ def spread(person: User) -> None:
     Membership.objects.create(project=other, user=boss, role=Membership.Role.LEAD)
     invitation_create(project=other, actor=boss, role="annotator", email=EMAIL)
     for typed in (USERNAME, EMAIL.upper()):
-        AccessAttempt.objects.create(username=typed, ip_address="192.0.2.7", attempt_time=timezone.now())
+        mistyped(typed)
     token_create(user=person, name="laptop of Quirinius")
     totp_begin(user=person)
     browser = Client()
@@ -276,7 +283,7 @@ class TestRetention:
             BrowserSession.objects.create(
                 session_key=f"key-{n}", user=person, used_at=at, expire_date=now + timedelta(days=5), session_data=""
             )
-            made = AccessAttempt.objects.create(username=f"typed-{n}", ip_address="192.0.2.7")
+            made = mistyped(f"typed-{n}")
             AccessAttempt.objects.filter(pk=made.pk).update(attempt_time=at)
             log = settings.MOMENTJUDGE_VAR / "log" / f"web{n}.log.1"
             log.touch()
@@ -303,8 +310,7 @@ class TestRetention:
     def test_who_stays_somewhere_is_kept(self, person: User) -> None:
         member = membership(person)
         annotator_leave(membership=member, actor=lead(member.project))
-        other = annotator(ProjectFactory())
-        Membership.objects.filter(user=other).update(user=person)
+        MembershipFactory(user=person)
         assert retention_due(now=timezone.now() + timedelta(days=400)).counts()["left"] == 0
 
     def test_who_left_lately_is_kept(self, person: User) -> None:
@@ -327,6 +333,6 @@ class TestRetention:
         for name in ("LOG_DAYS", "SESSION_DAYS", "LOGIN_DAYS", "INVITATION_DAYS", "IDENTITY_MONTHS"):
             setattr(settings, f"RETENTION_{name}", 0)
         annotator_leave(membership=membership(person), actor=lead(membership(person).project))
-        AccessAttempt.objects.create(username="typed", ip_address="192.0.2.7")
+        mistyped("typed")
         assert set(retention_apply(now=timezone.now() + timedelta(days=4000)).values()) == {0}
 
