@@ -150,7 +150,11 @@ def of_broker() -> Iterator[Metric]:
     yield gauges("momentjudge_queue_length", "Tasks that wait in a queue.", ["queue"], waiting)
     yield gauge("momentjudge_tasks_taken", "Tasks that workers have taken and not finished.", unacked)
     yield from counted(_text(counts))
-    yield from workers(_text(seen), now=time.time())
+    now, told = time.time(), _text(seen)
+    for host in [host for host, said in told.items() if silent_s(said, now) >= GONE_S]:
+        tasks.worker_forget(host)  # its container was replaced: nobody else would
+        del told[host]
+    yield from workers(told, now=now)
 
 
 def queue_names() -> list[str]:
@@ -174,14 +178,16 @@ def counted(counts: dict[str, str]) -> Iterator[Metric]:
 def workers(seen: dict[str, str], *, now: float) -> Iterator[Metric]:
     silent, up = [], dict.fromkeys(queue_names(), 0)
     for host, said in sorted(seen.items()):
-        at, _, queues = said.partition("|")
-        age = max(0.0, now - float(at))
-        if age < GONE_S:
-            silent.append(((host,), age))
-        for queue in filter(None, queues.split(",")):
+        age = silent_s(said, now)
+        silent.append(((host,), age))
+        for queue in filter(None, said.partition("|")[2].split(",")):
             up[queue] = up.get(queue, 0) + (age < UP_S)
     yield gauges("momentjudge_worker_silent_seconds", "Since a worker was last heard of.", ["worker"], silent)
     yield gauges("momentjudge_workers", "Workers that are up, by queue.", ["queue"], [((q,), n) for q, n in up.items()])
+
+
+def silent_s(said: str, now: float) -> float:
+    return max(0.0, now - float(said.partition("|")[0]))
 
 
 def _text(found: dict[bytes, bytes]) -> dict[str, str]:

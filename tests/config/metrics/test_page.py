@@ -142,16 +142,15 @@ def test_a_scrape_asks_few_questions(broker: Broker, django_assert_max_num_queri
         list(site.figures())
 
 
-def test_a_worker_that_was_not_heard_of_is_not_up(settings: Settings) -> None:
+def test_a_worker_that_was_not_heard_of_is_not_up(broker: Broker) -> None:
     now = time.time()
-    seen = {
-        "old@one": f"{now - 90:.0f}|celery",
-        "gone@two": f"{now - 2e5:.0f}|celery",
-        "new@three": f"{now:.0f}|celery",
-    }
-    silent, up = site.workers(seen, now=now)
-    assert {sample.labels["worker"] for sample in silent.samples} == {"old@one", "new@three"}
-    assert {sample.labels["queue"]: sample.value for sample in up.samples}["celery"] == 1
+    for host, ago in (("old@one", 90), ("gone@two", 200_000), ("new@three", 0)):
+        broker.hset(tasks.SEEN, host, f"{now - ago:.0f}|celery")
+    told = {family.name: family.samples for family in site.of_broker()}
+    silent, up = told["momentjudge_worker_silent_seconds"], told["momentjudge_workers"]
+    assert {sample.labels["worker"] for sample in silent} == {"old@one", "new@three"}
+    assert {sample.labels["queue"]: sample.value for sample in up}["celery"] == 1
+    assert b"gone@two" not in broker.hashes[tasks.SEEN]
 
 
 def test_trainings_tell_what_they_hold() -> None:

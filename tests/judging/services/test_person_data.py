@@ -28,9 +28,10 @@ from judging.services.invitations import invitation_create
 from judging.services.person_data import OWN, all_tables, our_models, person_data, references
 from judging.services.retention import retention_apply, retention_due
 from judging.services.standings import annotator_leave, person_forget
-from models_runner.models import Run
 from tests.factories import BatchFactory, GoldGradeFactory, JudgmentFactory, MembershipFactory, ProjectFactory, lead
 from tests.judging.play import grade, take
+from tests.judging.world import HandMade
+from tests.models_runner.acts import GOOD, bring, participant, ready_release, run_json
 
 pytestmark = pytest.mark.django_db
 NAME, EMAIL, USERNAME = "Quirinius Kowalkeit", "quirinius@kowalkeit.example", "qkowalkeit"
@@ -226,12 +227,15 @@ class TestForgetting:
         person_forget(user=boss, actor=None, reason="Asked for.")
         assert not User.objects.get(pk=boss.pk).is_active
 
-    def test_runs_lose_team_and_file_name(self, person: User) -> None:
-        from models_runner.apps import forget_teams
-
-        assert {field.name for field in Run._meta.concrete_fields} >= {"team", "file_name", "owner"}
-        forget_teams(sender=User, user=person)  # of somebody without runs: nothing to do
-        assert not Run.objects.filter(owner=person).exists()
+    @pytest.mark.usefixtures("encoder")
+    def test_runs_lose_team_and_file_name(self) -> None:
+        made = HandMade()
+        theirs = participant(made.project)
+        run = bring(theirs, ready_release(made.project), run_json({10: GOOD}), work=False)
+        assert (run.team, run.file_name) == ("the team", "run.json")
+        person_forget(user=theirs.user, actor=None, reason="Asked for.")
+        run.refresh_from_db()
+        assert (run.team, run.file_name, run.owner_id) == ("", "", theirs.user_id)
 
     def test_the_command_asks_for_the_user_name(self, person: User, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("builtins.input", lambda asked: "somebody else")
