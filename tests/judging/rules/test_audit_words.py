@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 ACTION = re.compile(r"\"([a-z]+(?:_[a-z]+)*\.[a-z]+(?:[._-][a-z]+)*)\"")
 APPS = ("annotation", "judging", "models_runner")
 OF_NO_PROJECT = {  # nobody's page shows them
-    *("token.create", "token.revoke", "identity.set", "session.end"),
+    *("token.create", "token.revoke", "identity.set", "identity.export", "session.end"),
     *("totp.confirm", "totp.codes", "totp.off", "totp.recover"),
 }
 NOT_DONE = {"corpus.discard", "judgments.discard"}  # of files that became no rows
