@@ -26,6 +26,7 @@ TAIL = 48 * 1024
 TRIES = 3  # to read a folder that a training replaces meanwhile
 LOGS = ("log.txt", "output.txt")
 FILES = ("plan.json", *LOGS, "events.jsonl", "predictions.val.json", "predictions.test.json")
+PREPARED = "prepared"  # as training.feature_rows names it, which needs torch; 10 GB for TVR-Ranking
 FOLDERS = ("best", "last", "tensorboard")  # each as a zip
 
 
@@ -202,6 +203,6 @@ def _files(folder: Path) -> Iterator[Path]:
     return (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
 
 
-def discard(training: Training) -> None:
-    """Clear a training's folder, so that it begins anew."""
-    shutil.rmtree(folder_of(training), ignore_errors=True)
+def prepared_remove(training: Training) -> None:
+    """Remove the features as the model read them; a training that goes on prepares them again."""
+    shutil.rmtree(folder_of(training) / PREPARED, ignore_errors=True)
