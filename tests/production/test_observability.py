@@ -15,7 +15,9 @@ from tests.production.topology.site import eventually
 from tests.production.topology.world import World
 
 TOKEN = "only-for-this-test-of-figures"
-LOG_INS = re.compile(r'^momentjudge_request_seconds_count\{method="GET",route="login",status="2xx"\} (\S+)$', re.MULTILINE)
+LOG_INS = re.compile(
+    r'^momentjudge_request_seconds_count\{method="GET",route="login",status="2xx"\} (\S+)$', re.MULTILINE
+)
 
 
 def logged(said: str) -> list[dict[str, Any]]:

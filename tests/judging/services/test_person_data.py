@@ -72,7 +72,9 @@ class TestTheirOwn:
     def test_nothing_that_grades_are_measured_by(self, person: User) -> None:
         """Whether a pair is gold, its truth, its round, seat, rank and batch are in no column."""
         told = {column for _, columns in OWN.values() for column in columns}
-        assert not {name for name in told for word in ("truth", "gold", "round", "seat", "rank", "batch") if word in name}
+        assert not {
+            name for name in told for word in ("truth", "gold", "round", "seat", "rank", "batch") if word in name
+        }
         files = opened(person_data(user=person, actor=person, own=True))
         assert not {name for name in files if "Gold" in name}
 
@@ -119,7 +121,10 @@ class TestInFull:
             if field.related_model is User
         }
         assert direct <= named
-        assert {("annotation.StandingChange", "membership__user"), ("judging.JudgmentChange", "judgment__annotator")} <= named
+        assert {
+            ("annotation.StandingChange", "membership__user"),
+            ("judging.JudgmentChange", "judgment__annotator"),
+        } <= named
 
     def test_no_secret_is_in_it(self, person: User) -> None:
         token = token_create(user=person, name="laptop")
@@ -339,4 +344,3 @@ class TestRetention:
         annotator_leave(membership=membership(person), actor=lead(membership(person).project))
         mistyped("typed")
         assert set(retention_apply(now=timezone.now() + timedelta(days=4000)).values()) == {0}
-

@@ -25,7 +25,7 @@ from locust import FastHttpUser, between, constant, events, task
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from benchmarks.annotator import FINISH, GO_ON, GRADE, KEY, PREVIEW, TAKE, TOKEN  # noqa: E402
+from benchmarks.annotator import FINISH, GO_ON, GRADE, KEY, PREVIEW, TAKE, TOKEN
 
 FOLDER = Path(os.environ["LOAD_FOLDER"])
 WORLD: dict[str, Any] = json.loads((FOLDER / "world.json").read_text())
