@@ -78,7 +78,9 @@ def _emptied(link: Link, *, replace: bool) -> None:
         raise Occupied(f"{others} other connections use this database: stop the site first. Nothing was changed.")
     held = _number(link, RELATIONS)
     if held and not replace:
-        raise Occupied(f"The database is not empty ({held} tables and more). --yes replaces it. Nothing was changed.")
+        raise Occupied(
+            f"The database is not empty ({held} tables, indexes and sequences). --yes replaces it. Nothing was changed."
+        )
     if held:
         with link.transaction():
             link.execute("DROP SCHEMA public CASCADE")
