@@ -14,12 +14,15 @@ _away_until = 0.0
 logger = logging.getLogger(__name__)
 
 
-def send_on_commit(task: str, *args: Any) -> None:
-    """Send ``task`` (its full name) after commit; a broker that is away costs only time, a sweep finds the work."""
-    transaction.on_commit(partial(_send, task, args))
+def send_on_commit(task: str, *args: Any, expires_s: float | None = None) -> None:
+    """Send ``task`` (its full name) after commit; a broker that is away costs only time, a sweep finds the work.
+
+    After ``expires_s`` seconds nobody takes it any more.
+    """
+    transaction.on_commit(partial(_send, task, args, expires_s))
 
 
-def _send(task: str, args: tuple[Any, ...]) -> None:
+def _send(task: str, args: tuple[Any, ...], expires_s: float | None = None) -> None:
     if current_app.conf.task_always_eager:
         current_app.tasks[task].apply(args)
         return
@@ -27,7 +30,7 @@ def _send(task: str, args: tuple[Any, ...]) -> None:
     if time.monotonic() < _away_until:
         return
     try:
-        current_app.send_task(task, args)
+        current_app.send_task(task, args, ignore_result=True, expires=expires_s)
     except (OperationalError, OSError) as error:
         _away_until = time.monotonic() + AWAY_S
         logger.warning("the broker is away (%s); %s%s and what follows is left to the sweeps", error, task, args)

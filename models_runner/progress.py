@@ -33,6 +33,7 @@ class Progress:
     losses: list[Point] = field(default_factory=list)
     scores: list[Point] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    records: list[tuple[int, float]] = field(default_factory=list)  # step and score of every best there was
     ended: str = ""  # "done", "stopped", "failed"
     reason: str = ""
 
@@ -59,11 +60,8 @@ class Progress:
         self.steps = max(whole(event.get("steps")), self.step)
         self.losses = [point for point in self.losses if (point[0] or 0) <= self.step]
         self.scores = [point for point in self.scores if (point[0] or 0) <= self.step]
-        known = [(point[1], point[0]) for point in self.scores if point[1] is not None]
-        self.best, self.best_step = None, 0
-        if known:
-            self.best, at = max(known, key=lambda one: (one[0], -(one[1] or 0)))
-            self.best_step = whole(at)
+        self.records = [record for record in self.records if record[0] <= self.step]
+        self.best_step, self.best = self.records[-1] if self.records else (0, None)
 
     def begin(self) -> None:
         """The program is being started: how an earlier attempt ended is over."""
@@ -91,12 +89,13 @@ class Progress:
         self.scores = thinned([*self.scores, [self.step, score, number(event.get("loss"))]])
         if self.best is None or score > self.best:
             self.best, self.best_step = score, self.step
+            self.records.append((self.step, score))
 
     def row(self) -> dict[str, Any]:
         """What the table of trainings keeps of it."""
         told = asdict(self)
         told["curve"] = {"losses": told.pop("losses"), "scores": told.pop("scores")}
-        del told["ended"], told["reason"]
+        del told["ended"], told["reason"], told["records"]
         return told
 
 

@@ -3,18 +3,24 @@
 import ctypes
 import fcntl
 import os
+import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
+from uuid import uuid4
 
 OUTPUT, LOCK = "output.txt", "lock"
 PATIENCE_S = 8.0  # to finish a step and to write a checkpoint
+KILLING_S = 5.0  # for the kernel to clear away what was killed
 PR_SET_PDEATHSIG = 1
-OURS = ("DATABASE_URL", "BROKER_URL", "SECRET_KEY", "REWRITING_API_KEY", "EMAIL_PASSWORD", "OMP_NUM_THREADS")
+MARK = "MOMENTJUDGE_TRAINING"  # in the environment of all that a program starts
+SECRET = re.compile(r"SECRET|PASS|TOKEN|KEY|CREDENTIAL|AUTH|DSN|(DATABASE|BROKER)_URL")  # in names of variables
+WITH_PASSWORD = re.compile(r"://[^/@\s]+@")  # in values: an address that somebody logs in with
+OURS = ("OMP_NUM_THREADS",)
 _libc = ctypes.CDLL(None)
 
 
@@ -41,17 +47,23 @@ def _taken(file: IO[bytes]) -> bool:
 
 
 class TrainingChild:
-    """One run of the program."""
+    """One run of the program, with nothing of the site's secrets.
 
-    def __init__(self, command: Sequence[str], folder: Path, *, held: int, cwd: Path) -> None:
-        self.folder = folder
-        environment = {name: value for name, value in os.environ.items() if name not in OURS}
+    Args:
+        folder: of the training. held: its open lock.
+        devices: numbers of the GPUs that CUDA shows it, with commas between; empty: as CUDA shows them to the worker.
+    """
+
+    def __init__(self, command: Sequence[str], folder: Path, *, held: int, cwd: Path, devices: str = "") -> None:
+        self.folder, self.mark = folder, uuid4().hex
+        shown = {"CUDA_VISIBLE_DEVICES": devices} if devices else {}
+        environment = {**shown, **without_secrets(os.environ), "PYTHONUNBUFFERED": "1", MARK: self.mark}
         with (folder / OUTPUT).open("ab") as output:
             self.written = output.tell()
             self.process = subprocess.Popen(  # noqa: S603
                 [*command, str(folder)],
                 cwd=cwd,
-                env={**environment, "PYTHONUNBUFFERED": "1"},
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -73,13 +85,15 @@ class TrainingChild:
         self.process.terminate()
 
     def end(self, patience_s: float = PATIENCE_S) -> int:
-        """Have it ended, and everything it started; returns its status."""
+        """Have it ended, and everything it started, in sessions of their own too; returns its status."""
         if self.process.poll() is None:
             self.ask()
             self.wait(patience_s)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        return self.process.wait()
+        status = self.process.wait()
+        _marked_kill(f"{MARK}={self.mark}".encode())
+        return status
 
     def last_words(self, most: int = 2000) -> str:
         """The end of what this run printed."""
@@ -87,6 +101,44 @@ class TrainingChild:
             end = file.seek(0, os.SEEK_END)
             file.seek(max(self.written, end - most))
             return file.read().decode("utf-8", "replace").strip()
+
+
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a program may be told that needs no database, no broker and no service."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name not in OURS and not SECRET.search(name) and not WITH_PASSWORD.search(value)
+    }
+
+
+def devices_shown(device: str, gpus: int) -> str:
+    """The GPUs of a worker on ``device``: from its number on as many as a training takes; empty where it has none."""
+    kind, _, number = device.partition(":")
+    if kind != "cuda" or not number.isdecimal():
+        return ""
+    return ",".join(str(int(number) + place) for place in range(gpus))
+
+
+def _marked_kill(mark: bytes) -> None:
+    """Kill until nobody is left; torchrun may end before its processes, which then are nobody's children."""
+    deadline = time.monotonic() + KILLING_S
+    while (found := [pid for pid in _pids() if _carries(pid, mark)]) and time.monotonic() < deadline:
+        for pid in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.02)
+
+
+def _pids() -> Iterator[int]:
+    return (int(name) for name in os.listdir("/proc") if name.isdecimal())
+
+
+def _carries(pid: int, mark: bytes) -> bool:
+    try:
+        return mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False  # ended, or another user's
 
 
 def _ends_with_parent() -> Callable[[], None]:

@@ -27,6 +27,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from models_runner.retrieval.durable import flush, flush_folder
 from models_runner.retrieval.errors import ScoringError, at
 
 WEIGHTS, OPTIMISER, META = "weights.safetensors", "optimiser.safetensors", "meta.json"
@@ -183,12 +184,14 @@ def _state(text: str) -> Tensor:
 
 
 def _replace(folder: Path, beside: Path) -> None:
-    """Put the new folder where the old one is; a crash in between leaves one of them whole."""
+    """Put the new folder where the old one is; a crash or a power cut in between leaves one of them whole."""
+    flush_folder(beside)
     old = _old(folder)
     if folder.exists():
         shutil.rmtree(old, ignore_errors=True)
         os.replace(folder, old)
     os.replace(beside, folder)
+    flush(folder.parent)
     shutil.rmtree(old, ignore_errors=True)
 
 

@@ -21,13 +21,14 @@ from models_runner import training_files
 from models_runner.models import Training
 from models_runner.progress import EventsFile, Progress
 from models_runner.services.baseline_runs import baseline_runs_make
-from models_runner.training_child import TrainingChild, folder_held, status_words
+from models_runner.training_child import TrainingChild, devices_shown, folder_held, status_words
 
 logger = logging.getLogger(__name__)
 TASK = "models_runner.tasks.training_work"
 LOOK_S = 0.2  # between looks at the child
 TELL_S = 1.0  # between writes; a cancel is seen then
 LATE = timedelta(seconds=20)  # a training at work that was not looked at for so long has lost its worker
+SWEEP_S = 10.0  # between sweeps, as config.celery_app plans them
 CRASHES = 3
 DONE, BAD_PLAN, FAILED, STOPPED = 0, 2, 3, 4  # status of the program
 State = Training.State
@@ -90,7 +91,8 @@ def _run(training: Training, folder: Path, held: int) -> tuple[Progress, int, st
     progress, events = Progress(), EventsFile(folder / "events.jsonl")
     _take(progress, events)
     progress.begin()
-    child = TrainingChild(settings.TRAIN_COMMAND, folder, held=held, cwd=settings.BASE_DIR)
+    devices = devices_shown(settings.TRAIN_DEVICE, settings.TRAIN_GPUS)
+    child = TrainingChild(settings.TRAIN_COMMAND, folder, held=held, cwd=settings.BASE_DIR, devices=devices)
     try:
         told = 0.0
         while not child.wait(LOOK_S):
@@ -125,7 +127,7 @@ def _conclude(training: Training, folder: Path, progress: Progress, status: int,
         training_stop_at_work(training, State.CANCELLED)
     elif status == DONE:
         _finish(training, folder)
-    elif status in (BAD_PLAN, FAILED):
+    elif status in (BAD_PLAN, FAILED) or progress.ended == "failed":  # torchrun has a status of its own
         last = words.splitlines()[-1] if words else ""
         training_end(training, State.FAILED, progress.reason or last or f"It ended with {status_words(status)}.")
     elif status == STOPPED or progress.ended == "stopped":
@@ -153,6 +155,7 @@ def training_end(
     )
     if not changed:
         return
+    training_files.prepared_remove(training)
     of, best = training.experiment, Training.objects.values_list("best", flat=True).get(pk=training.pk)
     said = {"name": of.name, "seed": training.seed, "state": str(state), "best": best and round(best, 4)}
     audit_record(project=of.project, actor=None, action="experiment.finish", subject=of.uuid, **said)
@@ -164,6 +167,8 @@ def training_stop(training: Training, state: Training.State) -> None:
     ended = timezone.now() if state == State.CANCELLED else None
     Training.objects.filter(pk=training.pk).update(state=state, ended_at=ended, eta_s=None)
     training.state, training.ended_at = state, ended
+    if state == State.CANCELLED:
+        training_files.prepared_remove(training)  # before the commit: who resumes it waits until they are gone
 
 
 @transaction.atomic
@@ -202,19 +207,21 @@ def trainings_bury(which: Q) -> int:
     return len(found)
 
 
-def next_send() -> None:
+def next_send(*, expires_s: float | None = None) -> None:
     """Wake the training that has waited longest."""
     waiting = Training.objects.filter(state=State.WAITING).order_by("created_at", "pk")
     if (pk := waiting.values_list("pk", flat=True).first()) is not None:
-        send_on_commit(TASK, pk)
+        send_on_commit(TASK, pk, expires_s=expires_s)
 
 
 def trainings_sweep(*, now: datetime) -> None:
-    """Bury what lost its worker; wake who waits where nobody is at work: the message may have been lost."""
+    """Bury what lost its worker; wake who has waited longest: its message may have been lost.
+
+    While all devices are at work nobody takes it, and it expires when the next sweep comes.
+    """
     stale = Training.objects.filter(state__in=Training.AT_WORK, heartbeat__lte=now - LATE)
     for pk in stale.values_list("pk", flat=True):
         with only_one("training", pk) as alone:
             if alone:
                 trainings_bury(Q(pk=pk, heartbeat__lte=now - LATE))
-    if not Training.objects.filter(state__in=Training.AT_WORK).exists():
-        next_send()
+    next_send(expires_s=SWEEP_S)

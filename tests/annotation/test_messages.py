@@ -20,7 +20,7 @@ TASK = "judging.tasks.batch_advance"
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     """What would go to the broker, as in production."""
     held: list[tuple[object, ...]] = []
-    pretend(monkeypatch, lambda *message: held.append(message))
+    pretend(monkeypatch, lambda *message, **options: held.append(message))
     return held
 
 
@@ -49,7 +49,7 @@ def test_never_when_undone(sent: list[object], messages: Messages) -> None:
 
 @pytest.mark.parametrize("error", [OperationalError("no broker"), ConnectionRefusedError("no broker")])
 def test_no_broker(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception) -> None:
-    def refuse(*message: object) -> None:
+    def refuse(*message: object, **options: object) -> None:
         raise error
 
     pretend(monkeypatch, refuse)
@@ -63,7 +63,7 @@ def test_no_broker(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFix
 def test_a_broker_that_is_away_is_not_asked_again_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[tuple[object, ...]] = []
 
-    def refuse(*message: object) -> None:
+    def refuse(*message: object, **options: object) -> None:
         tries.append(message)
         raise OperationalError("no broker")
 
@@ -86,7 +86,7 @@ def test_a_real_broker_that_is_away(monkeypatch: pytest.MonkeyPatch, caplog: pyt
 
 
 def test_other_errors_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*message: object) -> None:
+    def broken(*message: object, **options: object) -> None:
         raise TypeError("a bug")
 
     pretend(monkeypatch, broken)

@@ -49,6 +49,13 @@ def test_what_came_after_the_checkpoint_is_taken_back() -> None:
     assert progress.losses == [[1, 1.0]] and progress.scores == [[2, 0.25, 0.5]]
 
 
+def test_the_best_is_known_after_its_point_is_thinned_out() -> None:
+    scores = [evaluation(number, 0.9 if number == 400 else 0.1) for number in range(1, 1000)]
+    assert 400 not in {point[0] for point in after(START, *scores).scores}
+    again = after(START, *scores, {**START, "resumed_from_step": 950})
+    assert (again.best, again.best_step) == (0.9, 400)
+
+
 def test_a_new_attempt_forgets_how_the_last_one_ended() -> None:
     failed = after(START, {"kind": "failed", "step": 1, "reason": "NaN"})
     assert (failed.ended, failed.reason) == ("failed", "NaN")

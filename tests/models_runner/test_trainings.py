@@ -2,27 +2,33 @@
 
 import json
 import math
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from celery import current_app
 from django.db import IntegrityError, connection
 from django.utils import timezone
+from django.views.debug import SafeExceptionReporterFilter
 
 from annotation import locks
+from annotation import messages as annotation_messages
 from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent
 from judging.models import Release
 from models_runner import services, training_files
 from models_runner.models import Experiment, Run, Training
+from models_runner.retrieval.training import feature_rows
 from models_runner.services import trainings
 from models_runner.services.trainings import device_name, training_claim, training_tell
-from models_runner.training_child import TrainingChild, folder_held
+from models_runner.training_child import TrainingChild, devices_shown, folder_held
 from tests.conftest import Messages
 from tests.factories import triggers_asleep
 from tests.judging.world import HandMade
@@ -119,10 +125,42 @@ def test_a_failure_says_its_reason(order: Order) -> None:
     assert not Run.objects.filter(source="baseline").exists()
 
 
+@pytest.mark.parametrize("how", ["fails", "waits", "crashes"])
+def test_prepared_features_go_when_a_training_is_over(
+    how: str, order: Order, messages: Messages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = only(order(how=how))
+    prepared = folder(training) / feature_rows.FOLDER
+    prepared.mkdir(parents=True)
+    if how == "waits":
+        cancel_when_begun(training, monkeypatch)
+    if how == "crashes":
+        trained(training)
+        assert prepared.exists()  # the next attempt needs them
+    with messages():
+        trained(training)
+    assert (prepared.exists(), folder(training).exists()) == (False, True)
+
+
+def test_prepared_features_of_a_training_that_waits_go_when_it_is_cancelled(order: Order) -> None:
+    training = only(order())
+    prepared = folder(training) / feature_rows.FOLDER
+    prepared.mkdir(parents=True)
+    services.training_cancel(training=training, actor=None)
+    assert not prepared.exists()
+
+
 def test_a_program_that_cannot_begin_says_so(order: Order, settings: Any) -> None:
     settings.TRAIN_COMMAND = [sys.executable, "-c", "import sys; print('error: no such plan'); sys.exit(2)"]
     training = trained(only(order()))
     assert (training.state, training.error) == ("failed", "error: no such plan")
+
+
+def test_a_failure_with_a_status_of_torchrun_s_says_its_reason(order: Order, settings: Any) -> None:
+    code = "import subprocess, sys; sys.exit(bool(subprocess.run([sys.executable, *sys.argv[1:]]).returncode))"
+    settings.TRAIN_COMMAND = [sys.executable, "-c", code, *settings.TRAIN_COMMAND[1:]]
+    training = trained(only(order(how="fails")))
+    assert (training.state, training.crashes, training.error) == ("failed", 0, "The loss is not a number.")
 
 
 def test_a_crash_is_followed_by_another_attempt_from_the_checkpoint(order: Order, messages: Messages) -> None:
@@ -227,17 +265,26 @@ def test_a_cancel_reaches_a_training_that_lost_its_worker(order: Order, messages
     assert training.state == "cancelled"
 
 
-def test_a_lost_message_is_sent_again_where_nobody_is_at_work(order: Order, messages: Messages) -> None:
+def test_a_lost_message_is_sent_again_while_another_device_is_at_work(order: Order, messages: Messages) -> None:
     one, other = order(seeds=2).trainings.all()
     training_claim(training_id=one.pk, device="elsewhere")
     with messages():
         services.trainings_sweep(now=timezone.now())
-    other.refresh_from_db()
-    assert other.state == "waiting"
-    Training.objects.filter(pk=one.pk).update(state="waiting")
+    states = dict(Training.objects.values_list("pk", "state"))
+    assert states == {one.pk: "running", other.pk: "done"}
+
+
+def test_messages_of_sweeps_expire_with_the_next(
+    order: Order, messages: Messages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training, sent = only(order()), []
+    conf = SimpleNamespace(task_always_eager=False)
+    send = lambda *message, **options: sent.append((*message, options))  # noqa: E731
+    monkeypatch.setattr(annotation_messages, "current_app", SimpleNamespace(conf=conf, send_task=send))
     with messages():
         services.trainings_sweep(now=timezone.now())
-    assert set(Training.objects.values_list("state", flat=True)) == {"done"}
+    planned = current_app.conf.beat_schedule["sweep-trainings"]["schedule"]
+    assert sent == [("models_runner.tasks.training_work", (training.pk,), {"expires": planned, "ignore_result": True})]
 
 
 def test_the_next_on_a_device_finds_what_a_killed_worker_left_there(order: Order) -> None:
@@ -262,15 +309,79 @@ def test_a_folder_is_held_until_the_program_has_ended(tmp_path: Path) -> None:
         assert free is not None
 
 
-def test_the_program_is_told_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SECRET_KEY", "hidden")
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    code = "import os; print(sorted({'SECRET_KEY', 'OMP_NUM_THREADS'} & set(os.environ)))"
-    with folder_held(tmp_path) as held:
+def test_what_the_program_started_in_a_session_of_its_own_ends_with_it(tmp_path: Path) -> None:
+    """As torchrun's processes are; the first is at work yet, the second has lost its parent."""
+    waits = "[sys.executable, '-c', 'import signal; signal.pause()']"
+    start = f"subprocess.Popen({waits}, start_new_session=True).pid"
+    for last in ("time.sleep(600)", "os.kill(os.getpid(), 9)"):
+        code = f"import os, subprocess, sys, time; print({start}, flush=True); {last}"
+        with folder_held(tmp_path) as held:
+            assert held is not None
+            child = TrainingChild([sys.executable, "-c", code], tmp_path, held=held, cwd=tmp_path)
+            while not child.last_words().isdigit():
+                assert not child.wait(0.05) or child.last_words()
+            child.end()
+        assert not is_alive(int(child.last_words()))
+
+
+def is_alive(pid: int) -> bool:
+    """A zombie has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def environment_told(folder: Path, **how: Any) -> dict[str, str]:
+    """What a program sees."""
+    with folder_held(folder) as held:
         assert held is not None
-        child = TrainingChild([sys.executable, "-c", code], tmp_path, held=held, cwd=tmp_path)
-        child.process.wait()
-        assert (child.end(), child.last_words()) == (0, "[]")
+        code = "import json, os; print(json.dumps(dict(os.environ)))"
+        child = TrainingChild([sys.executable, "-c", code], folder, held=held, cwd=folder, **how)
+        assert (child.process.wait(), child.end()) == (0, 0)
+        told: dict[str, str] = json.loads(child.last_words(100_000))
+        return told
+
+
+READ = re.compile(r"env_(?:str|secret)\(\s*\"(\w+)\"")  # by the settings
+
+
+def test_the_program_is_told_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    sources = (settings.BASE_DIR / "config").rglob("*.py")
+    read = {name for source in sources for name in READ.findall(source.read_text())}
+    hidden = {name for name in read if SafeExceptionReporterFilter.hidden_settings.search(name)}
+    assert {"SECRET_KEY", "EMAIL_PASSWORD", "REWRITING_API_KEY", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY"} <= hidden
+    secrets = {*hidden, "DATABASE_URL", "BROKER_URL", "SENTRY_DSN", "PGPASSWORD", "HF_TOKEN"}
+    for name in secrets:
+        monkeypatch.setenv(name, "hidden")
+    monkeypatch.setenv("SOME_PROXY", "http://me:hidden@proxy:3128")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("NCCL_DEBUG", "INFO")
+    told = environment_told(tmp_path)
+    assert set(told) & {*secrets, "SOME_PROXY", "OMP_NUM_THREADS"} == set()
+    assert "hidden" not in told.values()
+    assert {"NCCL_DEBUG", "PATH"} <= set(told)
+
+
+@pytest.mark.parametrize(
+    ("device", "gpus", "shown"), [("cuda:1", 1, "1"), ("cuda:2", 2, "2,3"), ("cuda", 1, None), ("auto", 1, None)]
+)
+def test_a_program_sees_the_gpu_of_its_worker(
+    device: str, gpus: int, shown: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    devices = devices_shown(device, gpus)
+    assert environment_told(tmp_path, devices=devices).get("CUDA_VISIBLE_DEVICES") == shown
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
+    assert environment_told(tmp_path, devices=devices)["CUDA_VISIBLE_DEVICES"] == "7"
+
+
+def test_a_training_is_shown_the_worker_s_gpu(order: Order, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    settings.TRAIN_DEVICE = "cuda:1"
+    code = "import os, sys; print('sees', os.environ.get('CUDA_VISIBLE_DEVICES')); sys.exit(3)"
+    settings.TRAIN_COMMAND = [sys.executable, "-c", code]
+    assert trained(only(order())).error == "sees 1"
 
 
 class TestOrdering:

@@ -59,6 +59,11 @@ class Schedule:
         """Whether an evaluation follows when so many steps are made; one always follows the last."""
         return step > 0 and (step % self.interval == 0 or step == self.steps)
 
+    def evaluations(self, step: int) -> int:
+        """How many follow, that of ``step`` among them, when so many steps are made."""
+        before = max(0, step - 1)
+        return -(-self.steps // self.interval) - before // self.interval if before < self.steps else 0
+
     def rows(self, first: int) -> Iterator[Tensor]:
         """The samples of every step from ``first``, counted from 0, to the end."""
         for epoch in range(self.epoch(first), self.epochs):

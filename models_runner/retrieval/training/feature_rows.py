@@ -22,6 +22,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from models_runner.retrieval.durable import flush
 from models_runner.retrieval.errors import ScoringError, at
 from models_runner.retrieval.preprocessing import Rows, clip_rows, word_rows
 from models_runner.retrieval.ragged import Sequences, rows_of
@@ -167,12 +168,19 @@ class Shelf:
                     rows = _read(name, store, reader) if known else _zeros(store, reader, otherwise, number)
                     lengths[number] = len(rows)
                     file.write(np.ascontiguousarray(rows, np.float32).tobytes())
-            part.replace(path.with_suffix(".rows"))
+            _put(part, path.with_suffix(".rows"))
             with part.open("wb") as file:
                 np.savez(file, lengths=lengths, width=reader.width(store.width), absent=absent)
-            part.replace(path.with_suffix(".npz"))
+            _put(part, path.with_suffix(".npz"))
         finally:
             part.unlink(missing_ok=True)
+
+
+def _put(part: Path, place: Path) -> None:
+    """Move what is whole to its place, and have it there before anything else is."""
+    flush(part)
+    part.replace(place)
+    flush(place.parent)
 
 
 def _read(name: str, store: Store, reader: Reader) -> Rows:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import shutil
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from models_runner.retrieval.training.feature_rows import Shelf
 from models_runner.retrieval.training.first_stage import Asked, first_stage
 from models_runner.retrieval.training.material import Material, read_material, resident
 from models_runner.retrieval.training.memory import OutOfMemory, is_out_of_memory
-from models_runner.retrieval.training.plan import BadPlan, Plan
+from models_runner.retrieval.training.plan import PLAN, BadPlan, Plan
 from models_runner.retrieval.training.settings import Settings
 from models_runner.retrieval.training.signals import Stopped, StopRequest
 from models_runner.retrieval.training.team import Team, assemble, dismiss
@@ -43,21 +44,37 @@ def train(folder: Path, stop: StopRequest | None = None) -> int:
         BadPlan: the plan cannot be carried out, or another process does.
         ScoringError: there is no plan, or it is not JSON.
     """
-    plan = Plan.read(folder)
-    Settings.of(plan)
-    if plan.device == "cuda" and not torch.cuda.is_available():
-        raise BadPlan("device is cuda, and there is no GPU")
+    try:
+        plan = _plan(folder)
+    except ScoringError as error:
+        _refuse(folder, str(error))
+        raise
     if plan.threads:
         torch.set_num_threads(plan.threads)
     team = assemble(plan.device)
     try:
-        with stop or StopRequest() as request, _alone(folder, team):
+        with stop or StopRequest() as request, _alone(folder, first=team.first):
             if not team.first:
                 return _carry_out(folder, plan, team, request, None)
             with Events(folder) as events:
                 return _carry_out(folder, plan, team, request, events)
     finally:
         dismiss(team)
+
+
+def _plan(folder: Path) -> Plan:
+    plan = Plan.read(folder)
+    Settings.of(plan)
+    if plan.device == "cuda" and not torch.cuda.is_available():
+        raise BadPlan("device is cuda, and there is no GPU")
+    return plan
+
+
+def _refuse(folder: Path, reason: str) -> None:
+    """Tell that it cannot begin, where the folder is a training's and nobody else trains there."""
+    if os.environ.get("RANK", "0") == "0" and (folder / PLAN).is_file():
+        with suppress(BadPlan), _alone(folder, first=True), Events(folder) as events:
+            events.tell("failed", reason=reason)
 
 
 def _carry_out(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Events | None) -> int:
@@ -130,9 +147,9 @@ def _step(trainer: list[Trainer]) -> int:
 
 
 @contextmanager
-def _alone(folder: Path, team: Team) -> Iterator[None]:
-    """Nobody else trains in this folder."""
-    if not team.first:
+def _alone(folder: Path, *, first: bool) -> Iterator[None]:
+    """Nobody else trains in this folder; the ``first`` process of a training sees to it."""
+    if not first:
         yield
         return
     with (folder / LOCK).open("w") as lock:

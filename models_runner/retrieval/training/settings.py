@@ -14,6 +14,10 @@ from models_runner.retrieval.objective import Objective
 from models_runner.retrieval.ragged import Padding
 from models_runner.retrieval.training.plan import BadPlan, Plan
 
+NEEDED = (
+    *("video_size", "subtitle_size", "query_size", "hidden", "heads", "clips", "words", "kernel_size"),
+    *("inner", "centres", "narrow"),  # of CONQUER alone
+)
 MAY_BE_NONE = ("hard_from_epoch",)
 SettingsT = TypeVar("SettingsT")
 
@@ -46,6 +50,7 @@ class Settings:
         if plan.sizes.get("score_videos"):
             raise BadPlan("score_videos needs sampled videos beside the own one, which training does not draw")
         config = changed(way.config(), "sizes", {**plan.sizes, **(found or {})})
+        _check_sizes(config)
         return cls(
             config=replace(config, padding=Padding(plan.padding)),
             objective=changed(way.objective, "objective", plan.objective),
@@ -55,12 +60,23 @@ class Settings:
 
     def build(self, baseline: str) -> Any:
         """A fresh model. Raises BadPlan where its sizes do not go together."""
-        if self.config.hidden % self.config.heads:
-            raise BadPlan(f"hidden ({self.config.hidden}) must be a multiple of heads ({self.config.heads})")
         try:
             return BASELINES[baseline].model(self.config)
         except (ValueError, RuntimeError) as error:
             raise BadPlan(f"no model has these sizes: {error}") from error
+
+
+def _check_sizes(config: Any) -> None:
+    """Raise BadPlan for sizes that no model can have."""
+    for name in NEEDED:
+        if getattr(config, name, 1) < 1:
+            raise BadPlan(f"sizes: {name} must be 1 or more, got {getattr(config, name)}")
+    if config.hidden % config.heads:
+        raise BadPlan(f"sizes: hidden ({config.hidden}) must be a multiple of heads ({config.heads})")
+    if not 0 <= config.dropout < 1:
+        raise BadPlan(f"sizes: dropout must be from 0 to less than 1, got {config.dropout}")
+    if config.kernel_size % 2 == 0:
+        raise BadPlan(f"sizes: kernel_size must be odd, got {config.kernel_size}")
 
 
 def changed(settings: SettingsT, name: str, changes: Mapping[str, Any]) -> SettingsT:

@@ -94,6 +94,7 @@ class Trainer:
         self.progress = Progress()
         self.saved = self.progress
         self.pace = Pace()
+        self.evaluation_s = 0.0  # that the last one took, with what is saved after it
         self.board: Board | None = None
 
     def run(self) -> dict[str, dict[str, float]]:
@@ -193,7 +194,9 @@ class Trainer:
             lr=lr,
             seconds_per_step=round(seconds, 5),
             memory_mb=used_mb(self.team.device),
-            eta_s=round((self.schedule.steps - step) * seconds, 1),
+            eta_s=round(
+                (self.schedule.steps - step) * seconds + self.schedule.evaluations(step) * self.evaluation_s, 1
+            ),
         )
         if self.board is not None:
             self.board.step(step, loss, told, lr)
@@ -202,6 +205,7 @@ class Trainer:
         step = self.progress.step
         if not self.schedule.evaluates(step) or self.progress.evaluated == step:
             return
+        began = time.monotonic()
         metrics, loss = self.team.told_by_first(self._evaluation)
         if metrics is None:
             raise Stopped
@@ -215,6 +219,7 @@ class Trainer:
                 self.keeper.save_best(self.progress, self._epoch(), self.model)
                 self.tell("checkpoint", step=step, which="best")
         self._save_last()
+        self.evaluation_s = time.monotonic() - began
 
     def _epoch(self) -> int:
         return self.schedule.epoch(max(0, self.progress.step - 1))

@@ -9,6 +9,7 @@ from models_runner.retrieval import checkpoints
 from models_runner.retrieval.baselines import BASELINES, config_from, optimiser_of
 from models_runner.retrieval.checkpoints import META, OPTIMISER, WEIGHTS, About, BrokenCheckpoint
 from tests.models_runner.retrieval.baselines.small import batch_of, model_of
+from tests.models_runner.retrieval.durability import watched
 
 
 class Training:
@@ -84,6 +85,20 @@ def test_a_crash_while_it_is_replaced_leaves_the_old_one(tmp_path: Path) -> None
     training.save(tmp_path / "last")
     (tmp_path / "last").rename(tmp_path / ".last.old")
     assert checkpoints.load(tmp_path / "last").about.step == 2
+
+
+def test_a_checkpoint_is_on_the_disk_before_the_old_one_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    training = Training("xml")
+    training.save(tmp_path / "last")
+    seen = watched(monkeypatch)
+    training.save(tmp_path / "last")
+    assert seen == [
+        *(("fsync", name) for name in ("meta.json", "optimiser.safetensors", "weights.safetensors", ".last.new")),
+        ("move", "last > .last.old"),
+        ("move", ".last.new > last"),
+        ("fsync", tmp_path.name),
+        ("remove", ".last.old"),
+    ]
 
 
 def test_weights_alone_score_but_do_not_train_on(tmp_path: Path) -> None:

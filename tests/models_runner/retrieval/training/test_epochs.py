@@ -21,6 +21,13 @@ def test_every_epoch_sees_every_sample_once_in_an_order_of_its_own() -> None:
     assert rows_of(Schedule(samples=10, batch=4, epochs=3, seed=2)) != rows
 
 
+@pytest.mark.parametrize("per_epoch", [0.4, 1, 3, 9])
+def test_evaluations_to_come_are_those_that_will_be_made(per_epoch: float) -> None:
+    schedule = Schedule(samples=10, batch=4, epochs=3, seed=1, evaluations_per_epoch=per_epoch)
+    for step in range(schedule.steps + 2):
+        assert schedule.evaluations(step) == sum(map(schedule.evaluates, range(step, schedule.steps + 1)))
+
+
 @pytest.mark.parametrize("first", range(10))
 def test_from_any_step_on_the_order_is_that_of_the_whole(first: int) -> None:
     schedule = Schedule(samples=10, batch=4, epochs=3, seed=1)

@@ -17,6 +17,7 @@ from models_runner.retrieval.preprocessing import Boundary, boundary_clips, clip
 from models_runner.retrieval.training.feature_rows import FOLDER, Shelf, UnusableFeatures
 from models_runner.retrieval.training.material import Material, boundary_arrays, read_material
 from models_runner.retrieval.training.samples import NoTrainingQueries
+from tests.models_runner.retrieval.durability import watched
 from tests.models_runner.retrieval.training.tiny import (
     CLIP_S,
     Collection,
@@ -173,6 +174,15 @@ def test_features_are_prepared_once(place: Path, monkeypatch: pytest.MonkeyPatch
     assert torch.equal(again.clips.seen.rows, first.clips.seen.rows)
     with pytest.raises(AssertionError):
         material(place, sizes={"clips": 9})  # read otherwise
+
+
+def test_prepared_rows_are_on_the_disk_before_their_lengths(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = watched(monkeypatch)
+    material(place)
+    kinds = [(act, Path(name).suffix) for act, name in seen]
+    each = [("fsync", ".part"), ("move", ".rows"), ("fsync", ""), ("fsync", ".part"), ("move", ".npz"), ("fsync", "")]
+    files = len(list((place / "here" / FOLDER).glob("*.npz")))
+    assert files > 1 and kinds == files * each
 
 
 def test_the_loss_of_a_split_is_of_each_querys_most_relevant_moment(place: Path) -> None:

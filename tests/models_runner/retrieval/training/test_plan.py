@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from models_runner.retrieval.__main__ import main
+from models_runner.retrieval.training.events import read_events
 from models_runner.retrieval.training.plan import PLAN, BadPlan, Plan
 from models_runner.retrieval.training.settings import OtherSizes, Settings
 from tests.models_runner.retrieval.training.tiny import plan_of
@@ -86,9 +87,28 @@ def test_sizes_that_are_not_those_of_the_features_are_refused() -> None:
         Settings.of(plan, {"video_size": 18})
 
 
-def test_heads_must_share_hidden_features_evenly() -> None:
-    with pytest.raises(BadPlan, match="hidden \\(32\\) must be a multiple of heads \\(5\\)"):
-        Settings.of(plan_of(sizes={"heads": 5})).build("xml")
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        ({"heads": 5}, r"hidden \(32\) must be a multiple of heads \(5\)"),
+        ({"heads": 0}, "heads must be 1 or more, got 0"),
+        ({"hidden": 0}, "hidden must be 1 or more"),
+        ({"clips": 0}, "clips must be 1 or more"),
+        ({"words": 0}, "words must be 1 or more"),
+        ({"dropout": 1.0}, "dropout must be from 0 to less than 1, got 1.0"),
+        ({"dropout": -0.1}, "dropout must be from 0 to less than 1"),
+        ({"kernel_size": 4}, "kernel_size must be odd, got 4"),
+    ],
+)
+def test_sizes_that_no_model_has_are_refused_before_features_are_read(sizes: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadPlan, match=f"sizes: {words}"):
+        Settings.of(plan_of(sizes=sizes))
+
+
+def test_sizes_of_conquer_alone_are_looked_at_too() -> None:
+    lists = {"source": "listed", "path": "lists.json"}
+    with pytest.raises(BadPlan, match="sizes: inner must be 1 or more"):
+        Settings.of(plan_of("conquer", candidates=lists, sizes={"inner": 0}))
 
 
 def test_a_bad_plan_ends_with_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,6 +118,14 @@ def test_a_bad_plan_ends_with_two(tmp_path: Path, capsys: pytest.CaptureFixture[
     first, second = capsys.readouterr().err.splitlines()
     assert first.endswith("plan.json: No such file or directory")
     assert second.endswith("plan.json: train, val, corpus, video, query must be given")
+    assert [(event["kind"], event["reason"]) for event in read_events(tmp_path)] == [
+        ("failed", second[len("error: ") :])
+    ]
+
+
+def test_a_folder_without_a_plan_is_left_as_it_is(tmp_path: Path) -> None:
+    assert main(["train", str(tmp_path)]) == 2
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_page_of_training_names_all_of_a_plan_with_its_defaults() -> None:

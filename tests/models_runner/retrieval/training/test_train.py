@@ -3,7 +3,9 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,10 +17,11 @@ from models_runner.retrieval.formats import read_ground_truth, read_run
 from models_runner.retrieval.metrics.ndcg_iou import Convention, Measure
 from models_runner.retrieval.metrics.report import evaluate
 from models_runner.retrieval.tables import RunTable
-from models_runner.retrieval.training import run
+from models_runner.retrieval.training import run, trainer
 from models_runner.retrieval.training.curves import curves
 from models_runner.retrieval.training.events import read_events
 from models_runner.retrieval.training.trained import open_trained
+from models_runner.retrieval.training.trainer import Trainer
 from tests.models_runner.retrieval.training.tiny import CLIP_S, experiment
 
 
@@ -108,6 +111,21 @@ def test_training_ends_early_when_evaluations_bring_nothing(tmp_path: Path) -> N
     evaluations = [event for event in read_events(folder) if event["kind"] == "evaluation"]
     assert [event["best"] for event in evaluations] == [True, False, False, False]
     assert last(folder, "done")["step"] == 24
+
+
+def test_time_left_counts_evaluations_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, evaluation, late_s = experiment(tmp_path, epochs=3), Trainer._evaluation, [0.0]
+
+    def slow(self: Trainer) -> Any:
+        late_s[0] += 1000
+        return evaluation(self)
+
+    monkeypatch.setattr(Trainer, "_evaluation", slow)
+    monkeypatch.setattr(trainer, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + late_s[0]))
+    monkeypatch.setattr(trainer, "TOLD_EVERY_S", 0.0)
+    assert train(folder) == run.DONE
+    left = {event["step"]: event["eta_s"] for event in read_events(folder) if event["kind"] == "step"}
+    assert [round(left[step], -3) for step in (6, 7, 12, 13, 18)] == [0, 2000, 2000, 1000, 1000]
 
 
 def test_queries_given_the_moments_of_others_teach_nothing(tmp_path: Path) -> None:
