@@ -63,16 +63,25 @@ class FeatureStore(ABC):
         with at(self.path.name), at(name):
             rows = as_rows(self._read(name))
             if rows.shape[1] != self.width:
-                raise BrokenFeatures(f"rows of {rows.shape[1]} numbers, where {self._names[0]} has {self.width}")
+                raise BrokenFeatures(f"rows of {rows.shape[1]} numbers, where {self._measured[0]} has {self.width}")
         return rows
 
-    @cached_property
+    @property
     def width(self) -> int:
-        """D, the numbers in a row: those of the first name."""
-        if not self._names:
-            raise BrokenFeatures(f"{self.path.name}: the file holds no features")
-        with at(self.path.name), at(self._names[0]):
-            return int(as_rows(self._read(self._names[0])).shape[1])
+        """D, the numbers in a row: those of the first name whose rows can be read."""
+        return self._measured[1]
+
+    @cached_property
+    def _measured(self) -> tuple[str, int]:
+        """That name, and its width."""
+        first: BrokenFeatures | None = None
+        for name in self._names:
+            try:
+                with at(self.path.name), at(name):
+                    return name, int(as_rows(self._read(name)).shape[1])
+            except BrokenFeatures as error:
+                first = first or error
+        raise first or BrokenFeatures(f"{self.path.name}: the file holds no features")
 
     def checksum(self) -> str:
         """Which file this is, the same wherever it is copied; of large files only samples are read."""

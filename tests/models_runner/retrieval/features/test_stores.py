@@ -172,6 +172,16 @@ def test_no_message_brings_a_check_down(tmp_path: Path, message: bytes) -> None:
     assert finding.detail.startswith("db: bad: ")
 
 
+def test_a_file_whose_first_rows_are_broken_is_looked_through_all_the_same(tmp_path: Path) -> None:
+    folder = lmdb_of(tmp_path / "db", {"a": b"junk", "b": packed(ROWS), "c": packed(ROWS[:, :2])})
+    store = open_features(folder)
+    assert store.width == 3
+    [finding] = check({"video": store}, {})
+    assert (finding.trouble, finding.names) == ("shape", ("a", "c"))
+    with pytest.raises(BrokenFeatures, match="rows of 2 numbers, where b has 3"):
+        store.rows("c")
+
+
 def chunked(file: h5py.File, shape: tuple[int, int], chunks: tuple[int, int]) -> None:
     file.create_dataset("bad", shape=shape, maxshape=(None, None), chunks=chunks, dtype=np.float32)
 
