@@ -10,6 +10,7 @@ figures: docs/benchmarks/load.md. Exit status 1: an error, or a figure beyond wh
 
 import argparse
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -321,6 +322,7 @@ def small_site(folder: Path) -> Iterator["Site"]:
     import django
 
     django.setup()
+    logging.disable(logging.WARNING)  # of this process, which writes rows by the million
     from tests.production.topology.inside import django_on
     from tests.production.topology.small import SmallSite
 

@@ -17,7 +17,10 @@ from tests.production.topology.site import Site
 @contextmanager
 def django_on(site: Site) -> Iterator[None]:
     """ORM, services and messages of this process reach the site inside the block; every statement commits."""
-    with _database_of(site), _broker_of(site), override_settings(**files_of(site), PASSWORD_HASHERS=PASSWORD_HASHERS):
+    # Celery reads names with their prefix from the settings before it reads its own
+    broker = {"CELERY_BROKER_URL": site.redis.url, "CELERY_TASK_ALWAYS_EAGER": False}
+    ours = override_settings(**files_of(site), **broker, PASSWORD_HASHERS=PASSWORD_HASHERS)
+    with _database_of(site), _broker_of(site), ours:
         yield
 
 
