@@ -19,11 +19,10 @@ def send_on_commit(task: str, *args: Any, expires_s: float | None = None) -> Non
 
     After ``expires_s`` seconds nobody takes it any more.
     """
-    options = {} if expires_s is None else {"expires": expires_s}
-    transaction.on_commit(partial(_send, task, args, **options))
+    transaction.on_commit(partial(_send, task, args, expires_s))
 
 
-def _send(task: str, args: tuple[Any, ...], **options: float) -> None:
+def _send(task: str, args: tuple[Any, ...], expires_s: float | None = None) -> None:
     if current_app.conf.task_always_eager:
         current_app.tasks[task].apply(args)
         return
@@ -31,7 +30,7 @@ def _send(task: str, args: tuple[Any, ...], **options: float) -> None:
     if time.monotonic() < _away_until:
         return
     try:
-        current_app.send_task(task, args, ignore_result=True, **options)
+        current_app.send_task(task, args, ignore_result=True, expires=expires_s)
     except (OperationalError, OSError) as error:
         _away_until = time.monotonic() + AWAY_S
         logger.warning("the broker is away (%s); %s%s and what follows is left to the sweeps", error, task, args)
