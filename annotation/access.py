@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django_htmx.middleware import HtmxDetails
+from structlog.contextvars import bind_contextvars
 
 from annotation.models import Membership, Project, User
 
@@ -44,6 +45,7 @@ def grant_by(request: HttpRequest, project_uuid: UUID, roles: frozenset[Membersh
     if membership.role not in roles:
         raise PermissionDenied
     cast(MemberRequest, request).membership = membership
+    bind_contextvars(member=membership.label, project=str(project_uuid))  # for the logs
     return membership
 
 

@@ -6,7 +6,8 @@ The videos are drawn and encoded without GIFs, features are extracted from the f
 training query gets the moments whose captions are most similar, and XML, ReLoCLNet and CONQUER are trained in small
 sizes, each twice: as it should be, and with every query given the moments of another one. Validation and test moments
 are graded as the script knows them. What is done in ``--folder`` is kept, with the seconds it took, and not done again.
-Method and figures: docs/benchmarks/demo-experiment.md. Exit status 1: a baseline has not learnt, or it took too long.
+Method and figures: docs/benchmarks/demo-experiment.md. Exit status 1: a baseline has not learnt, or it took longer than
+fifteen minutes by the clock; on a machine that does other work, see what two cores of its own would have taken.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ K, MU = 20, 0.5
 MEASURE = f"ndcg@{K}_{MU}"
 DRAWS, SHORTEST, LONGEST = 1_000, 2, 16  # random spans: how often, and their lengths in clips
 ABOVE_RANDOM, ABOVE_SHUFFLED = 5.0, 1.5  # times as good a baseline is to be
-CORE_SECONDS = 15 * 60 * 2  # fifteen minutes of two cores
+LIMIT_S, CORES = 15 * 60, 2
+TEXTS, FILES = "text features", "training set and judged moments"  # parts that one process does; others use all cores
 SPLITS = ("val", "test")
 LEARNT, SHUFFLED = "learnt", "shuffled"
 EPOCHS = 4
@@ -127,8 +129,8 @@ def experiment(place: Place, *, videos: int, seed: int) -> dict[str, Any]:
     demo = material.Demo.of(videos=videos, seed=seed)
     place.run("videos", lambda: material.draw(demo, place.videos, workers=place.workers))
     place.run("video features", lambda: material.watch(demo, place.videos, place.data, workers=place.workers))
-    place.run("text features", lambda: material.read(demo, place.data))
-    place.run("training set and judged moments", lambda: material.write_files(demo, place.data))
+    place.run(TEXTS, lambda: material.read(demo, place.data))
+    place.run(FILES, lambda: material.write_files(demo, place.data))
     place.run("xml and reloclnet", lambda: train(place, ("reloclnet", "xml")))
     place.run("conquer", lambda: train(place, ("conquer",)))
     return report_of(place, demo, seed)
@@ -180,6 +182,11 @@ def processor_seconds() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
+def two_core_seconds(spent: dict[str, dict[str, float]]) -> float:
+    """By processor seconds, about what two cores of its own take: what several processes do is shared evenly."""
+    return sum(part["processor_seconds"] / (1 if name in (TEXTS, FILES) else CORES) for name, part in spent.items())
+
+
 def report_of(place: Place, demo: material.Demo, seed: int) -> dict[str, Any]:
     """Figures, and whether they are as asked for."""
     corpus = read_corpus(place.data / material.FILES["corpus"])
@@ -187,7 +194,8 @@ def report_of(place: Place, demo: material.Demo, seed: int) -> dict[str, Any]:
     chance = {name: by_chance(judged[name], corpus, seed) for name in SPLITS}
     scores = {baseline: scores_of(place, baseline) for baseline in SETTINGS}
     spent = place.spent
-    processor = sum(part["processor_seconds"] for part in spent.values())
+    seconds, processor = (sum(part[name] for part in spent.values()) for name in ("seconds", "processor_seconds"))
+    on_two_cores = two_core_seconds(spent)
     return {
         "machine": machine(),
         "seed": seed,
@@ -196,14 +204,16 @@ def report_of(place: Place, demo: material.Demo, seed: int) -> dict[str, Any]:
         "queries": {name: len(queries) for name, queries in demo.splits.items()},
         "ceiling": ceiling(demo),
         "parts": spent,
-        "seconds": round(sum(part["seconds"] for part in spent.values()), 1),
+        "seconds": round(seconds, 1),
         "processor_seconds": round(processor, 1),
+        "two_core_seconds": round(on_two_cores, 1),
         "measure": MEASURE,
         "random spans": chance,
         "scores": scores,
         "trainings": {path.name: training_of(path) for path in folders(place)},
         "learnt": all(has_learnt(scores[baseline], chance) for baseline in SETTINGS),
-        "in_time": processor <= CORE_SECONDS,
+        "in_time": seconds <= LIMIT_S,
+        "in_time_on_two_cores": on_two_cores <= LIMIT_S,
     }
 
 
@@ -285,6 +295,10 @@ def table(report: dict[str, Any]) -> str:
     lines += ["", "| part | seconds | processor seconds |", "|---|--:|--:|"]
     parts = {**report["parts"], "in all": {name: report[name] for name in ("seconds", "processor_seconds")}}
     lines += [f"| {name} | {part['seconds']:.0f} | {part['processor_seconds']:.0f} |" for name, part in parts.items()]
+    lines += [
+        "",
+        f"Two cores of its own would take about {report['two_core_seconds']:.0f} s, of {LIMIT_S} asked for.",
+    ]
     return "\n".join(lines)
 
 

@@ -19,6 +19,7 @@ from annotation.services.browser_sessions import session_end, sessions_end, sess
 from annotation.services.identities import identity_set, password_reset_request
 from annotation.services.totp import totp_device
 from config.second_step import code_ask
+from judging.services.person_data import person_data
 
 SENT = (
     "If an account has this address, a message with a link is on its way to it. The link works once, within a day."
@@ -112,6 +113,17 @@ class PasswordChoose(PasswordResetConfirmView):
 
 @login_required
 @require_POST
+def person_export(request: HttpRequest) -> HttpResponse:
+    """What is stored of who asks, as a zip file; nothing in it tells what their grades are measured by."""
+    person = cast(User, request.user)
+    answer = HttpResponse(person_data(user=person, actor=person, own=True), content_type="application/zip")
+    answer["Content-Disposition"] = 'attachment; filename="momentjudge-my-data.zip"'
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+@login_required
+@require_POST
 def session_revoke(request: HttpRequest, session_uuid: UUID) -> HttpResponse:
     if not session_end(user=cast(User, request.user), uuid=session_uuid):
         raise Http404
@@ -132,6 +144,7 @@ def sessions_revoke(request: HttpRequest) -> HttpResponse:
 urlpatterns = [
     path("login/", LogIn.as_view(), name="login"),
     path("account/", account, name="account"),
+    path("account/export/", person_export, name="person-export"),
     path("account/sessions/<uuid:session_uuid>/end/", session_revoke, name="session-end"),
     path("account/sessions/end/", sessions_revoke, name="sessions-end"),
     path("", include("config.second_step")),

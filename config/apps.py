@@ -7,4 +7,9 @@ class WiringConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        from config import checks  # noqa: F401 - they register themselves
+        from django.conf import settings
+
+        from config import checks, sentry, slow_queries, task_traces  # noqa: F401 - two register themselves
+
+        slow_queries.begin()
+        sentry.begin(settings.SENTRY_DSN)

@@ -27,6 +27,7 @@ app.conf.beat_schedule = {
     "sweep-left-files": {"task": "annotation.tasks.left_files_sweep", "schedule": 60.0},
     "sweep-statistics": {"task": "annotation.tasks.statistics_sweep", "schedule": 60.0},
     "sweep-sessions": {"task": "annotation.tasks.sessions_sweep", "schedule": 3600.0},
+    "retention": {"task": "judging.tasks.retention_sweep", "schedule": 6 * 3600.0},
     "advance-demo": {"task": "judging.tasks.demo_advance", "schedule": 4.0},
 }
 

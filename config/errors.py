@@ -10,9 +10,10 @@ from django.core.exceptions import (
     TooManyFieldsSent,
     TooManyFilesSent,
 )
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseServerError
 from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
+from django.template import loader
 from django.utils.deprecation import MiddlewareMixin
 
 from annotation.exceptions import MomentJudgeError
@@ -30,7 +31,7 @@ UNREADABLE: list[tuple[type[Exception], int, str]] = [  # the first that fits
 
 def problem(request: HttpRequest, *, status: int, title: str, message: str, reason: str = "") -> HttpResponse:
     """A page, or for htmx the part that replaces the page's content; ``reason`` is for the log alone."""
-    context = {"title": title, "message": message}
+    context = {"title": title, "message": message, "request_id": getattr(request, "request_id", "")}
     if getattr(request, "htmx", False):
         response = render(request, "problem.html#problem", context, status=status)
         response["HX-Retarget"], response["HX-Reswap"] = "main", "innerHTML"
@@ -84,6 +85,12 @@ def locked_out(request: HttpRequest, response: HttpResponse, credentials: Any) -
     answer = problem(request, status=429, title="Wait a while", message=message)
     answer["Retry-After"] = str(60 * minutes)
     return answer
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Asks nothing of anybody: whatever a page needs may be what broke."""
+    page = loader.get_template("500.html").render({"request_id": getattr(request, "request_id", "")})
+    return HttpResponseServerError(page)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

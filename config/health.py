@@ -19,6 +19,8 @@ from django.core.files.storage import FileSystemStorage, default_storage
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 
+from config.metrics.page import metrics
+
 PATIENCE_S = 3.0  # for all checks together
 KEPT_S = 1.0  # an answer is given again for so long: asking often costs nothing
 OK = "ok"
@@ -45,11 +47,11 @@ def readyz(request: HttpRequest) -> JsonResponse:
     return _unstored(JsonResponse(found, status=200 if set(found.values()) == {OK} else 503))
 
 
-PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {"/healthz": healthz, "/readyz": readyz}
+PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {"/healthz": healthz, "/readyz": readyz, "/metrics": metrics}
 
 
 class HealthMiddleware:
-    """The first of all."""
+    """Before all that looks at hosts and people. /metrics has a token of its own."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

@@ -1,6 +1,7 @@
 """How the web processes are run: python -m gunicorn --config docker/gunicorn.conf.py config.wsgi"""
 
 from config.env import env_int, env_str
+from config.web_processes import child_exit, on_exit  # noqa: F401 - gunicorn calls them
 
 bind = env_str("WEB_BIND", "127.0.0.1:8000")
 worker_class = "gthread"

@@ -9,7 +9,10 @@ class JudgingConfig(AppConfig):
     name = "judging"
 
     def ready(self) -> None:
+        from annotation.services.identities import identity_forgotten
+
         user_logged_out.connect(leave_on_log_out)
+        identity_forgotten.connect(forget_file_names)
 
 
 def leave_on_log_out(sender: object, user: Any, **kwargs: object) -> None:
@@ -18,3 +21,12 @@ def leave_on_log_out(sender: object, user: Any, **kwargs: object) -> None:
 
     if user is not None:
         assignments_leave(annotator=user, now=timezone.now())
+
+
+def forget_file_names(sender: object, user: Any, **kwargs: object) -> None:
+    """A file may be named after whoever brought it."""
+    from annotation.models import CorpusImport
+    from judging.models import JudgmentImport
+
+    CorpusImport.objects.filter(owner=user).update(file_name="erased")
+    JudgmentImport.objects.filter(owner=user).update(file_name="erased")

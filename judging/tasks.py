@@ -173,6 +173,14 @@ def judgment_import_work(import_id: int) -> None:
 
 
 @shared_task
+def retention_sweep() -> None:
+    """Delete what was kept as long as settings say; a repeat finds nothing."""
+    from judging.services import retention
+
+    retention.retention_apply(now=timezone.now())
+
+
+@shared_task
 def work_sweep() -> None:
     """Send again work whose message was lost."""
     from judging.services import (

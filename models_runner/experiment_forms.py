@@ -1,13 +1,14 @@
 """The form of a new experiment: for pages, and what a program sends is read by it too."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 
 from annotation.models import Project
 from judging.models import Release
-from models_runner.experiment_settings import PRESETS, options_of
+from models_runner.experiment_settings import PRESETS, heads_of, options_of
 from models_runner.forms import ReleaseField, ready_releases
 from models_runner.models import Experiment, Training
 from models_runner.models.experiment import MOST_SEEDS
@@ -24,6 +25,7 @@ CHANGES = (
     *("end_offset_s", "mask_positives", "weigh_by_similarity", "shuffle_links"),
 )
 YES_NO = [("", "as the preset"), ("yes", "yes"), ("no", "no")]
+SAID = {True: "yes", False: "no"}  # by programs
 
 
 class TrainingField(Base):
@@ -39,6 +41,16 @@ class YesNo(forms.ChoiceField):
 
     def clean(self, value: Any) -> Any:
         return {"yes": True, "no": False}.get(super().clean(value))
+
+
+class Ends(forms.TypedChoiceField):
+    """Of two numbers, however they are written."""
+
+    def to_python(self, value: Any) -> str:
+        try:
+            return f"{float(value):g}"
+        except (TypeError, ValueError):
+            return str(super().to_python(value))
 
 
 class ExperimentForm(forms.Form):
@@ -121,7 +133,7 @@ class ExperimentForm(forms.Form):
         required=False,
         help_text="16 bits are faster on a GPU. Released: float32.",
     )
-    end_offset_s = forms.TypedChoiceField(
+    end_offset_s = Ends(
         label="Ends",
         choices=[("", "as released"), ("0", "corrected"), ("1.5", "1.5 s late")],
         coerce=float,
@@ -138,11 +150,15 @@ class ExperimentForm(forms.Form):
         label="Shuffle queries and moments", help_text="A control that has nothing to learn; its scores are chance."
     )
 
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, project: Project, files: Mapping[str, Choice] = MappingProxyType({}), **kwargs: Any
+    ) -> None:
+        """``files`` may be chosen by kind though they are no sets of the project."""
         super().__init__(*args, **kwargs)
         self.choices: dict[str, dict[str, Choice]] = {}
         for kind in KINDS:
-            found = self.choices[kind] = {one.key: one for one in feature_choices(project, kind)}
+            more = [files[kind]] if kind in files else []
+            found = self.choices[kind] = {one.key: one for one in (*feature_choices(project, kind), *more)}
             field = self.fields[kind]
             assert isinstance(field, forms.ChoiceField)
             none = [] if field.required else [("", "none")]
@@ -164,6 +180,10 @@ class ExperimentForm(forms.Form):
             self.add_error("candidates", "CONQUER needs candidates: train XML or ReLoCLNet first, and choose it here.")
         elif named and not is_conquer:
             self.add_error("candidates", "Only CONQUER takes candidates.")
+        if {"baseline", "preset", "hidden"} <= said.keys() and said["hidden"]:
+            heads = heads_of(said["baseline"], said["preset"])
+            if said["hidden"] % heads:
+                self.add_error("hidden", f"The attention has {heads} heads: give a multiple of {heads}.")
         return said
 
     def values(self) -> dict[str, Any]:
@@ -182,6 +202,12 @@ class ExperimentForm(forms.Form):
         return options_of(said["baseline"], said["top_n"], said["preset"], changes)
 
     @property
+    def refusal(self) -> str:
+        """The first field that is wrong, and why."""
+        field, reasons = next(iter(self.errors.items()))
+        return f"{field}: {reasons[0]}"
+
+    @property
     def about(self) -> list[forms.BoundField]:
         return [self[name] for name in ABOUT]
 
@@ -192,3 +218,13 @@ class ExperimentForm(forms.Form):
     @property
     def changes(self) -> list[forms.BoundField]:
         return [self[name] for name in CHANGES]
+
+
+def form_of(project: Project, said: Mapping[str, Any], files: Mapping[str, Choice] | None = None) -> ExperimentForm:
+    """The form, filled with what a program or a command said and with what it left to be chosen for it."""
+    words = {name: SAID[value] if isinstance(value, bool) else value for name, value in said.items()}
+    newest = ready_releases(project).first()
+    found = ExperimentForm(project=project).choices
+    only = {kind: next(iter(found[kind])) for kind in ("video", "query") if len(found[kind]) == 1}
+    left_out = {"release": newest.version if newest else "", "top_n": 40, "seeds": 1, "preset": "released", **only}
+    return ExperimentForm({**left_out, **words}, project=project, files=files or {})

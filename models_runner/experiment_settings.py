@@ -11,6 +11,7 @@ EPOCHS = {1: 4000, 20: 200, 40: 100}
 EVALUATIONS = {1: 0.05, 20: 1.0, 40: 2.0}
 PATIENCE, RATE = 10, 1e-4
 HIDDEN = {"xml": 256, "reloclnet": 384, "conquer": 768}
+HEADS = {"xml": 4, "reloclnet": 8, "conquer": 12}
 END_OFFSET_S = {"xml": 1.5, "reloclnet": 0.0, "conquer": 1.5}
 OTHERS = {"weigh_by_similarity": True, "mask_positives": False, "shuffle_links": False}
 SIZES = ("hidden", "heads", "inner")
@@ -46,6 +47,11 @@ def options_of(baseline: str, top_n: int, preset: str, changes: Mapping[str, Any
     objective = {name: given.pop(name) for name in OBJECTIVE if name in given}
     decoding = {name: given.pop(name) for name in DECODING if name in given}
     return {**options, **given, "sizes": sizes, "objective": objective, "decoding": decoding}
+
+
+def heads_of(baseline: str, preset: str) -> int:
+    """Attention heads, which the hidden size is a multiple of."""
+    return SMALL_SIZES["heads"] if preset == "small" else HEADS[baseline]
 
 
 def told(options: Mapping[str, Any]) -> list[Told]:

@@ -5,6 +5,7 @@ Nothing of it is imported by the process that serves pages: torch stays out of t
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from models_runner.retrieval.searching.words import Words
 
 Stamp = tuple[int, int]
+TEXT_MODELS = 2  # at once, with the trainings that read words by them: CONQUER and its candidates may read by two
 
 
 @dataclass(frozen=True)
@@ -40,31 +42,44 @@ class Source:
 
 def searcher_of(source: Source) -> Searcher:
     """The training, loaded now or kept from an earlier query. Raises ScoringError."""
-    searcher: Searcher = _held().get((source, _stamp(source)), lambda: _opened(source))
+    _words(source)  # so that it counts as asked for
+    first = None if source.first is None else searcher_of(source.first)
+    needs = (_text(source), _key(source.first)) if source.first else (_text(source),)
+    searcher: Searcher = _held().get(_key(source), lambda: _opened(source, first), needs=needs)
     return searcher
 
 
-def _opened(source: Source) -> Searcher:
+def _opened(source: Source, first: Searcher | None) -> Searcher:
     from models_runner.retrieval.searching.searchers import CandidateSearcher, CorpusSearcher
 
-    words = _words(source.way, source.model)
-    if source.first is None:
-        return CorpusSearcher.open(source.folder, words, source.made_by)
-    first = searcher_of(source.first)
+    if first is None:
+        return CorpusSearcher.open(source.folder, _words(source), source.made_by)
     assert isinstance(first, CorpusSearcher)
-    return CandidateSearcher.open(source.folder, words, first, source.made_by)
+    return CandidateSearcher.open(source.folder, _words(source), first, source.made_by)
 
 
 @cache
-def _held() -> Held[tuple[Source, Stamp], Any]:
+def _held() -> Held[Any]:
     return Held(settings.SEARCH_MEMORY_MB * 2**20)
 
 
 @cache
-def _words(way: str, model: str) -> Words:
+def _texts() -> Held[Words]:
+    return Held(TEXT_MODELS, size=lambda _: 1, on_drop=lambda key: _held().drop(key))
+
+
+def _words(source: Source) -> Words:
     from models_runner.retrieval.searching.words import Words, WordsBy
 
-    return Words(WordsBy(way, model))
+    return _texts().get(_text(source), lambda: Words(WordsBy(source.way, source.model)))
+
+
+def _text(source: Source) -> Hashable:
+    return source.way, source.model
+
+
+def _key(source: Source) -> Hashable:
+    return source, _stamp(source), _key(source.first) if source.first else None
 
 
 def _stamp(source: Source) -> Stamp:
@@ -79,4 +94,4 @@ def _stamp(source: Source) -> Stamp:
 def forget() -> None:
     """Let go of everything."""
     _held.cache_clear()
-    _words.cache_clear()
+    _texts.cache_clear()

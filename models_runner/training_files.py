@@ -3,7 +3,8 @@
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, NamedTuple, cast
@@ -11,6 +12,7 @@ from zipfile import ZIP_STORED, ZipFile
 
 from django.conf import settings
 
+from annotation.exceptions import NotPossible
 from judging.models import Release
 from judging.releases import JUDGED_SPLITS
 from judging.releases.archives import archive_opened
@@ -21,6 +23,7 @@ from models_runner.retrieval.formats.tvr_ranking import write_ground_truth
 from models_runner.retrieval.similarity_labels import similarity_labelled
 
 TAIL = 48 * 1024
+TRIES = 3  # to read a folder that a training replaces meanwhile
 LOGS = ("log.txt", "output.txt")
 FILES = ("plan.json", *LOGS, "events.jsonl", "predictions.val.json", "predictions.test.json")
 PREPARED = "prepared"  # as training.feature_rows names it, which needs torch; 10 GB for TVR-Ranking
@@ -141,30 +144,58 @@ def log_tail(training: Training) -> str:
 
 
 def kept_files(training: Training) -> list[Kept]:
-    """What there is to take along, by the name to ask for it."""
+    """What there is to take along, by the name to ask for it; without what is just being written anew."""
     folder = folder_of(training)
-    files = [Kept(name, (folder / name).stat().st_size) for name in FILES if (folder / name).is_file()]
-    zips = [(f"{name}.zip", sum(path.stat().st_size for path in _files(folder / name))) for name in FOLDERS]
-    return [*(one for one in files if one.bytes), *(Kept(name, size) for name, size in zips if size)]
+    files = [Kept(name, _bytes([folder / name])) for name in FILES]
+    zips = [Kept(f"{name}.zip", _bytes(_files(folder / name))) for name in FOLDERS]
+    return [one for one in (*files, *zips) if one.bytes]
+
+
+def _bytes(paths: Iterable[Path]) -> int:
+    try:
+        return sum(path.stat().st_size for path in paths)
+    except FileNotFoundError:
+        return 0
 
 
 def kept_file(training: Training, name: str) -> IO[bytes] | None:
-    """One of them, opened; None where it is not there."""
+    """One of them, opened; None where it is not there.
+
+    Raises:
+        NotPossible: a training at work is replacing it.
+    """
     folder = folder_of(training)
     if name in FILES:
         return (folder / name).open("rb") if (folder / name).is_file() else None
-    if name in {f"{each}.zip" for each in FOLDERS} and any(_files(folder / name[:-4])):
+    if name in {f"{each}.zip" for each in FOLDERS} and (folder / name[:-4]).is_dir():
         return _zipped(folder / name[:-4])
     return None
 
 
-def _zipped(folder: Path) -> IO[bytes]:
-    """Not compressed: weights do not get smaller."""
-    target = cast(IO[bytes], TemporaryFile(dir=_root()))  # noqa: SIM115 - who sends it closes it
-    with ZipFile(target, "w", ZIP_STORED) as archive:
-        for path in sorted(_files(folder)):
-            archive.write(path, path.relative_to(folder.parent))
-    target.seek(0)
+def _zipped(folder: Path) -> IO[bytes] | None:
+    """The folder as it was at one time, not compressed: weights do not get smaller. None of an empty one."""
+    for _ in range(TRIES):
+        try:
+            before = folder.stat().st_ino
+            target = _written(folder)
+            if folder.stat().st_ino == before:
+                return target
+        except FileNotFoundError:
+            continue
+    raise NotPossible(f"{folder.name} is just being written anew; ask again in a moment.")
+
+
+def _written(folder: Path) -> IO[bytes] | None:
+    paths = sorted(_files(folder))
+    if not paths:
+        return None
+    with ExitStack() as stack:
+        target = cast(IO[bytes], stack.enter_context(TemporaryFile(dir=_root())))
+        with ZipFile(target, "w", ZIP_STORED) as archive:
+            for path in paths:
+                archive.write(path, path.relative_to(folder.parent))
+        target.seek(0)
+        stack.pop_all()  # who sends it closes it
     return target
 
 

@@ -48,7 +48,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='accesstoken',
             name='scopes',
-            field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('read', 'Read: look at what you may see'), ('judge', 'Judge: take batches, grade, flag, finish'), ('upload', 'Upload: bring runs to the leaderboard and withdraw them'), ('manage', 'Manage: review, withdraw pairs, set priorities, start benchmark runs')], max_length=10), default=list, size=None),
+            field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('read', 'Read: look at what you may see'), ('judge', 'Judge: take batches, grade, flag, finish'), ('upload', 'Upload: bring runs to the leaderboard and withdraw them'), ('manage', 'Manage: review, withdraw pairs, set priorities, start benchmark runs')], max_length=10), db_default=['read', 'judge', 'upload', 'manage'], default=list, size=None),
         ),
         migrations.AddField(
             model_name='accesstoken',

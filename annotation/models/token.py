@@ -24,7 +24,9 @@ class AccessToken(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="access_tokens")
     name = models.CharField(max_length=100)
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the token, in hexadecimal.")
-    scopes = ArrayField(models.CharField(max_length=10, choices=Scope), default=list)
+    scopes = ArrayField(  # what a release without scopes makes may do all, as its tokens could
+        models.CharField(max_length=10, choices=Scope), default=list, db_default=["read", "judge", "upload", "manage"]
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, help_text="Null: it does not end by itself.")
     used_at = models.DateTimeField(null=True, help_text="True to ten minutes.")

@@ -7,12 +7,13 @@ import logging
 from secrets import token_urlsafe
 from typing import NamedTuple
 
-from axes.utils import reset as attempts_forget
+from axes.models import AccessAttempt
 from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
 from django.core.mail import send_mail
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from django.dispatch import Signal
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
@@ -25,6 +26,8 @@ from annotation.services.throttles import MAILS_FROM, MAILS_TO, throttle_count, 
 from annotation.services.totp import totp_forget
 
 logger = logging.getLogger(__name__)
+ERASED = "erased-"  # how the user name of a forgotten account begins
+identity_forgotten = Signal()  # with `user`, in the transaction: other apps drop what they hold of them
 RESET_TASK = "annotation.tasks.password_link_mail"
 NAME_TAKEN = "This user name is taken. Choose another."
 EMAIL_TAKEN = "This e-mail address belongs to another account. Log in with that one, or use another address."
@@ -94,16 +97,23 @@ def identity_erase(*, user: User, actor: User, project: Project) -> None:
     Raises:
         NotPossible: the actor does not lead every project that the person has a role in.
     """
+    account_led_or_refused(user=user, lead=actor)
+    identity_forget(user=user, actor=actor, project=project)
+
+
+@transaction.atomic
+def identity_forget(*, user: User, actor: User | None, project: Project | None, reason: str = "") -> None:
+    """As ``identity_erase``, of anybody, by whom the site itself listens to: its commands and its retention."""
     held = User.objects.select_for_update().get(pk=user.pk)
-    account_led_or_refused(user=held, lead=actor)
-    if not held.is_active:
+    if not held.is_active and held.username.startswith(ERASED):
         return
-    forgotten = held.username
+    forgotten = [held.username]
     for identity in Identity.objects.filter(user=held):
         if identity.email:  # an invitation may wait under the same address
             Identity.objects.filter(user=None, email__iexact=identity.email).delete()
+            forgotten.append(identity.email)  # as many type it where the user name is asked for
         identity.delete()
-    held.username = f"erased-{token_urlsafe(16)}"
+    held.username = f"{ERASED}{token_urlsafe(16)}"
     held.set_unusable_password()
     held.is_active = False  # ends every session: see config.sessions
     held.last_login = None
@@ -111,8 +121,11 @@ def identity_erase(*, user: User, actor: User, project: Project) -> None:
     tokens, _ = held.access_tokens.all().delete()
     held.browser_sessions.all().delete()
     totp_forget(user=held)
-    attempts_forget(username=forgotten)
-    audit_record(project=project, actor=actor, action="identity.erase", subject=held.uuid, tokens=tokens)
+    for name in forgotten:
+        AccessAttempt.objects.filter(username__iexact=name).delete()
+    identity_forgotten.send(sender=User, user=held)
+    said: dict[str, object] = {"tokens": tokens, **({"reason": reason} if reason else {})}
+    audit_record(project=project, actor=actor, action="identity.erase", subject=held.uuid, **said)
     logger.info("identity of account %s erased", held.pk)
 
 

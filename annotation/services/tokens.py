@@ -51,7 +51,7 @@ def token_create(*, user: User, name: str, scopes: Iterable[str] = tuple(SCOPES)
     token = PREFIX + token_urlsafe(32)
     ends = timezone.now() + timedelta(days=days) if days is not None else None
     made = AccessToken.objects.create(user=user, name=name, digest=token_digest(token), scopes=asked, expires_at=ends)
-    said = {"name": name, "scopes": asked, "expires_at": ends}
+    said = {"scopes": asked, "expires_at": ends}  # not its name: the audit is kept when an identity is not
     audit_record(project=None, actor=user, action="token.create", subject=made.uuid, **said)
     return token
 
@@ -62,6 +62,6 @@ def token_revoke(*, user: User, uuid: UUID) -> bool:
     held = user.access_tokens.select_for_update().filter(uuid=uuid).first()
     if held is None:
         return False
-    audit_record(project=None, actor=user, action="token.revoke", subject=held.uuid, name=held.name)
+    audit_record(project=None, actor=user, action="token.revoke", subject=held.uuid)
     held.delete()
     return True

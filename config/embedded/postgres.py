@@ -40,6 +40,9 @@ OPTIONS = {
     "jit": "off",
     "logging_collector": "off",
     "log_line_prefix": "%m [%p] ",
+    "log_min_duration_statement": "1000",  # the site's own log of slow statements begins sooner
+    "log_parameter_max_length": "0",  # what was asked for may be somebody's name
+    "log_error_verbosity": "terse",  # without the row that an error was about
 }
 
 

@@ -99,7 +99,7 @@ def manage(*words: str) -> list[str]:
 def web_command(port: int) -> list[str]:
     words = ["--bind", f"127.0.0.1:{port}", "--worker-class", "gthread", "--workers", "2", "--threads", "4"]
     words += ["--graceful-timeout", "3", "--no-control-socket", "--access-logfile", "-"]
-    words += ["--logger-class", "config.access_log.AccessLog"]
+    words += ["--logger-class", "config.access_log.AccessLog", "--config", "python:config.web_processes"]
     return python("-m", "gunicorn", "config.wsgi", *words)
 
 

@@ -10,6 +10,7 @@ from kombu import Queue
 
 from config.embedded.paths import socket_folder
 from config.env import env_bool, env_int, env_path, env_paths, env_str, roles_of, tls_of, train_command
+from config.logs import logging_for
 from config.media import accel_from_env, media_from_env, url_seconds_from_env
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
@@ -51,6 +52,7 @@ INSTALLED_APPS = [
     "models_runner",
 ]
 MIDDLEWARE = [
+    "config.observed.ObservedMiddleware",
     "config.headers.HeadersMiddleware",
     "config.health.HealthMiddleware",
     "config.bodies.UnreadBodyMiddleware",
@@ -316,14 +318,15 @@ CAPTION_NER = env_str("CAPTION_NER", "lexicon")  # or the name of a token-classi
 DEMO_VIDEOS = env_int("DEMO_VIDEOS", 40)
 DEMO_SEED = env_int("DEMO_SEED", 20260101)
 
-# Logs
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "filters": {"without_secrets": {"()": "annotation.refusals.WithoutSecrets"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["without_secrets"]}},
-    "root": {"handlers": ["console"], "level": "INFO" if env_bool("VERBOSE", False) else "WARNING"},
-    "loggers": {"axes": {"level": "ERROR"}}
-    | {name: {"level": "INFO"} for name in ("annotation", "judging", "models_runner", "config")},
-}
+# How long what names people is kept: docs/data-protection.md. 0: until it is erased by hand
+RETENTION_LOG_DAYS = env_int("RETENTION_LOG_DAYS", 30)  # files that `make run` has set aside
+RETENTION_SESSION_DAYS = env_int("RETENTION_SESSION_DAYS", 30)  # since a log-in was last used
+RETENTION_LOGIN_DAYS = env_int("RETENTION_LOGIN_DAYS", 30)  # wrong passwords, with name and address
+RETENTION_INVITATION_DAYS = env_int("RETENTION_INVITATION_DAYS", 90)  # e-mails of who never came
+RETENTION_IDENTITY_MONTHS = env_int("RETENTION_IDENTITY_MONTHS", 0)  # of 30 days, since somebody left
+
+# Logs, figures and faults: docs/observability.md
+LOGGING = logging_for(verbose=env_bool("VERBOSE", False))
+SLOW_QUERY_MS = env_int("SLOW_QUERY_MS", 200)  # a statement that takes longer is logged; 0: none is
+METRICS_TOKEN = env_str("METRICS_TOKEN", "")  # opens /metrics; empty: there is no such page
+SENTRY_DSN = env_str("SENTRY_DSN", "")

@@ -35,7 +35,8 @@ class ReleaseGiven(serializers.ModelSerializer[Release]):
     class Meta:
         model = Release
         fields = [
-            *("uuid", "version", "state", "step", "done", "total", "error", "includes_pilot", "is_partial"),
+            *("uuid", "version", "state", "step", "done", "total", "error"),
+            *("includes_pilot", "is_anonymised", "is_partial"),
             *("counts", "archive", "content_sha256", "created_at", "state_at"),
         ]
 

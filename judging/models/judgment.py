@@ -63,6 +63,9 @@ class Assignment(models.Model):
         indexes = [
             # no index holds expires_at: every grade renews it, and such an update then touches no index
             models.Index(fields=["annotator", "-id"], name="assignment_by_annotator"),
+            models.Index(
+                fields=["state"], condition=models.Q(state__in=["lapsed", "open"]), name="assignment_lapsed_or_open"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -46,6 +46,9 @@ class Release(models.Model):
         max_length=64, blank=True, help_text="Of all files that name neither the release nor a time."
     )
     includes_pilot = models.BooleanField(default=False, help_text="Try-outs of the guideline, too.")
+    is_anonymised = models.BooleanField(
+        default=False, db_default=False, help_text="Annotators have numbers of this release alone, drawn at random."
+    )
     is_partial = models.BooleanField(default=False, help_text="Queries to judge are missing.")
     manifest = models.JSONField(default=dict)
     error = models.TextField(blank=True)

@@ -15,9 +15,10 @@ IMPORTED_PAIRS = (
     "seconds the moment is, is not known here."
 )
 NAMES = (
-    "**Does it name people?** Annotators are numbers. Names, e-mail addresses, comments, times of grades and free "
-    "words of leads are in no file."
+    "**Does it name people?** Annotators are numbers{drawn}. Names, e-mail addresses, comments, times of grades "
+    "and free words of leads are in no file."
 )
+DRAWN = ", drawn at random for this release alone"
 GRADES = "Single grades are in it (`raw_annotation.csv`, `judgments.csv`), so another rule of consensus can be tried."
 GROUND_TRUTH = (
     "It is made for ranked video moment retrieval: `val.json` and `test.json` are the ground truth, `train_top*.json` "
@@ -100,7 +101,8 @@ def _composition(settings: Facts, counts: Facts) -> list[str]:
         _table(("relevance", "settled pairs"), [(grade, relevance.get(str(grade), 0)) for grade in range(4, -1, -1)]),
         "Pairs without consensus have the state `dropped`, pairs that a lead took out `withdrawn`; neither has a "
         "relevance. Moments that no pair names were not judged, which does not mean that they are irrelevant.",
-        NAMES + (" Texts of queries are those of the imported file." if is_imported(settings) else ""),
+        NAMES.format(drawn=DRAWN if settings["anonymised"] else "")
+        + (" Texts of queries are those of the imported file." if is_imported(settings) else ""),
     ]
 
 

@@ -51,6 +51,7 @@ def manifest_facts(release: Release, scope: Scope, counts: dict[str, Any]) -> di
             for row in measures_used(scope)
         ],
         "includes_pilot": release.includes_pilot,
+        "anonymised": release.is_anonymised,
         "partial": scope.is_partial,
         "pools": [_pool(row, pairs_of_pools(scope)) for row in pools_used(scope)],
         "counts": {**counts, **edits},

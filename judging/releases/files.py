@@ -62,7 +62,7 @@ def write_content(scope: Scope, folder: Path, tell: Tell = untold) -> tuple[Fact
     tell(Step.TRAINING, 0, 0)
     write_train(scope.project, folder, first=last + 1, on_progress=lambda done, total: tell(Step.TRAINING, done, total))
     tell(Step.JUDGMENTS, 0, 1)
-    write_judgments(scope.keys, folder)
+    write_judgments(scope.keys, folder, anonymised=scope.is_anonymised)
     settings, counts = write_settings(scope, folder), counts_of(scope)
     (folder / forms.DATASHEET).write_text(datasheet(settings, counts), encoding="utf-8")
     names = {path.name for path in folder.iterdir()} | {forms.README, *forms.ABOUT_THE_RELEASE}

@@ -1,7 +1,10 @@
 """Judgments as CSV, made by the database and handed on piece by piece, so that their number costs no memory."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from random import SystemRandom
+from types import MappingProxyType
 from typing import Any
 
 from django.db import connection
@@ -37,6 +40,7 @@ CELLS = {
     "policy": "policy.version",
     "source": "coalesce(nullif(given.origin, ''), given.source)",
 }
+ANONYMOUS = {"worker": "(%(numbers)s::jsonb ->> given.annotator_id::text)::integer"}
 ORDER = f"ORDER BY {NUMBER}, given.round, given.seat"
 FACTS = f"""
 SELECT count(*), count(*) FILTER (WHERE 'simulated' IN (given.source, given.origin)),
@@ -49,18 +53,33 @@ VERSIONS = f"""
 SELECT guideline.version, policy.version, count(*) {OF_QUERIES} GROUP BY 1, 2 ORDER BY 1 NULLS FIRST, 2 NULLS FIRST"""
 
 
-def write_judgments(queries: Sequence[int], folder: Path) -> None:
+def write_judgments(queries: Sequence[int], folder: Path, *, anonymised: bool = False) -> None:
     """Every final grade of these queries under the annotator's number; identities are never joined.
+
+    Args:
+        anonymised: under numbers that are drawn for this one time and kept nowhere.
 
     Raises:
         NotPossible: somebody judged who has no number any more.
     """
     if _facts(queries)[3]:
         raise NotPossible("Somebody who judged has no annotator number any more; their grades cannot be named.")
+    values: dict[str, object] = {"queries": list(queries)}
+    if anonymised:
+        values["numbers"] = json.dumps(drawn_numbers(queries))
     for name in (RAW, JUDGMENTS):
         with (folder / name).open("wb") as file:
-            for piece in _copied(COLUMNS[name], OF_QUERIES, {"queries": list(queries)}):
+            for piece in _copied(COLUMNS[name], OF_QUERIES, values, instead=ANONYMOUS if anonymised else {}):
                 file.write(piece)
+
+
+def drawn_numbers(queries: Sequence[int]) -> dict[int, int]:
+    """A number from 1 on for each account that judged these queries, in an order that nobody can draw again."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT DISTINCT given.annotator_id {OF_QUERIES}", {"queries": list(queries)})  # nosec B608 - constants
+        people = [account for (account,) in cursor.fetchall()]
+    SystemRandom().shuffle(people)
+    return {account: number for number, account in enumerate(people, start=1)}
 
 
 def judgments_csv(project: Project) -> Iterator[bytes]:
@@ -93,8 +112,11 @@ def _facts(queries: Sequence[int]) -> tuple[Any, ...]:
         return tuple(cursor.fetchone())
 
 
-def _copied(columns: Sequence[str], source: str, values: dict[str, object]) -> Iterator[bytes]:
-    cells = ", ".join(f"{CELLS[name]} AS {name}" for name in columns)
+def _copied(
+    columns: Sequence[str], source: str, values: dict[str, object], instead: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[bytes]:
+    known = {**CELLS, **instead}
+    cells = ", ".join(f"{known[name]} AS {name}" for name in columns)
     statement = f"COPY (SELECT {cells} {source} {ORDER}) TO STDOUT WITH (FORMAT csv)"
     yield f"{','.join(columns)}\n".encode()
     with connection.cursor() as cursor, cursor.copy(statement, values) as rows:

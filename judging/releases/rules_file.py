@@ -38,6 +38,7 @@ def settings_of(scope: Scope) -> dict[str, Any]:
         "corpus": {"name": project.corpus.name, "placeholder": project.corpus.is_placeholder},
         "similarity": project.similarity,
         "includes_pilot": scope.includes_pilot,
+        "anonymised": scope.is_anonymised,
         "consensus": {
             "judgments_per_round": len(SEATS),
             "rounds": 2,

@@ -49,6 +49,7 @@ class Scope:
     includes_pilot: bool
     listed: tuple[Listed, ...]  # by number, twins among them
     missing: tuple[Missing, ...]  # by number
+    is_anonymised: bool = False
 
     @cached_property
     def own(self) -> tuple[Listed, ...]:
@@ -97,6 +98,7 @@ def scope_of(release: Release) -> Scope:
     return Scope(
         project=project,
         includes_pilot=release.includes_pilot,
+        is_anonymised=release.is_anonymised,
         listed=tuple(sorted(listed)),
         missing=tuple(_missing(project.pk, set(own), includes_pilot=release.includes_pilot)),
     )

@@ -121,10 +121,12 @@ KINDS: dict[str, dict[str, str]] = {
         "corpus.upload": "brought a file of the form {format} for the corpus {corpus}",
         "corpus.confirm": "said yes to importing a file into the corpus",
         "corpus.import": "imported a file into the corpus",
+        "corpus.videos": "stored files of {videos_with_file} videos of the corpus",
         "cast.import": "gave the corpus {names} names of its cast",
         "judgments.upload": "brought a file of judgments",
         "judgments.confirm": "said yes to importing a file of judgments",
         "judgments.import": "imported judgments of {pairs} pairs",
+        "totp.reset": "turned off the log-in codes of a member",
         "demo.seed": "made the demo of {videos} videos (seed {seed})",
     },
 }

@@ -31,14 +31,21 @@ NO_WORD = "It failed without a word"
 
 
 @transaction.atomic
-def release_create(*, project: Project, actor: User | None, includes_pilot: bool = False, wake: bool = True) -> Release:
+def release_create(
+    *,
+    project: Project,
+    actor: User | None,
+    includes_pilot: bool = False,
+    is_anonymised: bool = False,
+    wake: bool = True,
+) -> Release:
     """A new version of the project's judged data; a task writes its files unless the caller does."""
     Project.objects.select_for_update().get(pk=project.pk)
     last = Release.objects.filter(project=project).order_by("-version").first()
-    release = Release.objects.create(
-        project=project, version=last.version + 1 if last else 1, includes_pilot=includes_pilot, created_by=actor
-    )
-    said = {"version": release.version, "includes_pilot": includes_pilot}
+    chosen = {"includes_pilot": includes_pilot, "is_anonymised": is_anonymised}
+    version = last.version + 1 if last else 1
+    release = Release.objects.create(project=project, version=version, created_by=actor, **chosen)
+    said = {"version": release.version, **chosen}
     audit_record(project=project, actor=actor, action="release.create", subject=release.uuid, **said)
     if wake:
         send_on_commit(BUILD_TASK, release.pk)

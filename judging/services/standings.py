@@ -7,7 +7,7 @@ from django.db import transaction
 from annotation.models import Membership, StandingChange, User
 from annotation.rules.standing import WAY
 from annotation.services.audit import audit_record
-from annotation.services.identities import account_led_or_refused, identity_erase, password_link
+from annotation.services.identities import account_led_or_refused, identity_erase, identity_forget, password_link
 from annotation.services.members import standing_change
 from judging.exceptions import NotPossibleNow
 from judging.services.assignments import assignment_return
@@ -62,6 +62,22 @@ def annotator_erase(*, membership: Membership, actor: User) -> None:
 
 
 @transaction.atomic
+def person_forget(*, user: User, actor: User | None, reason: str) -> None:
+    """As ``annotator_erase``, of anybody of whatever role; for the site's commands and its retention.
+
+    Raises:
+        NotPossibleNow: they are the only lead of a project.
+    """
+    for held in user.memberships.select_related("user", "project").order_by("project"):
+        others = held.project.memberships.filter(role=Membership.Role.LEAD, user__is_active=True).exclude(user=user)
+        if user.is_active and held.role == Membership.Role.LEAD and not others.exists():
+            raise NotPossibleNow(f"Nobody else leads {held.project.name!r}. Give it another lead first.")
+        if held.role == Membership.Role.ANNOTATOR and held.standing != Standing.LEFT:
+            _taken_off(held, Standing.LEFT, actor, reason)
+    identity_forget(user=user, actor=actor, project=None, reason=reason)
+
+
+@transaction.atomic
 def annotator_password_link(*, membership: Membership, actor: User) -> str:
     """The path of a page where the annotator chooses a new password; whoever has it can, so it is for them alone.
 
@@ -98,7 +114,7 @@ def standing_before(membership: Membership) -> str:
     return change.from_standing if change else Standing.CANDIDATE
 
 
-def _taken_off(membership: Membership, to: str, actor: User, reason: str) -> Membership:
+def _taken_off(membership: Membership, to: str, actor: User | None, reason: str) -> Membership:
     changed = standing_change(membership=membership, to=to, actor=actor, reason=reason)
     assignment_return(project=membership.project, annotator=membership.user)
     return changed

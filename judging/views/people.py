@@ -20,6 +20,7 @@ from judging.models import Invitation
 from judging.selectors.people import Person
 from judging.services import invitations, standings
 
+MISTYPED = "Type {number}, the number of this annotator. Nothing was erased."
 SAID = {
     "suspend": "Suspended. No batch is handed to them until you reinstate them.",
     "reinstate": "Reinstated.",
@@ -181,11 +182,13 @@ def password_link(request: MemberRequest, project: Project, number: int) -> Http
 
 @project_page(LEAD)
 def erase(request: MemberRequest, project: Project, number: int) -> HttpResponse:
-    """Forget who an annotator is: says what goes and what stays, then does it."""
+    """Forget who an annotator is: says what goes and what stays, then does it for whoever types the number."""
     known = _known(project, number)
-    if request.method == "POST":
+    typed = request.POST.get("number", "").strip()
+    if request.method == "POST" and typed == str(number):
         standings.annotator_erase(membership=known.membership, actor=request.user)
         messages.success(request, f"Name, e-mail and account of annotator {number} are erased.")
         return redirect("judging:person", project.uuid, number)
-    context: dict[str, Any] = {"person": known, "not_ours": _not_ours(request, known)}
-    return render(request, "people/erase.html", context)
+    context: dict[str, Any] = {"person": known, "not_ours": _not_ours(request, known), "typed": typed}
+    context["error"] = MISTYPED.format(number=number) if request.method == "POST" else ""
+    return render(request, "people/erase.html", context, status=422 if context["error"] else 200)

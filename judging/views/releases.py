@@ -54,8 +54,8 @@ def releases(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(LEAD)
 @post_only(PAGE)
 def release_create(request: MemberRequest, project: Project) -> HttpResponse:
-    pilot = "include_pilot" in request.POST
-    made = services.release_create(project=project, actor=request.user, includes_pilot=pilot)
+    chosen = {"includes_pilot": "include_pilot" in request.POST, "is_anonymised": "anonymise" in request.POST}
+    made = services.release_create(project=project, actor=request.user, **chosen)
     messages.success(request, f"Release {made.version} is being prepared.")
     return redirect(PAGE, project.uuid)
 

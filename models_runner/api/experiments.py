@@ -10,19 +10,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.access import ADMIN, STAFF, grant, grant_by
-from annotation.models import Project
 from judging.api.base import ApiView, Invalid, Pages, body_of, paged, person_of
 from judging.api.given import Problem as REFUSED
 from models_runner import services
-from models_runner.experiment_forms import ExperimentForm
+from models_runner.experiment_forms import form_of
 from models_runner.experiment_settings import PRESETS
-from models_runner.forms import ready_releases
 from models_runner.models import Experiment, Training
 from models_runner.models.experiment import MOST_SEEDS
-from models_runner.selectors.experiments import experiments_of, state_of
+from models_runner.selectors.experiments import experiments_told, state_of
 from models_runner.views.experiments import training_granted
-
-YES_NO = {True: "yes", False: "no"}  # as the form says it
 
 
 class TrainingGiven(serializers.ModelSerializer[Training]):
@@ -51,7 +47,7 @@ class ExperimentGiven(serializers.ModelSerializer[Experiment]):
     class Meta:
         model = Experiment
         fields = [
-            *("uuid", "name", "baseline", "top_n", "release", "candidates", "options", "state", "created_at"),
+            *("uuid", "name", "baseline", "top_n", "release", "candidates", "options", "labels", "state", "created_at"),
             "trainings",
         ]
 
@@ -80,19 +76,15 @@ class ExperimentTaken(serializers.Serializer[Any]):
     hidden = serializers.IntegerField(required=False)
     padding = serializers.ChoiceField(["official", "compact"], required=False)
     precision = serializers.ChoiceField(["float32", "bfloat16", "float16"], required=False)
+    labels = serializers.ChoiceField(
+        Experiment.Labels.choices, required=False, help_text="Of validation and test; judged if left out."
+    )
+    end_offset_s = serializers.FloatField(
+        required=False, help_text="0 or 1.5; as released if left out: 1.5 for XML and CONQUER, 0 for ReLoCLNet."
+    )
     mask_positives = serializers.BooleanField(required=False)
     weigh_by_similarity = serializers.BooleanField(required=False)
     shuffle_links = serializers.BooleanField(required=False)
-
-
-def form_of(project: Project, said: dict[str, Any]) -> ExperimentForm:
-    """The page's form, filled with what a program said and with what it left to be chosen for it."""
-    words = {name: YES_NO[value] if isinstance(value, bool) else value for name, value in said.items()}
-    newest = ready_releases(project).first()
-    found = ExperimentForm(project=project).choices
-    only = {kind: next(iter(found[kind])) for kind in ("video", "query") if len(found[kind]) == 1}
-    left_out = {"release": newest.version if newest else "", "top_n": 40, "seeds": 1, "preset": "released", **only}
-    return ExperimentForm({**left_out, **words}, project=project)
 
 
 class Experiments(ApiView):
@@ -106,7 +98,7 @@ class Experiments(ApiView):
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Benchmark runs, the newest first."""
         membership = grant_by(request, project_uuid, STAFF)
-        return paged(request, self, experiments_of(membership.project), ExperimentGiven)
+        return paged(request, self, experiments_told().filter(project=membership.project), ExperimentGiven)
 
     @extend_schema(
         operation_id="experiment_start",
@@ -118,8 +110,7 @@ class Experiments(ApiView):
         project = grant_by(request, project_uuid, ADMIN).project
         form = form_of(project, body_of(request, ExperimentTaken))
         if not form.is_valid():
-            field, reasons = next(iter(form.errors.items()))
-            raise Invalid(f"{field}: {reasons[0]}")
+            raise Invalid(form.refusal)
         made = services.experiment_create(actor=person_of(request), **form.values())
         return Response(ExperimentGiven(made).data, status=201)
 
@@ -128,8 +119,7 @@ class OneExperiment(ApiView):
     @extend_schema(operation_id="experiment", responses={200: ExperimentGiven, 403: REFUSED, 404: REFUSED})
     def get(self, request: Request, experiment_uuid: UUID) -> Response:
         """One benchmark run with every seed: how far it is, its curves, its runs."""
-        found = Experiment.objects.select_related("project", "release").prefetch_related("trainings")
-        experiment = get_object_or_404(found, uuid=experiment_uuid)
+        experiment = get_object_or_404(experiments_told(), uuid=experiment_uuid)
         grant(request._request, experiment.project, STAFF)
         return Response(ExperimentGiven(experiment).data)
 

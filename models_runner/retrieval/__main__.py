@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from types import ModuleType
 
-from models_runner.retrieval.commands import score, train
+from models_runner.retrieval.commands import score, score_checkpoint, train
 from models_runner.retrieval.errors import ScoringError
 from models_runner.retrieval.features import command as features
 
@@ -23,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     runs: list[tuple[str, ModuleType, Run]] = [
         ("score", score, partial(printed, score.output)),
+        ("score-checkpoint", score_checkpoint, partial(printed, score_checkpoint.output)),
         ("features", features, partial(printed, features.output)),
         ("train", train, train.run),
     ]

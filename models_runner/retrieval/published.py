@@ -5,7 +5,6 @@ The tables say how the names of released weights become ours; docs/baselines.md 
 
 from __future__ import annotations
 
-import pickle  # nosec B403 - for its errors; torch loads weights alone
 import re
 import zipfile
 from collections import OrderedDict
@@ -138,6 +137,10 @@ class UnsafeCheckpoint(ScoringError):
     """A published checkpoint asks for code to be run, or is no checkpoint at all. Nothing of it was run."""
 
 
+class UnfitWeights(ScoringError):
+    """The weights of a published checkpoint do not make up a model of its baseline."""
+
+
 class Namespace:
     """What stands for ``argparse.Namespace``: its values, and none of its code."""
 
@@ -156,14 +159,45 @@ class Published:
     epoch: int | None
 
     def model(self, **changes: Any) -> Any:
-        """The model with these weights, for scoring; sizes are those of the weights but for ``changes``."""
-        model = BASELINES[self.baseline].build(**{**sizes(self.baseline, self.weights), **self._heads(), **changes})
-        model.load_state_dict(self.weights)
+        """The model with these weights, for scoring; sizes are those of the weights but for ``changes``.
+
+        Raises:
+            UnknownWeight: one is missing.
+            UnfitWeights: they do not go together.
+        """
+        try:
+            given = {**sizes(self.baseline, self.weights), **self._heads(), **changes}
+            self._check(given)
+            model = BASELINES[self.baseline].build(**given)
+            model.load_state_dict(self.weights)
+        except ScoringError:
+            raise
+        except Exception as error:
+            raise UnfitWeights(f"no {self.baseline} has these weights: {_first_line(error)}") from error
         return model.eval()
+
+    def _check(self, given: Mapping[str, Any]) -> None:
+        """Compare every weight with those of a model that takes no memory yet."""
+        with torch.device("meta"):
+            model = BASELINES[self.baseline].build(**given)
+        if model.config.hidden % model.config.heads:
+            raise UnfitWeights(f"{model.config.heads} heads do not divide {model.config.hidden} hidden features")
+        wanted = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
+        if missing := sorted(wanted.keys() - self.weights.keys()):
+            raise UnknownWeight(f"there is no weight {missing[0]!r}, and {self.baseline} has one")
+        for name, tensor in self.weights.items():
+            if name not in wanted:
+                raise UnknownWeight(f"{self.baseline} has no weight {name!r} beside its others")
+            if list(tensor.shape) != wanted[name]:
+                raise UnfitWeights(f"{name} has the shape {list(tensor.shape)}, where {wanted[name]} is expected")
 
     def _heads(self) -> dict[str, int]:
         """The number of heads is not to be seen in the weights."""
-        given = self.options.get("n_heads") or self.options.get("bert_config", {}).get("num_attention_heads")
+        bert = self.options.get("bert_config")
+        bert = vars(bert) if isinstance(bert, Namespace) else bert
+        given = self.options.get("n_heads") or (isinstance(bert, dict) and bert.get("num_attention_heads"))
+        if given and (not isinstance(given, int) or given < 1):
+            raise UnfitWeights("its number of heads is no number")
         return {"heads": int(given)} if given else {}
 
 
@@ -171,25 +205,41 @@ def load_published(path: Path) -> Published:
     """Read a checkpoint of the released code: tensors, numbers, texts and plain containers.
 
     Raises:
-        UnsafeCheckpoint: there is something else in it.
+        UnsafeCheckpoint: there is something else in it, it is damaged, or it claims to be larger than it is.
         UnknownWeight: it is of none of the three baselines.
     """
     with at(str(path)):
         try:
+            _check_packing(path)
             with torch.serialization.safe_globals(STAND_INS):
                 content = torch.load(path, map_location="cpu", weights_only=True)
-        except (pickle.UnpicklingError, zipfile.BadZipFile, EOFError, RuntimeError, ValueError, TypeError) as error:
-            raise UnsafeCheckpoint(f"it is refused: {_reason(error)}") from error
+            return _published(content, path.stat().st_size)
+        except ScoringError:
+            raise
         except OSError as error:
             raise UnsafeCheckpoint(f"it cannot be read: {error.strerror or error}") from error
-        return _published(content)
+        except Exception as error:  # torch lets out whatever a damaged file brings about
+            raise UnsafeCheckpoint(f"it is refused: {_reason(error)}") from error
 
 
-def _published(content: Any) -> Published:
+def _check_packing(path: Path) -> None:
+    """Nothing in a file of torch is compressed; what is may be a thousand times as large as the file."""
+    if not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as held:
+        if sum(one.file_size for one in held.infolist()) > path.stat().st_size:
+            raise UnsafeCheckpoint("it is refused: more is packed in it than it holds")
+
+
+def _published(content: Any, file_size: int) -> Published:
     """The two forms: {model, model_cfg, epoch} and {model_state_dict, model_cfg, epoch, ...}."""
     weights = content.get("model_state_dict", content.get("model")) if isinstance(content, dict) else None
     if not isinstance(weights, dict) or not all(isinstance(tensor, Tensor) for tensor in weights.values()):
         raise UnsafeCheckpoint("there are no weights in it")
+    if not all(isinstance(name, str) for name in weights):
+        raise UnsafeCheckpoint("its weights have no names")
+    if sum(tensor.numel() * tensor.element_size() for tensor in weights.values()) > file_size:
+        raise UnsafeCheckpoint("its weights are said to be larger than the file")
     baseline = _baseline(weights)
     options = content.get("model_cfg")
     if options is not None and not isinstance(options, dict | Namespace):
@@ -209,6 +259,10 @@ def _reason(error: Exception) -> str:
     return said[1] if said else "it is no checkpoint of torch"
 
 
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
 def _baseline(names: Mapping[str, Any]) -> str:
     if any(name.startswith("encoder.videoEncoder.") for name in names):
         return "conquer"
@@ -221,6 +275,8 @@ def sizes(baseline: str, weights: Mapping[str, Tensor]) -> dict[str, Any]:
     def shape(name: str, axis: int) -> int:
         if name not in weights:
             raise UnknownWeight(f"there is no weight {name!r}, and {baseline} has one")
+        if len(weights[name].shape) <= axis:
+            raise UnfitWeights(f"{name} has the shape {list(weights[name].shape)}, which is too flat")
         return weights[name].shape[axis]
 
     both = {

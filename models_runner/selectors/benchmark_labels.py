@@ -13,6 +13,7 @@ from models_runner.published_values import SPLITS, TVR_RANKING
 CANDIDATES = 10  # videos that CONQUER looks at, as released
 HERO = "the released CONQUER took its candidates from HERO"
 TEXTS = ("subtitle", "query")
+SEEN_AND_HEARD = ("video", "subtitle")  # made here, they cannot be the published ones; queries' model is public
 CAPTIONS = (
     "Training sets of every N are made of captions and of queries drawn from them, never of descriptions with names."
 )
@@ -91,17 +92,22 @@ def _ends(experiment: Experiment) -> str:
 
 
 def _features(experiment: Experiment) -> tuple[bool, str]:
-    """Whether they are other than the published ones for certain, by their widths; and what they are called."""
+    """Whether they are other than the published ones for certain; and what they are called.
+
+    Certain are other widths, and features of videos or subtitles that were made here.
+    """
     published = {"video": TVR_RANKING.widths[experiment.baseline], **dict.fromkeys(TEXTS, TVR_RANKING.text_width)}
     held: dict[str, Mapping[str, object]] = experiment.features
     told = [f"{kind} {_told(held[kind])}" if kind in held else f"no {kind}" for kind in published]
     is_other = any(kind not in held or held[kind].get("width", width) != width for kind, width in published.items())
+    is_other = is_other or any(held[kind].get("made_by") for kind in SEEN_AND_HEARD)
     return is_other, f"features: {', '.join(told)}"
 
 
 def _told(features: Mapping[str, object]) -> str:
     width, checksum = features.get("width"), str(features.get("checksum", ""))
     more = ([f"{width:,} wide"] if isinstance(width, int) else []) + ([_short(checksum)] if checksum else [])
+    more += [f"made here by {made_by}"] if (made_by := features.get("made_by")) else []
     return f"{features['name']}" + (f" ({', '.join(more)})" if more else "")
 
 

@@ -3,7 +3,7 @@
 import statistics
 from typing import NamedTuple
 
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 
 from annotation.models import Project
 from models_runner.models import Experiment, Training
@@ -23,7 +23,16 @@ class Row(NamedTuple):
 
 
 def experiments_of(project: Project) -> QuerySet[Experiment]:
-    return project.experiments.select_related("release").prefetch_related("trainings")
+    """With how far their seeds are; curves and notices, which are long, stay where they are."""
+    trainings = Training.objects.defer("curve", "notices")
+    return project.experiments.select_related("release").prefetch_related(Prefetch("trainings", trainings))
+
+
+def experiments_told() -> QuerySet[Experiment]:
+    """With everything that a program is told of them."""
+    trainings = Training.objects.select_related("val_run", "test_run")
+    known = Experiment.objects.select_related("project", "release", "candidates")
+    return known.prefetch_related(Prefetch("trainings", trainings))
 
 
 def row_of(experiment: Experiment) -> Row:

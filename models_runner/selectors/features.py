@@ -31,8 +31,15 @@ class Choice(NamedTuple):
     def of(cls, one: FeatureSet) -> "Choice":
         return cls(str(one.uuid), one.name, one.path, one.made_by, one.checksum)
 
+    @classmethod
+    def of_file(cls, path: Path) -> "Choice":
+        """A file that is no set of the site."""
+        return cls(str(path), path.stem, str(path))
+
     def told(self) -> dict[str, str]:
         """As an experiment keeps it, whatever becomes of the set."""
+        if self.key == self.path:
+            return {"name": self.name, "path": self.path}
         told = {"name": self.name, "path": self.path, "set": self.key, "made_by": self.made_by}
         return {**told, "checksum": self.checksum}
 

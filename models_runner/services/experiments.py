@@ -25,6 +25,7 @@ from models_runner.services.trainings import TASK, training_stop
 from models_runner.services.truths import truths_make
 
 LONGEST_NAME = 80
+LARGEST_SEED = 2**31 - 1
 NO_TRAINING = "Release {} has no training query: draw queries with a training split, then make a release."
 NO_VALIDATION = "Release {} has no judged validation query, which a training is watched with."
 
@@ -55,6 +56,8 @@ def experiment_create(
         NotPossible: the release has nothing to train on, a file is missing, or the name is taken.
     """
     experiment_check(release=release, baseline=baseline, top_n=top_n, seeds=seeds, candidates=candidates)
+    if not 0 <= first_seed <= LARGEST_SEED - seeds + 1:
+        raise NotPossible(f"Seeds are 0 to {LARGEST_SEED:,}.")
     _features_check(features)
     made = Experiment(project=release.project, release=release, baseline=baseline, top_n=top_n, created_by=actor)
     made.features = {kind: {**told, **feature_facts(Path(told["path"]))} for kind, told in features.items()}
@@ -64,6 +67,8 @@ def experiment_create(
     try:
         _experiment_keep(made, range(first_seed, first_seed + seeds))
     except IntegrityError as error:
+        if "experiment_name_once_per_project" not in str(error):
+            raise
         raise NotPossible(f"There is an experiment {made.name!r} already; give this one another name.") from error
     return made
 

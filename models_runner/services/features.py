@@ -40,10 +40,12 @@ from models_runner.selectors.features import Use, uses_of
 logger = logging.getLogger(__name__)
 TASK = "models_runner.tasks.features_work"
 LOCK = "feature-set"
+ATTEMPTS = 3  # starts that bring nothing more, after which it is given up: what is next kills its worker
 LATE = timedelta(minutes=2)  # one that has not moved for so long has lost its worker or its message
 EVERY_S = 2.0  # how often progress is written
 NOTHING = Path("/nonexistent")  # the file of a video that has none
 State, Step, Extractor = FeatureSet.State, FeatureSet.Step, FeatureSet.Extractor
+STEPS = list(Step.values)
 OnProgress = Callable[[str], None]
 
 
@@ -146,8 +148,9 @@ def feature_set_resume(*, feature_set: FeatureSet, actor: User | None, wake: boo
     held = _held(feature_set)
     if not held.may_go_on:
         raise NotPossible("These features are done, or being made already.")
-    values = {"state": State.RUNNING, "error": "", "done": 0, "total": 0, "moved_at": timezone.now()}
-    FeatureSet.objects.filter(pk=held.pk).update(**values)
+    values = {"state": State.RUNNING, "error": "", "done": 0, "total": 0, "attempts": 0, "moved_at": timezone.now()}
+    step = Step.EXTRACTING if held.is_ours else Step.CHECKING
+    FeatureSet.objects.filter(pk=held.pk).update(step=step, **values)
     audit_record(project=held.project, actor=actor, action="features.resume", subject=held.uuid, name=held.name)
     if wake:
         send_on_commit(TASK, held.pk)
@@ -218,6 +221,11 @@ def feature_set_work(*, feature_set_id: int, on_progress: OnProgress | None = No
         held = rows.filter(pk=feature_set_id, state=State.RUNNING).first()
         if not alone or held is None:
             return
+        if held.attempts >= ATTEMPTS:
+            _fail(held, _killed(held))
+            return
+        held.attempts += 1
+        rows.filter(pk=held.pk).update(attempts=held.attempts)
         progress = _Progress(held, on_progress)
         try:
             if held.is_ours:
@@ -232,6 +240,15 @@ def feature_set_work(*, feature_set_id: int, on_progress: OnProgress | None = No
         except Exception as error:
             _fail(held, f"{type(error).__name__}: {error}")
             raise
+
+
+def _killed(held: FeatureSet) -> str:
+    if not held.total:
+        return f"Its worker was killed before the first item, {held.attempts} times in a row."
+    number, names = min(held.done + 1, held.total), names_wanted(held.project, held.kind)
+    named = f" ({names[number - 1]})" if number <= len(names) else ""
+    often = f"{held.attempts} times in a row"
+    return f"Its worker was killed at item {number:,} of {held.total:,}{named} or just behind it, {often}."
 
 
 def _extract(held: FeatureSet, progress: "_Progress") -> None:
@@ -332,15 +349,21 @@ ITEMS: dict[str, Callable[[Project, Callable[[object], bool]], Iterator[Any]]] =
 
 
 class _Progress:
-    """Writes down how far a set is, and notices that it was cancelled or deleted."""
+    """Writes down how far a set is, and notices that it was cancelled or deleted.
+
+    A set that begins again, its worker having been killed, is told no nearer to its beginning than it was: where it was
+    killed must stay known.
+    """
 
     def __init__(self, held: FeatureSet, on_progress: OnProgress | None) -> None:
         self.held, self.on_progress = held, on_progress
+        self.every_s = EVERY_S if held.attempts == 1 else 0.0  # to know at which item it is killed
         self.written_at = monotonic()
+        self.at_step, self.total = held.step, held.total
 
     def step(self, step: str, total: int) -> None:
         """A step begins."""
-        self.held.step, self.held.total = step, total
+        self.at_step, self.total = step, total
         self._write(0)
 
     def extracting(self, done: int, _: int) -> None:
@@ -350,13 +373,20 @@ class _Progress:
         self._tell(done)
 
     def _tell(self, done: int) -> None:
-        if monotonic() - self.written_at >= EVERY_S:
-            self._write(min(done, self.held.total))
+        if monotonic() - self.written_at >= self.every_s:
+            self._write(min(done, self.total))
 
     def _write(self, done: int) -> None:
-        self.written_at, self.held.done = monotonic(), done
-        values = {"step": self.held.step, "done": done, "total": self.held.total, "moved_at": timezone.now()}
+        self.written_at = monotonic()
+        values: dict[str, Any] = {"moved_at": timezone.now()}
+        before, now = (STEPS.index(self.held.step), self.held.done), (STEPS.index(self.at_step), done)
+        if now >= before:
+            values |= {"step": self.at_step, "done": done, "total": self.total}
+        if now > before:
+            values["attempts"] = 0
         if not FeatureSet.objects.filter(pk=self.held.pk, state=State.RUNNING).update(**values):
             raise _Stopped
+        for name, value in values.items():
+            setattr(self.held, name, value)
         if self.on_progress:
             self.on_progress(self.held.progress)

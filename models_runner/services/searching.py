@@ -70,8 +70,7 @@ def _awaited(*asked: Any) -> dict[str, Any]:
         wait = float(settings.SEARCH_WAIT_S)
         sent = tasks.search_work.apply_async(asked, expires=wait)
         try:
-            told: dict[str, Any] = sent.get(timeout=wait, interval=0.02)
-            return told
+            told: dict[str, Any] | BaseException = sent.get(timeout=wait, interval=0.02, propagate=False)
         except NoAnswer as error:
             raise _late(wait) from error
         finally:
@@ -79,6 +78,14 @@ def _awaited(*asked: Any) -> dict[str, Any]:
     except (OperationalError, RedisError, OSError) as error:
         logger.warning("the broker is away: %s", error)
         raise SearchLate("The broker that carries queries to the search worker is away.", is_loading=False) from error
+    if isinstance(told, BaseException):  # a worker that was killed cannot say more
+        logger.error("training %s: the search worker failed: %r", asked[0], told)
+        raise SearchRefused(_failure(told)) from told
+    return told
+
+
+def _failure(error: BaseException) -> str:
+    return f"The search worker failed ({type(error).__name__}); its log says more."
 
 
 def _late(wait: float) -> SearchLate:
@@ -97,13 +104,16 @@ def worker_is_busy() -> bool:
 
 def search_work(*, training_id: int, text: str, moments: int, every: bool) -> dict[str, Any]:
     """The answer as JSON can carry it, or why there is none; runs in the worker, which keeps what it loads."""
-    training = Training.objects.select_related("experiment__candidates__experiment").get(pk=training_id)
     try:
+        training = Training.objects.select_related("experiment__candidates__experiment").get(pk=training_id)
         with only_one(LOCK):
             found = search_worker.searcher_of(_source(training)).answer(text, moments, every=every)
     except ScoringError as error:
-        logger.warning("training %s cannot be searched: %s", training.pk, error)
+        logger.warning("training %s cannot be searched: %s", training_id, error)
         return {"refused": f"{training} cannot be searched: {error}."}
+    except Exception as error:
+        logger.exception("training %s: a search failed", training_id)
+        return {"refused": _failure(error)}
     return found.told()
 
 

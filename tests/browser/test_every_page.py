@@ -2,12 +2,19 @@
 for axe to find."""
 
 import pytest
+from django.contrib.auth.tokens import default_token_generator
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response, ViewportSize, expect
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+from django_otp.oath import totp
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from playwright.sync_api import ConsoleMessage, Error, Locator, Page, Request, Response, ViewportSize, expect
 
-from annotation.models import Job, Moment, Pooling, Project
+from annotation.models import Job, Moment, Pooling, Project, User
 from annotation.services.poolings import Returned
+from annotation.services.totp import totp_begin, totp_confirm
 from judging.models import Batch, JudgmentDay, Pair, QualityAlert, Release
 from judging.selectors import quality_report
 from judging.services.batches import batch_review
@@ -25,6 +32,7 @@ from tests.judging.play import judge, judge_round, pairs_of
 DESKTOP: ViewportSize = {"width": 1280, "height": 720}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 LONG = "A person in a long dark coat hurries down the stairs of an old house while somebody else is calling from above"
+PASSWORD = "a long password"
 UNBROKEN = "Supercalifragilisticexpialidocious" * 3
 STAFF_PAGES = [
     *(
@@ -82,9 +90,16 @@ def visit(page: Page, *paths: str) -> list[str]:
     complaints = Complaints(page)
     for path in paths:
         page.goto(path)
-        page.wait_for_load_state("load")
-        for scheme, size in (("light", DESKTOP), ("dark", PHONE)):
-            complaints += too_wide(page, size) + barriers_in(page, scheme)
+        complaints += looked_at(page)
+    return complaints
+
+
+def looked_at(page: Page) -> list[str]:
+    """What is wrong with the page that is open, in light and wide, in dark and narrow."""
+    page.wait_for_load_state("load")
+    complaints = []
+    for scheme, size in (("light", DESKTOP), ("dark", PHONE)):
+        complaints += too_wide(page, size) + barriers_in(page, scheme)
     return complaints
 
 
@@ -183,6 +198,54 @@ def test_pages_of_a_visitor_and_of_people_in_no_or_many_projects_are_clean(brows
     factories.MembershipFactory(user=user, role="lead")
     assert visit(browse(user), reverse("home"), reverse("help")) == []
     assert visit(browse(factories.UserFactory()), reverse("home")) == []
+
+
+def test_pages_of_an_account_are_clean(browse: Browse) -> None:
+    user = User.objects.create_user("somebody", PASSWORD)
+    factories.MembershipFactory(user=user, role="annotator", project__name=UNBROKEN)
+    page = browse(user)
+    Client().force_login(user)  # elsewhere, too
+    complaints = visit(page, *map(reverse, ("account", "password-change", "totp", "tokens")))
+
+    page.get_by_label("Name").fill(UNBROKEN)
+    page.get_by_role("button", name="Make a token").click()
+    expect(page.get_by_text("Your new token")).to_be_visible()
+    complaints += looked_at(page)
+
+    page.goto(reverse("totp"))
+    page.set_viewport_size(DESKTOP)
+    assert left_of(page.get_by_text("Back to your account")) == left_of(page.get_by_role("heading", level=1))
+    page.get_by_role("button", name="Set it up").click()
+    expect(page.get_by_role("button", name="Turn it on")).to_be_visible()
+    complaints += looked_at(page)
+    page.get_by_label("Code").fill(code_on_phone(user))
+    page.get_by_role("button", name="Turn it on").click()
+    expect(page.get_by_text("Your recovery codes")).to_be_visible()
+    complaints += looked_at(page)
+    assert complaints + visit(page, *map(reverse, ("account", "totp", "tokens"))) == []
+
+
+def left_of(shown: Locator) -> float:
+    box = shown.bounding_box()
+    assert box is not None
+    return box["x"]
+
+
+def test_pages_of_a_log_in_by_two_steps_and_of_a_new_password_are_clean(browse: Browse) -> None:
+    user = User.objects.create_user("somebody", PASSWORD)
+    totp_begin(user=user)
+    totp_confirm(user=user, code=code_on_phone(user), session=None)
+    page = browse()
+    complaints = Complaints(page)
+    acts.log_in(page, "somebody", PASSWORD)
+    expect(page.get_by_role("heading", name="The second step")).to_be_visible()
+    link = [urlsafe_base64_encode(force_bytes(user.pk)), default_token_generator.make_token(user)]
+    chosen, used_up = reverse("password-choose", args=link), reverse("password-choose", args=[link[0], "a-b"])
+    assert complaints + looked_at(page) + visit(page, reverse("password-forgotten"), chosen, used_up) == []
+
+
+def code_on_phone(user: User) -> str:
+    return f"{totp(TOTPDevice.objects.get(user=user).bin_key):06}"
 
 
 def test_all_five_grades_are_in_sight_without_scrolling(browse: Browse) -> None:

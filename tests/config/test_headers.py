@@ -20,7 +20,7 @@ ALWAYS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 REFERRERS = {"same-origin", "strict-origin"}  # the second where the address itself is a secret
-PROBES = {"/healthz", "/readyz"}  # asked by machines, over plain http
+PROBES = {"/healthz", "/readyz", "/metrics"}  # asked by machines, over plain http
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 SECURE = {"HTTP_X_FORWARDED_PROTO": "https", "secure": True}
 

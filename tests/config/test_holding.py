@@ -147,7 +147,7 @@ def test_ctrl_c_leaves_the_database_until_the_command_ends(var: Path) -> None:
         assert server is not None
         assert os.getsid(server.pid) != os.getsid(process.pid)
         process.send_signal(signal.SIGINT)
-        process.wait(30)
+        process.wait(100)
     assert Postgres(var).server() is None
 
 

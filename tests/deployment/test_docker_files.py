@@ -51,7 +51,9 @@ def settings_read() -> set[str]:
     """Every name that our configuration asks the environment for."""
     places = [*(BASE_DIR / "config").rglob("*.py"), DOCKER / "gunicorn.conf.py"]
     text = "\n".join(path.read_text() for path in places)
-    found = re.findall(r'env_\w+\(\s*"([A-Z0-9_]+)"', text) + re.findall(r'environ(?:\.get\(|\[)"(\w+)"', text)
+    found = re.findall(r'(?:env_\w+|_address)\(\s*"([A-Z0-9_]+)"', text) + re.findall(
+        r'environ(?:\.get\(|\[)"(\w+)"', text
+    )
     return {*found, "DATABASE_URL", "BROKER_URL", "ALLOWED_HOSTS"}
 
 

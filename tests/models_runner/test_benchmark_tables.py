@@ -17,7 +17,7 @@ from annotation.models import Caption
 from judging.models import Release
 from models_runner.models import Experiment, Run, Score, Scoring, Training
 from models_runner.published_values import KS, MUS
-from models_runner.selectors.benchmark_labels import standing_of
+from models_runner.selectors.benchmark_labels import notes_of, standing_of
 from models_runner.selectors.benchmark_tables import Cell, Tables, tables, tables_asked
 from tests.conftest import hash_with
 from tests.factories import ProjectFactory, admin
@@ -194,6 +194,19 @@ class TestHonesty:
         assert line.notes == (
             "features: video i3d (1,024 wide, 01234567), subtitle bert (768 wide), query bert (768 wide)",
         )
+
+    @pytest.mark.parametrize("kind", ["video", "subtitle"])
+    def test_features_made_here_are_other_features_whatever_their_width(self, bench: Bench, kind: str) -> None:
+        widths = {"video": 1024, "subtitle": 768, "query": 768}
+        held = {each: {"name": "own", "path": "/v", "width": width, "made_by": ""} for each, width in widths.items()}
+        held["query"]["made_by"] = "text-model roberta-base"  # which is public
+        official, ours = bench.experiment(features=held), deepcopy(held)
+        assert "other features" not in standing_of(bench.release, [official]).words
+        ours[kind]["made_by"] = "image-model clip 1"
+        other = bench.experiment(top_n=1, features=ours)
+        assert "other features" in standing_of(bench.release, [other]).words
+        told = f"{kind} own ({widths[kind]:,} wide, made here by image-model clip 1)"
+        assert told in notes_of(other, bench.release)[0]
 
     @pytest.mark.parametrize(
         ("options", "words"),

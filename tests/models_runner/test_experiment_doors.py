@@ -8,7 +8,10 @@ from uuid import uuid4
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from annotation.models import Membership
 from judging.models import Release
@@ -57,12 +60,55 @@ class TestPrograms:
         listed = program.get(url("experiments", release.project)).json()["results"]
         assert [one["uuid"] for one in listed] == [seen["uuid"]]
 
+    @pytest.mark.parametrize("door", ["api", "page"])
+    def test_the_list_costs_the_same_statements_however_long_it_is(
+        self, program: Client, release: Release, tmp_path: Path, door: str
+    ) -> None:
+        def statements() -> int:
+            with CaptureQueriesContext(connection) as made:
+                assert asker.get(address).status_code == 200
+            assert door == "api" or not any('"curve"' in each["sql"] for each in made)  # which is long
+            return len(made)
+
+        asker, address = program, url("experiments", release.project)
+        if door == "page":
+            asker, address = Client(), reverse("models_runner:experiments", args=[release.project.uuid])
+            asker.force_login(release.project.memberships.get(role="admin").user)
+        (first,) = ordered(release, tmp_path).trainings.all()
+        trained(first)
+        asker.get(address)
+        few = statements()
+        for training in [each for _ in range(4) for each in ordered(release, tmp_path, seeds=2).trainings.all()]:
+            trained(training)
+        assert statements() == few
+
     def test_what_cannot_be_is_refused(self, program: Client, release: Release) -> None:
         assert refusal(start(program, release, seeds=0)) == (422, "invalid")
         assert refusal(start(program, release, baseline="conquer")) == (422, "invalid")
         assert refusal(start(program, release, video="others")) == (422, "invalid")
         start(program, release, name="ours")
         assert refusal(start(program, release, name="ours")) == (409, "not_possible")
+
+    def test_labels_and_ends_can_be_ordered_and_are_given_back(self, program: Client, release: Release) -> None:
+        given = start(program, release, labels="similarity", end_offset_s=0.0).json()
+        assert (given["labels"], given["options"]["decoding"]) == ("similarity", {"end_offset_s": 0.0})
+        assert start(program, release).json()["labels"] == "judged"
+        assert refusal(start(program, release, end_offset_s=1)) == (422, "invalid")
+        assert refusal(start(program, release, labels="none")) == (422, "invalid")
+
+    @pytest.mark.parametrize(
+        ("sizes", "heads"),
+        [
+            ({"hidden": 250}, 4),
+            ({"baseline": "reloclnet", "hidden": 252}, 8),
+            ({"baseline": "reloclnet", "preset": "small", "hidden": 30}, 4),
+        ],
+    )
+    def test_a_hidden_size_that_heads_do_not_share_is_refused(
+        self, program: Client, release: Release, sizes: dict[str, Any], heads: int
+    ) -> None:
+        said = start(program, release, **sizes).json()["message"]
+        assert said == f"hidden: The attention has {heads} heads: give a multiple of {heads}."
 
     def test_cancel_and_resume(self, program: Client, release: Release, tmp_path: Path) -> None:
         training = only(ordered(release, tmp_path))
@@ -115,13 +161,33 @@ class TestCommand:
         assert told["video"] == told["subtitle"] == {"name": "mine", "path": str(other)}
         assert told["query"]["name"] == "own query"
 
+    def test_takes_what_the_page_asks_for(self, release: Release) -> None:
+        ran(
+            *("--labels", "similarity", "--end-offset-s", "1.5", "--mask-positives", "yes", "--first-seed", "7"),
+            *("--weigh-by-similarity", "no", "--shuffle-links", "yes", "--lr", "0.01", "--padding", "compact"),
+        )
+        made = Experiment.objects.get()
+        assert (made.labels, made.options["decoding"]) == ("similarity", {"end_offset_s": 1.5})
+        assert made.options["objective"] == {"weigh_by_similarity": False, "mask_positives": True}
+        held = {name: made.options[name] for name in ("shuffle_links", "lr", "padding")}
+        assert held == {"shuffle_links": True, "lr": 0.01, "padding": "compact"}
+        assert [training.seed for training in made.trainings.all()] == [7]
+
     @pytest.mark.parametrize(
         ("words", "said"),
         [
             (["--release", "99"], "no such release"),
-            (["--candidates", "nonsense"], "no seed of this UUID"),
+            (["--candidates", "nonsense"], "candidates: .*not a valid UUID"),
             (["--video", "/nowhere.h5"], "not on the disk"),
-            (["--seeds", "30"], "1 to 20 seeds"),
+            (["--seeds", "30"], "seeds: Ensure this value is less than or equal to 20"),
+            (["--first-seed", "-1"], "Seeds are 0 to 2,147,483,647"),
+            (["--first-seed", "2147483647", "--seeds", "2"], "Seeds are 0 to 2,147,483,647"),
+            (["--lr", "nan"], "lr: Enter a number"),
+            (["--batch", "-1"], "batch: Ensure this value is greater"),
+            (["--padding", "foo"], "padding: Select a valid choice"),
+            (["--hidden", "100"], "hidden: The attention has 8 heads"),
+            (["--end-offset-s", "7"], "end_offset_s: Select a valid choice"),
+            (["--mask-positives", "perhaps"], "mask_positives: Select a valid choice"),
         ],
     )
     def test_refuses(self, release: Release, words: list[str], said: str) -> None:

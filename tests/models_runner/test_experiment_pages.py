@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Membership
-from models_runner import services
+from models_runner import services, training_files
 from models_runner.models import Experiment, Training
 from tests.factories import MembershipFactory, admin
 from tests.judging.world import HandMade
@@ -143,6 +143,48 @@ def test_admins_alone_take_files_along(site: Site) -> None:
         other = Client()
         other.force_login(MembershipFactory(project=site.made.project, role=role).user)
         assert other.get(site.url("training-file", training.uuid, "log.txt")).status_code == 403
+
+
+class TestACheckpointThatIsReplaced:
+    """While its files are read, as a training does it: the folder goes aside, another one takes its place."""
+
+    @pytest.fixture
+    def training(self, site: Site) -> Training:
+        return trained(site.order())
+
+    def replaced(self, training: Training, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+        best, write, left = training_files.folder_of(training) / "best", ZipFile.write, [times]
+
+        def write_late(archive: ZipFile, path: Path, name: Path) -> None:
+            if left[0]:
+                left[0] -= 1
+                best.rename(aside := best.with_name(f"old-{left[0]}"))
+                best.mkdir()
+                (best / "meta.json").write_text('"newer"')
+                path = path if left[0] % 2 else aside / "gone"
+            write(archive, path, name)
+
+        monkeypatch.setattr(ZipFile, "write", write_late)
+
+    def test_is_given_as_it_is_afterwards(
+        self, site: Site, training: Training, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.replaced(training, monkeypatch, times=2)
+        given = site.client.get(site.url("training-file", training.uuid, "best.zip"))
+        assert ZipFile(io.BytesIO(b"".join(given))).read("best/meta.json") == b'"newer"'  # type: ignore[arg-type]
+
+    def test_again_and_again_is_said_in_words(
+        self, site: Site, training: Training, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.replaced(training, monkeypatch, times=99)
+        answer = site.client.get(site.url("training-file", training.uuid, "best.zip"))
+        assert answer.status_code == 409 and "best is just being written anew" in answer.content.decode()
+
+    def test_is_no_failure_of_the_page(self, site: Site, training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
+        gone = training_files.folder_of(training) / "best" / "gone"
+        monkeypatch.setattr(training_files, "_files", lambda folder: iter([gone]))
+        page = site.page(training.experiment)
+        assert "plan.json" in page and "best.zip" not in page
 
 
 class TestNothingToTrain:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,73 @@ def test_a_killed_worker_leaves_a_set_that_the_sweep_sends_again(project: Projec
     assert held.state == "done"
     with open_features(held.path) as store:
         assert (store.rows("one") == 0.25).all()  # not made again
+
+
+class Killed(BaseException):
+    """What a worker that is killed at an item leaves: nothing is written down."""
+
+
+def killing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Whoever begins with this video is killed."""
+
+    def films(owner: Project, is_known: Any) -> Iterator[Any]:
+        for item in module._films(owner, is_known):
+            if item.name == name:
+                raise Killed
+            yield item
+
+    monkeypatch.setitem(module.ITEMS, "video", films)
+
+
+def starts_until_it_ends(held: FeatureSet) -> int:
+    for count in range(1, 20):
+        with suppress(Killed):
+            services.feature_set_work(feature_set_id=held.pk)
+        held.refresh_from_db()
+        if held.state != "running":
+            return count
+    raise AssertionError("it is tried for ever")
+
+
+def test_a_video_that_kills_its_worker_is_given_up_and_named(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = start(project)
+    with monkeypatch.context() as patch:
+        killing(patch, "two")
+        assert starts_until_it_ends(held) <= 6
+    assert held.state == "failed"
+    assert held.error == "Its worker was killed at item 2 of 2 (two) or just behind it, 3 times in a row."
+    services.feature_set_resume(feature_set=held, actor=None)
+    assert worked(held).state == "done"  # the cause may have been the machine's
+
+
+def test_a_worker_that_is_killed_ever_further_on_is_started_as_often_as_it_needs(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["one", "two", *(f"more {count}" for count in range(5))]
+    for name in names[2:]:
+        VideoFactory(corpus=project.corpus, name=name, file="")
+    held = start(project)
+    monkeypatch.setattr(module, "EVERY_S", 0.0)
+    for name in names:
+        with monkeypatch.context() as patch, suppress(Killed):
+            killing(patch, name)
+            services.feature_set_work(feature_set_id=held.pk)
+        held.refresh_from_db()
+        assert (held.state, held.done) == ("running", names.index(name))
+    assert worked(held).state == "done"
+
+
+def test_a_worker_that_is_killed_before_the_first_item_is_given_up_too(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = start(project)
+
+    def killed(*_: Any) -> None:
+        raise Killed
+
+    monkeypatch.setattr(module, "names_wanted", killed)
+    assert starts_until_it_ends(held) == 4
+    assert held.error == "Its worker was killed before the first item, 3 times in a row."
 
 
 def test_what_is_deleted_while_it_is_made_leaves_no_file(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

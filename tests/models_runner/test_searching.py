@@ -1,13 +1,16 @@
 """Searching by a finished training: the page, the API, and what is said when nothing can be found."""
 
+import gc
 import json
 import shutil
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from billiard.exceptions import WorkerLostError
 from celery.exceptions import TimeoutError as NoAnswer
 from django.core.files.base import ContentFile
 from django.http import HttpResponse
@@ -232,6 +235,32 @@ class TestWithoutAnAnswer:
         answer = site.search()
         assert answer.status_code == 503 and "The broker" in answer.content.decode()
 
+    @pytest.mark.parametrize("error", [WorkerLostError("killed"), MemoryError(), OSError("no room")])
+    def test_the_worker_breaks_down(
+        self, site: Site, monkeypatch: pytest.MonkeyPatch, error: Exception, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        class Broken(Late):
+            def get(self, *, propagate: bool, **_: Any) -> Exception:
+                assert not propagate
+                return error
+
+        monkeypatch.setattr(tasks.search_work, "apply_async", Broken)
+        answer = site.search()
+        assert answer.status_code == 409 and f"The search worker failed ({type(error).__name__})" in str(answer.content)
+        assert f"training {site.training.pk}: the search worker failed" in caplog.text
+        assert site.api(q="x").status_code == 409
+
+    def test_a_search_fails_in_the_worker(
+        self, site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def failing(_: Any) -> None:
+            raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+        monkeypatch.setattr(search_worker, "searcher_of", failing)
+        answer = site.search()
+        assert answer.status_code == 409 and "The search worker failed (RuntimeError)" in answer.content.decode()
+        assert "mat1 and mat2" in caplog.text
+
 
 class Late:
     """A result that does not come."""
@@ -271,3 +300,13 @@ def test_a_training_is_loaded_once(site: Site, monkeypatch: pytest.MonkeyPatch) 
     site.page("one")
     site.page("two")
     assert used[0] is used[1]
+
+
+def test_two_text_models_are_kept_at_most(site: Site) -> None:
+    """With them go the trainings that read words by them, which would hold on to them."""
+    folder = training_files.folder_of(site.training)
+    sources = [search_worker.Source(folder, "text-model", model, "") for model in ("a", "b", "c")]
+    held = [weakref.ref(search_worker.searcher_of(source).reading.words) for source in sources]
+    gc.collect()
+    assert [one() is None for one in held] == [True, False, False]
+    assert search_worker.searcher_of(sources[2]).reading.words is held[2]()

@@ -16,6 +16,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path)
         parser.add_argument("--project", help="name of the project; needed when there are several")
+        parser.add_argument("--anonymise", action="store_true", help="annotators under numbers drawn for this release")
         parser.add_argument("--include-pilot", action="store_true", help="queries of pilot sets, too")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -29,7 +30,8 @@ class Command(BaseCommand):
             (folder / ".writable").unlink()
         except OSError as error:
             raise CommandError(f"{folder} cannot be written: {error.strerror}.") from error
-        release = release_create(project=project, actor=None, includes_pilot=options["include_pilot"], wake=False)
+        chosen = {"includes_pilot": options["include_pilot"], "is_anonymised": options["anonymise"]}
+        release = release_create(project=project, actor=None, wake=False, **chosen)
         self.stdout.write(f"Writing release {release.version} of {project} into {folder} ...")
         try:
             release = release_build(release_id=release.pk, folder=folder)

@@ -5,22 +5,22 @@ from pathlib import Path
 from time import sleep
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.exceptions import MomentJudgeError
 from annotation.models import Project
-from judging.models import Release
 from models_runner import services
-from models_runner.experiment_settings import PRESETS, options_of
+from models_runner.experiment_forms import CHANGES, form_of
+from models_runner.experiment_settings import PRESETS
 from models_runner.models import Experiment, Training
 from models_runner.selectors.experiments import row_of
-from models_runner.selectors.features import KINDS, feature_choices
+from models_runner.selectors.features import KINDS, Choice, feature_choices
 
 LOOK_S = 2.0
-OPTIONS: dict[str, type] = {
-    **{"epochs": int, "evaluations-per-epoch": float, "patience": int, "batch": int, "lr": float, "hidden": int},
-    **{"padding": str, "precision": str},
+SAID = ("top_n", "seeds", "release", "name", "preset", "labels", "candidates", *CHANGES)  # the form's own names
+HELP = {
+    **{"padding": "official or compact", "precision": "float32, bfloat16 or float16", "end_offset_s": "0 or 1.5"},
+    **dict.fromkeys(("mask_positives", "weigh_by_similarity", "shuffle_links"), "yes or no"),
 }
 
 
@@ -39,65 +39,47 @@ class Command(BaseCommand):
         for kind, label in KINDS.items():
             parser.add_argument(f"--{kind}", metavar="FILE", help=f"features: {label}; path, or name")
         parser.add_argument("--candidates", metavar="UUID", help="a finished seed of XML or ReLoCLNet, for conquer")
-        for name, kind_of in OPTIONS.items():
-            parser.add_argument(f"--{name}", type=kind_of, help="default: as the preset")
+        parser.add_argument("--labels", choices=Experiment.Labels.values, default="judged", help="of val and test")
+        for name in CHANGES:
+            told = f"{HELP[name]}; " if name in HELP else ""
+            parser.add_argument(f"--{name.replace('_', '-')}", help=f"{told}default: as the preset")
         parser.add_argument("--wait", action="store_true", help="until all seeds have ended; shows how far they are")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        release = self._release(options)
-        changes = {name: options[name] for name in (each.replace("-", "_") for each in OPTIONS)}
+        project = self._project(options["project"])
+        said = {name: options[name] for name in SAID if options[name] is not None}
+        chosen = self._features(project, options)
+        said |= {"baseline": options["model"], **{kind: one.key for kind, one in chosen.items()}}
+        form = form_of(project, said, chosen)
+        if not form.is_valid():
+            raise CommandError(form.refusal)
         try:
-            made = services.experiment_create(
-                release=release,
-                baseline=options["model"],
-                top_n=options["top_n"],
-                seeds=options["seeds"],
-                first_seed=options["first_seed"],
-                features=self._features(release.project, options),
-                options=options_of(options["model"], options["top_n"], options["preset"], changes),
-                candidates=self._candidates(options),
-                name=options["name"],
-                actor=None,
-            )
+            made = services.experiment_create(actor=None, first_seed=options["first_seed"], **form.values())
         except MomentJudgeError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"{made.name}: {options['seeds']} to train, {made.uuid}")
         if options["wait"]:
             self._wait(made)
 
-    def _release(self, options: dict[str, Any]) -> Release:
-        projects = Project.objects.filter(**{"name": options["project"]} if options["project"] else {})[:2]
+    def _project(self, name: str | None) -> Project:
+        projects = Project.objects.filter(**{"name": name} if name else {})[:2]
         if len(projects) != 1:
             raise CommandError("Name the project." if projects else "There is no such project.")
-        ready = projects[0].releases.filter(state=Release.State.READY)
-        wanted = ready.filter(version=options["release"]) if options["release"] is not None else ready
-        release = wanted.select_related("project").first()
-        if release is None:
-            raise CommandError("The project has no such release that is ready.")
-        return release
+        return projects[0]
 
-    def _features(self, project: Project, options: dict[str, Any]) -> dict[str, dict[str, str]]:
+    def _features(self, project: Project, options: dict[str, Any]) -> dict[str, Choice]:
         """By path, by name, or the only ones of the project."""
         found = {}
         for kind in KINDS:
             choices, said = feature_choices(project, kind), options[kind]
             named = [one for one in choices if said is None or said in (one.key, one.name)]
             if said is not None and not named:
-                path = Path(said).resolve()
-                found[kind] = {"name": path.stem, "path": str(path)}
+                found[kind] = Choice.of_file(Path(said).resolve())
             elif len(named) == 1 and (said is not None or kind != "subtitle"):
-                found[kind] = named[0].told()
+                found[kind] = named[0]
             elif named and kind != "subtitle":
                 raise CommandError(f"Choose with --{kind}: {', '.join(one.name for one in named)}.")
         return found
-
-    def _candidates(self, options: dict[str, Any]) -> Training | None:
-        if not options["candidates"]:
-            return None
-        try:
-            return Training.objects.select_related("experiment").get(uuid=options["candidates"])
-        except (Training.DoesNotExist, ValidationError) as error:
-            raise CommandError("There is no seed of this UUID.") from error
 
     def _wait(self, made: Experiment) -> None:
         """Say what changes; the last line of output is JSON."""

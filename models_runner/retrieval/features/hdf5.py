@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models_runner.retrieval.errors import BrokenFeatures
-from models_runner.retrieval.features.stores import FeatureStore, without_masks
+from models_runner.retrieval.features.stores import FeatureStore, check_bytes, check_declared, reading, without_masks
+
+ELSEWHERE = "it lies in another file, which is not read"
 
 
 class Hdf5Store(FeatureStore):
@@ -45,17 +48,26 @@ class Hdf5Store(FeatureStore):
         return self._held
 
     def _read(self, name: str) -> NDArray[Any]:
-        try:
-            dataset = self._file[name]
+        with reading("cannot be read"):
+            dataset = self._dataset(name)
             view = self._view(dataset)
             return np.asarray(dataset[()]) if view is None else view
-        except (OSError, RuntimeError, KeyError) as error:
-            raise BrokenFeatures(f"cannot be read: {_first_line(error)}") from error
+
+    def _dataset(self, name: str) -> Any:
+        """A dataset whose rows lie in this very file; others may lie where nobody allowed files to be read."""
+        if _leads_elsewhere(self._file, name):
+            raise BrokenFeatures(ELSEWHERE)
+        dataset = self._file[name]
+        if dataset.file.filename != self._file.filename or dataset.external or dataset.is_virtual:
+            raise BrokenFeatures(ELSEWHERE)
+        check_declared(dataset.shape, dataset.dtype)
+        check_bytes(math.prod(dataset.chunks or ()) * dataset.dtype.itemsize)
+        return dataset
 
     def _view(self, dataset: Any) -> NDArray[Any] | None:
         """The dataset as a read-only view of the file, or None where it does not lie there in one piece."""
         start = dataset.id.get_offset()
-        if start is None or dataset.external or dataset.is_virtual or dataset.dtype.kind not in "fiu":
+        if start is None:
             return None
         if self._mapped is None:
             self._mapped = np.memmap(self.path, np.uint8, mode="r")
@@ -69,7 +81,7 @@ def _opened(path: Path) -> Any:
 
     try:
         return h5py.File(path, "r", locking="best-effort", rdcc_nbytes=0)  # every dataset is read whole, and once
-    except OSError as error:
+    except Exception as error:
         cut = "truncated" in str(error)
         problem = "the file is cut short" if cut else f"not a readable HDF5 file: {_first_line(error)}"
         raise BrokenFeatures(f"{path.name}: {problem}") from error
@@ -79,15 +91,20 @@ def _datasets(group: Any, within: str = "") -> Iterator[str]:
     """Names of all datasets; one with slashes lies in groups."""
     import h5py
 
-    try:
+    with reading("its names cannot be read"):
         for name in group:
-            kind = group.get(name, getclass=True)
+            kind = h5py.Dataset if _leads_elsewhere(group, name) else group.get(name, getclass=True)
             if kind is h5py.Dataset:
                 yield within + name
             elif kind is h5py.Group and group.get(name, getlink=True).__class__ is h5py.HardLink:
                 yield from _datasets(group[name], f"{within}{name}/")
-    except (OSError, RuntimeError) as error:
-        raise BrokenFeatures(f"its names cannot be read: {_first_line(error)}") from error
+
+
+def _leads_elsewhere(group: Any, name: str) -> bool:
+    """Whether the name is a link into another file, which is not even opened."""
+    import h5py
+
+    return isinstance(group.get(name, getlink=True), h5py.ExternalLink)
 
 
 def _first_line(error: Exception) -> str:

@@ -13,10 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models_runner.retrieval.errors import BrokenFeatures, at
-from models_runner.retrieval.features.stores import LMDB_FILE, FeatureStore, without_masks
+from models_runner.retrieval.features.stores import (
+    LMDB_FILE,
+    FeatureStore,
+    check_bytes,
+    check_declared,
+    reading,
+    without_masks,
+)
 
 FEATURES = "features"
 ZIP = b"PK\x03\x04"
+MEMBER = f"{FEATURES}.npy"
+HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 Held = tuple[int, int, int]  # the process that opened it, and the device and number of the file it opened
 _open: dict[str, tuple[Any, Held]] = {}  # LMDB allows a process to open a folder only once
 
@@ -85,29 +94,33 @@ def _check_size(environment: Any, file: Path) -> None:
 
 
 def _from_npz(message: bytes) -> NDArray[Any]:
-    try:
+    with reading("not a readable npz of plain numbers"):
+        _check_npz(message)
         with np.load(io.BytesIO(message), allow_pickle=False) as held:
             return np.asarray(held[FEATURES])
-    except KeyError as error:
-        raise BrokenFeatures(f"there is no {FEATURES!r} in it") from error
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise BrokenFeatures(f"not a readable npz of plain numbers: {error}") from error
+
+
+def _check_npz(message: bytes) -> None:
+    """Look at what the array says of itself; its bytes may be packed a thousandfold."""
+    with zipfile.ZipFile(io.BytesIO(message)) as held:
+        if MEMBER not in held.namelist():
+            raise BrokenFeatures(f"there is no {FEATURES!r} in it")
+        check_bytes(held.getinfo(MEMBER).file_size)
+        with held.open(MEMBER) as file:
+            shape, _, kind = HEADERS[np.lib.format.read_magic(file)](file)
+    check_declared(shape, kind)
 
 
 def _from_msgpack(message: bytes) -> NDArray[Any]:
     import msgpack
 
-    try:
+    with reading("not a readable message"):
         held = msgpack.unpackb(message, raw=True, strict_map_key=False)
-    except (ValueError, msgpack.exceptions.UnpackException) as error:
-        raise BrokenFeatures(f"not a readable message: {error}") from error
     features = held.get(FEATURES.encode()) if isinstance(held, Mapping) else None
     if features is None:
         raise BrokenFeatures(f"there is no {FEATURES!r} in it")
-    try:
+    with reading("its features are no table of numbers"):
         return _packed(features) if isinstance(features, Mapping) else np.asarray(features, np.float32)
-    except (KeyError, TypeError, ValueError) as error:
-        raise BrokenFeatures(f"its features are no table of numbers: {error}") from error
 
 
 def _packed(array: Mapping[bytes, Any]) -> NDArray[Any]:

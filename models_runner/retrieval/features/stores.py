@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -13,11 +15,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from models_runner.retrieval.errors import BrokenFeatures, MissingFeatures, at
+from models_runner.retrieval.errors import BrokenFeatures, MissingFeatures, ScoringError, at
 
 Rows = NDArray[np.float32]
 HDF5_ENDINGS = (".h5", ".hdf5")
 LMDB_FILE = "data.mdb"
+MOST_MB = 256  # that the rows of one name may take; those of two hours of video take 80
 SAMPLES, SAMPLE = 64, 65536  # blocks of a large file that its checksum reads, and their bytes
 
 
@@ -60,16 +63,25 @@ class FeatureStore(ABC):
         with at(self.path.name), at(name):
             rows = as_rows(self._read(name))
             if rows.shape[1] != self.width:
-                raise BrokenFeatures(f"rows of {rows.shape[1]} numbers, where {self._names[0]} has {self.width}")
+                raise BrokenFeatures(f"rows of {rows.shape[1]} numbers, where {self._measured[0]} has {self.width}")
         return rows
 
-    @cached_property
+    @property
     def width(self) -> int:
-        """D, the numbers in a row: those of the first name."""
-        if not self._names:
-            raise BrokenFeatures(f"{self.path.name}: the file holds no features")
-        with at(self.path.name), at(self._names[0]):
-            return int(as_rows(self._read(self._names[0])).shape[1])
+        """D, the numbers in a row: those of the first name whose rows can be read."""
+        return self._measured[1]
+
+    @cached_property
+    def _measured(self) -> tuple[str, int]:
+        """That name, and its width."""
+        first: BrokenFeatures | None = None
+        for name in self._names:
+            try:
+                with at(self.path.name), at(name):
+                    return name, int(as_rows(self._read(name)).shape[1])
+            except BrokenFeatures as error:
+                first = first or error
+        raise first or BrokenFeatures(f"{self.path.name}: the file holds no features")
 
     def checksum(self) -> str:
         """Which file this is, the same wherever it is copied; of large files only samples are read."""
@@ -123,11 +135,42 @@ def as_rows(array: NDArray[Any]) -> Rows:
     Raises:
         BrokenFeatures: it is not a table of numbers.
     """
-    if array.dtype.kind not in "fiu":
-        raise BrokenFeatures(f"numbers are expected, not {array.dtype}")
-    if array.ndim != 2 or array.shape[1] == 0:
-        raise BrokenFeatures(f"the shape is {list(array.shape)}, where [rows, numbers] is expected")
+    check_declared(array.shape, array.dtype)
     return array.astype(np.float32, copy=False)
+
+
+def check_declared(shape: Sequence[int], kind: np.dtype[Any]) -> None:
+    """Refuse what says of itself that it is no table of numbers, or too large a one, before memory is taken for it.
+
+    Raises:
+        BrokenFeatures: it is.
+    """
+    if kind.kind not in "fiu":
+        raise BrokenFeatures(f"numbers are expected, not {kind}")
+    if len(shape) != 2 or shape[1] == 0:
+        raise BrokenFeatures(f"the shape is {list(shape)}, where [rows, numbers] is expected")
+    check_bytes(math.prod(shape) * max(kind.itemsize, np.dtype(np.float32).itemsize))
+
+
+def check_bytes(count: int) -> None:
+    """Refuse what is larger than the rows of a name can be. Raises BrokenFeatures."""
+    if count > MOST_MB * 2**20:
+        raise BrokenFeatures(f"it would take {count / 2**20:,.0f} MB of memory, where {MOST_MB} are enough")
+
+
+@contextmanager
+def reading(problem: str) -> Iterator[None]:
+    """Whatever goes wrong inside is the fault of what is read: a BrokenFeatures that begins with ``problem``.
+
+    The libraries that read it let out errors of a dozen kinds, those of their own parts among them.
+    """
+    try:
+        yield
+    except ScoringError:
+        raise
+    except Exception as error:
+        said = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise BrokenFeatures(f"{problem}: {said}") from error
 
 
 def without_masks(names: list[str]) -> list[str]:

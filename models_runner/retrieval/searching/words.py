@@ -25,8 +25,6 @@ class WordsBy:
 class Words:
     """An extractor of query features, loaded."""
 
-    nbytes = 0  # one text model does for many trainings; it is not what memory is bounded for
-
     def __init__(self, by: WordsBy, *, setup: Setup | None = None) -> None:
         """Raises UnknownWords, MissingModel."""
         if not can_read(by.way):

@@ -36,7 +36,8 @@ def test_an_older_one_is_not_taken() -> None:
 
 def test_the_password_is_told_by_environment_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     said = {"HOST": "db", "PORT": "5433", "USER": "me", "PASSWORD": "secret", "NAME": "judged"}
-    monkeypatch.setattr(connection, "settings_dict", said)
+    for name, value in said.items():
+        monkeypatch.setitem(connection.settings_dict, name, value)
     told = programs.environment()
     names = ("PGHOST", "PGPORT", "PGUSER", "PGPASSWORD", "PGDATABASE")
     assert [told[name] for name in names] == ["db", "5433", "me", "secret", "judged"]

@@ -14,7 +14,10 @@ from judging.rules.audit_words import SENTENCES, actions_saying, in_words, kind_
 ROOT = Path(__file__).resolve().parents[3]
 ACTION = re.compile(r"\"([a-z]+(?:_[a-z]+)*\.[a-z]+(?:[._-][a-z]+)*)\"")
 APPS = ("annotation", "judging", "models_runner")
-OF_NO_PROJECT = {"token.create", "token.revoke", "identity.set"}  # nobody's page shows them
+OF_NO_PROJECT = {  # nobody's page shows them
+    *("token.create", "token.revoke", "identity.set", "identity.export", "session.end"),
+    *("totp.confirm", "totp.codes", "totp.off", "totp.recover"),
+}
 NOT_DONE = {"corpus.discard", "judgments.discard"}  # of files that became no rows
 MADE_OF_PARTS = {
     *(f"annotator.{standing}" for standing in Membership.Standing.values),

@@ -150,7 +150,7 @@ class TestPerson:
         them.force_login(member.user)
         asked = body(client.get(page("person-erase", member)))
         assert "What stays" in asked and "Quirin Kowalk" in asked
-        client.post(page("person-erase", member))
+        client.post(page("person-erase", member), {"number": str(member.number)})
         assert "Quirin" not in body(client.get(people(member.project)))
         assert not get_user(them).is_authenticated  # type: ignore[arg-type]
         assert them.get(reverse("judging:desk", args=[member.project.uuid])).status_code == 302

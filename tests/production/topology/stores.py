@@ -21,6 +21,8 @@ POSTGRES_OPTIONS = {
     "shared_buffers": "128MB",
     "log_line_prefix": "%m [%p] ",
     "log_min_duration_statement": "1000",
+    "log_parameter_max_length": "0",
+    "log_error_verbosity": "terse",
     "jit": "off",
     "max_parallel_workers_per_gather": "0",
 }

@@ -1,7 +1,10 @@
 import argparse
+import io
 import os
 import pickle
+import random
 import sys
+import zipfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,8 +13,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from models_runner.retrieval.errors import ScoringError
 from models_runner.retrieval.published import (
     TABLES,
+    UnfitWeights,
     UnknownWeight,
     UnsafeCheckpoint,
     load_published,
@@ -139,3 +144,85 @@ def test_missing_weights_are_named(tmp_path: Path) -> None:
     torch.save({"model": weights}, tmp_path / "file")
     with pytest.raises(UnknownWeight, match=r"query_input\.linear\.weight"):
         load_published(tmp_path / "file").model()
+
+
+def saved(tmp_path: Path, content: Any) -> Path:
+    torch.save(content, tmp_path / "file")
+    return tmp_path / "file"
+
+
+@pytest.mark.parametrize("error", [IndexError, KeyError, AssertionError, AttributeError, RecursionError, MemoryError])
+def test_whatever_torch_stumbles_over_is_a_refusal(
+    error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stumbling(*_: Any, **__: Any) -> None:
+        raise error
+
+    path = saved(tmp_path, {"model": {}})
+    monkeypatch.setattr(torch, "load", stumbling)
+    with pytest.raises(UnsafeCheckpoint, match="it is refused"):
+        load_published(path)
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_damaged_checkpoints_are_refused_in_our_words(is_new: bool, tmp_path: Path) -> None:
+    """Bytes of the part that tells of the weights are struck by chance; some stay readable."""
+    content = {"model": {"a": torch.zeros(2), "b": torch.zeros(3)}, "model_cfg": {"n_heads": 2}, "epoch": 1}
+    target = io.BytesIO()
+    torch.save(content, target, _use_new_zipfile_serialization=is_new)
+    draw, path = random.Random(1), tmp_path / "file"
+    for _ in range(300):
+        struck = bytearray(target.getvalue())
+        for _ in range(3):
+            struck[draw.randrange(400)] = draw.randrange(256)
+        path.write_bytes(struck)
+        with pytest.raises(ScoringError):
+            load_published(path).model()
+
+
+def test_weights_that_claim_to_be_larger_than_their_file_are_refused(tmp_path: Path) -> None:
+    huge = torch.zeros(1).as_strided((10**9, 10**9), (0, 0))
+    path = saved(tmp_path, {"model": {"query_input_proj.net.1.weight": huge}})
+    assert path.stat().st_size < 5_000
+    with pytest.raises(UnsafeCheckpoint, match="said to be larger than the file"):
+        load_published(path)
+
+
+def test_a_packed_checkpoint_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    path = saved(tmp_path, {"model": {"a": torch.zeros(1_000_000)}})
+    with zipfile.ZipFile(path) as plain, zipfile.ZipFile(tmp_path / "packed", "w", zipfile.ZIP_DEFLATED) as packed:
+        for name in plain.namelist():
+            packed.writestr(name, plain.read(name))
+    with pytest.raises(UnsafeCheckpoint, match="more is packed in it"):
+        load_published(tmp_path / "packed")
+
+
+def test_weights_without_names_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnsafeCheckpoint, match="no names"):
+        load_published(saved(tmp_path, {"model": {3: torch.zeros(2)}}))
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor", "problem"),
+    [
+        ("query_input_proj.net.1.weight", torch.zeros(()), "too flat"),
+        ("merged_st_predictor.weight", torch.zeros(5), "too flat"),
+        ("merged_st_predictor.weight", torch.zeros(1, 1, 4), "kernel_size must be odd"),
+        ("query_input_proj.net.1.bias", torch.zeros(7), r"shape \[7\], where \[16\] is expected"),
+        ("query_encoder.self.key.weight", torch.zeros(2, 2, 2), "is expected"),
+    ],
+)
+def test_weights_of_other_shapes_are_refused_before_a_model_is_built(
+    name: str, tensor: Tensor, problem: str, tmp_path: Path
+) -> None:
+    weights = published_weights("xml", model_of("xml").state_dict()) | {name: tensor}
+    with pytest.raises(UnfitWeights, match=problem):
+        load_published(saved(tmp_path, {"model": weights, "model_cfg": {"n_heads": 2}})).model()
+
+
+@pytest.mark.parametrize("heads", [3, "two", [2], -1])
+def test_heads_that_no_model_has_are_refused(heads: Any, tmp_path: Path) -> None:
+    weights = published_weights("xml", model_of("xml").state_dict())
+    for options in ({"n_heads": heads}, {"bert_config": {"num_attention_heads": heads}}):
+        with pytest.raises(UnfitWeights, match="heads"):
+            load_published(saved(tmp_path, {"model": weights, "model_cfg": options})).model()

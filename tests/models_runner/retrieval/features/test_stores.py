@@ -4,6 +4,8 @@ import io
 import multiprocessing
 import os
 import pickle
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -13,7 +15,7 @@ import numpy as np
 import pytest
 
 from models_runner.retrieval.errors import BrokenFeatures, MissingFeatures
-from models_runner.retrieval.features import open_features
+from models_runner.retrieval.features import check, open_features
 
 ROWS = np.arange(12, dtype=np.float32).reshape(4, 3)
 
@@ -90,7 +92,7 @@ def test_objects_in_an_npz_are_refused_and_never_unpickled(tmp_path: Path) -> No
     held = {b"nd": True, b"type": "|O", b"kind": b"O", b"shape": (1, 1), b"data": pickle.dumps(Trap())}
     messages = {"npz": zipped(np.array([[Trap()]], object)), "msgpack": msgpack.packb({"features": held})}
     for name, message in messages.items():
-        with pytest.raises(BrokenFeatures, match="plain numbers|objects"):
+        with pytest.raises(BrokenFeatures, match="numbers are expected|objects"):
             _ = open_features(lmdb_of(tmp_path / name, {"one": message})).rows("one")
     assert not (tmp_path / "sprung").exists()
 
@@ -99,6 +101,131 @@ def test_objects_in_an_npz_are_refused_and_never_unpickled(tmp_path: Path) -> No
 def test_a_message_of_another_kind_says_so(tmp_path: Path, message: bytes) -> None:
     with pytest.raises(BrokenFeatures, match="one: "):
         open_features(lmdb_of(tmp_path / "db", {"one": message})).rows("one")
+
+
+def held(**changes: object) -> bytes:
+    """A message of msgpack-numpy that lies about something."""
+    told = {b"nd": True, b"type": "<f4", b"kind": b"", b"shape": (1, 3), b"data": ROWS[:1].tobytes()}
+    return msgpack.packb({"features": told | {name.encode(): value for name, value in changes.items()}})
+
+
+def member(content: bytes, method: int = zipfile.ZIP_STORED) -> bytes:
+    """An npz whose array is these bytes."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", method) as file:
+        file.writestr("features.npy", content)
+    return target.getvalue()
+
+
+def npy(header: str) -> bytes:
+    """The beginning of an array as numpy writes it."""
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+
+
+def said(shape: str, kind: str = "<f4") -> str:
+    return f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}}}\n"
+
+
+def encrypted() -> bytes:
+    """The flag that says so is set, at the member and in the directory."""
+    message = bytearray(zipped(ROWS))
+    message[6] |= 1
+    message[message.rindex(b"PK\x01\x02") + 8] |= 1
+    return bytes(message)
+
+
+def of_no_known_method() -> bytes:
+    message = bytearray(zipped(ROWS))
+    place = message.rindex(b"PK\x01\x02")
+    message[8:10] = message[place + 10 : place + 12] = (77).to_bytes(2, "little")
+    return bytes(message)
+
+
+def broken_deflate() -> bytes:
+    message = bytearray(member(npy(said("(4, 3)")) + ROWS.tobytes() * 20, zipfile.ZIP_DEFLATED))
+    message[42:60] = bytes(b ^ 0xFF for b in message[42:60])
+    return bytes(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        broken_deflate(),
+        member(npy("{'descr': '<f4', 'fortran_order': (\n")),
+        encrypted(),
+        of_no_known_method(),
+        member(npy(said("(1000000000, 1000000)"))),
+        member(npy(said("(2000, 4096)")) + bytes(300 << 20), zipfile.ZIP_DEFLATED),  # 300 MB in 300 kB
+        member(b"\x93NUMPY\x03\x00" + bytes(20)),
+        held(type=[[b"a", b"<f4"]]),
+        held(type=4),
+        held(type="i4,("),
+        held(shape="many"),
+        held(data=7),
+    ],
+)
+def test_no_message_brings_a_check_down(tmp_path: Path, message: bytes) -> None:
+    """It is listed, and those beside it are looked at."""
+    folder = lmdb_of(tmp_path / "db", {"a": packed(ROWS), "bad": message, "c": packed(ROWS)})
+    [finding] = check({"video": folder}, {})
+    assert (finding.trouble, finding.names) == ("shape", ("bad",))
+    assert finding.detail.startswith("db: bad: ")
+
+
+def test_a_file_whose_first_rows_are_broken_is_looked_through_all_the_same(tmp_path: Path) -> None:
+    folder = lmdb_of(tmp_path / "db", {"a": b"junk", "b": packed(ROWS), "c": packed(ROWS[:, :2])})
+    store = open_features(folder)
+    assert store.width == 3
+    [finding] = check({"video": store}, {})
+    assert (finding.trouble, finding.names) == ("shape", ("a", "c"))
+    with pytest.raises(BrokenFeatures, match="rows of 2 numbers, where b has 3"):
+        store.rows("c")
+
+
+def chunked(file: h5py.File, shape: tuple[int, int], chunks: tuple[int, int]) -> None:
+    file.create_dataset("bad", shape=shape, maxshape=(None, None), chunks=chunks, dtype=np.float32)
+
+
+def in_another_file(file: h5py.File) -> None:
+    Path(file.filename).with_name("secret").write_bytes(ROWS.tobytes())
+    file.create_dataset("bad", shape=(4, 3), dtype=np.float32, external=[("secret", 0, h5py.h5f.UNLIMITED)])
+
+
+def gathered_from_another_file(file: h5py.File) -> None:
+    layout = h5py.VirtualLayout(shape=(4, 3), dtype=np.float32)
+    layout[:] = h5py.VirtualSource(hdf5(Path(file.filename).with_name("secret.h5"), one=ROWS), "one", shape=(4, 3))
+    file.create_virtual_dataset("bad", layout)
+
+
+def linked_to_another_file(file: h5py.File) -> None:
+    file["bad"] = h5py.ExternalLink(hdf5(Path(file.filename).with_name("secret.h5"), one=ROWS), "one")
+
+
+def linked_in_two_steps(file: h5py.File) -> None:
+    linked_to_another_file(file)
+    file.move("bad", "hidden/there")
+    file["bad"] = h5py.SoftLink("/hidden/there")
+
+
+@pytest.mark.parametrize(
+    ("write", "problem"),
+    [
+        (lambda file: chunked(file, (10**9, 10**6), (1, 1)), "MB of memory"),
+        (lambda file: chunked(file, (2, 3), (2**26, 3)), "MB of memory"),
+        (in_another_file, "lies in another file"),
+        (gathered_from_another_file, "lies in another file"),
+        (linked_to_another_file, "lies in another file"),
+        (linked_in_two_steps, "lies in another file"),
+    ],
+)
+def test_no_dataset_takes_more_memory_than_rows_need_or_reads_other_files(
+    tmp_path: Path, write: Callable[[h5py.File], None], problem: str
+) -> None:
+    path = hdf5(tmp_path / "a.h5", a=ROWS, c=ROWS)
+    with h5py.File(path, "a", libver="latest") as file:
+        write(file)
+    [finding] = check({"video": path}, {"video": ["a", "bad", "c"]})
+    assert (finding.trouble, finding.names) == ("shape", ("bad",)) and problem in finding.detail
 
 
 def test_a_missing_name_is_told_with_its_file(tmp_path: Path) -> None:

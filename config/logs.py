@@ -1,0 +1,99 @@
+"""How log lines look: lines for people, JSON for machines; each with its request, its task and who asked, by number.
+
+What is bound with ``structlog.contextvars.bind_contextvars`` is in every line of the request or task at hand: see
+config.observed and config.task_traces. Names and e-mail addresses are bound by nobody.
+"""
+
+import logging
+import os
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+from django.core.exceptions import ImproperlyConfigured
+
+from annotation.refusals import without_emails, without_secrets
+
+FORMATS = ("json", "lines")
+NOTES = "momentjudge.notes"  # in a request's environ, for the access log: what config.observed knows of it
+EXTRA = [
+    *("status_code", "method", "path", "bytes", "duration_ms", "statement", "client_went", "request_id", "route"),
+    "account",
+]
+Event = MutableMapping[str, Any]
+
+
+def log_format() -> str:
+    """What LOG_FORMAT says; JSON in production, lines elsewhere. Asked by the web server before settings are read."""
+    production = os.environ.get("DJANGO_SETTINGS_MODULE", "").endswith(".production")
+    said = os.environ.get("LOG_FORMAT") or ("json" if production else "lines")
+    if said not in FORMATS:
+        raise ImproperlyConfigured(f"LOG_FORMAT must be one of {', '.join(FORMATS)}; it is {said!r}.")
+    return said
+
+
+def formatter(form: str | None = None) -> logging.Formatter:
+    """Of every handler of ours."""
+    is_json = (form or log_format()) == "json"
+    stamp = structlog.processors.TimeStamper(fmt="iso", utc=True, key="time")
+    plain = structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S", utc=False, key="time")
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[
+            structlog.contextvars.merge_contextvars,
+            structlog.stdlib.add_log_level,
+            logger_name,
+            structlog.stdlib.ExtraAdder(allow=EXTRA),
+            stamp if is_json else plain,
+        ],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.format_exc_info,
+            secrets_out,
+            structlog.processors.JSONRenderer(default=str) if is_json else as_line,
+        ],
+    )
+
+
+def logger_name(logger: Any, method: str, event: Event) -> Event:
+    event["logger"] = event["_record"].name
+    return event
+
+
+def secrets_out(logger: Any, method: str, event: Event) -> Event:
+    """What the filter WithoutSecrets does for the message, for everything that a line holds; and e-mail addresses:
+    the database repeats the row it refuses."""
+    clean = without_secrets if _names_workers(event) else _without_secrets_and_emails
+    return {key: clean(value) if isinstance(value, str) else value for key, value in event.items()}
+
+
+def _without_secrets_and_emails(text: str) -> str:
+    return without_emails(without_secrets(text))
+
+
+def _names_workers(event: Event) -> bool:
+    """Celery's workers are named like addresses: worker@judge.example.org."""
+    return event.get("level") == "info" and str(event.get("logger")).startswith("celery")
+
+
+def as_line(logger: Any, method: str, event: Event) -> str:
+    """One line to read, its context at the end; a traceback below."""
+    told = [str(event.pop("time")), event.pop("level").upper(), event.pop("logger"), str(event.pop("event"))]
+    below = [str(event.pop(name)) for name in ("exception", "stack") if name in event]
+    about = [f"{name}={event[name]}" for name in sorted(event)]
+    return "\n".join([" ".join([*told, *([f"[{' '.join(about)}]"] if about else [])]), *below])
+
+
+def logging_for(*, verbose: bool) -> dict[str, Any]:
+    """Django's LOGGING: everything to the standard error, without what opens something."""
+    ours = ("annotation", "judging", "models_runner", "config")
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"ours": {"()": "config.logs.formatter"}},
+        "filters": {"without_secrets": {"()": "annotation.refusals.WithoutSecrets"}},
+        "handlers": {
+            "console": {"class": "logging.StreamHandler", "formatter": "ours", "filters": ["without_secrets"]}
+        },
+        "root": {"handlers": ["console"], "level": "INFO" if verbose else "WARNING"},
+        "loggers": {"axes": {"level": "ERROR"}} | {name: {"level": "INFO"} for name in ours},
+    }

@@ -1,0 +1,32 @@
+"""What gunicorn is told so that its processes count together: --config python:config.web_processes
+
+docker/gunicorn.conf.py takes it in. Processes write their figures to files of a folder of this start; the one that is
+asked for /metrics adds them up. Nothing here may import prometheus_client before the folder is named.
+"""
+
+import os
+import shutil
+import tempfile
+from typing import Any
+
+NAME = "PROMETHEUS_MULTIPROC_DIR"
+
+
+def folder_make() -> str:
+    """A fresh folder: figures of an earlier start would be counted twice."""
+    os.environ[NAME] = tempfile.mkdtemp(prefix="momentjudge-metrics-")
+    return os.environ[NAME]
+
+
+FOLDER = folder_make()
+
+
+def child_exit(server: Any, worker: Any) -> None:
+    """A process ended: what it held (gauges) is gone, what it counted stays."""
+    from prometheus_client.multiprocess import mark_process_dead
+
+    mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
+
+
+def on_exit(server: Any) -> None:
+    shutil.rmtree(FOLDER, ignore_errors=True)

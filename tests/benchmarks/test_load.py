@@ -1,0 +1,53 @@
+"""The figures of a load: what is counted, and what is too much. The load itself: benchmarks/load.py."""
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.load import Measured, Result, figures, options_from, percent
+
+RESULT = Result(
+    **{"annotators": 100, "leads": 2, "uploads": True, "pairs": 1000, "seconds": 60.0, "judgments": 1000},
+    **{"judgments_per_s": 16.7, "p95_ms": 100.0, "judgment_p95_ms": 40.0, "requests": {}, "errors": 0},
+    **{"cpu_percent": 60.0, "cpu_percent_by_server": {}, "client_cpu_percent": 9.0, "memory_mb": {}},
+    **{"web_process_mb": 150.0, "cold_start_s": 3.0, "load_before": 0.1, "cores": 2, "machine": {}},
+    first_errors=[],  # type: ignore[arg-type]
+)
+
+
+def test_what_is_wanted_is_good_to_the_last_digit() -> None:
+    assert RESULT.beyond == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("p95_ms", 100.1), ("errors", 1), ("cpu_percent", 60.1), ("web_process_mb", 150.1), ("cold_start_s", 3.1)],
+)
+def test_what_is_beyond_is_named(name: str, value: float) -> None:
+    (said,) = replace(RESULT, **{name: value}).beyond
+    assert said.startswith(f"{name} is {value}")
+
+
+def test_a_run_without_judgments_says_nothing_good() -> None:
+    assert replace(RESULT, judgments=0).beyond == ["nothing was judged"]
+
+
+def test_clips_are_not_among_the_annotators_requests() -> None:
+    asked = [("annotator", "judgment", 20.0), ("annotator", "take", 50.0), ("media", "clip", 900.0)]
+    found = Measured(60.0, asked, [], 1, {}, 0.0)
+    assert found.of("annotator") == [0.02, 0.05]
+    assert found.table()["media: clip"]["p95_ms"] == 900
+    assert set(found.table()) == {"annotator: judgment", "annotator: take", "media: clip"}
+
+
+def test_figures_are_of_the_nearest_rank() -> None:
+    assert figures([0.001 * n for n in range(1, 101)]) == {
+        **{"answers": 100, "p50_ms": 50, "p95_ms": 95, "p99_ms": 99, "p100_ms": 100}
+    }
+    assert percent(36, 60 * 2) == 30
+
+
+@pytest.mark.parametrize("words", [["--annotators", "0"], ["--seconds", "0"], ["--cores", "0"]])
+def test_options_without_sense(words: list[str]) -> None:
+    with pytest.raises(SystemExit):
+        options_from(words)

@@ -1,0 +1,186 @@
+"""/metrics: who gets it, and that every figure of the dashboard and the alarms is one that is told."""
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from prometheus_client.parser import text_string_to_metric_families
+from pytest_django import Settings
+
+from annotation.models import User
+from config.metrics import page, process, site, tasks
+from models_runner.models import Training
+from tests.factories import AssignmentFactory
+from tests.judging.play import grade
+
+TOKEN = "a-token-for-prometheus-alone"
+DOCKER = Path(__file__).resolve().parents[3] / "docker"
+METRIC = re.compile(r"\bmomentjudge_[a-z_]+")
+LOG_IN = {"Authorization": f"Bearer {TOKEN}"}
+
+
+class Broker:
+    """As much of Redis as is asked: two hashes and the lengths of lists."""
+
+    def __init__(self) -> None:
+        self.hashes: dict[str, dict[bytes, bytes]] = {}
+        self.lists = {"celery": 3, "uploads": 1}
+        self.answers: list[Any] = []
+
+    def pipeline(self, transaction: bool) -> "Broker":
+        return self
+
+    def __enter__(self) -> "Broker":
+        self.answers = []
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def hincrby(self, name: str, field: str, n: int) -> None:
+        held = self.hashes.setdefault(name, {})
+        held[field.encode()] = str(int(held.get(field.encode(), b"0")) + n).encode()
+
+    def hset(self, name: str, field: str, value: str) -> None:
+        self.hashes.setdefault(name, {})[field.encode()] = value.encode()
+
+    def hdel(self, name: str, field: str) -> None:
+        self.hashes.get(name, {}).pop(field.encode(), None)
+
+    def llen(self, name: str) -> None:
+        self.answers.append(self.lists.get(name, 0))
+
+    def hlen(self, name: str) -> None:
+        self.answers.append(2)
+
+    def hgetall(self, name: str) -> None:
+        self.answers.append(self.hashes.get(name, {}))
+
+    def execute(self) -> list[Any]:
+        return self.answers
+
+
+@pytest.fixture
+def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Broker]:
+    held = Broker()
+    monkeypatch.setattr(tasks, "broker", lambda: held)
+    monkeypatch.setattr(tasks, "_away_until", 0.0)
+    monkeypatch.delenv("PROMETHEUS_MULTIPROC_DIR", raising=False)
+    page._of_site.cache_clear()
+    yield held
+    page._of_site.cache_clear()
+
+
+def figures(client: Client) -> dict[str, dict[tuple[str, ...], float]]:
+    page._of_site.cache_clear()  # it keeps an answer for some seconds
+    answer = client.get("/metrics", headers=LOG_IN | {"host": "10.0.0.7"})
+    assert answer.status_code == 200
+    return {
+        sample.name: {tuple(each.labels.values()): each.value for each in family.samples if each.name == sample.name}
+        for family in text_string_to_metric_families(answer.content.decode())
+        for sample in family.samples
+    }
+
+
+def test_without_the_setting_there_is_no_such_page(client: Client, settings: Settings) -> None:
+    settings.METRICS_TOKEN = ""
+    assert client.get("/metrics", headers=LOG_IN).status_code == 404
+
+
+@pytest.mark.parametrize("said", ["", "Bearer", f"Bearer {TOKEN}x", f"Basic {TOKEN}", "Bearer é"])
+def test_whoever_lacks_the_token_gets_nothing(said: str, client: Client, settings: Settings) -> None:
+    settings.METRICS_TOKEN = TOKEN
+    answer = client.get("/metrics", headers={"Authorization": said})
+    assert (answer.status_code, b"momentjudge_" in answer.content) == (401, False)
+
+
+@pytest.mark.django_db
+def test_it_tells_what_was_done(client: Client, settings: Settings, broker: Broker) -> None:
+    settings.METRICS_TOKEN = TOKEN
+    held = AssignmentFactory()
+    before = figures(client)
+    grade(held, [2, 3])
+    tasks.task_count("judging.tasks.batch_advance", seconds=1.5, outcome=tasks.FAILURES)
+    tasks.worker_note("worker@one", ["celery", "uploads"])
+    client.get("/login/")
+    told = figures(client)
+    person = ("person",)
+    assert told["momentjudge_judgments_total"][person] == before["momentjudge_judgments_total"][person] + 2
+    assert told["momentjudge_leases_open"][()] >= 1
+    assert told["momentjudge_queue_length"] == {("celery",): 3, ("uploads",): 1, ("gpu",): 0, ("search",): 0}
+    assert told["momentjudge_task_failures_total"] == {("judging.tasks.batch_advance",): 1}
+    assert told["momentjudge_task_seconds_total"] == {("judging.tasks.batch_advance",): 1.5}
+    assert told["momentjudge_workers"] == {("celery",): 1, ("uploads",): 1, ("gpu",): 0, ("search",): 0}
+    assert told["momentjudge_request_seconds_count"][("GET", "login", "2xx")] >= 1
+    assert set(told["momentjudge_up"].values()) == {1.0}
+
+
+@pytest.mark.django_db
+def test_a_scrape_survives_a_broker_that_is_away(
+    client: Client, settings: Settings, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.METRICS_TOKEN = TOKEN
+
+    def away() -> None:
+        raise OSError("no route to 10.0.0.3")
+
+    monkeypatch.setattr(tasks, "broker", away)
+    tasks.task_count("a.task", seconds=1, outcome=tasks.RUNS)  # no task fails by it
+    told = figures(client)
+    assert told["momentjudge_up"] == {("database",): 1, ("broker",): 0}
+    assert "momentjudge_judgments_total" in told
+
+
+@pytest.mark.django_db
+def test_a_scrape_asks_few_questions(broker: Broker, django_assert_max_num_queries: Any) -> None:
+    with django_assert_max_num_queries(9):
+        list(site.figures())
+
+
+def test_a_worker_that_was_not_heard_of_is_not_up(broker: Broker) -> None:
+    now = time.time()
+    for host, ago in (("old@one", 90), ("gone@two", 200_000), ("new@three", 0)):
+        broker.hset(tasks.SEEN, host, f"{now - ago:.0f}|celery")
+    told = {family.name: family.samples for family in site.of_broker()}
+    silent, up = told["momentjudge_worker_silent_seconds"], told["momentjudge_workers"]
+    assert {sample.labels["worker"] for sample in silent} == {"old@one", "new@three"}
+    assert {sample.labels["queue"]: sample.value for sample in up}["celery"] == 1
+    assert b"gone@two" not in broker.hashes[tasks.SEEN]
+
+
+def test_trainings_tell_what_they_hold() -> None:
+    at_work = [("gpu-1 cuda:0", 2048.0, 0.25, 3.0)]
+    told = {family.name: family.samples for family in site.trained([(Training.State.RUNNING, 1, 0)], at_work)}
+    (memory,) = told["momentjudge_training_memory_bytes"]
+    assert (memory.labels["device"], memory.value) == ("gpu-1 cuda:0", 2**31)
+
+
+@pytest.mark.django_db
+def test_the_dashboard_and_the_alarms_name_figures_that_are_told(
+    client: Client, settings: Settings, broker: Broker, django_user_model: type[User]
+) -> None:
+    settings.METRICS_TOKEN = TOKEN
+    for outcome in (tasks.RUNS, tasks.FAILURES, tasks.RETRIES):
+        tasks.task_count("a.task", seconds=1, outcome=outcome)
+    tasks.worker_note("worker@one", ["celery"])
+    process.SLOW.labels("home").inc()
+    process.POOLED.labels("size").set(1)
+    client.get("/login/")
+    page._of_site.cache_clear()
+    text = client.get("/metrics", headers=LOG_IN).content.decode()
+    families = list(text_string_to_metric_families(text))
+    known = {sample.name for family in families for sample in family.samples} | {family.name for family in families}
+    board = json.loads((DOCKER / "grafana" / "momentjudge.json").read_text())
+    asked = [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
+    named = {
+        name for words in [*asked, (DOCKER / "momentjudge.rules.yml").read_text()] for name in METRIC.findall(words)
+    }
+    assert len(asked) > 20
+    assert named - known == set()
+    shown = {name.removesuffix("_total").removesuffix("_bucket").removesuffix("_count") for name in named}
+    assert {family.name for family in families if family.name.startswith("momentjudge_")} - shown == set()

@@ -1,0 +1,346 @@
+"""What is stored of one person: handed out, and forgotten."""
+
+import csv
+import io
+import json
+import os
+from datetime import timedelta
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from axes.models import AccessAttempt
+from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import Settings
+
+from annotation.models import AuditEvent, BrowserSession, Identity, Membership, StandingChange, User
+from annotation.services.identities import identity_set
+from annotation.services.tokens import token_create
+from annotation.services.totp import totp_begin
+from annotation.services.traces import traces
+from judging.exceptions import NotPossibleNow
+from judging.models import Invitation
+from judging.services.invitations import invitation_create
+from judging.services.person_data import OWN, all_tables, our_models, person_data, references
+from judging.services.retention import retention_apply, retention_due
+from judging.services.standings import annotator_leave, person_forget
+from tests.factories import BatchFactory, GoldGradeFactory, JudgmentFactory, MembershipFactory, ProjectFactory, lead
+from tests.judging.play import grade, take
+from tests.judging.world import HandMade
+from tests.models_runner.acts import GOOD, bring, participant, ready_release, run_json
+
+pytestmark = pytest.mark.django_db
+NAME, EMAIL, USERNAME = "Quirinius Kowalkeit", "quirinius@kowalkeit.example", "qkowalkeit"
+WORDS = ["quirinius", "kowalkeit"]
+
+
+def opened(packed: bytes) -> dict[str, str]:
+    with ZipFile(io.BytesIO(packed)) as archive:
+        return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.fixture
+def person() -> User:
+    """An annotator with a name, who has judged, logged in, mistyped, and was invited once more."""
+    held = take(BatchFactory()).annotator
+    User.objects.filter(pk=held.pk).update(username=USERNAME)
+    held.refresh_from_db()
+    identity_set(user=held, name=NAME, email=EMAIL)
+    return held
+
+
+def membership(person: User) -> Membership:
+    return person.memberships.select_related("project", "user").get()
+
+
+class TestTheirOwn:
+    def test_who_they_are_and_what_they_gave(self, person: User) -> None:
+        grade(person.assignments.get(), [3, 1])  # type: ignore[misc]
+        files = opened(person_data(user=person, actor=person, own=True))
+        assert json.loads(files["person.json"])["identity"] == {"name": NAME, "email": EMAIL}
+        assert [row["grade"] for row in rows(files["OwnGrade.csv"])] == ["3", "1"]
+        assert rows(files["Membership.csv"])[0]["number"] == str(membership(person).number)
+
+    def test_nothing_that_grades_are_measured_by(self, person: User) -> None:
+        """Whether a pair is gold, its truth, its round, seat, rank and batch are in no column."""
+        told = {column for _, columns in OWN.values() for column in columns}
+        assert not {
+            name for name in told for word in ("truth", "gold", "round", "seat", "rank", "batch") if word in name
+        }
+        files = opened(person_data(user=person, actor=person, own=True))
+        assert not {name for name in files if "Gold" in name}
+
+    def test_nothing_of_others(self, person: User) -> None:
+        other = JudgmentFactory(grade=4)
+        told = "".join(opened(person_data(user=person, actor=person, own=True)).values())
+        assert str(other.uuid) not in told and str(other.pair.uuid) not in told
+
+    def test_every_column_exists(self, person: User) -> None:
+        for label, (names_them, _) in OWN.items():
+            assert "." in label and names_them
+        person_data(user=person, actor=person, own=True)  # each table was asked
+
+    def test_it_is_downloaded_on_the_account_page(self, person: User) -> None:
+        browser = Client()
+        browser.force_login(person)
+        assert reverse("person-export") in browser.get(reverse("account")).content.decode()
+        answer = browser.post(reverse("person-export"))
+        assert answer.headers["Content-Type"] == "application/zip"
+        assert "BrowserSession.csv" in opened(answer.content)
+        assert browser.get(reverse("person-export")).status_code == 405
+        event = AuditEvent.objects.filter(action="identity.export").latest("id")
+        assert (event.actor, event.data) == (person, {"own": True})
+
+    def test_nobody_who_is_not_logged_in_gets_one(self) -> None:
+        assert Client().post(reverse("person-export")).status_code == 302
+
+    def test_a_formula_is_kept_a_text(self, person: User) -> None:
+        pair = person.assignments.get().batch.pairs.order_by("candidate__rank")[0]  # type: ignore[misc]
+        given = JudgmentFactory(assignment=person.assignments.get(), pair=pair, comment="=HYPERLINK(1)")  # type: ignore[misc]
+        files = opened(person_data(user=person, actor=person, own=True))
+        assert {row["pair_uuid"]: row["comment"] for row in rows(files["OwnGrade.csv"])}[str(given.pair.uuid)] == (
+            "'=HYPERLINK(1)"
+        )
+
+
+class TestInFull:
+    def test_every_reference_to_an_account_is_followed(self) -> None:
+        named = {(model._meta.label, name) for model in our_models() for name in references(model)}
+        direct = {
+            (model._meta.label, field.name)
+            for model in our_models()
+            for field in model._meta.concrete_fields
+            if field.related_model is User
+        }
+        assert direct <= named
+        assert {
+            ("annotation.StandingChange", "membership__user"),
+            ("judging.JudgmentChange", "judgment__annotator"),
+        } <= named
+
+    def test_no_secret_is_in_it(self, person: User) -> None:
+        token = token_create(user=person, name="laptop")
+        browser = Client()
+        browser.force_login(person)
+        told = "".join(opened(person_data(user=person, actor=None, own=False)).values())
+        columns = {column for _, names, _ in all_tables(person) for column in names}
+        assert not columns & {"password", "digest", "session_key", "session_data"}
+        assert token not in told and browser.cookies["sessionid"].value not in told
+        assert "laptop" in told
+
+    def test_gold_is_in_it(self) -> None:
+        person = GoldGradeFactory().annotator
+        assert "judging.GoldGrade.annotator.csv" in opened(person_data(user=person, actor=None, own=False))
+        own = opened(person_data(user=person, actor=person, own=True))
+        assert len(rows(own["OwnGrade.csv"])) == 1  # as any other grade
+        assert "truth" not in "".join(own.values())
+
+    def test_the_command_writes_a_file_for_one_pair_of_eyes(self, person: User, tmp_path: Path) -> None:
+        path = tmp_path / "person.zip"
+        call_command("person_export", USERNAME, str(path))
+        assert path.stat().st_mode & 0o077 == 0
+        assert "judging.Assignment.annotator.csv" in opened(path.read_bytes())
+        with pytest.raises(CommandError, match="there already"):
+            call_command("person_export", USERNAME, str(path))
+        with pytest.raises(CommandError, match="no account"):
+            call_command("person_export", "nobody", str(tmp_path / "other.zip"))
+
+
+def in_files(words: list[str]) -> list[str]:
+    """Stored files whose name or content has one of the words."""
+    found, folders = [], [""]
+    while folders:
+        folder = folders.pop()
+        below, files = default_storage.listdir(folder)
+        folders += [os.path.join(folder, name) for name in below]
+        for name in (os.path.join(folder, each) for each in files):
+            with default_storage.open(name) as file:
+                held = name.lower().encode() + file.read().lower()
+            found += [name for word in words if word.encode() in held]
+    return found
+
+
+def mistyped(typed: str) -> AccessAttempt:
+    """Somebody gave a wrong password for this user name."""
+    made: AccessAttempt = AccessAttempt.objects.create(username=typed, ip_address="192.0.2.7", failures_since_start=1)
+    return made
+
+
+def spread(person: User) -> None:
+    """The name gets wherever the site itself writes it."""
+    project = membership(person).project
+    boss = lead(project)
+    other = ProjectFactory()
+    Membership.objects.create(project=other, user=boss, role=Membership.Role.LEAD)
+    invitation_create(project=other, actor=boss, role="annotator", email=EMAIL)
+    for typed in (USERNAME, EMAIL.upper()):
+        mistyped(typed)
+    token_create(user=person, name="laptop of Quirinius")
+    totp_begin(user=person)
+    browser = Client()
+    browser.force_login(person)
+    browser.get(reverse("account"))
+
+
+class TestForgetting:
+    def test_after_it_no_table_and_no_file_holds_the_name(self, person: User) -> None:
+        """The property: whatever column and file there is, now or later."""
+        spread(person)
+        before = traces(WORDS)
+        assert {"annotation_user.username", "annotation_identity.email", "axes_accessattempt.username"} <= set(before)
+        assert "annotation_accesstoken.name" in before
+        person_forget(user=person, actor=None, reason="Asked for.")
+        assert traces(WORDS) == {}
+        assert in_files(WORDS) == []
+
+    def test_grades_and_number_stay(self, person: User) -> None:
+        grade(person.assignments.get(), [3, 1])  # type: ignore[misc]
+        number = membership(person).number
+        person_forget(user=person, actor=None, reason="Asked for.")
+        assert membership(person).number == number
+        assert membership(person).standing == Membership.Standing.LEFT
+        assert person.judgments.count() == 2  # type: ignore[attr-defined]
+        person.refresh_from_db()
+        assert not person.is_active
+
+    def test_the_audit_says_that_it_was_and_not_whom(self, person: User) -> None:
+        person_forget(user=person, actor=None, reason="Asked for.")
+        event = AuditEvent.objects.filter(action="identity.erase").latest("id")
+        assert (event.subject, event.data["reason"]) == (person.uuid, "Asked for.")
+
+    def test_a_repeat_changes_nothing(self, person: User) -> None:
+        person_forget(user=person, actor=None, reason="Asked for.")
+        before = User.objects.get(pk=person.pk).username
+        person_forget(user=User.objects.get(pk=person.pk), actor=None, reason="Again.")
+        assert User.objects.get(pk=person.pk).username == before
+        assert AuditEvent.objects.filter(action="identity.erase", subject=person.uuid).count() == 1
+
+    def test_the_only_lead_of_a_project_stays(self) -> None:
+        project = ProjectFactory()
+        boss = lead(project)
+        with pytest.raises(NotPossibleNow, match="Nobody else leads"):
+            person_forget(user=boss, actor=None, reason="Asked for.")
+        lead(project)
+        person_forget(user=boss, actor=None, reason="Asked for.")
+        assert not User.objects.get(pk=boss.pk).is_active
+
+    @pytest.mark.usefixtures("encoder")
+    def test_runs_lose_team_and_file_name(self) -> None:
+        made = HandMade()
+        theirs = participant(made.project)
+        run = bring(theirs, ready_release(made.project), run_json({10: GOOD}), work=False)
+        assert (run.team, run.file_name) == ("the team", "run.json")
+        person_forget(user=theirs.user, actor=None, reason="Asked for.")
+        run.refresh_from_db()
+        assert (run.team, run.file_name, run.owner_id) == ("", "", theirs.user_id)
+
+    def test_the_command_asks_for_the_user_name(self, person: User, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("builtins.input", lambda asked: "somebody else")
+        with pytest.raises(CommandError, match="Nothing was erased"):
+            call_command("person_erase", USERNAME)
+        monkeypatch.setattr("builtins.input", lambda asked: USERNAME)
+        call_command("person_erase", USERNAME)
+        assert traces(WORDS) == {}
+
+    def test_the_page_asks_for_the_number(self, person: User) -> None:
+        member = membership(person)
+        boss = Client()
+        boss.force_login(lead(member.project))
+        place = reverse("judging:person-erase", args=[member.project.uuid, member.number])
+        for typed in ("", "x", str((member.number or 0) + 1)):
+            answer = boss.post(place, {"number": typed})
+            assert answer.status_code == 422
+            assert "Nothing was erased" in answer.content.decode()
+        assert Identity.objects.filter(user=person).exists()
+        assert boss.post(place, {"number": f" {member.number} "}).status_code == 302
+        assert not Identity.objects.filter(user=person).exists()
+
+
+class TestTraces:
+    def test_a_word_is_found_as_it_is(self, person: User) -> None:
+        assert traces(["kowalkeit"])["annotation_identity.name"] == 1
+        assert traces(["k_walkeit"]) == {}
+        assert traces(["100%"]) == {}
+
+    def test_the_command_says_where(self, person: User, capsys: pytest.CaptureFixture[str]) -> None:
+        call_command("person_traces", "kowalkeit")
+        assert "1 annotation_identity.name" in capsys.readouterr().out
+
+
+@pytest.fixture
+def _kept(settings: Settings, tmp_path: Path) -> None:
+    settings.MOMENTJUDGE_VAR = tmp_path
+    (tmp_path / "log").mkdir()
+    settings.RETENTION_LOG_DAYS = settings.RETENTION_SESSION_DAYS = settings.RETENTION_LOGIN_DAYS = 30
+    settings.RETENTION_INVITATION_DAYS, settings.RETENTION_IDENTITY_MONTHS = 90, 6
+
+
+@pytest.mark.usefixtures("_kept")
+class TestRetention:
+    def test_what_is_old_goes_and_what_is_not_stays(self, person: User, settings: Settings) -> None:
+        now = timezone.now()
+        old, new = now - timedelta(days=31), now - timedelta(days=29)
+        for n, at in enumerate((old, new)):
+            BrowserSession.objects.create(
+                session_key=f"key-{n}", user=person, used_at=at, expire_date=now + timedelta(days=5), session_data=""
+            )
+            made = mistyped(f"typed-{n}")
+            AccessAttempt.objects.filter(pk=made.pk).update(attempt_time=at)
+            log = settings.MOMENTJUDGE_VAR / "log" / f"web{n}.log.1"
+            log.touch()
+            os.utime(log, (at.timestamp(), at.timestamp()))
+        done = retention_apply(now=now)
+        assert done == {"logs": 1, "sessions": 1, "attempts": 1, "invited": 0, "left": 0}
+        assert BrowserSession.objects.get().session_key == "key-1"
+        assert AccessAttempt.objects.get().username == "typed-1"
+        assert [path.name for path in (settings.MOMENTJUDGE_VAR / "log").iterdir()] == ["web1.log.1"]
+
+    def test_a_repeat_finds_nothing(self, person: User) -> None:
+        now = timezone.now() + timedelta(days=400)
+        annotator_leave(membership=membership(person), actor=lead(membership(person).project))
+        assert retention_apply(now=now)["left"] == 1
+        assert set(retention_apply(now=now).values()) == {0}
+
+    def test_looking_deletes_nothing(self, person: User, capsys: pytest.CaptureFixture[str]) -> None:
+        annotator_leave(membership=membership(person), actor=lead(membership(person).project))
+        assert retention_due(now=timezone.now() + timedelta(days=400)).counts()["left"] == 1
+        call_command("retention", "--dry-run")
+        assert "Nothing was deleted" in capsys.readouterr().out
+        assert Identity.objects.filter(user=person).exists()
+
+    def test_who_stays_somewhere_is_kept(self, person: User) -> None:
+        member = membership(person)
+        annotator_leave(membership=member, actor=lead(member.project))
+        MembershipFactory(user=person)
+        assert retention_due(now=timezone.now() + timedelta(days=400)).counts()["left"] == 0
+
+    def test_who_left_lately_is_kept(self, person: User) -> None:
+        member = membership(person)
+        annotator_leave(membership=member, actor=lead(member.project))
+        left_at = StandingChange.objects.filter(membership=member).latest("id").created_at
+        assert retention_due(now=left_at + timedelta(days=179)).counts()["left"] == 0
+        assert retention_due(now=left_at + timedelta(days=181)).counts()["left"] == 1
+
+    def test_an_invitation_nobody_took_loses_its_address(self) -> None:
+        project = ProjectFactory()
+        made, _ = invitation_create(project=project, actor=lead(project), role="annotator", email=EMAIL)
+        gone = made.expires_at + timedelta(days=91)
+        assert retention_due(now=made.expires_at + timedelta(days=89)).counts()["invited"] == 0
+        assert retention_apply(now=gone)["invited"] == 1
+        assert Invitation.objects.get(pk=made.pk).identity is None
+        assert traces(WORDS) == {}
+
+    def test_0_keeps_all(self, person: User, settings: Settings) -> None:
+        for name in ("LOG_DAYS", "SESSION_DAYS", "LOGIN_DAYS", "INVITATION_DAYS", "IDENTITY_MONTHS"):
+            setattr(settings, f"RETENTION_{name}", 0)
+        annotator_leave(membership=membership(person), actor=lead(membership(person).project))
+        mistyped("typed")
+        assert set(retention_apply(now=timezone.now() + timedelta(days=4000)).values()) == {0}

@@ -1,0 +1,282 @@
+"""Annotators at human pace, leads who look and decide, people who upload runs: as their browsers and programs ask.
+
+benchmarks/load.py and tests/production/test_soak.py start it; by hand, on a site of one's own with such accounts:
+
+    LOAD_FOLDER=/tmp/load .venv/bin/python -m locust -f tests/production/load/locustfile.py --host https://...
+
+LOAD_FOLDER holds world.json: who there is (benchmarks/load_world.py writes it). When the warm-up is over, a file
+`steady` appears there; at the end `result.json`, with every request that began after it.
+"""
+
+import html
+import json
+import os
+import random
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import urlencode
+from uuid import UUID, uuid4
+
+import gevent
+from locust import FastHttpUser, between, constant, events, task
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from benchmarks.annotator import FINISH, GO_ON, GRADE, KEY, PREVIEW, TAKE, TOKEN
+
+FOLDER = Path(os.environ["LOAD_FOLDER"])
+WORLD: dict[str, Any] = json.loads((FOLDER / "world.json").read_text())
+WARM_S = float(os.environ.get("LOAD_WARM_S", "20"))
+PACE_S = (4.0, 8.0)  # six seconds for a judgment, in the mean
+HEARTBEAT_S = 60.0  # as static/js/heartbeat.js
+POLL_S = 5.0  # as the overview asks anew
+DECIDES = 0.25  # of a lead's looks
+UPLOAD_S = 30.0
+STEPS = 8  # from a finished batch to the first pair of the next one
+SEEN = re.compile(r"\?seen=(\w+)")
+CASE = re.compile(r'<article class="case" id="case-([^"]+)"')
+AFTER = re.compile(r'id="review-last" name="after" value="([^"]+)"')
+FORM = "application/x-www-form-urlencoded"
+
+
+class Stuck(Exception):
+    """A page that offers nothing that its reader could do."""
+
+
+class Notes:
+    """Every request after the warm-up, and how many judgments were answered in all."""
+
+    def __init__(self) -> None:
+        self.steady_at = float("inf")
+        self.requests: list[tuple[float, str, str, float]] = []  # when it began, who asked, for what, milliseconds
+        self.errors: list[str] = []
+        self.judgments = 0
+
+    def take(self, name: str, response_time: float, exception: object, start_time: float, **more: Any) -> None:
+        who, _, what = name.partition(": ")
+        self.judgments += exception is None and what == "judgment"
+        if exception is not None:  # an error of the warm-up is one, too
+            self.errors.append(f"{name}: {exception}")
+        elif start_time >= self.steady_at:
+            self.requests.append((start_time, who, what, response_time))
+
+    def write(self) -> None:
+        told = {"requests": self.requests, "errors": self.errors, "judgments": self.judgments}
+        draft = FOLDER / "result.new"
+        draft.write_text(json.dumps(told | {"steady_at": self.steady_at}))
+        draft.replace(FOLDER / "result.json")
+
+
+NOTES = Notes()
+
+
+@events.request.add_listener
+def note(**request: Any) -> None:
+    NOTES.take(**request)
+
+
+@events.user_error.add_listener
+def note_error(user_instance: Any, exception: BaseException, **more: Any) -> None:
+    NOTES.errors.append(f"{type(user_instance).__name__}: {exception!r}")
+
+
+@events.test_start.add_listener
+def begin(**more: Any) -> None:
+    def steady() -> None:
+        gevent.sleep(WARM_S)
+        NOTES.steady_at = time.time()
+        (FOLDER / "steady").touch()
+
+    gevent.spawn(steady)
+
+
+@events.quitting.add_listener
+def end(**more: Any) -> None:
+    NOTES.write()
+
+
+class Member(FastHttpUser):
+    """Somebody with an account and a browser."""
+
+    abstract = True
+    insecure = True  # the certificate is one that the site made for itself
+    connection_timeout = network_timeout = 30.0
+    kind = ""
+    accounts: ClassVar[list[str]] = []
+
+    def on_start(self) -> None:
+        gevent.sleep(random.uniform(0, PACE_S[0]))  # nobody comes at the same moment
+        page = self.read("/login/", "log-in page")
+        said = {"username": self.accounts.pop(), "password": WORLD["password"]}
+        if 'name="password"' in self.send("/login/", page, "log-in", **said):
+            raise Stuck("nobody is logged in")
+
+    def read(self, path: str, what: str, **headers: str) -> str:
+        return self._answer(self.client.get(path, name=f"{self.kind}: {what}", headers=headers))
+
+    def send(self, path: str, page: str, what: str, **fields: str) -> str:
+        """A form of ``page``, as a browser without JavaScript sends it."""
+        return self._post(path, page, what, fields, {})
+
+    def send_htmx(self, path: str, page: str, what: str, **fields: str) -> str:
+        return self._post(path, page, what, fields, {"HX-Request": "true", "X-CSRFToken": token_of(page)})
+
+    def _post(self, path: str, page: str, what: str, fields: dict[str, str], headers: dict[str, str]) -> str:
+        headers = {"Content-Type": FORM, "Origin": str(self.host), "Referer": f"{self.host}/", **headers}
+        content = urlencode({"csrfmiddlewaretoken": token_of(page), **fields})
+        return self._answer(self.client.post(path, data=content, name=f"{self.kind}: {what}", headers=headers))
+
+    def _answer(self, answer: Any) -> str:
+        if answer.status_code not in (200, 204):
+            raise Stuck(f"{answer.status_code} for {answer.url}")
+        return answer.text or ""
+
+
+def token_of(page: str) -> str:
+    found = TOKEN.search(page)
+    if found is None:
+        raise Stuck("a page without a form")
+    return found[1]
+
+
+class Annotator(Member):
+    """Looks at a clip for some seconds, grades it, and goes on; finishes batches and takes the next."""
+
+    kind = "annotator"
+    accounts: ClassVar[list[str]] = list(WORLD["annotators"])
+    fixed_count = len(accounts)
+    wait_time = between(*PACE_S)
+
+    def on_start(self) -> None:
+        super().on_start()
+        self.page, self.form, self.watched, self.beat_at = "", "", set[str](), time.monotonic()
+        gevent.sleep(random.uniform(0, PACE_S[1]))
+
+    @task
+    def judge(self) -> None:
+        """One grade, with all that leads to it."""
+        try:
+            self._judge()
+        except Stuck:
+            self.page = ""  # begin anew at the desk
+            raise
+
+    def _judge(self) -> None:
+        for _ in range(STEPS):
+            if found := GRADE.search(self.page):
+                self._watch()
+                key = KEY.search(self.page)
+                if key is None:
+                    raise Stuck("a form without a key")
+                said = {"grade": self._grade(UUID(found[2])), "key": key[1]}
+                self.page = self._kept(self.send_htmx(found[1], self._with_token(), "judgment", **said))
+                self._beat()
+                return
+            self.page = self._kept(self._step())
+        raise Stuck("nothing to judge")
+
+    def _step(self) -> str:
+        if found := FINISH.search(self.page):
+            return self.send(found[1], self._with_token(), "finish", more="yes")
+        if found := TAKE.search(self.page):
+            return self.send(found[1], self._with_token(), "take")
+        if found := GO_ON.search(self.page):
+            return self.read(found[1], "page")
+        return self.read(WORLD["desk"], "desk")
+
+    def _kept(self, page: str) -> str:
+        """Fragments may hold no token: that of the page they stand on serves."""
+        self.form = page if TOKEN.search(page) else self.form
+        return page
+
+    def _with_token(self) -> str:
+        return self.page if TOKEN.search(self.page) else self.form
+
+    def _watch(self) -> None:
+        """What the browser has not in its cache: the clip, and those loaded ahead."""
+        for path in map(html.unescape, PREVIEW.findall(self.page)):
+            if path not in self.watched:
+                self.watched.add(path)
+                self.client.get(path, name="media: clip")
+
+    def _grade(self, pair: UUID) -> str:
+        """Mostly what everybody would say of this pair."""
+        draw = random.random()
+        return str(random.randrange(5) if draw < 0.1 else min(4, max(0, pair.int % 5 + (draw < 0.2) - (draw > 0.9))))
+
+    def _beat(self) -> None:
+        if time.monotonic() - self.beat_at > HEARTBEAT_S:
+            self.beat_at = time.monotonic()
+            self.send(WORLD["heartbeat"], self._with_token(), "heartbeat")
+
+
+class Lead(Member):
+    """The overview stands open; now and then a query that waits is decided."""
+
+    kind = "lead"
+    accounts: ClassVar[list[str]] = list(WORLD["leads"])
+    fixed_count = len(accounts)
+    wait_time = constant(POLL_S)
+
+    def on_start(self) -> None:
+        super().on_start()
+        self.digest = self._overview()
+
+    def _overview(self) -> str:
+        found = SEEN.search(self.read(WORLD["overview"], "overview"))
+        if found is None:
+            raise Stuck("an overview that does not ask anew")
+        return found[1]
+
+    @task
+    def look(self) -> None:
+        told = self.read(f"{WORLD['overview']}?seen={self.digest}", "overview anew", **{"HX-Request": "true"})
+        if found := SEEN.search(told):
+            self.digest = found[1]
+        if random.random() < DECIDES:
+            self._decide()
+
+    def _decide(self) -> None:
+        page = self.read(WORLD["review"], "review queue")
+        case, after = CASE.search(page), AFTER.findall(page)
+        if case and after:
+            decision = random.choice(("close", "close", "extend"))
+            path = f"/batches/{case[1]}/review/"
+            self.send_htmx(path, page, "decision", decision=decision, reason="", after=after[-1])
+
+
+class Uploader(FastHttpUser):
+    """A program that brings a run now and then, once the one before is scored."""
+
+    insecure = True
+    connection_timeout = network_timeout = 60.0
+    fixed_count = 1 if WORLD.get("upload") else 0
+    wait_time = constant(UPLOAD_S)
+    run = ""
+
+    @task
+    def upload(self) -> None:
+        place, headers = WORLD["upload"], {"Authorization": f"Bearer {WORLD['upload']['token']}"}
+        if self.run:
+            told = self.client.get(f"/api/v1/runs/{self.run}/", name="uploader: run", headers=headers)
+            if told.json()["state"] == "running":
+                return
+            if told.json()["state"] != "scored":
+                raise Stuck(f"a run that is {told.json()['state']}: {told.json()['error']}")
+        kind, content = multipart({"system": f"load {uuid4().hex[:12]}", "split": "val"}, place["content"])
+        answer = self.client.post(place["path"], data=content, name="uploader: upload", headers=headers | kind)
+        if answer.status_code != 201:
+            raise Stuck(f"{answer.status_code}: {answer.text}")
+        self.run = answer.json()["uuid"]
+
+
+def multipart(fields: dict[str, str], file: str) -> tuple[dict[str, str], bytes]:
+    edge = uuid4().hex
+    parts = [f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}' for name, value in fields.items()]
+    named = 'Content-Disposition: form-data; name="file"; filename="run.json"\r\nContent-Type: application/json'
+    parts.append(f"{named}\r\n\r\n{file}")
+    content = "".join(f"--{edge}\r\n{part}\r\n" for part in parts) + f"--{edge}--\r\n"
+    return {"Content-Type": f"multipart/form-data; boundary={edge}"}, content.encode()

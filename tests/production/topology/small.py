@@ -1,0 +1,34 @@
+"""The site on one small machine: what a load is measured on."""
+
+from pathlib import Path
+
+from tests.production.topology.hosts import Host
+from tests.production.topology.server import Server
+from tests.production.topology.site import Site
+
+
+class SmallSite(Site):
+    """One web host of two processes, one worker host of two, beat, nginx, PostgreSQL, Redis; files on disk."""
+
+    def __init__(self, *, kept: Path) -> None:
+        super().__init__(kept=kept)
+        self.web, self.workers = self.web[:1], self.workers[:1]
+        self.nginx.web = list(self.web)
+
+    @property
+    def hosts(self) -> list[Host]:
+        return [*self.web, *self.workers, self.beat]
+
+    @property
+    def servers(self) -> list[Server]:
+        return [self.postgres, self.redis, *self.hosts, self.nginx]
+
+    def start(self) -> None:
+        for server in (self.postgres, self.redis):
+            server.start(wait=False)
+        for server in (self.postgres, self.redis):
+            server.await_ready()
+        self.migrate()
+        self.collect_static()
+        self.start_hosts()
+        self.nginx.start()
