@@ -49,7 +49,8 @@ class Progress:
         elif kind == "notice":
             self.notices = [*self.notices, str(event.get("text", ""))[:LONGEST]][-NOTICES:]
         elif kind in ("done", "stopped", "failed"):
-            self.ended, self.reason = str(kind), str(event.get("reason", ""))
+            if self.ended != "failed":  # of several processes, the first to fail knows why
+                self.ended, self.reason = str(kind), str(event.get("reason", ""))
             self.eta_s = None
             self._at(event)
 

@@ -63,6 +63,12 @@ def test_a_new_attempt_forgets_how_the_last_one_ended() -> None:
     assert (failed.ended, failed.reason) == ("", "")
 
 
+def test_the_first_of_several_processes_to_fail_says_why() -> None:
+    failed = [{"kind": "failed", "reason": reason} for reason in ("process 1: out of memory", "somebody is gone")]
+    progress = after(START, *failed, {"kind": "stopped", "step": 1})
+    assert (progress.ended, progress.reason) == ("failed", "process 1: out of memory")
+
+
 @pytest.mark.parametrize("odd", [{}, {"kind": "step", "step": "x", "loss": None}, {"kind": "evaluation", "metrics": 3}])
 def test_odd_events_change_nothing(odd: dict[str, Any]) -> None:
     assert after(START, step(1), {**odd}).step == 1

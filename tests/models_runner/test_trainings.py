@@ -284,7 +284,7 @@ def test_messages_of_sweeps_expire_with_the_next(
     with messages():
         services.trainings_sweep(now=timezone.now())
     planned = current_app.conf.beat_schedule["sweep-trainings"]["schedule"]
-    assert sent == [("models_runner.tasks.training_work", (training.pk,), {"expires": planned, "ignore_result": True})]
+    assert sent == [("models_runner.tasks.training_work", (training.pk,), {"ignore_result": True, "expires": planned})]
 
 
 def test_the_next_on_a_device_finds_what_a_killed_worker_left_there(order: Order) -> None:

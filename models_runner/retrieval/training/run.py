@@ -26,10 +26,10 @@ from models_runner.retrieval.training.memory import OutOfMemory, is_out_of_memor
 from models_runner.retrieval.training.plan import PLAN, BadPlan, Plan
 from models_runner.retrieval.training.settings import Settings
 from models_runner.retrieval.training.signals import Stopped, StopRequest
-from models_runner.retrieval.training.team import Team, assemble, dismiss
+from models_runner.retrieval.training.team import Team, assemble, dismiss, is_lost
 from models_runner.retrieval.training.trainer import Means, Trainer
 
-DONE, BAD_PLAN, FAILED, STOPPED = 0, 2, 3, 4
+DONE, LOST, BAD_PLAN, FAILED, STOPPED = 0, 1, 2, 3, 4
 LOCK = ".lock"
 RESIDENT = 0.3  # share of a GPU's free memory that features may take
 
@@ -38,7 +38,8 @@ def train(folder: Path, stop: StopRequest | None = None) -> int:
     """Carry out the plan in a folder, from the beginning or from where it was left.
 
     Returns:
-        DONE; FAILED, the reason being the last event; STOPPED when asked to.
+        DONE; FAILED, the reason being an event; STOPPED when asked to; LOST, of several processes, where another ended
+        without a word.
 
     Raises:
         BadPlan: the plan cannot be carried out, or another process does.
@@ -88,14 +89,17 @@ def _carry_out(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: 
         _ended(events, BAD_PLAN, "failed", reason=str(error), step=_step(trainer))
         raise
     except ScoringError as error:
-        return _failed(events, str(error), trainer)
+        return _failed(folder, team, events, str(error), trainer)
     except Exception as error:
         if is_out_of_memory(error):
-            return _failed(events, str(OutOfMemory(f"out of memory: {error}")), trainer)
+            return _failed(folder, team, events, str(OutOfMemory(f"out of memory: {error}")), trainer)
         if events is not None:
             traceback.print_exc(file=events.log)
         traceback.print_exc()
-        return _failed(events, f"{type(error).__name__}: {error}; {LOG} says where", trainer)
+        if team.size > 1 and is_lost(error):
+            return LOST  # its own process says why, if it can
+        place = "standard error" if events is None else LOG
+        return _failed(folder, team, events, f"{type(error).__name__}: {error}; {place} says where", trainer)
     if team.first:
         shutil.rmtree(folder / feature_rows.FOLDER, ignore_errors=True)
     return DONE
@@ -131,8 +135,11 @@ def _material(plan: Plan, shelf: Shelf, team: Team) -> Material:
     return material
 
 
-def _failed(events: Events | None, reason: str, trainer: list[Trainer]) -> int:
+def _failed(folder: Path, team: Team, events: Events | None, reason: str, trainer: list[Trainer]) -> int:
     print(f"error: {reason}", file=sys.stderr)
+    if events is None:  # the first process will only see that this one is gone
+        with Events(folder) as own:
+            return _ended(own, FAILED, "failed", reason=f"process {team.rank}: {reason}", step=_step(trainer))
     return _ended(events, FAILED, "failed", reason=reason, step=_step(trainer))
 
 

@@ -28,6 +28,7 @@ from models_runner.retrieval.models.two_stream import Pair
 from models_runner.retrieval.models.xml import XmlOutput
 from models_runner.retrieval.ragged import NOTHING, Layout
 
+GONE = ("closed by peer", "reset by peer", "Broken pipe", "remote process exited", "communicator was aborted")
 PATIENCE = timedelta(hours=12)  # the others wait while the first evaluates
 
 
@@ -107,6 +108,11 @@ def dismiss(team: Team) -> None:
     """The processes need each other no more."""
     if team.size > 1 and distributed.is_initialized():
         distributed.destroy_process_group()
+
+
+def is_lost(error: Exception) -> bool:
+    """Whether another process of the team is gone."""
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in GONE)
 
 
 class Together(nn.Module):

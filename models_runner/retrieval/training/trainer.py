@@ -194,12 +194,15 @@ class Trainer:
             lr=lr,
             seconds_per_step=round(seconds, 5),
             memory_mb=used_mb(self.team.device),
-            eta_s=round(
-                (self.schedule.steps - step) * seconds + self.schedule.evaluations(step) * self.evaluation_s, 1
-            ),
+            eta_s=round(self._left_s(seconds), 1),
         )
         if self.board is not None:
             self.board.step(step, loss, told, lr)
+
+    def _left_s(self, seconds: float) -> float:
+        """Until the last step and the evaluation behind it, given the seconds of a step."""
+        step, schedule = self.progress.step, self.schedule
+        return (schedule.steps - step) * seconds + schedule.evaluations(step) * self.evaluation_s
 
     def _evaluate_if_due(self) -> None:
         step = self.progress.step

@@ -20,6 +20,7 @@ from models_runner.retrieval.training.curves import curves
 from models_runner.retrieval.training.events import EVENTS, read_events
 from models_runner.retrieval.training.plan import Plan
 from models_runner.retrieval.training.stepping import Stepper
+from models_runner.retrieval.training.team import Team
 from models_runner.retrieval.training.trainer import Trainer
 from tests.models_runner.retrieval.training.test_train import last, train
 from tests.models_runner.retrieval.training.tiny import experiment
@@ -244,6 +245,30 @@ def test_what_nobody_foresaw_fails_with_its_traceback_in_the_log(
     assert last(folder, "failed")["reason"] == "ZeroDivisionError: by nothing; log.txt says where"
     assert "Traceback" in (folder / "log.txt").read_text()
     assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "told"),
+    [
+        (
+            ZeroDivisionError("by nothing"),
+            run.FAILED,
+            ["process 1: ZeroDivisionError: by nothing; standard error says where"],
+        ),
+        (RuntimeError("[pair.cc:553] Connection closed by peer [127.0.0.1]:37283"), run.LOST, []),
+    ],
+)
+def test_each_of_several_processes_says_why_it_failed(
+    error: Exception, status: int, told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*means: object) -> Trainer:
+        raise error
+
+    folder, second = experiment(tmp_path), Team(torch.device("cpu"), rank=1, size=2)
+    monkeypatch.setattr(run, "_trainer", broken)
+    monkeypatch.setattr(run, "assemble", lambda device: second)
+    assert train(folder) == status
+    assert [event["reason"] for event in read_events(folder)] == told
 
 
 def test_half_a_line_that_a_crash_left_is_dropped(tmp_path: Path) -> None:
