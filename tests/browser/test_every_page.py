@@ -10,7 +10,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django_otp.oath import totp
 from django_otp.plugins.otp_totp.models import TOTPDevice
-from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response, ViewportSize, expect
+from playwright.sync_api import ConsoleMessage, Error, Locator, Page, Request, Response, ViewportSize, expect
 
 from annotation.models import Job, Moment, Pooling, Project, User
 from annotation.services.poolings import Returned
@@ -213,6 +213,8 @@ def test_pages_of_an_account_are_clean(browse: Browse) -> None:
     complaints += looked_at(page)
 
     page.goto(reverse("totp"))
+    page.set_viewport_size(DESKTOP)
+    assert left_of(page.get_by_text("Back to your account")) == left_of(page.get_by_role("heading", level=1))
     page.get_by_role("button", name="Set it up").click()
     expect(page.get_by_role("button", name="Turn it on")).to_be_visible()
     complaints += looked_at(page)
@@ -221,6 +223,12 @@ def test_pages_of_an_account_are_clean(browse: Browse) -> None:
     expect(page.get_by_text("Your recovery codes")).to_be_visible()
     complaints += looked_at(page)
     assert complaints + visit(page, *map(reverse, ("account", "totp", "tokens"))) == []
+
+
+def left_of(shown: Locator) -> float:
+    box = shown.bounding_box()
+    assert box is not None
+    return box["x"]
 
 
 def test_pages_of_a_log_in_by_two_steps_and_of_a_new_password_are_clean(browse: Browse) -> None:
