@@ -21,7 +21,7 @@ from annotation.services.audit import audit_record
 from annotation.services.previews import local_copy
 from models_runner.models import FeatureSet
 from models_runner.retrieval.errors import ScoringError
-from models_runner.retrieval.features import FeatureWriter, check, open_features
+from models_runner.retrieval.features import LMDB_FILE, FeatureWriter, check, open_features
 from models_runner.retrieval.features.extractors import (
     Film,
     Kind,
@@ -118,7 +118,12 @@ def _allowed(path: str) -> Path:
         raise NotPossible("Files of features can be added where the setting FEATURES_ROOTS names their folders.")
     given = Path(path)
     place = given.resolve()
-    if not given.is_absolute() or "\0" in path or not any(place.is_relative_to(root) for root in roots):
+    held = (place, (place / LMDB_FILE).resolve())  # the file of a folder may be a link itself
+    if (
+        not given.is_absolute()
+        or "\0" in path
+        or not any(all(one.is_relative_to(root) for one in held) for root in roots)
+    ):
         raise NotPossible(f"Give an absolute path below {' or '.join(map(str, roots))}.")
     return place
 

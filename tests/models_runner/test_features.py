@@ -301,7 +301,10 @@ def test_an_official_file_is_checked_where_it_lies_and_stays_there(
 def test_only_files_below_the_roots_may_be_added(project: Project, roots: Path, settings: Settings) -> None:
     outside = official(roots / "secret.h5", "one")
     (roots / "official" / "link.h5").symlink_to(outside)
-    places = [outside, roots / "official" / "link.h5", roots / "official" / ".." / "secret.h5", "official/i3d.h5"]
+    (roots / "official" / "folder").mkdir()
+    (roots / "official" / "folder" / "data.mdb").symlink_to(outside)
+    links = [roots / "official" / "link.h5", roots / "official" / "folder"]
+    places = [outside, *links, roots / "official" / ".." / "secret.h5", "official/i3d.h5"]
     for place in places:
         with pytest.raises(NotPossible, match="absolute path below"):
             add(project, place)
