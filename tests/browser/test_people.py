@@ -52,6 +52,7 @@ def test_a_person_is_invited_joins_is_suspended_and_forgotten(browse: Browse) ->
     found += faults(lead)
     lead.get_by_role("link", name="Erase name and e-mail").click()
     found += faults(lead)
+    lead.get_by_label("Type the number").fill("1")
     lead.get_by_role("button", name="Erase").click()
     expect(lead.get_by_text("Name, e-mail and account are erased")).to_be_visible()
     assert Membership.objects.get(project=project, number=1).standing == "left"
