@@ -11,6 +11,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='featureset',
             name='attempts',
-            field=models.PositiveSmallIntegerField(default=0, help_text='Starts since it last came further.'),
+            field=models.PositiveSmallIntegerField(db_default=0, default=0, help_text='Starts since it last came further.'),
         ),
     ]

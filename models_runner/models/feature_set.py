@@ -55,7 +55,7 @@ class FeatureSet(models.Model):
     step = models.CharField(max_length=10, choices=Step, default=Step.EXTRACTING)
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)
-    attempts = models.PositiveSmallIntegerField(default=0, help_text="Starts since it last came further.")
+    attempts = models.PositiveSmallIntegerField(default=0, db_default=0, help_text="Starts since it last came further.")
     error = models.TextField(blank=True)
     n_failed = models.PositiveIntegerField(default=0, help_text="Videos or queries that no features could be made of.")
     reasons = models.JSONField(default=dict, help_text="Why, of the first of them, by name.")

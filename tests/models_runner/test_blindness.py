@@ -27,7 +27,7 @@ CLOSED_NAMES = ("run-create", "economy", "economy-study", "economy-csv", "settin
 EXPERIMENTS = ["experiment", "experiments", "experiment-new", "training", "training-cancel", "training-resume"]
 FOR_STAFF = [*EXPERIMENTS, "training-file", "tables", "tables-export", "search", "video"]
 FEATURE_SETS = [f"feature-set-{act}" for act in ("create", "register", "cancel", "resume", "delete")]  # for admins
-VARYING = re.compile(r'csrfmiddlewaretoken" value="[^"]+"|x-csrftoken": "[^"]+"')
+VARYING = re.compile(r'csrfmiddlewaretoken" value="[^"]+"|x-csrftoken": "[^"]+"|request: <code>\w+')
 ROW = ["beta", 3.0, 30.0, 1.0]
 
 

@@ -73,6 +73,11 @@ def grade_all(client: Client, held: Assignment, value: int = 2) -> HttpResponse:
     return [grade(client, held, pair, value) for pair in shown(held)][-1]
 
 
+def kept(answer: HttpResponse) -> dict[str, str]:
+    """The headers that are the same when a request is answered again."""
+    return {name: value for name, value in answer.headers.items() if name != "X-Request-ID"}
+
+
 def said(answer: HttpResponse) -> str:
     """The body without its tokens, which are new each time."""
     return TOKEN.sub("", answer.content.decode())
