@@ -34,7 +34,8 @@ from tests.judging.views.acts import HTMX, WAYS, end, form, hold, shown, take, u
 pytestmark = pytest.mark.django_db
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TOKEN = re.compile(
-    r"""(csrfmiddlewaretoken" value="|data-token="|x-csrftoken": "|csrftoken=|sessionid=|X-Request-ID': '|request: <code>)\w+"""
+    r"""(csrfmiddlewaretoken" value="|data-token="|x-csrftoken": "|csrftoken=|sessionid=|"""
+    r"""X-Request-ID': '|request: <code>)\w+"""
 )
 CLIP = bytes(range(128, 228))  # nobody plays it
 EXPIRY = re.compile(r"(expires=[^;]+|Max-Age=\d+)")
