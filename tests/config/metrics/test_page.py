@@ -80,11 +80,11 @@ def figures(client: Client) -> dict[str, dict[tuple[str, ...], float]]:
     page._of_site.cache_clear()  # it keeps an answer for some seconds
     answer = client.get("/metrics", headers=LOG_IN | {"host": "10.0.0.7"})
     assert answer.status_code == 200
-    return {
-        sample.name: {tuple(each.labels.values()): each.value for each in family.samples if each.name == sample.name}
-        for family in text_string_to_metric_families(answer.content.decode())
-        for sample in family.samples
-    }
+    told: dict[str, dict[tuple[str, ...], float]] = {}
+    for family in text_string_to_metric_families(answer.content.decode()):
+        for sample in family.samples:
+            told.setdefault(sample.name, {})[tuple(sample.labels.values())] = sample.value
+    return told
 
 
 def test_without_the_setting_there_is_no_such_page(client: Client, settings: Settings) -> None:
