@@ -67,7 +67,8 @@ def deleted_files_sweep() -> int:
     orphans = found - set(Experiment.objects.filter(uuid__in=found).values_list("uuid", flat=True))
     if not orphans:
         return 0
-    deleted = AuditEvent.objects.filter(action=DELETED, subject__in=orphans).values_list("subject", flat=True)
+    known = AuditEvent.objects.filter(action=DELETED, subject__in=orphans)
+    deleted = orphans & set(known.values_list("subject", flat=True))
     for uuid in deleted:
         _files_remove(uuid)
     return len(deleted)
