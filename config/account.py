@@ -44,6 +44,7 @@ class LogInForm(AuthenticationForm):
 
     username = UsernameField(
         max_length=User._meta.get_field("username").max_length,
+        label="User name",
         widget=forms.TextInput({"autofocus": True}),
         error_messages={"max_length": "No user name has more than %(limit_value)d characters."},
     )
