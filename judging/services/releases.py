@@ -13,6 +13,7 @@ from django.core.files import File
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
+from annotation.exceptions import StorageAway, StorageFull, disk_is_full
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Project, User
@@ -79,9 +80,9 @@ def release_build(*, release_id: int, folder: Path | None = None) -> Release:
             return release
         try:
             with _Progress(release) as progress:
-                manifest, scope = _files_write(release, target, progress)
-                _archive_save(release, scope, target, manifest, progress)
-        except OperationalError:
+                _write(release, target, progress)
+        except OperationalError as error:
+            _say_why_it_waits(release, error)
             raise
         except Exception as error:
             failed = {"state": Release.State.FAILED, "error": str(error)[:2000] or NO_WORD}
@@ -89,6 +90,22 @@ def release_build(*, release_id: int, folder: Path | None = None) -> Release:
             raise
     logger.info("release %s ready: %s", release.pk, release.manifest["counts"])
     return release
+
+
+def _write(release: Release, folder: Path, progress: "_Progress") -> None:
+    try:
+        manifest, scope = _files_write(release, folder, progress)
+        _archive_save(release, scope, folder, manifest, progress)
+    except OSError as error:
+        if disk_is_full(error):
+            raise StorageFull from error
+        raise
+
+
+def _say_why_it_waits(release: Release, error: OperationalError) -> None:
+    """It is tried again; where the storage is why, the team can see that."""
+    if isinstance(error, StorageAway):
+        Release.objects.filter(pk=release.pk, state=Release.State.PREPARING).update(error=str(error))
 
 
 def releases_sweep(*, now: datetime) -> None:
