@@ -155,6 +155,7 @@ def database_from_url(url: str) -> dict[str, Any]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": parts.hostname or query.get("host", [""])[0],
         "PORT": str(parts.port or query.get("port", [""])[0]),
+        "CONN_HEALTH_CHECKS": True,  # of pools: one that leads to a database that was restarted is not handed out
         "OPTIONS": {
             # what is asked again and again is planned once per connection: it halves what a judgment costs
             "server_side_binding": True,

@@ -28,10 +28,10 @@ class SmallDisk:
 
 
 @contextmanager
-def small_disk(folder: Path, *, megabytes: int = 8, owner: int | None = None) -> Iterator[SmallDisk]:
+def small_disk(folder: Path, *, megabytes: int = 8) -> Iterator[SmallDisk]:
     """``folder`` lies on a disk of this size inside the block; the test is skipped where none can be mounted."""
     folder.mkdir(parents=True, exist_ok=True)
-    options = f"size={megabytes}m,mode=0755" + (f",uid={owner},gid={owner}" if owner else "")
+    options = f"size={megabytes}m,mode=0755"
     done = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True, text=True, check=False
     )

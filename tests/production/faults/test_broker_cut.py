@@ -25,6 +25,6 @@ def test_people_judge_on_and_everything_settles_afterwards(site: Site) -> None:
         for browser in crowd.browsers:
             browser.pace_s = 0.1
         crowd.await_done(seconds=120)
-    assert not crowd.troubles
+    assert not crowd.troubles, crowd.troubles
     assert slowest_s < QUICK_S
     crowd.check()
