@@ -194,8 +194,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": env_int("TASK_VISIBILITY_S", 3600),
     "unacked_restore_interval": 2,
     "unacked_restore_throttle": 1,
-    "socket_timeout": 3,  # a broker that hangs is one that is away
-    "socket_connect_timeout": 3,
+    "socket_timeout": 2,  # a broker that hangs is one that is away
+    "socket_connect_timeout": 2,
 }
 CELERY_REDIS_SOCKET_TIMEOUT = CELERY_REDIS_SOCKET_CONNECT_TIMEOUT = 3
 CELERY_BEAT_SCHEDULER = "config.beat.SteadyScheduler"

@@ -11,8 +11,8 @@ from typing import Any
 
 from django.core.files import File
 from django.db import OperationalError, connection, transaction
-from django.utils import timezone
 
+from annotation import clock
 from annotation.exceptions import StorageAway, StorageFull, disk_is_full
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
@@ -63,7 +63,7 @@ def release_retry(*, release: Release, actor: User) -> None:
     held = Release.objects.select_for_update(of=("self",)).select_related("project").get(pk=release.pk)
     if held.state != Release.State.FAILED:
         raise NotPossibleNow(f"Release {held.version} is {held.get_state_display().lower()} already.")
-    held.state, held.error, held.done, held.total, held.moved_at = Release.State.PREPARING, "", 0, 0, timezone.now()
+    held.state, held.error, held.done, held.total, held.moved_at = Release.State.PREPARING, "", 0, 0, clock.now()
     held.save(update_fields=["state", "error", "done", "total", "moved_at"])
     audit_record(project=held.project, actor=actor, action="release.retry", subject=held.uuid, version=held.version)
     send_on_commit(BUILD_TASK, held.pk)
@@ -136,7 +136,7 @@ def release_words_set(*, project: Project, actor: User | None, **words: str) -> 
 
 def _files_write(release: Release, folder: Path, progress: "_Progress") -> tuple[dict[str, Any], Scope]:
     with _snapshot():
-        release.state_at = timezone.now()
+        release.state_at = clock.now()
         scope = scope_of(release)
         return files.write_files(release, scope, folder, progress.tell), scope
 
@@ -202,7 +202,7 @@ class _Progress:
             return
         self.step, self.written_at = step, monotonic()
         with (self.own or connection).cursor() as cursor:
-            cursor.execute(WRITE, [step, done, total, timezone.now(), self.release.pk])
+            cursor.execute(WRITE, [step, done, total, clock.now(), self.release.pk])
 
 
 WRITE = """

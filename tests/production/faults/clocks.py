@@ -39,6 +39,7 @@ class Clock:
             "FAKETIME_CACHE_DURATION": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             "DONT_FAKE_MONOTONIC": "1",
+            "PYTHONPATH": str(Path(__file__).parent / "faketime"),
         }
 
 

@@ -174,10 +174,15 @@ class Crowd:
         wanted = self.troubles.total() + more
         eventually(lambda: self.troubles.total() >= wanted, seconds=seconds, every=0.02)
 
-    def await_done(self, *, seconds: float = 90) -> None:
+    def await_done(self, *, seconds: float = 90, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Every batch is done; sweeps are sent more often than beat does, so that a lost message costs less."""
         unfinished = Batch.objects.filter(project=self.world.project).exclude(state=Batch.State.DONE)
-        swept_until(lambda: not unfinished.exists(), seconds=seconds)
+
+        def done() -> bool:
+            meanwhile()
+            return not unfinished.exists()
+
+        swept_until(done, seconds=seconds)
 
     # What came of it
 

@@ -129,22 +129,18 @@ class TestBroker:
                     eventually(lambda: refuses(site))
                     crowd.await_grades(25)
                     disk.make_room()
-                    eventually(lambda: not refuses(site))
-                    started_again(site)
-                    crowd.await_done()
+                    crowd.await_done(meanwhile=lambda: start_again(site))
             finally:
                 site.redis.stop()
         assert not crowd.troubles
         crowd.check()
 
 
-def started_again(site: Site) -> None:
+def start_again(site: Site) -> None:
     """A worker that its broker refuses ends; systemd and compose start it again, here we do."""
     for host in site.hosts:
         if not host.alive():
             host.start(wait=False)
-    for host in site.hosts:
-        host.await_ready()
 
 
 def refuses(site: Site) -> bool:
