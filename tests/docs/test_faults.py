@@ -12,7 +12,7 @@ FOLDER = ROOT / "tests" / "production" / "faults"
 NAMED = re.compile(r"`([\w/]+\.py)::([\w:]+)`")
 
 
-def tests_of(path: Path) -> Iterator[str]:
+def names_in(path: Path) -> Iterator[str]:
     """``test_it`` and ``TestClass::test_it`` of one file."""
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.FunctionDef):
@@ -22,7 +22,7 @@ def tests_of(path: Path) -> Iterator[str]:
 
 
 def written() -> set[tuple[str, str]]:
-    found = ((path, name) for path in FOLDER.rglob("test_*.py") for name in tests_of(path))
+    found = ((path, name) for path in FOLDER.rglob("test_*.py") for name in names_in(path))
     return {(str(path.relative_to(ROOT)), name) for path, name in found if name.rpartition("::")[2].startswith("test_")}
 
 
@@ -33,7 +33,7 @@ def named() -> list[tuple[str, str]]:
 def test_every_fault_is_shown_by_a_test_that_exists_and_every_test_by_a_fault() -> None:
     assert written() == {place for place in named() if place[0].startswith("tests/production/faults/")}
     for path, name in named():
-        assert name in set(tests_of(ROOT / path)), f"{path}::{name}"
+        assert name in set(names_in(ROOT / path)), f"{path}::{name}"
 
 
 def test_every_row_says_when_what_happens_and_where_it_is_shown() -> None:
