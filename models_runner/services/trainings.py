@@ -21,6 +21,7 @@ from models_runner import training_files
 from models_runner.models import Training
 from models_runner.progress import EventsFile, Progress
 from models_runner.services.baseline_runs import baseline_runs_make
+from models_runner.services.experiment_deletion import deleted_files_sweep
 from models_runner.training_child import TrainingChild, devices_shown, folder_held, status_words
 
 logger = logging.getLogger(__name__)
@@ -49,6 +50,7 @@ def training_work(*, training_id: int) -> None:
         with only_one(f"device {device}") as free, only_one("training", training_id) as alone:
             if free and alone:
                 trainings_bury(Q(device=device))
+                deleted_files_sweep()  # sweeps may run where the disk of experiments is not
                 training = training_claim(training_id=training_id, device=device)
             if training is not None:
                 _train(training)
@@ -215,7 +217,7 @@ def next_send(*, expires_s: float | None = None) -> None:
 
 
 def trainings_sweep(*, now: datetime) -> None:
-    """Bury what lost its worker; wake who has waited longest: its message may have been lost.
+    """Bury what lost its worker; wake who has waited longest: its message may have been lost; clear what was deleted.
 
     While all devices are at work nobody takes it, and it expires when the next sweep comes.
     """
@@ -225,3 +227,4 @@ def trainings_sweep(*, now: datetime) -> None:
             if alone:
                 trainings_bury(Q(pk=pk, heartbeat__lte=now - LATE))
     next_send(expires_s=SWEEP_S)
+    deleted_files_sweep()

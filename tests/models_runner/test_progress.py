@@ -38,6 +38,10 @@ def test_the_newest_step_and_the_best_score_are_told() -> None:
     assert progress.losses == [[1, 1.0], [3, 0.75]]
 
 
+def test_an_evaluation_knows_anew_how_long_it_takes() -> None:
+    assert after(START, step(1), {**evaluation(2, 0.5), "eta_s": 70.0}).eta_s == 70.0
+
+
 def test_scores_on_test_choose_nothing() -> None:
     assert after(START, evaluation(2, 0.9, "test")).best is None
 
