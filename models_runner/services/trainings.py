@@ -11,8 +11,8 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
-from django.utils import timezone
 
+from annotation import clock
 from annotation.exceptions import MomentJudgeError
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
@@ -61,7 +61,7 @@ def training_work(*, training_id: int) -> None:
 
 def training_claim(*, training_id: int, device: str) -> Training | None:
     """Take a waiting training; None where somebody else did, or it does not wait."""
-    now = timezone.now()
+    now = clock.now()
     taken = Training.objects.filter(pk=training_id, state=State.WAITING).update(
         state=State.RUNNING, device=device, heartbeat=now, started_at=now, attempts=F("attempts") + 1
     )
@@ -118,7 +118,7 @@ def _take(progress: Progress, events: EventsFile) -> None:
 def training_tell(training: Training, progress: Progress) -> str:
     """Write down how far it is; returns the state, which somebody may have changed."""
     at_work = Training.objects.filter(pk=training.pk, state__in=Training.AT_WORK)
-    at_work.update(heartbeat=timezone.now(), **progress.row())
+    at_work.update(heartbeat=clock.now(), **progress.row())
     return Training.objects.values_list("state", flat=True).get(pk=training.pk)
 
 
@@ -153,7 +153,7 @@ def training_end(
 ) -> None:
     """The training is over, done or failed; a cancel that came meanwhile comes too late."""
     changed = Training.objects.filter(pk=training.pk, state__in=Training.AT_WORK).update(
-        state=state, error=error[:2000], ended_at=timezone.now(), eta_s=None, **(runs or {})
+        state=state, error=error[:2000], ended_at=clock.now(), eta_s=None, **(runs or {})
     )
     if not changed:
         return
@@ -166,7 +166,7 @@ def training_end(
 
 def training_stop(training: Training, state: Training.State) -> None:
     """Not at work any more, and not over for good: cancelled, or waiting again."""
-    ended = timezone.now() if state == State.CANCELLED else None
+    ended = clock.now() if state == State.CANCELLED else None
     Training.objects.filter(pk=training.pk).update(state=state, ended_at=ended, eta_s=None)
     training.state, training.ended_at = state, ended
     if state == State.CANCELLED:
