@@ -1,5 +1,7 @@
 """Named errors; the edge turns them into a status and a message."""
 
+import errno
+
 from django.db import OperationalError
 
 
@@ -47,6 +49,23 @@ class StorageAway(MomentJudgeError, OperationalError):
     status = 503
     code = "storage_away"
 
+    message = "The storage of files does not answer just now. Try again in a minute; nothing was lost."
+
     def __init__(self, *, reason: str = "") -> None:
-        super().__init__("The storage of files does not answer just now. Try again in a minute; nothing was lost.")
+        super().__init__(self.message)
         self.reason = reason
+
+
+class StorageFull(StorageAway):
+    """There is no room for a file; what waits for it goes on when there is."""
+
+    status = 507
+    code = "storage_full"
+    message = (
+        "The disk of this site is full. Nothing of this was half stored; tell whoever runs the site, and try the same"
+        " again when there is room."
+    )
+
+
+def disk_is_full(error: OSError) -> bool:
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)

@@ -8,6 +8,7 @@ from typing import Any
 from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
 
 AWAY_S = 30.0  # a missing broker is not asked again for so long: each try costs seconds
 _away_until = 0.0
@@ -31,6 +32,6 @@ def _send(task: str, args: tuple[Any, ...], expires_s: float | None = None) -> N
         return
     try:
         current_app.send_task(task, args, ignore_result=True, expires=expires_s)
-    except (OperationalError, OSError) as error:
+    except (OperationalError, OSError, RedisError) as error:  # RedisError: its disk is full, so it refuses
         _away_until = time.monotonic() + AWAY_S
         logger.warning("the broker is away (%s); %s%s and what follows is left to the sweeps", error, task, args)

@@ -2,7 +2,8 @@
 
 from celery import shared_task
 from django.db import OperationalError
-from django.utils import timezone
+
+from annotation import clock
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
@@ -32,7 +33,7 @@ def corpus_import_work(import_id: int) -> None:
 def imports_sweep() -> None:
     from annotation.services.imports import imports_sweep as sweep
 
-    sweep(now=timezone.now())
+    sweep(now=clock.now())
 
 
 @shared_task
@@ -89,7 +90,7 @@ def captions_sweep() -> None:
     from annotation.services.caption_checks import edits_sweep
     from annotation.services.redos import redos_sweep
 
-    redos_sweep(now=timezone.now())
+    redos_sweep(now=clock.now())
     edits_sweep()
 
 
@@ -105,7 +106,7 @@ def train_set_write(train_set_id: int) -> None:
 def train_sets_sweep() -> None:
     from annotation.services.train_sets import train_sets_sweep as sweep
 
-    sweep(now=timezone.now())
+    sweep(now=clock.now())
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
@@ -120,7 +121,7 @@ def statistics_compute(project_id: int) -> None:
 def statistics_sweep() -> None:
     from annotation.services.statistics import statistics_sweep as sweep
 
-    sweep(now=timezone.now())
+    sweep(now=clock.now())
 
 
 @shared_task

@@ -12,7 +12,8 @@ one for each 20 clips, and queries around clips of the corpus.
 of its lists; the videos of the nearest clips are scored exactly, and the share of the 100 exact videos that is found
 is told.
 
-Every size is measured in a process of its own. Method and figures: docs/benchmarks/search.md. Exit status 1: the exact
+Every size is measured in a process of its own, and printed as it ends; one whose vectors do not fit in the memory that
+is free is left out, and said. Method and figures: docs/benchmarks/search.md. Exit status 1: the exact
 search on a GPU passes 50 ms in a million videos.
 """
 
@@ -46,9 +47,13 @@ from models_runner.retrieval.search import search  # noqa: E402
 CLIPS, WORDS, QUERIES, HIDDEN = 20, 15, 100, 256
 DECODING = Decoding(alpha=20.0, videos=100, moments=100, shortest=2, longest=16)
 LISTS, PROBES, NEAR = 4096, (1, 16), 200  # of FAISS: lists, those looked into, clips taken of each stream
+FAISS_BYTES = 2 * CLIPS * (HIDDEN * 4 + 8)  # of a video: vectors and their numbers, both streams
 A_CENTRE, AROUND, ASIDE = 20, 0.5, 0.3  # clips of each, how far they lie from it; how far queries lie from a clip
 GPU_LIMIT_MS, MILLION = 50, 1_000_000
 REPEATS = 5
+HEAD = f"{'videos':>10}{'exact ms':>10}{'bytes':>10}{'MiB':>9}   FAISS"
+BESIDE = 2**30  # bytes of the process without vectors: torch, the model, one block of scores
+SPARE = 0.95  # of the free memory that is used at most
 
 
 def main() -> int:
@@ -56,14 +61,18 @@ def main() -> int:
     if options.size:
         print(json.dumps(measure(options.size, options)))
         return 0
-    rows = [in_own_process(size, options) for size in options.videos]
+    rows, left_out = measured(options)
     name = torch.cuda.get_device_name() if options.device != "cpu" else "cpu"
     report: dict[str, Any] = {"machine": machine(), "device": name, "threads": options.threads, "sizes": rows}
-    first, last = rows[0], rows[-1]
+    report["left_out"] = left_out
     if len(rows) > 1:
+        first, last = rows[0], rows[-1]
         growth = (last["exact_ms"] - first["exact_ms"]) / (last["videos"] - first["videos"])
         report["exact_ms_a_million"] = round(first["exact_ms"] + growth * (MILLION - first["videos"]))
-    print(json.dumps(report, indent=1) if options.json else table(report))
+    if options.json:
+        print(json.dumps(report, indent=1))
+    elif "exact_ms_a_million" in report:
+        print(f"a million videos, by the growth: {report['exact_ms_a_million']:,} ms")
     late = options.device != "cpu" and any(row["videos"] >= MILLION and row["exact_ms"] > GPU_LIMIT_MS for row in rows)
     return 1 if late else 0
 
@@ -78,6 +87,49 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
     return parser.parse_args()
+
+
+def measured(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Every size that fits, in order, and why the others were left out; each is told as it ends."""
+    told = sys.stderr if options.json else sys.stdout
+    print(HEAD, file=told, flush=True)
+    rows, left_out = [], []
+    for size in options.videos:
+        try:
+            reason = too_large(size, options)
+            if not reason:
+                rows.append(in_own_process(size, options))
+        except subprocess.CalledProcessError as error:
+            reason = f"the process ended with {error.returncode}: {error.stderr.strip().rpartition(chr(10))[2]}"
+        if reason:
+            left_out.append({"videos": size, "reason": reason})
+        print(f"{size:10,}  left out: {reason}" if reason else line(rows[-1]), file=told, flush=True)
+    return rows, left_out
+
+
+def too_large(size: int, options: argparse.Namespace) -> str:
+    """Why a size is not begun: what it needs, reckoned from its vectors, and what is free; empty where it fits."""
+    needed, free = bytes_needed(size, options), bytes_free(options.device)
+    if needed <= SPARE * free:
+        return ""
+    return f"it needs about {needed / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB are free"
+
+
+def bytes_needed(size: int, options: argparse.Namespace) -> int:
+    """Of the vectors of all levels in both streams, their lengths, the centres they lie around, and the rest."""
+    xml, width = BASELINES["xml"].build(), 2 if options.half else 4
+    levels = len({xml.score_level, xml.span_level})
+    vectors = 2 * CLIPS * (levels * HIDDEN + 1) * width
+    drawn_around = CLIPS * HIDDEN * 4 // A_CENTRE
+    inverted_files = FAISS_BYTES if options.faiss else 0
+    return size * (vectors + drawn_around + inverted_files) + BESIDE
+
+
+def bytes_free(device: str) -> int:
+    if device != "cpu":
+        return int(torch.cuda.mem_get_info(device)[0])
+    lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable")) * 2**10
 
 
 def in_own_process(size: int, options: argparse.Namespace) -> dict[str, Any]:
@@ -190,7 +242,7 @@ def by_faiss(model: Asked, queries: Sequences, corpus: Index, options: argparse.
             "share_of_exact": round(sum(hits) / exact.numel(), 3),
             "share_of_exact_best": round(float((found[:, :1] == exact[:, :1]).float().mean()), 3),
         }
-    row["bytes_a_video"] = 2 * CLIPS * (HIDDEN * 4 + 8)  # a vector and its number, both streams
+    row["bytes_a_video"] = FAISS_BYTES
     return row
 
 
@@ -231,15 +283,10 @@ def candidates(indexes: list[Any], queries: tuple[Tensor, Tensor], corpus: Index
     return videos.gather(1, chosen).masked_fill(scores.gather(1, chosen) == -torch.inf, -1)
 
 
-def table(report: dict[str, Any]) -> str:
-    lines = [f"{'videos':>10}{'exact ms':>10}{'bytes':>10}{'MiB':>9}   FAISS"]
-    for row in report["sizes"]:
-        faiss = json.dumps(row["faiss"]) if "faiss" in row else ""
-        figures = f"{row['videos']:10,}{row['exact_ms']:10.0f}{row['bytes_a_video']:10,}{row['memory_mib']:9,}"
-        lines.append(f"{figures}   {faiss}")
-    if "exact_ms_a_million" in report:
-        lines.append(f"a million videos, by the growth: {report['exact_ms_a_million']:,} ms")
-    return "\n".join(lines)
+def line(row: dict[str, Any]) -> str:
+    faiss = json.dumps(row["faiss"]) if "faiss" in row else ""
+    figures = f"{row['videos']:10,}{row['exact_ms']:10.0f}{row['bytes_a_video']:10,}{row['memory_mib']:9,}"
+    return f"{figures}   {faiss}".rstrip()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import AuthenticationForm, UsernameField
 from django.contrib.auth.views import LoginView, PasswordChangeView, PasswordResetConfirmView
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -38,10 +39,25 @@ class EmailForm(forms.Form):
     email = forms.EmailField(max_length=254, label="E-mail", widget=forms.EmailInput({"autocomplete": "email"}))
 
 
+class LogInForm(AuthenticationForm):
+    """Django's, with a longest user name: the table of wrong passwords has one, too."""
+
+    username = UsernameField(
+        max_length=User._meta.get_field("username").max_length,
+        label="User name",
+        widget=forms.TextInput({"autofocus": True}),
+        error_messages={"max_length": "No user name has more than %(limit_value)d characters."},
+    )
+    password = forms.CharField(
+        max_length=4096, strip=False, widget=forms.PasswordInput({"autocomplete": "current-password"})
+    )
+
+
 class LogIn(LoginView):
     """Django's, with the projects that take whoever comes, and a second step for who has set one up."""
 
     template_name = "account/login.html"
+    authentication_form = LogInForm
     redirect_authenticated_user = True
 
     def form_valid(self, form: Any) -> HttpResponse:

@@ -10,25 +10,33 @@ from celery.signals import heartbeat_sent
 from config.env import env_str
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.local")
+SHARE = 0.9  # of the time until the next one, after which a planned message has expired
 app = Celery("momentjudge")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+def _every(seconds: float, task: str) -> dict[str, Any]:
+    """What is not taken before the next one comes is not taken: no heap waits for workers that were busy for hours."""
+    return {"task": task, "schedule": seconds, "options": {"expires": SHARE * seconds}}
+
+
 app.conf.beat_schedule = {
-    "sweep-assignments": {"task": "judging.tasks.assignments_sweep", "schedule": 15.0},
-    "sweep-batches": {"task": "judging.tasks.batches_sweep", "schedule": 20.0},
-    "sweep-work": {"task": "judging.tasks.work_sweep", "schedule": 60.0},
-    "sweep-runs": {"task": "models_runner.tasks.runs_sweep", "schedule": 60.0},
-    "sweep-trainings": {"task": "models_runner.tasks.trainings_sweep", "schedule": 10.0},
-    "sweep-imports": {"task": "annotation.tasks.imports_sweep", "schedule": 60.0},
-    "sweep-previews": {"task": "annotation.tasks.previews_sweep", "schedule": 30.0},
-    "sweep-rewritings": {"task": "annotation.tasks.rewritings_sweep", "schedule": 60.0},
-    "sweep-captions": {"task": "annotation.tasks.captions_sweep", "schedule": 60.0},
-    "sweep-train-sets": {"task": "annotation.tasks.train_sets_sweep", "schedule": 60.0},
-    "sweep-left-files": {"task": "annotation.tasks.left_files_sweep", "schedule": 60.0},
-    "sweep-statistics": {"task": "annotation.tasks.statistics_sweep", "schedule": 60.0},
-    "sweep-sessions": {"task": "annotation.tasks.sessions_sweep", "schedule": 3600.0},
-    "retention": {"task": "judging.tasks.retention_sweep", "schedule": 6 * 3600.0},
-    "advance-demo": {"task": "judging.tasks.demo_advance", "schedule": 4.0},
+    "sweep-assignments": _every(15.0, "judging.tasks.assignments_sweep"),
+    "sweep-batches": _every(20.0, "judging.tasks.batches_sweep"),
+    "sweep-work": _every(60.0, "judging.tasks.work_sweep"),
+    "sweep-runs": _every(60.0, "models_runner.tasks.runs_sweep"),
+    "sweep-trainings": _every(10.0, "models_runner.tasks.trainings_sweep"),
+    "sweep-imports": _every(60.0, "annotation.tasks.imports_sweep"),
+    "sweep-previews": _every(30.0, "annotation.tasks.previews_sweep"),
+    "sweep-rewritings": _every(60.0, "annotation.tasks.rewritings_sweep"),
+    "sweep-captions": _every(60.0, "annotation.tasks.captions_sweep"),
+    "sweep-train-sets": _every(60.0, "annotation.tasks.train_sets_sweep"),
+    "sweep-left-files": _every(60.0, "annotation.tasks.left_files_sweep"),
+    "sweep-statistics": _every(60.0, "annotation.tasks.statistics_sweep"),
+    "sweep-sessions": _every(3600.0, "annotation.tasks.sessions_sweep"),
+    "retention": _every(6 * 3600.0, "judging.tasks.retention_sweep"),
+    "advance-demo": _every(4.0, "judging.tasks.demo_advance"),
 }
 
 

@@ -1,5 +1,6 @@
 """The one place where named errors become answers."""
 
+import sys
 from typing import Any
 
 from django.conf import settings
@@ -10,7 +11,7 @@ from django.core.exceptions import (
     TooManyFieldsSent,
     TooManyFilesSent,
 )
-from django.http import HttpRequest, HttpResponse, HttpResponseServerError
+from django.http import HttpRequest, HttpResponse, HttpResponseServerError, JsonResponse
 from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
 from django.template import loader
@@ -18,6 +19,9 @@ from django.utils.deprecation import MiddlewareMixin
 
 from annotation.exceptions import MomentJudgeError
 from annotation.refusals import refusal_log
+from config.absences import DATABASE, Absence, absence_of, pool_renew
+
+RETRY_S = 10
 
 UNREADABLE: list[tuple[type[Exception], int, str]] = [  # the first that fits
     (RequestDataTooBig, 413, "This form is too large; nothing was stored."),
@@ -50,7 +54,8 @@ class NamedErrorsMiddleware(MiddlewareMixin):
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         """Pages of a person are not kept by browsers: going back after logging out shows none of them."""
-        if getattr(request, "user", None) and request.user.is_authenticated:
+        failed = response.status_code >= 500  # then who asks may be what cannot be known
+        if failed or (getattr(request, "user", None) and request.user.is_authenticated):
             response.setdefault("Cache-Control", "no-store")
         return response
 
@@ -89,8 +94,28 @@ def locked_out(request: HttpRequest, response: HttpResponse, credentials: Any) -
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Asks nothing of anybody: whatever a page needs may be what broke."""
+    if absence := absence_of(sys.exception()):
+        if absence is DATABASE:
+            pool_renew()
+        return away(request, absence)
     page = loader.get_template("500.html").render({"request_id": getattr(request, "request_id", "")})
     return HttpResponseServerError(page)
+
+
+def away(request: HttpRequest, absence: Absence) -> HttpResponse:
+    """What the site lacks, in words, without asking the database; for programs and for htmx in their form."""
+    answer: HttpResponse
+    if request.path.startswith("/api/"):
+        answer = JsonResponse({"code": absence.code, "message": absence.message}, status=absence.status)
+    else:
+        context = {"message": absence.message, "request_id": getattr(request, "request_id", "")}
+        is_part = request.headers.get("HX-Request") == "true"
+        page = loader.get_template("away.html#problem" if is_part else "away.html").render(context)
+        answer = HttpResponse(page, status=absence.status)
+        if is_part:
+            answer["HX-Retarget"], answer["HX-Reswap"] = "main", "innerHTML"
+    answer["Retry-After"] = RETRY_S
+    return answer
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

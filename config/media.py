@@ -31,7 +31,7 @@ def media_from_env() -> Media:
     """
     kind = env_str("MEDIA_STORAGE", "local") or "local"
     if kind == "local":
-        return Media({"BACKEND": "django.core.files.storage.FileSystemStorage"})
+        return Media({"BACKEND": "config.folder.FolderMedia"})
     if kind != "s3":
         raise ImproperlyConfigured(f"MEDIA_STORAGE must be local or s3; it is {kind!r}.")
     return _s3()

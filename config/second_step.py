@@ -205,10 +205,13 @@ def _show(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpRespon
 
 
 def picture_of(text: str) -> str:
-    """A QR code as an SVG element without style, which the content security policy would drop."""
+    """A QR code as an SVG element without style, which the content security policy would drop.
+
+    It has no size but a view box: in a narrow place it is made smaller, not cut off.
+    """
     return str(
         segno.make(text, error="m").svg_inline(
-            scale=5, border=4, dark="#000", light="#fff", title="The secret as a QR code", svgclass="qr"
+            scale=5, border=4, dark="#000", light="#fff", title="The secret as a QR code", svgclass="qr", omitsize=True
         )
     )
 

@@ -15,6 +15,7 @@ from storages.utils import clean_name
 
 from annotation.exceptions import StorageAway
 
+NO_BUCKET = "NoSuchBucket"  # answered with 404 too, but no word on the file
 HELD_BYTES = 8 << 20  # of a file that is read; what is larger waits on the disk
 
 
@@ -24,7 +25,8 @@ def answering(name: str) -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode") == 404:
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+        if status == 404 and error.response.get("Error", {}).get("Code") != NO_BUCKET:
             raise FileNotFoundError(f"There is no file {name}.") from error
         raise StorageAway(reason=str(error)) from error
     except (BotoCoreError, Boto3Error) as error:

@@ -2,7 +2,8 @@ from typing import Any
 
 from django.apps import AppConfig
 from django.contrib.auth.signals import user_logged_out
-from django.utils import timezone
+
+from annotation import clock
 
 
 class JudgingConfig(AppConfig):
@@ -20,7 +21,7 @@ def leave_on_log_out(sender: object, user: Any, **kwargs: object) -> None:
     from judging.services.assignments import assignments_leave  # models are not loaded when this module is
 
     if user is not None:
-        assignments_leave(annotator=user, now=timezone.now())
+        assignments_leave(annotator=user, now=clock.now())
 
 
 def forget_file_names(sender: object, user: Any, **kwargs: object) -> None:

@@ -2,7 +2,8 @@
 
 from celery import shared_task
 from django.db import OperationalError
-from django.utils import timezone
+
+from annotation import clock
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
@@ -49,7 +50,7 @@ def recut_work(recut_id: int) -> None:
 def assignments_sweep() -> None:
     from judging.services import assignments
 
-    assignments.assignments_sweep(now=timezone.now())
+    assignments.assignments_sweep(now=clock.now())
 
 
 @shared_task
@@ -177,7 +178,7 @@ def retention_sweep() -> None:
     """Delete what was kept as long as settings say; a repeat finds nothing."""
     from judging.services import retention
 
-    retention.retention_apply(now=timezone.now())
+    retention.retention_apply(now=clock.now())
 
 
 @shared_task
@@ -198,17 +199,17 @@ def work_sweep() -> None:
         training,
     )
 
-    invitations.invitations_sweep(now=timezone.now())
-    releases.releases_sweep(now=timezone.now())
-    release_comparisons.release_comparisons_sweep(now=timezone.now())
-    projects.preparations_sweep(now=timezone.now())
-    pools.pools_sweep(now=timezone.now())
-    coverage.coverage_sweep(now=timezone.now())
-    quality.quality_sweep(now=timezone.now())
-    training.trainings_sweep(now=timezone.now())
-    exams.exams_sweep(now=timezone.now())
-    recuts.recuts_sweep(now=timezone.now())
-    label_studio.judgment_imports_sweep(now=timezone.now())
+    invitations.invitations_sweep(now=clock.now())
+    releases.releases_sweep(now=clock.now())
+    release_comparisons.release_comparisons_sweep(now=clock.now())
+    projects.preparations_sweep(now=clock.now())
+    pools.pools_sweep(now=clock.now())
+    coverage.coverage_sweep(now=clock.now())
+    quality.quality_sweep(now=clock.now())
+    training.trainings_sweep(now=clock.now())
+    exams.exams_sweep(now=clock.now())
+    recuts.recuts_sweep(now=clock.now())
+    label_studio.judgment_imports_sweep(now=clock.now())
     tallies.tallies_fold()
 
 

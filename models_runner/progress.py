@@ -87,6 +87,7 @@ class Progress:
         score = number(metrics.get(MEASURE)) if isinstance(metrics, Mapping) else None
         if score is None:
             return
+        self.eta_s = number(event.get("eta_s", self.eta_s))
         self.scores = thinned([*self.scores, [self.step, score, number(event.get("loss"))]])
         if self.best is None or score > self.best:
             self.best, self.best_step = score, self.step

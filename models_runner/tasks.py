@@ -4,7 +4,8 @@ from typing import Any
 
 from celery import shared_task
 from django.db import OperationalError
-from django.utils import timezone
+
+from annotation import clock
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
@@ -76,7 +77,7 @@ def trainings_sweep() -> None:
     """Send again the trainings that lost their worker or their message."""
     from models_runner import services
 
-    services.trainings_sweep(now=timezone.now())
+    services.trainings_sweep(now=clock.now())
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5, acks_late=False)
@@ -92,6 +93,6 @@ def runs_sweep() -> None:
     """Send again what was lost: runs, their scores and tests, features, and the plans of pools."""
     from models_runner import pool_services, services
 
-    services.runs_sweep(now=timezone.now())
-    services.feature_sets_sweep(now=timezone.now())
-    pool_services.pools_sweep(now=timezone.now())
+    services.runs_sweep(now=clock.now())
+    services.feature_sets_sweep(now=clock.now())
+    pool_services.pools_sweep(now=clock.now())

@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, NamedTuple, cast
+from uuid import UUID
 from zipfile import ZIP_STORED, ZipFile
 
 from django.conf import settings
@@ -21,7 +23,9 @@ from models_runner.models import Experiment, Run, Training
 from models_runner.retrieval import formats
 from models_runner.retrieval.formats.tvr_ranking import write_ground_truth
 from models_runner.retrieval.similarity_labels import similarity_labelled
+from models_runner.training_child import folder_held
 
+NAMED_BY_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TAIL = 48 * 1024
 TRIES = 3  # to read a folder that a training replaces meanwhile
 LOGS = ("log.txt", "output.txt")
@@ -43,6 +47,33 @@ def folder_of(training: Training) -> Path:
 
 def _root() -> Path:
     return Path(settings.EXPERIMENTS_ROOT)
+
+
+def experiment_folders() -> set[UUID]:
+    """The experiments that left something on this host's disk."""
+    try:
+        names = [entry.name for entry in os.scandir(_root()) if entry.is_dir(follow_symlinks=False)]
+    except FileNotFoundError:
+        return set()
+    return {UUID(name) for name in names if NAMED_BY_UUID.fullmatch(name)}
+
+
+def experiment_bytes(uuid: UUID) -> int:
+    """All that its seeds left."""
+    return sum(_bytes([path]) for path in _files(_root() / str(uuid)))
+
+
+def experiment_remove(uuid: UUID) -> bool:
+    """Remove all that its seeds left; False where a program still works in one of the folders."""
+    place = _root() / str(uuid)
+    if not place.is_dir():
+        return True
+    with ExitStack() as stack:
+        seeds = [path for path in place.iterdir() if path.is_dir()]
+        if any(stack.enter_context(folder_held(seed, patience_s=0)) is None for seed in seeds):
+            return False
+        shutil.rmtree(place)
+    return True
 
 
 def release_folder(release: Release) -> Path:

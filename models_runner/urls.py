@@ -28,6 +28,7 @@ urlpatterns = [
     path("<uuid:project_uuid>/tables/", benchmark_tables.benchmark_tables, name="tables"),
     path("<uuid:project_uuid>/tables.<str:form>", benchmark_tables.benchmark_tables_export, name="tables-export"),
     path("experiment/<uuid:experiment_uuid>/", experiments.experiment, name="experiment"),
+    path("experiment/<uuid:experiment_uuid>/delete/", experiments.experiment_delete, name="experiment-delete"),
     path("training/<uuid:training_uuid>/", experiments.training, name="training"),
     path("training/<uuid:training_uuid>/cancel/", experiments.training_cancel, name="training-cancel"),
     path("training/<uuid:training_uuid>/resume/", experiments.training_resume, name="training-resume"),

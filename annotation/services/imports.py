@@ -14,7 +14,7 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, OperationalError, transaction
 
-from annotation.exceptions import MomentJudgeError, NotPossible
+from annotation.exceptions import MomentJudgeError, NotPossible, StorageAway
 from annotation.importers import (
     FORMATS,
     BadLine,
@@ -91,8 +91,10 @@ def corpus_import_create(
             about = {"corpus": corpus_name, "format": format, "bytes": row.bytes_total}
             audit_record(project=None, actor=actor, action="corpus.upload", subject=row.uuid, **about)
             send_on_commit(TASK, row.pk)
-    except IntegrityError as error:
+    except (IntegrityError, StorageAway) as error:
         upload_forget(row)
+        if isinstance(error, StorageAway):
+            raise
         raise NotPossible(BEING_READ) from error
     return row
 

@@ -48,7 +48,8 @@ def upload_throw_away(row: Upload) -> None:
 def upload_forget(row: Upload) -> None:
     """Remove the files of a row that could not be written."""
     for name in row.FILES:
-        if stored := getattr(row, name):
+        stored = getattr(row, name)
+        if stored and stored._committed:  # what is not still has the name that its owner gave it
             files_delete(str(stored.name))
 
 

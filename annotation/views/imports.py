@@ -14,7 +14,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from annotation import selectors
 from annotation.access import post_only, staff_page
 from annotation.corpus_steps import next_step
-from annotation.exceptions import NotPossible, TooLarge
+from annotation.exceptions import NotPossible, StorageAway, TooLarge
 from annotation.forms import ImportForm
 from annotation.importers import FORMATS
 from annotation.models import CorpusImport, Project, User
@@ -58,9 +58,9 @@ def _import_form(request: HttpRequest) -> HttpResponse:
         return render(request, page, {**context, "form": form}, status=422)
     try:
         row = imports.corpus_import_create(actor=cast(User, request.user), **form.values())
-    except NotPossible as error:
+    except (NotPossible, StorageAway) as error:
         form.add_error(None, str(error))
-        return render(request, page, {**context, "form": form}, status=409)
+        return render(request, page, {**context, "form": form}, status=error.status)
     return redirect("annotation:import", row.uuid)
 
 

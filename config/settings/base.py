@@ -138,6 +138,14 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = env_str("EMAIL_FROM", "MomentJudge <momentju
 EMBEDDED_DATABASE = not env_str("DATABASE_URL", "")
 
 
+DATABASE_WAIT_S = 3  # then a page says that the database does not answer
+
+
+def pool_of(size: int) -> dict[str, Any]:
+    """The connections of one web process; a try to connect again is never far off."""
+    return {"min_size": 1, "max_size": size, "timeout": DATABASE_WAIT_S, "reconnect_timeout": DATABASE_WAIT_S}
+
+
 def database_from_url(url: str) -> dict[str, Any]:
     parts, query = urlsplit(url), parse_qs(urlsplit(url).query)
     return {
@@ -147,11 +155,13 @@ def database_from_url(url: str) -> dict[str, Any]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": parts.hostname or query.get("host", [""])[0],
         "PORT": str(parts.port or query.get("port", [""])[0]),
+        "CONN_HEALTH_CHECKS": True,  # of pools: one that leads to a database that was restarted is not handed out
         "OPTIONS": {
             # what is asked again and again is planned once per connection: it halves what a judgment costs
             "server_side_binding": True,
             "prepare_threshold": 3,
-            **({"pool": {"min_size": 1, "max_size": pool}} if (pool := env_int("DATABASE_POOL", 0)) else {}),
+            "connect_timeout": DATABASE_WAIT_S,
+            **({"pool": pool_of(pool)} if (pool := env_int("DATABASE_POOL", 0)) else {}),
         },
     }
 
@@ -184,7 +194,11 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": env_int("TASK_VISIBILITY_S", 3600),
     "unacked_restore_interval": 2,
     "unacked_restore_throttle": 1,
+    "socket_timeout": 2,  # a broker that hangs is one that is away
+    "socket_connect_timeout": 2,
 }
+CELERY_REDIS_SOCKET_TIMEOUT = CELERY_REDIS_SOCKET_CONNECT_TIMEOUT = 3
+CELERY_BEAT_SCHEDULER = "config.beat.SteadyScheduler"
 
 # Files
 STATIC_URL = "/static/"

@@ -4,12 +4,12 @@ from typing import Any
 from uuid import UUID
 
 from django.http.response import HttpResponseBase
-from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotation import clock
 from annotation.access import ANNOTATOR, grant_by
 from annotation.models import Membership, Project
 from judging import selectors
@@ -51,7 +51,7 @@ class Assignment(ApiView):
         """Take an assignment: 201 a new one, 200 the one you hold already, 204 nothing waits for you."""
         project = project_of(request, project_uuid)
         body_of(request, taken.Nothing)
-        asked_at = timezone.now()
+        asked_at = clock.now()
         held = assignments.assignment_take(project=project, annotator=person_of(request))
         if held is None:
             return Response(status=204)
@@ -77,7 +77,7 @@ class Heartbeat(ApiView):
         """Say that you are still at it: the lease starts anew. Every grade and flag does the same."""
         project = project_of(request, project_uuid)
         body_of(request, taken.Nothing)
-        until = assignments.assignment_renew(project=project, annotator=person_of(request), now=timezone.now())
+        until = assignments.assignment_renew(project=project, annotator=person_of(request), now=clock.now())
         return Response(given.LeaseGiven({"lease_ends_at": until}).data)
 
 

@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
+from annotation import clock
 from annotation.models import Project
 from judging.models.batch import Batch, Pair
 from judging.models.policy import Guideline, Policy
@@ -37,7 +38,7 @@ class Assignment(models.Model):
         models.BigIntegerField(), default=list, help_text="Of these pairs the truth is known: see GoldGrade."
     )
     expires_at = models.DateTimeField()
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
     ended_at = models.DateTimeField(null=True)
 
     class Meta:

@@ -40,6 +40,7 @@ KINDS: dict[str, dict[str, str]] = {
         "experiment.cancel": "cancelled seed {seed} of the benchmark run {name} at step {step}",
         "experiment.resume": "had seed {seed} of the benchmark run {name} go on from step {step}",
         "experiment.finish": "ended seed {seed} of the benchmark run {name}: {state}[, best {best}]",
+        "experiment.delete": "deleted the benchmark run {name}: {baseline}, {seeds} seeds, {mb} MB of files",
         "features.start": "ordered the features {name} of {kind}[ by {extractor}][, {model}]",
         "features.register": "added the official features {name} of {kind}",
         "features.cancel": "cancelled the features {name} after {done} of {total}",

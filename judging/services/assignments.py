@@ -7,8 +7,8 @@ from random import SystemRandom
 from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Least
-from django.utils import timezone
 
+from annotation import clock
 from annotation.messages import send_on_commit
 from annotation.models import Membership, Project, User
 from judging import selectors
@@ -38,7 +38,7 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
         GuidelineUnconfirmed: there is a version of the guideline that they have not confirmed.
         WarmUpDue: the session begins with pairs of known truth.
     """
-    now = now or timezone.now()
+    now = now or clock.now()
     _ready_or_refused(project, annotator)
     _warm_or_refused(project, annotator, now)
     assignments_sweep(now=now, project=project)
@@ -194,12 +194,12 @@ def assignment_finish(*, project: Project, annotator: User, now: datetime | None
     held = selectors.held_open(annotator_id=annotator.pk, project_id=project.pk, lock=True)
     if held is None or held.state == Assignment.State.FINISHED:
         return False
-    running_or_refused(held, now or timezone.now())
+    running_or_refused(held, now or clock.now())
     left = len(held.cards) - held.answered
     if left:
         pairs = "One pair still needs" if left == 1 else f"{left} pairs still need"
         raise AssignmentIncomplete(f"{pairs} a grade or a flag.")
-    _end(held.assignment_id, held.batch_id, state=Assignment.State.FINISHED, now=now or timezone.now())
+    _end(held.assignment_id, held.batch_id, state=Assignment.State.FINISHED, now=now or clock.now())
     return True
 
 
@@ -212,7 +212,7 @@ def assignment_return(*, project: Project, annotator: User, now: datetime | None
     found = held.first()
     if found is None:
         return False
-    _end(found.pk, found.batch_id, state=Assignment.State.RETURNED, now=now or timezone.now())
+    _end(found.pk, found.batch_id, state=Assignment.State.RETURNED, now=now or clock.now())
     return True
 
 

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
-from django.utils import timezone
 
+from annotation import clock
 from annotation.messages import send_on_commit
 from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query, User
 from annotation.rules.pooling import BATCH_SIZE, BATCHES
@@ -100,7 +100,7 @@ def batch_advance(*, batch_id: int) -> None:
     if Pair.State.OPEN in states:
         seats_count(batch)
     elif Pair.State.ESCALATED not in states:
-        _batch_close(batch, now=timezone.now())
+        _batch_close(batch, now=clock.now())
     elif batch.round == 1:
         batch.round, batch.free_seats, batch.begun = 2, len(SEATS), False
         batch.save(update_fields=["round", "free_seats", "begun"])

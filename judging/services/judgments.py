@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
-from django.utils import timezone
 
+from annotation import clock
 from annotation.models import Membership, User
 from judging import selectors
 from judging.exceptions import FormStale, JudgingError, NotAnnotator, NotAssigned, PairWithdrawn
@@ -82,7 +82,7 @@ def judgment_submit(
         raise ValueError(f"a grade is 0 to 4, got {grade}")
     held, place = _locked(annotator, pair_uuid)
     card = held.cards[place]
-    now = now or timezone.now()
+    now = now or clock.now()
     if key is not None and key != held.key_of(card):
         return _answered_before(held, place, key, grade)
     running_or_refused(held, now)
@@ -216,7 +216,7 @@ def flag_set(
     if reason not in Flag.Reason.values:
         raise ValueError(f"a flag says one of {', '.join(Flag.Reason.values)}, got {reason}")
     held, place = _locked(annotator, pair_uuid)
-    now, card = now or timezone.now(), held.cards[place]
+    now, card = now or clock.now(), held.cards[place]
     if key is not None and key != held.key_of(card):
         return _flagged_before(held, place, key, reason)
     running_or_refused(held, now)
@@ -267,7 +267,7 @@ def flag_withdraw(*, annotator: User, pair_uuid: UUID, key: UUID | None = None, 
         FormStale: another flag stands by now.
     """
     held, place = _locked(annotator, pair_uuid)
-    now, card = now or timezone.now(), held.cards[place]
+    now, card = now or clock.now(), held.cards[place]
     running_or_refused(held, now)
     if key is not None and card.flag_uuid not in (None, key):
         raise FormStale(STALE)

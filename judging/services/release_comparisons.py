@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from django.db import transaction
-from django.utils import timezone
 
+from annotation import clock
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from judging.exceptions import NotPossibleNow
@@ -60,7 +60,7 @@ def release_comparisons_sweep(*, now: datetime) -> None:
 
 
 def _save(row: ReleaseComparison) -> None:
-    row.moved_at = timezone.now()
+    row.moved_at = clock.now()
     row.save(update_fields=["counts", "state", "error", "moved_at"])
 
 

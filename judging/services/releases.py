@@ -11,8 +11,9 @@ from typing import Any
 
 from django.core.files import File
 from django.db import OperationalError, connection, transaction
-from django.utils import timezone
 
+from annotation import clock
+from annotation.exceptions import StorageAway, StorageFull, disk_is_full
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Project, User
@@ -62,7 +63,7 @@ def release_retry(*, release: Release, actor: User) -> None:
     held = Release.objects.select_for_update(of=("self",)).select_related("project").get(pk=release.pk)
     if held.state != Release.State.FAILED:
         raise NotPossibleNow(f"Release {held.version} is {held.get_state_display().lower()} already.")
-    held.state, held.error, held.done, held.total, held.moved_at = Release.State.PREPARING, "", 0, 0, timezone.now()
+    held.state, held.error, held.done, held.total, held.moved_at = Release.State.PREPARING, "", 0, 0, clock.now()
     held.save(update_fields=["state", "error", "done", "total", "moved_at"])
     audit_record(project=held.project, actor=actor, action="release.retry", subject=held.uuid, version=held.version)
     send_on_commit(BUILD_TASK, held.pk)
@@ -80,9 +81,9 @@ def release_build(*, release_id: int, folder: Path | None = None) -> Release | N
             return release
         try:
             with _Progress(release) as progress:
-                manifest, scope = _files_write(release, target, progress)
-                _archive_save(release, scope, target, manifest, progress)
-        except OperationalError:
+                _write(release, target, progress)
+        except OperationalError as error:
+            _say_why_it_waits(release, error)
             raise
         except Exception as error:
             failed = {"state": Release.State.FAILED, "error": str(error)[:2000] or NO_WORD}
@@ -90,6 +91,22 @@ def release_build(*, release_id: int, folder: Path | None = None) -> Release | N
             raise
     logger.info("release %s ready: %s", release.pk, release.manifest["counts"])
     return release
+
+
+def _write(release: Release, folder: Path, progress: "_Progress") -> None:
+    try:
+        manifest, scope = _files_write(release, folder, progress)
+        _archive_save(release, scope, folder, manifest, progress)
+    except OSError as error:
+        if disk_is_full(error):
+            raise StorageFull from error
+        raise
+
+
+def _say_why_it_waits(release: Release, error: OperationalError) -> None:
+    """It is tried again; where the storage is why, the team can see that."""
+    if isinstance(error, StorageAway):
+        Release.objects.filter(pk=release.pk, state=Release.State.PREPARING).update(error=str(error))
 
 
 def releases_sweep(*, now: datetime) -> None:
@@ -120,7 +137,7 @@ def release_words_set(*, project: Project, actor: User | None, **words: str) -> 
 
 def _files_write(release: Release, folder: Path, progress: "_Progress") -> tuple[dict[str, Any], Scope]:
     with _snapshot():
-        release.state_at = timezone.now()
+        release.state_at = clock.now()
         scope = scope_of(release)
         return files.write_files(release, scope, folder, progress.tell), scope
 
@@ -186,7 +203,7 @@ class _Progress:
             return
         self.step, self.written_at = step, monotonic()
         with (self.own or connection).cursor() as cursor:
-            cursor.execute(WRITE, [step, done, total, timezone.now(), self.release.pk])
+            cursor.execute(WRITE, [step, done, total, clock.now(), self.release.pk])
 
 
 WRITE = """

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from annotation.access import post_only, staff_page
-from annotation.exceptions import NotPossible, TooLarge
+from annotation.exceptions import NotPossible, StorageAway, TooLarge
 from annotation.models import User
 from annotation.selectors import import_remarks
 from annotation.views.imports import FORM_ROOM, IMPORTS_SHOWN
@@ -52,9 +52,9 @@ def _import_form(request: HttpRequest) -> HttpResponse:
         return render(request, NEW, {**context, "form": form}, status=422)
     try:
         row = label_studio.judgment_import_create(actor=cast(User, request.user), **form.values())
-    except NotPossible as error:
+    except (NotPossible, StorageAway) as error:
         form.add_error(None, str(error))
-        return render(request, NEW, {**context, "form": form}, status=409)
+        return render(request, NEW, {**context, "form": form}, status=error.status)
     return redirect("judging:judgment-import", row.uuid)
 
 

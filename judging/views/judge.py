@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django_htmx.http import HttpResponseClientRedirect, replace_url
 
+from annotation import clock
 from annotation.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_page
 from annotation.models import Project, User
 from annotation.refusals import refusal_log
@@ -34,7 +35,7 @@ NOTHING = "Nothing is waiting for you right now. New batches appear here as they
 @post_only("judging:desk")
 def assignment_take(request: MemberRequest, project: Project) -> HttpResponse:
     held = selectors.open_assignment(project=project, annotator=request.user)
-    lacking = held is None and warm_up_lacks(project=project, annotator=request.user, now=timezone.now())
+    lacking = held is None and warm_up_lacks(project=project, annotator=request.user, now=clock.now())
     try:
         taken = assignments.assignment_take(project=project, annotator=request.user)
     except GuidelineUnconfirmed as error:
@@ -140,7 +141,7 @@ def _refused(request: HttpRequest, pair_uuid: UUID, note: str, *, status: int) -
     if held is None:
         raise NotAssigned("This pair is not in your hands.")
     grant_by(request, held.project_uuid, ANNOTATOR)
-    assignments.running_or_refused(held, timezone.now())
+    assignments.running_or_refused(held, clock.now())
     show = _part if _htmx(request) else _page
     return refusal_log(request, show(request, held, held.index_of(pair_uuid), note=note, status=status), note)
 
@@ -190,7 +191,7 @@ def assignment_return(request: MemberRequest, project: Project) -> HttpResponse:
 @post_only("judging:desk")
 def heartbeat(request: MemberRequest, project: Project) -> HttpResponse:
     """The page is open and its annotator is at it."""
-    assignments.assignment_renew(project=project, annotator=request.user, now=timezone.now())
+    assignments.assignment_renew(project=project, annotator=request.user, now=clock.now())
     return HttpResponse(status=204)
 
 
@@ -198,7 +199,7 @@ def heartbeat(request: MemberRequest, project: Project) -> HttpResponse:
 @post_only("judging:desk")
 def leave(request: MemberRequest, project: Project) -> HttpResponse:
     """The page was closed."""
-    assignments.assignment_leave(project=project, annotator=request.user, now=timezone.now())
+    assignments.assignment_leave(project=project, annotator=request.user, now=clock.now())
     return HttpResponse(status=204)
 
 

@@ -8,9 +8,9 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django_htmx.http import HttpResponseClientRedirect, replace_url
 
+from annotation import clock
 from annotation.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_page
 from annotation.models import Project, User
 from annotation.refusals import refusal_log
@@ -63,7 +63,7 @@ def last_look(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
 @post_only("judging:sitting")
 def hand_in(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
     sat = _own(request, sitting_uuid)
-    sat = sittings.sitting_hand_in(annotator=cast(User, request.user), sitting=sitting_uuid, now=timezone.now())
+    sat = sittings.sitting_hand_in(annotator=cast(User, request.user), sitting=sitting_uuid, now=clock.now())
     return _on(request, sat)
 
 

@@ -1,4 +1,4 @@
-"""Benchmark runs for programs: ordering them, seeing how far they are, cancelling, resuming."""
+"""Benchmark runs for programs: ordering them, seeing how far they are, cancelling, resuming, deleting."""
 
 from typing import Any
 from uuid import UUID
@@ -122,6 +122,14 @@ class OneExperiment(ApiView):
         experiment = get_object_or_404(experiments_told(), uuid=experiment_uuid)
         grant(request._request, experiment.project, STAFF)
         return Response(ExperimentGiven(experiment).data)
+
+    @extend_schema(operation_id="experiment_delete", responses={204: None, **dict.fromkeys((403, 404, 409), REFUSED)})
+    def delete(self, request: Request, experiment_uuid: UUID) -> Response:
+        """Delete a benchmark run that has ended, with its files; for admins. Its runs and their scores stay."""
+        experiment = get_object_or_404(Experiment.objects.select_related("project"), uuid=experiment_uuid)
+        grant(request._request, experiment.project, ADMIN)
+        services.experiment_delete(experiment=experiment, actor=person_of(request))
+        return Response(status=204)
 
 
 class Cancel(ApiView):

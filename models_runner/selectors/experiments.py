@@ -6,7 +6,7 @@ from typing import NamedTuple
 from django.db.models import Prefetch, QuerySet
 
 from annotation.models import Project
-from models_runner.models import Experiment, Training
+from models_runner.models import Experiment, Run, Training
 
 ORDER = ("running", "cancelling", "waiting", "failed", "cancelled", "done")  # of what an experiment is said to be
 
@@ -55,6 +55,17 @@ def ahead_of(training: Training) -> int:
         return 0
     before = Training.objects.filter(state=Training.State.WAITING, created_at__lt=training.created_at).count()
     return before + Training.objects.filter(state__in=Training.AT_WORK).count()
+
+
+def needed_by(experiment: Experiment) -> list[Experiment]:
+    """Those that look at the videos which a seed of it finds, and could not be resumed or searched with without it."""
+    return list(Experiment.objects.filter(candidates__experiment=experiment).order_by("pk"))
+
+
+def runs_of(experiment: Experiment) -> list[Run]:
+    """What its seeds answered, by seed; a run stays when the experiment goes."""
+    trainings = experiment.trainings.select_related("val_run", "test_run").order_by("seed")
+    return [run for training in trainings for run in (training.val_run, training.test_run) if run is not None]
 
 
 def candidate_givers(project: Project) -> QuerySet[Training]:

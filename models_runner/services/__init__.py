@@ -1,6 +1,7 @@
 """Baselines trained; runs brought or made, read, scored on releases; and how participants take part."""
 
 from models_runner.services.economy import study_create, study_work
+from models_runner.services.experiment_deletion import experiment_delete
 from models_runner.services.experiments import experiment_create, training_cancel, training_resume
 from models_runner.services.features import (
     feature_set_cancel,
@@ -22,6 +23,7 @@ from models_runner.services.trainings import training_work, trainings_sweep
 __all__ = [
     "RUNS_TASK",
     "experiment_create",
+    "experiment_delete",
     "feature_set_cancel",
     "feature_set_delete",
     "feature_set_register",

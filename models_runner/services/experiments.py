@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation.exceptions import NotPossible
 from annotation.messages import send_on_commit
-from annotation.models import User
+from annotation.models import Project, User
 from annotation.services.audit import audit_record
 from judging.models import Release
 from judging.releases.archives import archive_opened
@@ -63,9 +63,8 @@ def experiment_create(
     made.features = {kind: {**told, **feature_facts(Path(told["path"]))} for kind, told in features.items()}
     made.options, made.candidates = dict(options), candidates
     made.labels = labels
-    made.name = _name(name, made)
     try:
-        _experiment_keep(made, range(first_seed, first_seed + seeds))
+        _experiment_keep(made, name, range(first_seed, first_seed + seeds))
     except IntegrityError as error:
         if "experiment_name_once_per_project" not in str(error):
             raise
@@ -74,8 +73,12 @@ def experiment_create(
 
 
 @transaction.atomic
-def _experiment_keep(made: Experiment, seeds: range) -> None:
+def _experiment_keep(made: Experiment, name: str, seeds: range) -> None:
+    Project.objects.select_for_update(no_key=True).get(pk=made.project_id)  # names go one at a time
     features_hold(made.project, made.features)
+    if made.candidates is not None:
+        _hold(made.candidates)  # who deletes it waits, and finds that it is needed
+    made.name = _name(name, made)
     made.save()
     trainings = Training.objects.bulk_create([Training(experiment=made, seed=seed) for seed in seeds])
     said = {"name": made.name, "baseline": made.get_baseline_display(), "top_n": made.top_n, "seeds": len(seeds)}
@@ -145,12 +148,22 @@ def _name(name: str, made: Experiment) -> str:
         name = name_checked(name, "experiment")
         if len(name) > LONGEST_NAME:
             raise NotPossible(f"The name of the experiment has at most {LONGEST_NAME} characters.")
+        if name in _names_left(made.project):
+            raise NotPossible(f"The leaderboard holds runs of a deleted {name!r}; give this one another name.")
         return name
     base = f"{made.get_baseline_display()}, N={made.top_n}"
     base += ", labels by similarity" if made.labels == Run.Labels.SIMILARITY else ""
     taken = set(made.project.experiments.filter(name__startswith=base).values_list("name", flat=True))
+    taken |= _names_left(made.project)
     number = next(n for n in range(1, len(taken) + 2) if _numbered(base, n) not in taken)
     return _numbered(base, number)
+
+
+def _names_left(project: Project) -> set[str]:
+    """Names of deleted experiments whose runs are there: another of this name would take their answers for its own."""
+    runs = Run.objects.filter(project=project, source=Run.Source.BASELINE, owner=None)
+    of_runs = {system.rpartition(", seed ")[0] for system in runs.values_list("system", flat=True).distinct()}
+    return of_runs - set(project.experiments.values_list("name", flat=True))
 
 
 def _numbered(base: str, number: int) -> str:
@@ -164,7 +177,7 @@ def training_cancel(*, training: Training, actor: User | None) -> Training:
     Raises:
         NotPossible: it has ended already.
     """
-    held = Training.objects.select_for_update(of=("self",)).select_related("experiment__project").get(pk=training.pk)
+    held = _hold(training)
     if held.state == Training.State.CANCELLING:
         return held
     if held.state == Training.State.WAITING:
@@ -185,7 +198,7 @@ def training_resume(*, training: Training, actor: User | None) -> Training:
     Raises:
         NotPossible: it is neither.
     """
-    held = Training.objects.select_for_update(of=("self",)).select_related("experiment__project").get(pk=training.pk)
+    held = _hold(training)
     if not held.is_stopped:
         raise NotPossible("Only a training that was cancelled or failed can be resumed.")
     held.state, held.crashes, held.error, held.ended_at = Training.State.WAITING, 0, "", None
@@ -193,6 +206,14 @@ def training_resume(*, training: Training, actor: User | None) -> Training:
     held.save()
     _record(held, actor, "experiment.resume", step=held.step)
     send_on_commit(TASK, held.pk)
+    return held
+
+
+def _hold(training: Training) -> Training:
+    rows = Training.objects.select_for_update(of=("self",)).select_related("experiment__project")
+    held = rows.filter(pk=training.pk).first()
+    if held is None:
+        raise NotPossible("This benchmark run has been deleted.")
     return held
 
 

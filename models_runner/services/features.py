@@ -11,8 +11,8 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.db import IntegrityError, OperationalError, transaction
-from django.utils import timezone
 
+from annotation import clock
 from annotation.exceptions import MomentJudgeError, NotPossible
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
@@ -153,7 +153,7 @@ def feature_set_resume(*, feature_set: FeatureSet, actor: User | None, wake: boo
     held = _held(feature_set)
     if not held.may_go_on:
         raise NotPossible("These features are done, or being made already.")
-    values = {"state": State.RUNNING, "error": "", "done": 0, "total": 0, "attempts": 0, "moved_at": timezone.now()}
+    values = {"state": State.RUNNING, "error": "", "done": 0, "total": 0, "attempts": 0, "moved_at": clock.now()}
     step = Step.EXTRACTING if held.is_ours else Step.CHECKING
     FeatureSet.objects.filter(pk=held.pk).update(step=step, **values)
     audit_record(project=held.project, actor=actor, action="features.resume", subject=held.uuid, name=held.name)
@@ -294,7 +294,7 @@ def _check(held: FeatureSet, progress: "_Progress") -> None:
             "reasons": held.reasons,
             "findings": [finding.as_dict() for finding in findings],
         }
-    now = timezone.now()
+    now = clock.now()
     at_work = FeatureSet.objects.filter(pk=held.pk, state=State.RUNNING)
     if not at_work.update(state=State.DONE, done=len(names), finished_at=now, moved_at=now, **values):
         raise _Stopped
@@ -383,7 +383,7 @@ class _Progress:
 
     def _write(self, done: int) -> None:
         self.written_at = monotonic()
-        values: dict[str, Any] = {"moved_at": timezone.now()}
+        values: dict[str, Any] = {"moved_at": clock.now()}
         before, now = (STEPS.index(self.held.step), self.held.done), (STEPS.index(self.at_step), done)
         if now >= before:
             values |= {"step": self.at_step, "done": done, "total": self.total}

@@ -11,8 +11,8 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
-from django.utils import timezone
 
+from annotation import clock
 from annotation.exceptions import MomentJudgeError, StorageAway
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
@@ -21,6 +21,7 @@ from models_runner import training_files
 from models_runner.models import Training
 from models_runner.progress import EventsFile, Progress
 from models_runner.services.baseline_runs import baseline_runs_make
+from models_runner.services.experiment_deletion import deleted_files_sweep
 from models_runner.training_child import TrainingChild, devices_shown, folder_held, status_words
 
 logger = logging.getLogger(__name__)
@@ -49,6 +50,7 @@ def training_work(*, training_id: int) -> None:
         with only_one(f"device {device}") as free, only_one("training", training_id) as alone:
             if free and alone:
                 trainings_bury(Q(device=device))
+                deleted_files_sweep()  # sweeps may run where the disk of experiments is not
                 training = training_claim(training_id=training_id, device=device)
             if training is not None and not _train(training):
                 training = None  # nobody is woken at once
@@ -59,7 +61,7 @@ def training_work(*, training_id: int) -> None:
 
 def training_claim(*, training_id: int, device: str) -> Training | None:
     """Take a waiting training; None where somebody else did, or it does not wait."""
-    now = timezone.now()
+    now = clock.now()
     taken = Training.objects.filter(pk=training_id, state=State.WAITING).update(
         state=State.RUNNING, device=device, heartbeat=now, started_at=now, attempts=F("attempts") + 1
     )
@@ -129,7 +131,7 @@ def _take(progress: Progress, events: EventsFile) -> None:
 def training_tell(training: Training, progress: Progress) -> str:
     """Write down how far it is; returns the state, which somebody may have changed."""
     at_work = Training.objects.filter(pk=training.pk, state__in=Training.AT_WORK)
-    at_work.update(heartbeat=timezone.now(), **progress.row())
+    at_work.update(heartbeat=clock.now(), **progress.row())
     return Training.objects.values_list("state", flat=True).get(pk=training.pk)
 
 
@@ -166,7 +168,7 @@ def training_end(
 ) -> None:
     """The training is over, done or failed; a cancel that came meanwhile comes too late."""
     changed = Training.objects.filter(pk=training.pk, state__in=Training.AT_WORK).update(
-        state=state, error=error[:2000], ended_at=timezone.now(), eta_s=None, **(runs or {})
+        state=state, error=error[:2000], ended_at=clock.now(), eta_s=None, **(runs or {})
     )
     if not changed:
         return
@@ -179,7 +181,7 @@ def training_end(
 
 def training_stop(training: Training, state: Training.State) -> None:
     """Not at work any more, and not over for good: cancelled, or waiting again."""
-    ended = timezone.now() if state == State.CANCELLED else None
+    ended = clock.now() if state == State.CANCELLED else None
     Training.objects.filter(pk=training.pk).update(state=state, ended_at=ended, eta_s=None)
     training.state, training.ended_at = state, ended
     if state == State.CANCELLED:
@@ -230,7 +232,7 @@ def next_send(*, expires_s: float | None = None) -> None:
 
 
 def trainings_sweep(*, now: datetime) -> None:
-    """Bury what lost its worker; wake who has waited longest: its message may have been lost.
+    """Bury what lost its worker; wake who has waited longest: its message may have been lost; clear what was deleted.
 
     While all devices are at work nobody takes it, and it expires when the next sweep comes.
     """
@@ -240,3 +242,4 @@ def trainings_sweep(*, now: datetime) -> None:
             if alone:
                 trainings_bury(Q(pk=pk, heartbeat__lte=now - LATE))
     next_send(expires_s=SWEEP_S)
+    deleted_files_sweep()

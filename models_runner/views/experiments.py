@@ -18,7 +18,7 @@ from models_runner.curves import losses_chart, scores_chart, seeds_chart
 from models_runner.experiment_forms import ExperimentForm
 from models_runner.experiment_settings import told
 from models_runner.models import Experiment, Training
-from models_runner.selectors.experiments import ahead_of, experiments_of, row_of
+from models_runner.selectors.experiments import ahead_of, experiments_of, needed_by, row_of, runs_of
 from models_runner.selectors.features import feature_choices
 from models_runner.services.experiments import has_training_queries
 
@@ -117,6 +117,33 @@ def _seeds_chart(trainings: list[Training], shown: Training) -> list[str]:
     scores = {training.seed: training.curve.get("scores", []) for training in trainings}
     begun = [seed for seed, points in scores.items() if points]
     return [seeds_chart(scores, shown.seed).inline()] if len(begun) > 1 else []
+
+
+@login_required
+def experiment_delete(request: HttpRequest, experiment_uuid: UUID) -> HttpResponse:
+    """Ask, then delete a benchmark run that has ended, with its files."""
+    held = get_object_or_404(Experiment.objects.select_related("project"), uuid=experiment_uuid)
+    grant(request, held.project, ADMIN)
+    if request.method != "POST":
+        return _ask(request, held)
+    try:
+        services.experiment_delete(experiment=held, actor=cast(User, request.user))
+    except NotPossible as error:
+        return _ask(request, held, error)
+    messages.success(request, f"The benchmark run {held.name} is gone. Its runs stay.")
+    return redirect("models_runner:experiments", held.project.uuid)
+
+
+def _ask(request: HttpRequest, held: Experiment, error: NotPossible | None = None) -> HttpResponse:
+    trainings = list(held.trainings.order_by("seed"))
+    context = {
+        **{"experiment": held, "error": error, "needs": needed_by(held), "runs": runs_of(held)},
+        "awaited": [training for training in trainings if training.is_awaited],
+        "seeds": len(trainings),
+        "resumable": [training for training in trainings if training.is_stopped],
+        "bytes": training_files.experiment_bytes(held.uuid),
+    }
+    return render(request, "models_runner/experiment_delete.html", context, status=409 if error else 200)
 
 
 @login_required

@@ -34,45 +34,39 @@ def features(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(ADMIN)
 def feature_set_create(request: MemberRequest, project: Project) -> HttpResponse:
     """Make features in the background."""
-    form = ExtractionForm(request.POST)
-    if not form.is_valid():
-        return _page(request, project, making=form, status=422)
-    try:
-        services.feature_set_start(project=project, actor=request.user, **form.values())
-    except NotPossible as error:
-        form.add_error(None, str(error))
-        return _page(request, project, making=form, status=409)
-    return redirect(PAGE, project.uuid)
+    return _begun(request, project, "making", ExtractionForm(request.POST), services.feature_set_start)
 
 
 @post_only(PAGE)
 @project_page(ADMIN)
 def feature_set_register(request: MemberRequest, project: Project) -> HttpResponse:
     """Add an official file, and check it in the background."""
-    form = FileForm(request.POST)
+    return _begun(request, project, "adding", FileForm(request.POST), services.feature_set_register)
+
+
+def _begun(
+    request: MemberRequest,
+    project: Project,
+    name: str,
+    form: ExtractionForm | FileForm,
+    begin: Callable[..., FeatureSet],
+) -> HttpResponse:
+    """Back to the page, or the page with its form of this name to be looked at."""
     if not form.is_valid():
-        return _page(request, project, adding=form, status=422)
+        return _page(request, project, status=422, **{name: form})
     try:
-        services.feature_set_register(project=project, actor=request.user, **form.values())
+        begin(project=project, actor=request.user, **form.values())
     except NotPossible as error:
         form.add_error(None, str(error))
-        return _page(request, project, adding=form, status=409)
+        return _page(request, project, status=409, **{name: form})
     return redirect(PAGE, project.uuid)
 
 
-def _page(
-    request: MemberRequest,
-    project: Project,
-    *,
-    making: forms.Form | None = None,
-    adding: forms.Form | None = None,
-    status: int = 200,
-) -> HttpResponse:
+def _page(request: MemberRequest, project: Project, *, status: int = 200, **bound: forms.Form) -> HttpResponse:
     page = Paginator(FeatureSet.objects.filter(project=project), PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "page": page,
-        "making": making or ExtractionForm(),
-        "adding": adding or FileForm(),
+        **{"making": ExtractionForm(), "adding": FileForm(), **bound},
         "roots": settings.FEATURES_ROOTS,
         "videos": project.corpus.videos.count(),
         "without_file": project.corpus.videos.filter(file="").count(),

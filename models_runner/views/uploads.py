@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from annotation.access import RUNNERS, MemberRequest, grant, post_only, project_page
-from annotation.exceptions import NotPossible, TooLarge
+from annotation.exceptions import NotPossible, StorageAway, TooLarge
 from annotation.models import Membership, Project, User
 from annotation.stored import file_answer
 from models_runner import services
@@ -67,9 +67,9 @@ def _run_form(request: MemberRequest, project: Project) -> HttpResponse:
         return _form_page(request, project, form, 422)
     try:
         run = services.run_upload(membership=request.membership, **form.values())
-    except NotPossible as error:
+    except (NotPossible, StorageAway) as error:
         form.add_error(None, str(error))
-        return _form_page(request, project, form, 409)
+        return _form_page(request, project, form, error.status)
     return redirect("models_runner:run", run.uuid)
 
 

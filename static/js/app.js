@@ -7,17 +7,26 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   }
 });
 // On window, so that who keeps what was not sent has said so before (outbox.js).
+function offline(words) {
+  const main = document.getElementById("main");
+  if (main.querySelector(".offline")) return;
+  const note = document.createElement("p");
+  note.className = "notice error offline";
+  note.setAttribute("role", "alert");
+  note.textContent = words;
+  main.prepend(note);
+}
 for (const name of ["htmx:sendError", "htmx:timeout"]) {
   window.addEventListener(name, (event) => {
-    const main = document.getElementById("main");
-    if (event.defaultPrevented || main.querySelector(".offline")) return;
-    const note = document.createElement("p");
-    note.className = "notice error offline";
-    note.setAttribute("role", "alert");
-    note.textContent = "The server cannot be reached. Try it again in a moment.";
-    main.prepend(note);
+    if (!event.defaultPrevented) offline("The server cannot be reached. Try it again in a moment.");
   });
 }
+// What the site lacks just now, in its own words: its database, room on its disks.
+window.addEventListener("htmx:responseError", ({ detail }) => {
+  if (![503, 507].includes(detail.xhr.status) || /^\/(pairs|known)\//.test(detail.requestConfig.path)) return;
+  const said = new DOMParser().parseFromString(detail.xhr.responseText, "text/html").querySelector("h1 + p");
+  offline(said ? said.textContent : "The server has trouble. Try it again in a moment.");
+});
 document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.successful) document.querySelector(".offline")?.remove();
 });

@@ -39,6 +39,8 @@ def rows(statement: str, *values: object) -> list[tuple[object, ...]]:
         return cursor.fetchall() if cursor.description else []
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_names_of_models_become_measures_and_nothing_is_embedded_again(
     back: MigrationExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

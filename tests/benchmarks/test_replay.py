@@ -24,9 +24,11 @@ def replayed(*words: str, timeout: float) -> dict[str, Any]:
     return result
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 @needs_real_file
 def test_a_few_pairs_with_each_service_killed_once() -> None:
-    result = replayed(*WITH_OPEN_ENDS, "--annotators", "8", "--kill", "--kills", "4", timeout=110)
+    result = replayed(*WITH_OPEN_ENDS, "--annotators", "8", "--kill", "--kills", "4", timeout=280)
     assert result["faults"] == []
     assert result["stored"] == result["planned"]
     assert result["stored"]["escalated"] == 2

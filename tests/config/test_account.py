@@ -102,6 +102,27 @@ class TestForgotten:
         assert "used up" in body(client.get(link))
 
 
+class TestBadInput:
+    """What no account can have is refused by the form, before anything counts it."""
+
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [
+            ({"username": "x" * 256}, "No user name has more than 150 characters."),
+            ({"username": "\ufdfa" * 100}, "No user name has more than 150 characters."),  # each stands for 18
+            ({"username": "some\0body"}, "Null characters are not allowed."),
+            ({"password": "\0"}, "Null characters are not allowed."),
+            ({"password": "x" * 5000}, "at most 4096 characters"),
+            ({"username": ""}, "This field is required."),
+        ],
+    )
+    def test_of_the_log_in(self, client: Client, person: User, change: dict[str, str], words: str) -> None:
+        answer = client.post(reverse("login"), {"username": "somebody", "password": PASSWORD, **change})
+        assert answer.status_code == 200
+        assert words in body(answer)  # type: ignore[arg-type]
+        assert not AccessAttempt.objects.exists()
+
+
 class TestThrottle:
     def test_after_six_wrong_passwords_the_right_one_waits(self, client: Client, person: User) -> None:
         answers = [log_in(client, "wrong").status_code for _ in range(6)]

@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from django.conf import settings
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_a_command_works_in_a_folder_nothing_was_in(tmp_path: Path) -> None:
     environment = {
         **os.environ,
@@ -17,6 +20,6 @@ def test_a_command_works_in_a_folder_nothing_was_in(tmp_path: Path) -> None:
     count = "from annotation.models import Project; print(Project.objects.count())"
     command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", count]
     done = subprocess.run(
-        command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, timeout=60, check=False
+        command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, timeout=240, check=False
     )
     assert (done.returncode, done.stdout.strip()) == (0, "0"), done.stderr

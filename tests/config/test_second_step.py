@@ -66,7 +66,7 @@ class TestSettingUp:
         client.force_login(person)
         assert "<svg" not in body(client.get(reverse("totp")))
         page = body(client.post(reverse("totp-begin"), follow=True))
-        assert '<svg width="' in page
+        assert re.search(r'<svg viewBox="0 0 (\d+) \1" class="qr">', page)  # with a size it would be cut, not shrunk
         assert "style=" not in page  # which the content security policy would drop
         assert 'autocomplete="one-time-code"' in page
         answer = client.post(reverse("totp"), {"code": shown_on_phone(person)})

@@ -147,7 +147,7 @@ class TestScopes:
             "judge": {"assignment", "heartbeat", "finish", "return", "judgment", "flag"},
             "upload": {"runs", "run"},
             "manage": {"review", "withdraw", "restore", "query-set", "experiments"}
-            | {"training-cancel", "training-resume"},
+            | {"experiment", "training-cancel", "training-resume"},
         }
 
     @pytest.mark.parametrize("scopes", [[], ["everything"], [""]])

@@ -118,6 +118,8 @@ class OldRows:
         return held
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_orders_positions_and_seats_are_filled_and_judging_goes_on(first_version: Any) -> None:
     old = OldRows(first_version)
     pair_ids = [pair.pk for pair in old.pairs]

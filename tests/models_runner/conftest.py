@@ -4,7 +4,10 @@ from copy import deepcopy
 
 import pytest
 
+from judging.models import Release
+from tests.conftest import hash_with
 from tests.judging.world import HandMade
+from tests.models_runner.acts import ready_release
 
 
 @pytest.fixture(scope="module")
@@ -15,3 +18,16 @@ def made_once(kept_for_module: None) -> HandMade:
 @pytest.fixture
 def made(db: None, made_once: HandMade) -> HandMade:
     return deepcopy(made_once)
+
+
+@pytest.fixture(scope="module")
+def released_once(made_once: HandMade) -> Release:
+    with pytest.MonkeyPatch.context() as patch:
+        hash_with(patch)
+        return ready_release(made_once.project)
+
+
+@pytest.fixture
+def release(db: None, released_once: Release) -> Release:
+    """Every test of the module that takes it finds the project with this release."""
+    return deepcopy(released_once)

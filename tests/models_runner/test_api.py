@@ -12,16 +12,12 @@ from judging.models import Release
 from models_runner import services
 from models_runner.models import Run
 from tests.conftest import Messages
+from tests.factories import ProjectFactory
 from tests.judging.api.acts import bearer, url
 from tests.judging.world import HandMade
-from tests.models_runner.acts import GOOD, bring, member_of, participant, ready_release, run_json, uploaded
+from tests.models_runner.acts import GOOD, bring, member_of, participant, run_json, uploaded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
-
-
-@pytest.fixture
-def release(made: HandMade) -> Release:
-    return ready_release(made.project)
 
 
 @pytest.fixture
@@ -132,5 +128,6 @@ def test_of_hidden_labels_scores_have_four_decimals(release: Release, member: Me
     assert mine == round(theirs, 4) != theirs
 
 
-def test_no_release_no_leaderboard(made: HandMade) -> None:
-    assert program(participant(made.project)).get(url("leaderboard", made.project)).status_code == 404
+def test_no_release_no_leaderboard() -> None:
+    bare = ProjectFactory()
+    assert program(participant(bare)).get(url("leaderboard", bare)).status_code == 404

@@ -24,7 +24,15 @@ from tests.models_runner.acts import GOOD, bring, participant, ready_release, ru
 pytestmark = pytest.mark.django_db
 OPEN_NAMES = ("runs", "export", "run-new", "run", "run-download", "compare", "case", "files", "file")
 CLOSED_NAMES = ("run-create", "economy", "economy-study", "economy-csv", "settings", "run-withdraw")
-EXPERIMENTS = ["experiment", "experiments", "experiment-new", "training", "training-cancel", "training-resume"]
+EXPERIMENTS = [
+    "experiment",
+    "experiment-delete",
+    "experiments",
+    "experiment-new",
+    "training",
+    "training-cancel",
+    "training-resume",
+]
 FOR_STAFF = [*EXPERIMENTS, "training-file", "tables", "tables-export", "search", "video"]
 FEATURE_SETS = [f"feature-set-{act}" for act in ("create", "register", "cancel", "resume", "delete")]  # for admins
 VARYING = re.compile(r'csrfmiddlewaretoken" value="[^"]+"|x-csrftoken": "[^"]+"|request: <code>\w+')

@@ -7,14 +7,9 @@ from judging.models import Release
 from models_runner.models import Run
 from models_runner.services.economy import runs_of, study_create, study_work
 from tests.judging.world import HandMade
-from tests.models_runner.acts import GOOD, WRONG, bring, participant, ready_release, run_json
+from tests.models_runner.acts import GOOD, WRONG, bring, participant, run_json
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
-
-
-@pytest.fixture
-def release(made: HandMade) -> Release:
-    return ready_release(made.project)
 
 
 @pytest.mark.parametrize("name", ["ou\u200brs", "ours\u202e", "ou\nrs", "ou\x07rs", "ours\u2028x"])

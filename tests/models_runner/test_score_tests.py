@@ -26,16 +26,11 @@ from models_runner.services.scorings import values_of
 from models_runner.views.leaderboard import leaderboard_tested
 from tests.conftest import Messages
 from tests.judging.world import HandMade
-from tests.models_runner.acts import GOOD, WRONG, bring, participant, ready_release, run_json
+from tests.models_runner.acts import GOOD, WRONG, bring, participant, run_json
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 BOTH, HALF = run_json({10: GOOD, 11: GOOD}), run_json({10: GOOD, 11: WRONG})
 Look = Callable[..., Table]
-
-
-@pytest.fixture
-def release(made: HandMade) -> Release:
-    return ready_release(made.project)
 
 
 @pytest.fixture

@@ -40,11 +40,6 @@ Order = Callable[..., Experiment]
 
 
 @pytest.fixture
-def release(made: HandMade) -> Release:
-    return ready_release(made.project)
-
-
-@pytest.fixture
 def order(release: Release, settings: Any, tmp_path: Path) -> Order:
     places(settings, tmp_path)
     return lambda **values: ordered(release, tmp_path, **values)
@@ -453,6 +448,10 @@ class TestLabelsBySimilarity:
         """The moment that people find perfect for the query of validation is not the most similar one."""
         with triggers_asleep():
             made.val.candidates.filter(rank=1).update(similarity=0.5)
+
+    @pytest.fixture
+    def release(self, made: HandMade, less_alike: None) -> Release:
+        return ready_release(made.project)
 
     @pytest.fixture
     def training(self, order: Order) -> Training:

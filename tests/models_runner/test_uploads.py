@@ -29,11 +29,6 @@ BOTH = run_json({10: GOOD, 11: GOOD})
 
 
 @pytest.fixture
-def release(made: HandMade) -> Release:
-    return ready_release(made.project)
-
-
-@pytest.fixture
 def member(made: HandMade) -> Membership:
     return participant(made.project)
 

@@ -12,14 +12,9 @@ from models_runner.services.economy import runs_of
 from models_runner.services.runs import upload_possible_at
 from tests.judging.api.acts import bearer, url
 from tests.judging.world import HandMade
-from tests.models_runner.acts import GOOD, bring, participant, ready_release, run_json
+from tests.models_runner.acts import GOOD, bring, participant, run_json
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
-
-
-@pytest.fixture
-def release(made: HandMade) -> Release:
-    return ready_release(made.project)
 
 
 def test_a_withdrawn_run_leaves_the_board_and_counts(release: Release, made: HandMade) -> None:

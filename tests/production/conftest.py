@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.db import connections
 from pytest_django import DjangoDbBlocker
 
 from tests.production.topology import Site, missing_programs
 from tests.production.topology.inside import django_on
-from tests.production.topology.site import running_site
+from tests.production.topology.site import eventually, running_site
 
 TIMEOUT_S = 600
 
@@ -46,3 +47,10 @@ def site(running: Site) -> Iterator[Site]:
     yield running
     running.extra.clear()
     running.mend()
+    connections.close_all()  # the test may have killed what they led to
+    eventually(lambda: answers(running))
+
+
+def answers(site: Site) -> bool:
+    """Every process of the web hosts has noticed that all is well again."""
+    return all(site.visitor().get("/login/").status_code == 200 for _ in range(8))

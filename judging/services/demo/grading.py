@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
-from django.utils import timezone
 
+from annotation import clock
 from annotation.models import Caption, Membership, Moment, Project, User
 from judging import selectors
 from judging.models import SEATS, Assignment, Batch, Guideline, GuidelineConfirmation, Pair
@@ -45,7 +45,7 @@ def span_of(moment: Moment) -> Span:
 
 def grade_round(project: Project, batch: Batch, user: User, grader: Grader) -> bool:
     """Let a simulated annotator take a seat of the batch, grade every pair and finish; False when none is free."""
-    taken = assignment_take_of(batch=batch, annotator=user, now=timezone.now())
+    taken = assignment_take_of(batch=batch, annotator=user, now=clock.now())
     if taken is None:
         return False
     pairs = Pair.objects.filter(pk__in=taken.pair_ids).select_related(

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from random import Random
 
-from django.utils import timezone
-
+from annotation import clock
 from annotation.models import Caption, Membership, Moment, Project, Query, User
 from judging.models import Exam, GateQuestion, GuidelineExample, KnownPair, Sitting
 from judging.rules.exam import rounded_up
@@ -129,7 +128,7 @@ def _sit(project: Project, user: User, grader: Grader) -> None:
     for known in pairs.select_related("query__project", "query__caption__moment__video", "moment__video"):
         grade = grader.grade(truth_for(known.query, known.moment), pair=f"exam {known.pk}")
         sitting_grade(annotator=user, pair_uuid=known.uuid, grade=grade)
-    sitting_hand_in(annotator=user, sitting=sitting.uuid, now=timezone.now())
+    sitting_hand_in(annotator=user, sitting=sitting.uuid, now=clock.now())
 
 
 def _feedback_take(exam: Exam, chief: User) -> None:

@@ -10,8 +10,8 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce, Least
-from django.utils import timezone
 
+from annotation import clock
 from annotation.models import User
 from judging import selectors
 from judging.exceptions import FormStale, NotAnnotator, NotAssigned, PairWithdrawn, SittingOver
@@ -72,7 +72,7 @@ def sitting_grade(
     if key is not None and key != sat.key_of(card):
         return _answered_before(sat, place, key, grade)
     _asked_or_refused(sat, card)
-    now, given = now or timezone.now(), Given(sat.key_of(card), grade)
+    now, given = now or clock.now(), Given(sat.key_of(card), grade)
     spent = active_time.of_person(active_ms, since=sat.said_at, now=now, is_simulated=sat.is_simulated)
     if sat.in_feedback or not card.given:
         _add(sat, place, given, active_ms=spent, now=now)

@@ -6,8 +6,8 @@ from random import SystemRandom
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils import timezone
 
+from annotation import clock
 from annotation.exceptions import NotPossible
 from annotation.models import Membership, Moment, Project, User
 from judging import selectors
@@ -126,7 +126,7 @@ def session_begins(*, project_id: int, annotator_id: int, policy: Policy, now: d
 def _warm_up(member: Membership, exam: Exam | None) -> Sitting:
     _due_or_refused(member, Step.JUDGE)
     policy = policy_in_force(member.project_id)
-    if not session_begins(project_id=member.project_id, annotator_id=member.user_id, policy=policy, now=timezone.now()):
+    if not session_begins(project_id=member.project_id, annotator_id=member.user_id, policy=policy, now=clock.now()):
         raise NotPossible("No warm-up is due: it begins a session, where the project asks for one.")
     seed = _seed()
     return _create(member, Purpose.WARM_UP, warm_up_pairs(member.project_id, member.user_id, seed=seed), seed=seed)

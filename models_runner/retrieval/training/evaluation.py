@@ -5,6 +5,7 @@ Notation: Q queries of a split, V videos of the corpus, k moments.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -26,6 +27,34 @@ VIDEOS, QUERIES = 128, 256  # at once; between them training may be asked to sto
 SELECTED = "ndcg@20_0.5"  # of the paper's convention: what the best weights are chosen by
 RELEASED = "released_"
 OnPart = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of retrieving: of the corpus once, of each query."""
+
+    corpus_s: float = 0.0
+    query_s: float = 0.0
+
+    def of(self, queries: int) -> float:
+        return self.corpus_s + queries * self.query_s
+
+
+class Watch:
+    """An ``on_part`` that knows when each part began."""
+
+    def __init__(self, on_part: OnPart) -> None:
+        self.on_part, self.began = on_part, [time.monotonic()]
+
+    def __call__(self) -> None:
+        self.on_part()
+        self.began.append(time.monotonic())
+
+    def cost(self, split: Split) -> Cost:
+        """After the retrieval and the metrics of one split, whose queries came last."""
+        parts, now = len(split.answered.split(QUERIES)), time.monotonic()
+        answering = self.began[-parts]
+        return Cost(answering - self.began[0], (now - answering) / max(1, len(split.answered)))
 
 
 class Retriever(Protocol):

@@ -20,7 +20,7 @@ from models_runner.retrieval.optim import warmed_up
 from models_runner.retrieval.tables import RunTable
 from models_runner.retrieval.training.board import Board
 from models_runner.retrieval.training.epochs import Load, Loader, Schedule, ahead
-from models_runner.retrieval.training.evaluation import SELECTED, Retriever, metrics_of
+from models_runner.retrieval.training.evaluation import SELECTED, Cost, Retriever, Watch, metrics_of
 from models_runner.retrieval.training.events import Events
 from models_runner.retrieval.training.material import Material, Split
 from models_runner.retrieval.training.memory import used_mb
@@ -95,6 +95,8 @@ class Trainer:
         self.saved = self.progress
         self.pace = Pace()
         self.evaluation_s = 0.0  # that the last one took, with what is saved after it
+        self.cost = Cost()  # of retrieving in it
+        self.step_s = 0.0
         self.board: Board | None = None
 
     def run(self) -> dict[str, dict[str, float]]:
@@ -183,7 +185,7 @@ class Trainer:
         if not self.team.first:
             return
         step = self.progress.step
-        seconds, told = self.pace.taken()
+        self.step_s, told = self.pace.taken()
         loss = told.pop("loss")
         self.tell(
             "step",
@@ -192,17 +194,21 @@ class Trainer:
             loss=loss,
             terms=told,
             lr=lr,
-            seconds_per_step=round(seconds, 5),
+            seconds_per_step=round(self.step_s, 5),
             memory_mb=used_mb(self.team.device),
-            eta_s=round(self._left_s(seconds), 1),
+            eta_s=round(self._left_s(), 1),
         )
         if self.board is not None:
             self.board.step(step, loss, told, lr)
 
-    def _left_s(self, seconds: float) -> float:
-        """Until the last step and the evaluation behind it, given the seconds of a step."""
+    def _left_s(self) -> float:
+        """Until the best weights are scored on every split."""
         step, schedule = self.progress.step, self.schedule
-        return (schedule.steps - step) * seconds + schedule.evaluations(step) * self.evaluation_s
+        steps, evaluations = schedule.steps - step, schedule.evaluations(step) - (self.progress.evaluated == step)
+        if self._over():
+            steps, evaluations = 0, int(self.progress.evaluated < step)
+        last_s = self.cost.of(sum(len(split.answered) for split in self.material.splits.values()))
+        return steps * self.step_s + evaluations * self.evaluation_s + last_s
 
     def _evaluate_if_due(self) -> None:
         step = self.progress.step
@@ -216,7 +222,7 @@ class Trainer:
         self.progress = before.after(metrics, metrics[SELECTED])
         best = self.progress.best_step == step
         if self.team.first:
-            self._tell_evaluation("val", metrics, loss, best)
+            self._tell_evaluation(metrics, loss, best, time.monotonic() - began)
             if best:
                 self._check_weights()
                 self.keeper.save_best(self.progress, self._epoch(), self.model)
@@ -232,8 +238,10 @@ class Trainer:
         try:
             self.model.eval()
             val = self.material.splits["val"]
-            table = self.means.retriever(self.model, [val], self.means.stop.look)["val"]
-            return metrics_of(table, val), self._loss_on(val)
+            watch = Watch(self.means.stop.look)
+            metrics = metrics_of(self.means.retriever(self.model, [val], watch)["val"], val)
+            self.cost = watch.cost(val)
+            return metrics, self._loss_on(val)
         except Stopped:
             return None, None
         finally:
@@ -255,11 +263,13 @@ class Trainer:
         loss: float = self.stepper.evaluated(batch.to(self.team.device), draw).total.item()
         return loss
 
-    def _tell_evaluation(self, split: str, metrics: dict[str, float], loss: float | None, best: bool) -> None:
-        step = self.progress.step
-        self.tell("evaluation", step=step, epoch=self._epoch(), split=split, metrics=metrics, loss=loss, best=best)
+    def _tell_evaluation(self, metrics: dict[str, float], loss: float | None, best: bool, took_s: float) -> None:
+        """``took_s``: until now, without what is saved after it."""
+        step, self.evaluation_s = self.progress.step, took_s
+        values = {"metrics": metrics, "loss": loss, "best": best, "eta_s": round(self._left_s(), 1)}
+        self.tell("evaluation", step=step, epoch=self._epoch(), split="val", **values)
         if self.board is not None:
-            self.board.evaluation(step, split, metrics, loss)
+            self.board.evaluation(step, "val", metrics, loss)
 
     def _save_last(self) -> None:
         if self.saved == self.progress:

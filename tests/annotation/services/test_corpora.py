@@ -252,6 +252,7 @@ class TestCommand:
             call_command("import_corpus", "srt", str(tmp_path), "--corpus", "nothing")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not TVR.is_file(), reason=f"TVR's annotations are not at {TVR}")
 def test_tvr() -> None:
     durations = read_durations(DURATIONS_FILE)

@@ -162,6 +162,7 @@ def test_statements_grow_with_chunks_not_with_records(monkeypatch: pytest.Monkey
     assert (six - one) / 5 <= 8
 
 
+@pytest.mark.slow
 @needs_shared
 def test_charades_train_and_test_make_one_corpus() -> None:
     for split, added in (("train", 12404), ("test", 3720)):

@@ -37,7 +37,7 @@ def filled(project: Project) -> Project:
     CaptionFactory(moment=project.corpus.videos.get(name="video 0").moments.get(), text="somebody makes music")
     for number, text in enumerate(QUERIES):
         QueryFactory(project=project, number=70 - number, text=text, split="train")
-    QueryFactory(project=project, number=1, split="val")
+    QueryFactory(project=project, number=71, split="val")
     return project
 
 

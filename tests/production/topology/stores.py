@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+import redis
 
 from config.embedded.postgres import share_with, unprivileged
 from tests.production.topology.server import Server, program
@@ -110,6 +111,9 @@ class Redis(Server):
                 return (answers.readline(), answers.readline()) == (b"+OK\r\n", b"+PONG\r\n")
         except OSError:
             return False
+
+    def client(self) -> "redis.Redis":
+        return redis.Redis.from_url(self.url, socket_timeout=5)
 
 
 class Storage(Server):

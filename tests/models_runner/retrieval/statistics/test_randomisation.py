@@ -1,6 +1,7 @@
 """The paired randomisation test against all sign flips and scipy, Holm's correction against statsmodels."""
 
 from itertools import product
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
@@ -58,6 +59,7 @@ def test_columns_do_not_touch_each_other() -> None:
     assert randomisation_test(differences, 500) == pytest.approx(alone)
 
 
+@patch("gc.collect", Mock())  # statsmodels calls it every time, and it takes longer than all of the rest
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
     multipletests = pytest.importorskip("statsmodels.stats.multitest").multipletests

@@ -17,8 +17,9 @@ from models_runner.retrieval.formats import read_ground_truth, read_run
 from models_runner.retrieval.metrics.ndcg_iou import Convention, Measure
 from models_runner.retrieval.metrics.report import evaluate
 from models_runner.retrieval.tables import RunTable
-from models_runner.retrieval.training import run, trainer
+from models_runner.retrieval.training import evaluation, run, trainer
 from models_runner.retrieval.training.curves import curves
+from models_runner.retrieval.training.evaluation import WholeCorpus
 from models_runner.retrieval.training.events import read_events
 from models_runner.retrieval.training.trained import open_trained
 from models_runner.retrieval.training.trainer import Trainer
@@ -114,11 +115,11 @@ def test_training_ends_early_when_evaluations_bring_nothing(tmp_path: Path) -> N
 
 
 def test_time_left_counts_evaluations_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, evaluation, late_s = experiment(tmp_path, epochs=3), Trainer._evaluation, [0.0]
+    folder, evaluate_once, late_s = experiment(tmp_path, epochs=3), Trainer._evaluation, [0.0]
 
     def slow(self: Trainer) -> Any:
         late_s[0] += 1000
-        return evaluation(self)
+        return evaluate_once(self)
 
     monkeypatch.setattr(Trainer, "_evaluation", slow)
     monkeypatch.setattr(trainer, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + late_s[0]))
@@ -126,6 +127,36 @@ def test_time_left_counts_evaluations_in(tmp_path: Path, monkeypatch: pytest.Mon
     assert train(folder) == run.DONE
     left = {event["step"]: event["eta_s"] for event in read_events(folder) if event["kind"] == "step"}
     assert [round(left[step], -3) for step in (6, 7, 12, 13, 18)] == [0, 2000, 2000, 1000, 1000]
+
+
+def test_time_left_counts_the_last_scoring_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every part takes a thousand seconds: the videos, and each query of validation and test."""
+    folder, retrieve, late_s, parts = experiment(tmp_path, epochs=2), WholeCorpus.__call__, [0.0], []
+
+    def slow(self: WholeCorpus, model: Any, splits: list[Any], on_part: Any) -> Any:
+        def counted() -> None:
+            on_part()
+            late_s[0] += 1000
+            parts[-1] += 1
+
+        parts.append(0)
+        return retrieve(self, model, splits, counted)
+
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + late_s[0])
+    for module in (trainer, evaluation):
+        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(WholeCorpus, "__call__", slow)
+    monkeypatch.setattr(evaluation, "QUERIES", 1)
+    monkeypatch.setattr(trainer, "TOLD_EVERY_S", 0.0)
+    assert train(folder) == run.DONE
+    first, second, final = parts
+    assert first == second < final
+    left = [(event["kind"], event["step"], event["eta_s"]) for event in read_events(folder) if "eta_s" in event]
+    told = {(kind, step): round(seconds, -3) / 1000 for kind, step, seconds in left}
+    assert told["step", 6] == 0  # nothing is known yet
+    assert told["evaluation", 6] == told["step", 7] == second + final
+    assert told["step", 12] == second + final
+    assert told["evaluation", 12] == final
 
 
 def test_queries_given_the_moments_of_others_teach_nothing(tmp_path: Path) -> None:

@@ -1,0 +1,293 @@
+"""One project with all that a URL can name, and people who knock."""
+
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from uuid import uuid4
+from zipfile import ZipFile
+
+import numpy as np
+from django.conf import settings
+from django.core.files.base import ContentFile
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import NamedQuerySet, Pooling, Project, TrainSet, User
+from annotation.services.statistics import statistics_compute
+from judging.models import (
+    Assignment,
+    Batch,
+    BatchReview,
+    GateQuestion,
+    Guideline,
+    KnownPair,
+    Pair,
+    QualityAlert,
+    QualityReport,
+    Release,
+)
+from judging.rules.keys import form_key, sitting_key
+from judging.services.guidelines import draft_open
+from judging.services.invitations import invitation_create
+from models_runner.models import EconomyStudy, Experiment, FeatureSet, Leaderboard, Run, Training
+from models_runner.retrieval.features import FeatureWriter
+from tests.factories import (
+    AssignmentFactory,
+    BatchFactory,
+    CaptionFactory,
+    FlagFactory,
+    JudgmentFactory,
+    MeasureFactory,
+    MembershipFactory,
+    PairFactory,
+    PoolingFactory,
+    ProjectFactory,
+    QualityAlertFactory,
+    QueryFactory,
+    VideoFactory,
+    admin,
+    lead,
+)
+from tests.judging.exams import in_feedback
+from tests.judging.settings import drawn_pair, gate_attempt, gate_question, guideline_form, policy_form
+from tests.judging.views.doors.routes import COVERAGE, MORE_ARGS, SETTINGS, Door
+
+EXAM = {"kind": "cohort", "queries": 1, "depth": 1, "purpose": "exam"}
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    target = io.BytesIO()
+    with ZipFile(target, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return target.getvalue()
+
+
+KAPPA = {"value": None, "interval": None}
+FIGURES = {  # of an annotator of whom little can be told
+    "judgments": 2,
+    "consensus": None,
+    "against_relevance": {"n": 0, "unweighted": KAPPA, "linear": KAPPA, "quadratic": KAPPA},
+    "bias": None,
+    "distribution": [0, 0, 0, 2, 0],
+    "seconds": {"known": 0, "median": None, "mean": None},
+    "weeks": [],
+    "longest_run": 2,
+    "fast_streak": 0,
+    "partners": [],
+    "with_partners": {"unweighted": None, "linear": None, "quadratic": None},
+    "gold": {"judgments": 0, "misaligned": None},
+}
+
+
+@dataclass
+class World:
+    """One project with everything a URL can name, and one person for each way of standing to it."""
+
+    project: Project = field(default_factory=ProjectFactory)
+
+    def __post_init__(self) -> None:
+        self.batch: Batch = BatchFactory(query__project=self.project)
+        self.assignment: Assignment = AssignmentFactory(
+            batch=self.batch, expires_at=timezone.now() + timedelta(minutes=20)
+        )
+        for pair in self.batch.pairs.all():
+            JudgmentFactory(assignment=self.assignment, pair=pair)
+        done = BatchFactory(query__project=self.project, state="done")
+        self.closed = BatchFactory(query__project=self.project, state="done")
+        BatchReview.objects.create(batch=self.closed, decision="close", suggestion="close")
+        self.pair = self.batch.pairs.first()
+        self.set = NamedQuerySet.objects.create(project=self.project, name="a set")
+        self.withdrawn = PairFactory(batch=self.batch, candidate__rank=9, state="withdrawn", reason="withdrawn_by_lead")
+        self.release = Release.objects.create(project=self.project, version=1)
+        self.release.archive.save("release-1.zip", ContentFile(zipped({"video_corpus.json": b"{}"})), save=False)
+        self.release.state = "ready"
+        self.release.manifest = {
+            "counts": {"pairs": {}},
+            "files": {"video_corpus.json": {"bytes": 2, "sha256": "0" * 64}},
+        }
+        self.release.save()
+        self.run = Run.objects.create(project=self.project, release=self.release, system="similarity", split="val")
+        self.run.file.save("run.json", ContentFile(b"[]"), save=False)
+        self.run.state = "scored"
+        self.run.save()
+        self.people: dict[str, User] = {
+            "annotator": self.assignment.annotator,
+            "lead": lead(self.project),
+            "admin": admin(self.project),
+            "participant": MembershipFactory(project=self.project, role="participant").user,
+        }
+        self.member = self.assignment.annotator.memberships.get()
+        self.invitation, _ = invitation_create(project=self.project, actor=self.people["lead"], role="annotator")
+        self.alert: QualityAlert = QualityAlertFactory(project=self.project, annotator=self.assignment.annotator)
+        figures = {"project": {}, "annotators": {str(self.member.number): FIGURES}}
+        QualityReport.objects.create(project=self.project, data=figures, computed_at=timezone.now())
+        statistics_compute(project_id=self.project.pk)
+        self.done = done
+        self.sitting = in_feedback(self.assignment.annotator, self.project)
+        self.exam = self.sitting.exam
+        self.known = KnownPair.objects.get(exam=self.exam)
+
+    @cached_property
+    def flagged(self) -> Pair:
+        """Nobody has judged it, and its video is there."""
+        batch = BatchFactory(query__project=self.project, pairs=1)
+        held = AssignmentFactory(batch=batch)
+        pair: Pair = FlagFactory(assignment=held).pair
+        Assignment.objects.filter(pk=held.pk).update(state="finished", ended_at=timezone.now())
+        pair.candidate.moment.video.file.save("clip.mp4", ContentFile(b"a video"))
+        return pair
+
+    @cached_property
+    def guideline(self) -> Guideline:
+        return self.project.guidelines.get()
+
+    @cached_property
+    def train_set(self) -> TrainSet:
+        row = TrainSet(
+            project=self.project, depth=2, measure=MeasureFactory(), state="done", finished_at=timezone.now()
+        )
+        for form in ("json", "parquet"):
+            getattr(row, form).save(f"set.{form}", ContentFile(b"x"), save=False)
+        row.json_sha256 = row.parquet_sha256 = "0" * 64
+        row.save()
+        return row
+
+    @cached_property
+    def train_form(self) -> dict[str, object]:
+        """There is a training query, and a moment to rank."""
+        QueryFactory(project=self.project, split="train")
+        CaptionFactory(moment__video__corpus=self.project.corpus)
+        return {"depth": 1}
+
+    @cached_property
+    def pooling(self) -> Pooling:
+        return PoolingFactory(project=self.project)  # type: ignore[no-any-return]
+
+    @cached_property
+    def drawn(self) -> KnownPair:
+        return drawn_pair(self.project, truth=2, tutorial_position=1)
+
+    @cached_property
+    def question(self) -> GateQuestion:
+        return gate_question(self.project)
+
+    @cached_property
+    def study(self) -> Pooling:
+        return PoolingFactory(project=self.project, seed=1, others=2)  # type: ignore[no-any-return]
+
+    @cached_property
+    def study_form(self) -> dict[str, object]:
+        """Of a query that is closed."""
+        batch = BatchFactory(query__project=self.project, state="done")
+        BatchReview.objects.create(batch=batch, decision="close", suggestion="close")
+        return {"numbers": batch.query.number, "n": 1, "which": "all", "top": 2, "others": 1, "seed": 1}
+
+    @cached_property
+    def studied(self) -> Project:
+        """Its runs were ranked with fewer judgments."""
+        result = {"measures": [], "runs": [], "scores": [], "cuts": []}
+        EconomyStudy.objects.create(release=self.release, split="test", state="done", result=result)
+        return self.project
+
+    @cached_property
+    def training(self) -> Training:
+        features = {kind: {"name": kind, "path": f"/{kind}.h5"} for kind in ("video", "query")}
+        about = {"project": self.project, "release": self.release, "features": features}
+        made = Experiment.objects.create(name="x", baseline="xml", top_n=20, **about)
+        return Training.objects.create(experiment=made, seed=1)
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        return self.training.experiment
+
+    @cached_property
+    def features(self) -> FeatureSet:
+        values = {"name": "pixels", "kind": "video", "extractor": "builtin-pixels", "path": "/features.h5"}
+        return FeatureSet.objects.create(project=self.project, **values)
+
+    @cached_property
+    def filmed(self) -> Project:
+        """There is a video to make features of."""
+        VideoFactory(corpus=self.project.corpus)
+        return self.project
+
+    @cached_property
+    def features_form(self) -> dict[str, object]:
+        """There is an official file to add."""
+        [root] = settings.FEATURES_ROOTS
+        root.mkdir(parents=True, exist_ok=True)
+        with FeatureWriter(root / "official.h5", width=2) as writer:
+            if "a" not in writer:
+                writer.add("a", np.ones((1, 2)))
+        return {"what": "video builtin-pixels", "kind": "query", "path": str(root / "official.h5"), "name": ""}
+
+    @cached_property
+    def open_project(self) -> Project:
+        """Nothing is kept from participants."""
+        Leaderboard.objects.create(project=self.project, hides_test=False)
+        return self.project
+
+    def url(self, door: Door, *, unknown: bool = False) -> str:
+        name, what, *_ = door
+        if what == "member":
+            return reverse(name, args=[uuid4() if unknown else self.project.uuid, self.member.number])
+        if door[0].startswith("judging:figure-") or door[0] == "judging:figure":
+            return reverse(name, args=[uuid4() if unknown else self.project.uuid, what])
+        row = self.done if name == "judging:batch-review" else getattr(self, what)
+        return reverse(name, args=[uuid4() if unknown else row.uuid, *MORE_ARGS.get(name, [])])
+
+    def knock(self, door: Door, person: User | None, *, unknown: bool = False) -> HttpResponse:
+        client = Client()
+        if person is not None:
+            client.force_login(person)
+        call: Callable[..., HttpResponse] = getattr(client, door[3])
+        return call(self.url(door, unknown=unknown), self.form(door) if door[3] == "post" else {})
+
+    def form(self, door: Door | None = None) -> dict[str, object]:
+        """What any of the doors takes."""
+        if door in COVERAGE:
+            return self.study_form
+        if door and door[0] == "judging:known-grade":
+            last = self.sitting.grades.latest("attempt").uuid
+            return {"key": sitting_key(sitting=self.sitting.uuid, pair=self.known.uuid, last=last), "grade": 3}
+        if door and door[0].startswith("models_runner:feature-set"):
+            return self.features_form
+        if door and door[0] == "annotation:train-set-start":
+            return self.train_form
+        key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, given=1)
+        given = {
+            "key": key,
+            "grade": 3,
+            "decision": "close",
+            "reason": "broken",
+            "name": "new",
+            "split": "",
+            **EXAM,
+        } | {
+            "role": "annotator",
+            "days": 14,
+            "action": "suspend",
+            "words": "It plays.",
+            "start_s": 2.5,
+            "end_s": 7,
+        }
+        money = {"annotator": self.member.number, "rate": "15.00", "currency": "SGD", "from_day": "2026-03-01"}
+        hours = {"day": "2026-03-01", "minutes": "5"}
+        pool = {"runs": [self.run.uuid], "iou_min": 0.7, "which": "all"}
+        return {**given, **money, **hours, **pool} | (self.settings_form if door in SETTINGS else {})
+
+    @cached_property
+    def settings_form(self) -> dict[str, object]:
+        """There is a draft of the guideline to publish, a query to draw, and an attempt at the gate to answer."""
+        draft_open(project=self.project, actor=None)
+        QueryFactory(project=self.project, split="train")
+        attempt = gate_attempt(self.people["annotator"], [self.question])
+        asked = {"moment": self.drawn.moment.uuid, "query_text": "q", "queries": 1, "by": 1, "open": "no"}
+        question = {"description": "What happens?", "option_0": "a", "option_1": "b", "correct": 1}
+        answered = {"attempt": attempt.uuid, "answer-0": 0}
+        return {**asked, **question, **answered, **guideline_form(), **policy_form(self.project)}

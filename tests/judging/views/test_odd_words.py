@@ -1,0 +1,101 @@
+"""No page fails on words that the database cannot take: with a NUL byte, longer than any column, beyond any number."""
+
+from copy import deepcopy
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import User
+from judging.services.invitations import invitation_create
+from tests.factories import ProjectFactory, lead
+from tests.judging.views.doors import DOORS, HELD, Door, World
+
+pytestmark = pytest.mark.django_db
+NUL, LONG, NUMBER = "\0", "x" * 5000, "9" * 30
+ASKED = [  # in addresses, by any page
+    *("action", "after", "annotator", "base", "before", "caption", "check", "convention", "every", "form", "from"),
+    *("gain", "group", "guideline", "kind", "limit", "measure", "moment", "one", "other", "page", "policy", "q"),
+    *("query", "release", "run", "seed", "seen", "show", "sort", "split", "standing", "state", "status", "to"),
+    *("training", "tried", "until", "version", "who", "words"),
+]
+
+
+@pytest.fixture(scope="module")
+def made_once(kept_for_module: None) -> World:
+    return World()
+
+
+@pytest.fixture
+def world(db: None, made_once: World) -> World:
+    return deepcopy(made_once)
+
+
+def browser(world: World, door: Door) -> Client:
+    client = Client()
+    client.force_login(world.people[min(door[2])])
+    return client
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("door", [door for door in DOORS + HELD if door[3] == "get"], ids=lambda door: door[0])
+def test_in_an_address(door: Door, world: World) -> None:
+    client, url = browser(world, door), world.url(door)
+    for odd in (NUL, LONG[:200], NUMBER):  # a longer address is refused by the server before
+        assert client.get(url, dict.fromkeys(ASKED, odd)).status_code < 500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("door", [door for door in DOORS + HELD if door[3] == "post"], ids=lambda door: door[0])
+def test_in_a_form(door: Door, world: World) -> None:
+    client, url, form = browser(world, door), world.url(door), world.form(door)
+    for field in form:
+        for odd in (NUL, LONG, NUMBER):
+            assert client.post(url, {**form, field: odd}).status_code < 500, (field, odd[:9])
+
+
+JOINING = {"username": "ada", "name": "A", "email": "a@example.org", "password": "a long password", "again": "no"}
+OWN: dict[str, dict[str, str]] = {  # the account's, by route
+    "account": {"name": "A", "email": "a@example.org"},
+    "tokens": {"name": "laptop", "scope": "read", "days": "90"},
+    "totp": {"code": "123456"},
+    "totp-codes": {"password": "x"},
+    "password-change": {"old_password": "x", "new_password1": "y", "new_password2": "z"},
+}
+
+
+def answers(client: Client, url: str, form: dict[str, str]) -> set[int]:
+    found = set()
+    for field in form:
+        for odd in (NUL, LONG, NUMBER):
+            found.add(client.post(url, {**form, field: odd}).status_code)
+    return found
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_in_a_form_of_the_account(name: str, client: Client) -> None:
+    client.force_login(User.objects.create_user("somebody", "a long password"))
+    assert max(answers(client, reverse(name), OWN[name])) < 500
+
+
+def test_in_a_form_of_who_is_nobody_yet(client: Client) -> None:
+    project = ProjectFactory(registration_is_open=True)
+    _, invitation = invitation_create(project=project, actor=lead(project), role="annotator")
+    for url in (reverse("judging:join", args=[project.uuid]), invitation):
+        assert answers(client, url, JOINING) <= {302, 422}
+        client.logout()
+    assert answers(client, reverse("password-forgotten"), {"email": "a@example.org"}) == {422}
+    assert answers(client, reverse("login"), {"username": "ada", "password": "x"}) <= {200, 429}
+
+
+@pytest.mark.parametrize("odd", ["%00", "x" * 3000, "9" * 300])
+def test_in_a_link(odd: str, client: Client) -> None:
+    for link in ("/invitations/{}/", "/password/choose/{}/set-password/", "/password/choose/MQ/{}/"):
+        assert client.get(link.format(odd)).status_code < 500
+
+
+@pytest.mark.parametrize("odd", [NUL, LONG, "\xff"])
+def test_in_what_says_who_one_is(odd: str, client: Client) -> None:
+    client.cookies["sessionid"] = odd * 10
+    assert client.get(reverse("account")).status_code == 302
+    assert client.get("/api/v1/projects/", headers={"Authorization": f"Bearer {odd}"}).status_code == 401

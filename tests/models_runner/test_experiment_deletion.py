@@ -1,0 +1,213 @@
+"""A benchmark run that has ended is deleted with its files; its runs stay, and what needs it keeps it."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.exceptions import NotPossible
+from annotation.models import AuditEvent
+from judging.models import Release
+from judging.rules.audit_words import in_words
+from models_runner import services, training_files
+from models_runner.models import Experiment, Run, Score, Training
+from models_runner.services import experiment_deletion, experiments
+from models_runner.training_child import folder_held
+from tests.conftest import Messages
+from tests.factories import ProjectFactory, admin, lead
+from tests.judging.api.acts import bearer, refusal, url
+from tests.judging.concurrency.meeting import overlap
+from tests.models_runner.benchmarks import only, ordered, places, trainable, trained
+
+Order = Callable[..., Experiment]
+
+
+@pytest.fixture
+def release(settings: Any, tmp_path: Path) -> Release:
+    places(settings, tmp_path)
+    return trainable(ProjectFactory())
+
+
+@pytest.fixture
+def order(release: Release, tmp_path: Path) -> Order:
+    return partial(ordered, release, tmp_path)
+
+
+@pytest.fixture
+def done(order: Order, messages: Messages) -> Experiment:
+    """Trained, and its runs are scored."""
+    with messages():
+        return order(name="ours", seeds=2)
+
+
+def deleted(experiment: Experiment) -> None:
+    services.experiment_delete(experiment=experiment, actor=None)
+
+
+def folder(experiment: Experiment) -> Path:
+    return training_files.folder_of(experiment.trainings.all()[0]).parent
+
+
+@pytest.mark.django_db
+class TestDeleting:
+    def test_takes_the_files_and_leaves_the_runs_with_their_scores(
+        self, release: Release, done: Experiment, messages: Messages
+    ) -> None:
+        place, runs = folder(done), list(Run.objects.filter(source="baseline").values_list("uuid", "state"))
+        scores = list(Score.objects.order_by("pk").values_list("pk", "value"))
+        assert len(runs) == 4 and scores and place.is_dir()
+        with messages():
+            deleted(done)
+        assert not place.exists() and not Experiment.objects.exists() and not Training.objects.exists()
+        assert list(Run.objects.filter(source="baseline").values_list("uuid", "state")) == runs
+        assert list(Score.objects.order_by("pk").values_list("pk", "value")) == scores
+        said = AuditEvent.objects.get(action="experiment.delete")
+        assert (said.subject, said.data["name"], said.data["seeds"]) == (done.uuid, "ours", 2)
+        assert in_words(said.action, said.data) == "deleted the benchmark run ours: ReLoCLNet, 2 seeds, 0 MB of files"
+
+    @pytest.mark.parametrize("state", ["waiting", "running", "cancelling"])
+    def test_waits_until_every_seed_has_ended(self, order: Order, state: str) -> None:
+        experiment = order(name="ours", seeds=2)
+        first, other = experiment.trainings.all()
+        services.training_cancel(training=first, actor=None)
+        if state != "waiting":
+            services.trainings.training_claim(training_id=other.pk, device="here")
+            Training.objects.filter(pk=other.pk).update(state=state)
+        with pytest.raises(NotPossible, match="ours is not over: cancel seed 2 first"):
+            deleted(experiment)
+        assert Experiment.objects.count() == 1
+
+    def test_spares_what_conquer_looks_at(self, order: Order, done: Experiment, messages: Messages) -> None:
+        second = order(name="second stage", baseline="conquer", candidates=done.trainings.all()[0])
+        services.training_cancel(training=only(second), actor=None)
+        with pytest.raises(NotPossible) as refused:
+            deleted(done)
+        assert str(refused.value) == "ours is needed: second stage (CONQUER) looks at the videos it finds."
+        with messages():
+            deleted(second)
+            deleted(done)
+        assert not Experiment.objects.exists()
+
+    def test_twice_is_said(self, done: Experiment) -> None:
+        again = Experiment.objects.get()
+        deleted(done)
+        for act in (deleted, lambda one: services.training_resume(training=Training(pk=0), actor=None)):
+            with pytest.raises(NotPossible, match="has been deleted"):
+                act(again)
+
+    def test_frees_its_features(self, release: Release, done: Experiment) -> None:
+        deleted(done)
+        for held in release.project.feature_sets.all():
+            services.feature_set_delete(feature_set=held, actor=None)
+        assert not release.project.feature_sets.exists()
+
+    def test_leaves_its_name_to_its_runs(self, order: Order, done: Experiment, messages: Messages) -> None:
+        """Another of the same name and seed would take the answers of the first for its own."""
+        with messages():
+            unnamed = order()
+        assert unnamed.name == "ReLoCLNet, N=20"
+        deleted(done)
+        deleted(unnamed)
+        with pytest.raises(NotPossible, match="The leaderboard holds runs of a deleted 'ours'"):
+            order(name="ours")
+        assert order().name == "ReLoCLNet, N=20 (2)"
+
+
+@pytest.mark.django_db
+class TestFiles:
+    def test_that_a_dead_process_left_are_found_by_the_sweep(self, done: Experiment, order: Order) -> None:
+        place, other = folder(done), order(name="other")
+        training_files.plan_write(only(other))
+        unknown = place.with_name("0" * 8 + str(done.uuid)[8:])
+        unknown.mkdir()
+        deleted(done)  # nothing runs after the commit: the process is gone
+        assert place.is_dir()
+        assert experiment_deletion.deleted_files_sweep() == 1
+        assert (place.exists(), folder(other).exists(), unknown.exists()) == (False, True, True)
+        assert experiment_deletion.deleted_files_sweep() == 0
+
+    def test_stay_while_a_program_writes_there(self, done: Experiment, messages: Messages) -> None:
+        place = folder(done)
+        with folder_held(place / "seed-2"), messages():
+            deleted(done)
+        assert place.is_dir()
+        experiment_deletion.deleted_files_sweep()
+        assert not place.exists()
+
+    def test_that_cannot_be_removed_fail_nothing(
+        self, done: Experiment, messages: Messages, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(*words: object) -> None:
+            raise PermissionError("read-only")
+
+        monkeypatch.setattr(training_files.shutil, "rmtree", fail)
+        with messages():
+            deleted(done)
+        assert not Experiment.objects.exists() and experiment_deletion.deleted_files_sweep() == 1
+
+
+@pytest.mark.django_db
+class TestDoors:
+    def test_the_page_asks_and_says_what_goes_and_what_stays(self, release: Release, done: Experiment) -> None:
+        client, address = Client(), reverse("models_runner:experiment-delete", args=[done.uuid])
+        client.force_login(admin(release.project))
+        assert address in client.get(reverse("models_runner:experiment", args=[done.uuid])).content.decode()
+        page = client.get(address).content.decode()
+        assert "files of 2 seeds:" in page and "4 runs with their scores, on the leaderboard" in page
+        answer = client.post(address, follow=True)
+        assert "The benchmark run ours is gone. Its runs stay." in answer.content.decode()
+        assert client.get(address).status_code == 404
+
+    def test_the_page_says_why_not(self, release: Release, done: Experiment, order: Order) -> None:
+        client = Client()
+        client.force_login(admin(release.project))
+        second = order(name="second stage", baseline="conquer", candidates=done.trainings.all()[0])
+        for experiment, words in ((second, "seed 1</a> is waiting"), (done, "second stage")):
+            address = reverse("models_runner:experiment-delete", args=[experiment.uuid])
+            page = client.get(address).content.decode()
+            assert words in page and "<button" not in page.split("<main")[1]
+            late = client.post(address)
+            assert late.status_code == 409 and "notice error" in late.content.decode()
+
+    def test_programs_of_admins_alone(self, release: Release, done: Experiment) -> None:
+        program, others = Client(headers=bearer(admin(release.project))), Client(headers=bearer(lead(release.project)))
+        stranger = Client(headers=bearer(admin(ProjectFactory())))
+        assert refusal(others.delete(url("experiment", done))) == (403, "permission_denied")
+        assert refusal(stranger.delete(url("experiment", done))) == (404, "not_found")
+        assert program.delete(url("experiment", done)).status_code == 204
+        assert refusal(program.delete(url("experiment", done))) == (404, "not_found")
+
+    def test_programs_are_told_why_not(self, release: Release, order: Order) -> None:
+        program = Client(headers=bearer(admin(release.project)))
+        assert refusal(program.delete(url("experiment", order()))) == (409, "not_possible")
+
+
+@pytest.mark.django_db(transaction=True)
+class TestAtTheSameInstant:
+    def works(self, order: Order) -> tuple[Experiment, Callable[[], Any], Callable[[], Any]]:
+        trained(only(first := order(name="ours")))
+        given = {"name": "second stage", "baseline": "conquer", "candidates": only(first)}
+        return first, partial(order, **given), partial(deleted, first)
+
+    def test_what_conquer_is_ordered_on_is_not_deleted(self, monkeypatch: pytest.MonkeyPatch, order: Order) -> None:
+        first, ordering, deleting = self.works(order)
+        monkeypatch.setattr(experiments, "send_on_commit", lambda *sent: None)
+        kept, refused = overlap(monkeypatch, (experiments, "audit_record"), ordering, deleting)
+        assert isinstance(kept, Experiment) and "second stage (CONQUER) looks" in str(refused)
+        assert folder(first).is_dir()
+
+    def test_what_is_being_deleted_is_not_ordered_on(self, monkeypatch: pytest.MonkeyPatch, order: Order) -> None:
+        _, ordering, deleting = self.works(order)
+        gone, refused = overlap(monkeypatch, (experiment_deletion, "audit_record"), deleting, ordering)
+        assert gone is None and "has been deleted" in str(refused)
+        assert not Experiment.objects.exists()
+
+    def test_its_name_is_not_taken_while_it_goes(self, monkeypatch: pytest.MonkeyPatch, order: Order) -> None:
+        _, _, deleting = self.works(order)
+        again = partial(order, name="ours")
+        gone, refused = overlap(monkeypatch, (experiment_deletion, "audit_record"), deleting, again)
+        assert gone is None and "runs of a deleted 'ours'" in str(refused)

@@ -1,0 +1,68 @@
+"""Clocks of hosts that jump: Debian's libfaketime below a host's processes, told by a file what to show."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.production.topology.hosts import Host
+
+HOUR_S = 3600
+
+
+def library() -> Path:
+    found = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+    if not found:
+        pytest.skip("apt-get install faketime")
+    return found[0]
+
+
+class Clock:
+    """What time the processes of some hosts see. Their steady clock stays right, as a jump leaves it."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.jump(0)
+
+    def jump(self, seconds: int) -> None:
+        """From the right time; hosts see it within a second."""
+        draft = self.file.with_suffix(".new")
+        draft.write_text(f"{seconds:+d}\n")
+        draft.replace(self.file)
+
+    def environment(self) -> dict[str, str]:
+        return {
+            "LD_PRELOAD": str(library()),
+            "FAKETIME_TIMESTAMP_FILE": str(self.file),
+            "FAKETIME_CACHE_DURATION": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            "DONT_FAKE_MONOTONIC": "1",
+            "PYTHONPATH": str(Path(__file__).parent / "faketime"),
+        }
+
+
+@contextmanager
+def clock_of(*hosts: Host) -> Iterator[Clock]:
+    """One clock for these hosts, which are started again with it, and without it at the end."""
+    library()
+    clock = Clock(hosts[0].folder / f"clock-{os.getpid()}")
+    for host in hosts:
+        host.extra.update(clock.environment())
+    _again(hosts)
+    try:
+        yield clock
+    finally:
+        for host in hosts:
+            host.extra.clear()
+        _again(hosts)
+
+
+def _again(hosts: tuple[Host, ...]) -> None:
+    for host in hosts:
+        host.stop()
+    for host in hosts:
+        host.start(wait=False)
+    for host in hosts:
+        host.await_ready()

@@ -1,0 +1,231 @@
+"""People who judge through nginx whatever becomes of the servers: their browsers keep what was not answered and send
+it again with the same key, as static/js/outbox.js does."""
+
+import html
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from types import TracebackType
+from uuid import UUID
+
+import requests
+from celery import current_app
+from django.db.models import Count
+from kombu.exceptions import OperationalError
+
+from benchmarks.annotator import FINISH, GO_ON, GRADE, KEY, TAKE
+from judging.models import Assignment, Batch, Judgment, JudgmentChange, Pair
+from tests.production.topology import Person, Site
+from tests.production.topology.site import eventually
+from tests.production.topology.world import World
+
+PATIENCE_S = 10  # of the pages: htmx.config.timeout
+AGAIN_S = 0.3  # until what was not answered is sent again
+QUARREL = (0, 4, 4, 4)  # the first two differ by more than one: two more are asked, and agree
+SWEEPS = ("judging.tasks.assignments_sweep", "judging.tasks.batches_sweep", "judging.tasks.work_sweep")
+
+
+class Trouble(Exception):
+    """No answer, or one that says that the site cannot just now."""
+
+
+class Refused(Exception):
+    """The site's own word on what was asked."""
+
+
+class Minds:
+    """What everybody says of each pair, the same however often they are asked; of every third they quarrel."""
+
+    def __init__(self) -> None:
+        self._order: dict[UUID, list[int]] = {}
+        self._lock = threading.Lock()
+
+    def grade(self, pair: UUID, number: int) -> int:
+        with self._lock:
+            order = self._order.setdefault(pair, [])
+            if number not in order:
+                order.append(number)
+            place = order.index(number)
+        return QUARREL[min(place, 3)] if pair.int % 3 == 0 else pair.int % 4
+
+
+class Browser:
+    """One person at work: takes, grades and finishes until told to stop."""
+
+    def __init__(self, person: Person, world: World, number: int, minds: Minds, *, pace_s: float) -> None:
+        self.person, self.world, self.number, self.minds, self.pace_s = person, world, number, minds, pace_s
+        self.over = threading.Event()
+        self.accepted: dict[UUID, int] = {}  # what was answered with 200
+        self.troubles: Counter[str] = Counter()
+        self.refusals: list[str] = []
+        self.slowest_s = 0.0
+
+    def work(self) -> None:
+        page = ""
+        while not self.over.is_set():
+            try:
+                page = self._step(page) if page else self._ask("GET", self.world.path("desk"))
+            except (Trouble, Refused):
+                page = ""
+                self.over.wait(AGAIN_S)
+
+    def _step(self, page: str) -> str:
+        if found := GRADE.search(page):
+            return self._judge(page, found[1], UUID(found[2]))
+        if found := FINISH.search(page):
+            return self._ask("POST", found[1])
+        if found := GO_ON.search(page):
+            return self._ask("GET", found[1])
+        if found := TAKE.search(page):
+            page = self._ask("POST", found[1])
+            if GRADE.search(page):
+                return page
+        self.over.wait(AGAIN_S)  # nothing waits just now
+        return ""
+
+    def _judge(self, page: str, path: str, pair: UUID) -> str:
+        """The same form with the same key until the site has said something to it."""
+        self.over.wait(self.pace_s)
+        key = KEY.search(page)
+        assert key is not None, page[:500]
+        said = {"grade": str(self.minds.grade(pair, self.number)), "key": html.unescape(key[1])}
+        while True:
+            try:
+                answer = self._ask("POST", path, said)
+            except Trouble:
+                if self.over.wait(AGAIN_S):
+                    raise
+            else:
+                self.accepted[pair] = int(said["grade"])
+                return answer
+
+    def _ask(self, method: str, path: str, data: dict[str, str] | None = None) -> str:
+        began = time.monotonic()
+        try:
+            if method == "GET":
+                answer = self.person.get(path, timeout=PATIENCE_S)
+            else:
+                answer = self.person.post(path, data, timeout=PATIENCE_S)
+        except requests.RequestException as error:
+            self.troubles[type(error).__name__] += 1
+            raise Trouble from error
+        finally:
+            self.slowest_s = max(self.slowest_s, time.monotonic() - began)
+        if answer.status_code >= 500:
+            self.troubles[str(answer.status_code)] += 1
+            raise Trouble
+        if answer.status_code != 200 or "/login/" in answer.url:
+            self.refusals.append(f"{method} {path}: {answer.status_code} at {answer.url}")
+            raise Refused
+        return answer.text
+
+
+class Crowd:
+    """Five people and their batches; inside the block they judge, each in a thread."""
+
+    def __init__(self, site: Site, *, people: int = 5, batches: int = 4, pairs: int = 8, pace_s: float = 0.15) -> None:
+        self.world = World.make(annotators=people)
+        for _ in range(batches):
+            self.world.batch(pairs=pairs)
+        minds = Minds()
+        self.browsers = [
+            Browser(self.world.person(site, user), self.world, number, minds, pace_s=pace_s)
+            for number, user in enumerate(self.world.annotators)
+        ]
+        self.threads = [threading.Thread(target=one.work, daemon=True) for one in self.browsers]
+
+    def __enter__(self) -> "Crowd":
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for browser in self.browsers:
+            browser.over.set()
+        for thread in self.threads:
+            thread.join(2 * PATIENCE_S)
+
+    # How far they are
+
+    @property
+    def accepted(self) -> int:
+        return sum(len(browser.accepted) for browser in self.browsers)
+
+    @property
+    def troubles(self) -> Counter[str]:
+        return sum((browser.troubles for browser in self.browsers), Counter[str]())
+
+    @property
+    def refusals(self) -> list[str]:
+        return [line for browser in self.browsers for line in browser.refusals]
+
+    @property
+    def slowest_s(self) -> float:
+        return max(browser.slowest_s for browser in self.browsers)
+
+    def await_grades(self, more: int, *, seconds: float = 30) -> None:
+        """So many further grades were answered."""
+        wanted = self.accepted + more
+        eventually(lambda: self.accepted >= wanted, seconds=seconds, every=0.02)
+
+    def await_trouble(self, more: int = 3, *, seconds: float = 30) -> None:
+        """So many further requests were not answered as they should."""
+        wanted = self.troubles.total() + more
+        eventually(lambda: self.troubles.total() >= wanted, seconds=seconds, every=0.02)
+
+    def await_done(self, *, seconds: float = 90, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Every batch is done; sweeps are sent more often than beat does, so that a lost message costs less."""
+        unfinished = Batch.objects.filter(project=self.world.project).exclude(state=Batch.State.DONE)
+
+        def done() -> bool:
+            meanwhile()
+            return not unfinished.exists()
+
+        swept_until(done, seconds=seconds)
+
+    # What came of it
+
+    def check(self) -> None:
+        """Nothing is lost, nothing doubled, everything decided as the rules say."""
+        assert not self.refusals, self.refusals
+        given = Judgment.objects.filter(pair__batch__project=self.world.project)
+        stored = Counter(given.values_list("annotator", "pair__uuid", "grade"))
+        answered = Counter(
+            (user.pk, pair, grade)
+            for user, browser in zip(self.world.annotators, self.browsers, strict=True)
+            for pair, grade in browser.accepted.items()
+        )
+        assert stored == answered
+        assert not JudgmentChange.objects.filter(judgment__in=given).exists()
+        assert all(count == 1 for count in Counter(given.values_list("pair", "annotator")).values())
+        self._check_pairs()
+        assert not Assignment.objects.filter(project=self.world.project, state=Assignment.State.OPEN).exists()
+
+    def _check_pairs(self) -> None:
+        pairs = Pair.objects.filter(batch__project=self.world.project).annotate(grades=Count("judgments"))
+        for pair in pairs:
+            quarrelled = pair.uuid.int % 3 == 0
+            wanted = (4, Pair.State.SETTLED, 4) if quarrelled else (2, Pair.State.SETTLED, pair.uuid.int % 4)
+            assert (pair.grades, pair.state, pair.relevance) == wanted, pair.pk
+
+
+def swept_until(there: Callable[[], object], *, seconds: float = 60) -> None:
+    """Wait until ``there()``, sweeping each second."""
+
+    def look() -> object:
+        found = there()
+        if not found:
+            sweep()
+        return found
+
+    eventually(look, seconds=seconds, every=1.0)
+
+
+def sweep() -> None:
+    """What beat sends now and then, now; a broker that is just away misses it."""
+    for task in SWEEPS:
+        try:
+            current_app.send_task(task, retry=False, ignore_result=True)
+        except (OperationalError, OSError):
+            return

@@ -1,0 +1,71 @@
+"""The clock of one web host and one worker host jumps by an hour, there and back, while people judge."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from judging.models import Assignment, Judgment
+from tests.production.faults.clocks import HOUR_S, clock_of
+from tests.production.faults.crowd import Crowd, sweep
+from tests.production.topology import Site
+from tests.production.topology.hosts import Worker
+from tests.production.topology.site import eventually
+from tests.production.topology.world import World, give, take
+
+MINUTE = timedelta(minutes=1)
+SWEEP = "judging.tasks.assignments_sweep"
+
+
+def test_no_lease_is_lost_early_and_none_stays(site: Site) -> None:
+    slow = World.make(annotators=1)
+    slow.batch(pairs=2)
+    reader = slow.person(site, slow.annotators[0])
+    page = take(reader, slow)
+    began = timezone.now()
+    with clock_of(site.web[0], site.workers[0]) as clock, Crowd(site, batches=6) as crowd:
+        crowd.await_grades(5)
+        for seconds in (HOUR_S, -HOUR_S):
+            clock.jump(seconds)
+            crowd.await_grades(25)
+            swept_by(site.workers[0])
+            assert reader.get(slow.path("desk"), allow_redirects=False).status_code == 200
+            open_now = Assignment.objects.filter(state=Assignment.State.OPEN)
+            assert open_now.filter(project=slow.project).exists()
+            for held in open_now:
+                lasts = held.expires_at - timezone.now()
+                assert timedelta() < lasts < timedelta(minutes=31), lasts
+        clock.jump(0)
+        crowd.await_done()
+    assert not crowd.troubles
+    crowd.check()
+    give(reader, page, 2)
+    given = Judgment.objects.filter(pair__batch__project__in=[slow.project, crowd.world.project])
+    assert all(began - MINUTE < one.created_at < timezone.now() + MINUTE for one in given)
+    assert all(one.active_ms < 60_000 for one in given)
+
+
+def swept_by(worker: Worker) -> None:
+    """This host has looked for leases that ran out."""
+    before = worker.said().count(SWEEP)
+
+    def look() -> bool:
+        sweep()
+        return worker.said().count(SWEEP) > before
+
+    eventually(look, every=0.5)
+
+
+def test_sweeps_go_on_when_the_clock_of_beat_is_set_back(site: Site) -> None:
+    with clock_of(site.beat) as clock:
+        eventually(lambda: sent(site) and swept(site), seconds=40)
+        clock.jump(-HOUR_S)
+        before = sent(site), swept(site)
+        eventually(lambda: sent(site) > before[0] + 1 and swept(site) > before[1] + 1, seconds=60)
+
+
+def sent(site: Site) -> int:
+    return site.beat.said().count("sweep-assignments")
+
+
+def swept(site: Site) -> int:
+    return sum(worker.said().count(SWEEP) for worker in site.workers)

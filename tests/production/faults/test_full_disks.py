@@ -1,0 +1,151 @@
+"""Disks run full: people are told, nothing half is offered, and with room again all goes on by itself."""
+
+import json
+from pathlib import Path
+
+import redis
+from django.urls import reverse
+
+from annotation.models import CorpusImport
+from benchmarks.annotator import GRADE, KEY
+from config.embedded.postgres import share_with
+from judging.models import Judgment
+from tests.production.faults.crowd import Crowd
+from tests.production.faults.disks import small_disk
+from tests.production.faults.test_killed_while_a_release_is_built import Asked, archives
+from tests.production.topology import Site
+from tests.production.topology.site import eventually
+from tests.production.topology.world import World, take
+
+FULL = "is full."
+LINES = 20_000
+
+
+def annotations() -> bytes:
+    """A file of some megabytes."""
+    made = (
+        {"desc_id": number, "desc": "Somebody opens a door.", "vid_name": f"v{number}", "ts": [1, 2]}
+        for number in range(LINES)
+    )
+    return "".join(json.dumps(line | {"duration": 9}) + "\n" for line in made).encode()
+
+
+class TestMedia:
+    """The disk of videos, previews, uploads and archives."""
+
+    def test_an_upload_is_refused_in_words_and_what_was_typed_stays(self, site: Site) -> None:
+        world = World.make()
+        lead = world.person(site, world.lead)
+        said = {"corpus_name": "Typed with care", "source_split": "val", "format": "tvr"}
+        path = reverse("annotation:import-new")
+        with small_disk(site.shared / "media") as disk:
+            disk.fill()
+            answer = lead.post(path, said, files={"file": ("a.jsonl", annotations())})
+            assert (answer.status_code, FULL in answer.text) == (507, True)
+            assert "Typed with care" in answer.text and "Traceback" not in answer.text
+            assert not CorpusImport.objects.filter(owner=world.lead).exists()
+            assert files_below(disk.folder) == [disk.ballast]
+            disk.make_room()
+            answer = lead.post(path, said, files={"file": ("a.jsonl", annotations())})
+            assert answer.status_code == 200 and "/imports/" in answer.url, answer.url
+            row = CorpusImport.objects.get(owner=world.lead)
+            assert row.file.size == len(annotations())
+
+    def test_a_release_waits_for_room_and_says_so(self, site: Site) -> None:
+        asked = Asked(site)
+        with small_disk(site.shared / "media") as disk:
+            disk.fill()
+            asked.ask()
+            page = reverse("judging:release", args=[asked.release.uuid])
+            eventually(lambda: FULL in asked.lead.get(page).text)
+            asked.assert_not_offered()
+            assert not archives()
+            disk.make_room()
+            asked.await_ready()
+            asked.assert_whole(asked.lead)
+            assert FULL not in asked.lead.get(page).text
+            assert len(archives()) == 1
+
+
+def files_below(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+class TestDatabase:
+    """The disk of PostgreSQL."""
+
+    def test_a_grade_is_refused_in_words_and_the_same_form_is_taken_when_there_is_room(self, site: Site) -> None:
+        world = World.make(annotators=1)
+        batch = world.batch(pairs=12)
+        person = world.person(site, world.annotators[0])
+        page = take(person, world)
+        with small_disk(Path("/tmp") / f"tablespace-{world.project.uuid}") as disk:
+            share_with(disk.folder, site.postgres.prefix, owner=True)
+            move(site, "judging_judgment", str(disk.folder))
+            try:
+                disk.fill()
+                form, said, answer = None, {}, None
+                for _ in range(12):  # what is left of the last page of the table takes a few
+                    form, key = GRADE.search(page), KEY.search(page)
+                    assert form is not None and key is not None
+                    said = {"grade": "1", "key": key[1], "comment": "why " * 400}
+                    answer = person.post(form[1], said)
+                    if answer.status_code != 200:
+                        break
+                    page = answer.text
+                assert answer is not None and form is not None
+                assert (answer.status_code, FULL in answer.text) == (507, True)
+                before = Judgment.objects.filter(pair__batch=batch).count()
+                disk.make_room()
+                assert person.post(form[1], said).status_code == 200
+                assert Judgment.objects.filter(pair__batch=batch).count() == before + 1
+            finally:
+                move_back(site, "judging_judgment")
+
+
+def move(site: Site, table: str, folder: str) -> None:
+    with site.postgres.connect() as connection:
+        connection.execute(f"CREATE TABLESPACE small LOCATION '{folder}'")
+        connection.execute(f"ALTER TABLE {table} SET TABLESPACE small")
+
+
+def move_back(site: Site, table: str) -> None:
+    with site.postgres.connect() as connection:
+        connection.execute(f"ALTER TABLE {table} SET TABLESPACE pg_default")
+        connection.execute("DROP TABLESPACE small")
+
+
+class TestBroker:
+    """The disk of Redis, which takes no message that it cannot write down (MISCONF)."""
+
+    def test_people_judge_on_while_redis_refuses_every_message(self, site: Site) -> None:
+        site.redis.stop()
+        with small_disk(site.redis.folder) as disk:
+            site.redis.start()
+            try:
+                with Crowd(site, batches=3) as crowd:
+                    crowd.await_grades(5)
+                    disk.fill()
+                    eventually(lambda: refuses(site))
+                    crowd.await_grades(25)
+                    disk.make_room()
+                    crowd.await_done(meanwhile=lambda: start_again(site))
+            finally:
+                site.redis.stop()
+        assert not crowd.troubles
+        crowd.check()
+
+
+def start_again(site: Site) -> None:
+    """A worker that its broker refuses ends; systemd and compose start it again, here we do."""
+    for host in site.hosts:
+        if not host.alive():
+            host.start(wait=False)
+
+
+def refuses(site: Site) -> bool:
+    try:
+        site.redis.client().set("filler", "x" * 2000)
+    except redis.exceptions.ResponseError as error:
+        return "MISCONF" in str(error)
+    return False

@@ -1,0 +1,131 @@
+"""kill -9 in the middle of building a release: it gets ready once, whole, and nothing half is offered before."""
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import pytest
+from django.core.files.storage import default_storage
+from django.db import connection
+from django.urls import reverse
+from django.utils import timezone
+
+from judging.models import Batch, Release
+from judging.services.batches import batch_review
+from tests.production.bucket import files_in_a_bucket
+from tests.production.faults.crowd import swept_until
+from tests.production.faults.kills import kill, start
+from tests.production.topology import Person, Site
+from tests.production.topology.site import eventually
+from tests.production.topology.world import World, always, judge_all
+
+READ_LATE = "annotation_caption"  # a release asks for it when it is well under way
+WAITING = "SELECT count(*) FROM pg_locks WHERE relation = %s::regclass AND NOT granted"
+VICTIMS = [("worker-1", "worker-2"), ("postgres",), ("redis",), ("web-1", "web-2")]
+
+
+@contextmanager
+def held_up(site: Site) -> Iterator[None]:
+    """Whoever reads READ_LATE waits inside the block, and is there when it begins."""
+    lead_connection = site.postgres.connect(autocommit=False)
+    try:
+        lead_connection.execute(f"LOCK TABLE {READ_LATE} IN ACCESS EXCLUSIVE MODE")
+        yield
+    finally:
+        lead_connection.close()
+
+
+def waits() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(WAITING, [READ_LATE])
+        return bool(cursor.fetchone()[0])
+
+
+class Asked:
+    """A project that is judged, and its release, asked for by its lead."""
+
+    def __init__(self, site: Site) -> None:
+        self.world = World.make(annotators=2)
+        batch = self.world.batch(pairs=3)
+        for user in self.world.annotators:
+            judge_all(self.world.person(site, user), self.world, always(3))
+        eventually(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE, seconds=60)
+        batch.refresh_from_db()
+        batch_review(batch=batch, extend=False, lead=self.world.lead)
+        self.lead = self.world.person(site, self.world.lead)
+
+    def ask(self) -> None:
+        path = reverse("judging:release-create", args=[self.world.project.uuid])
+        assert self.lead.post(path).status_code == 200
+
+    @property
+    def release(self) -> Release:
+        return Release.objects.get(project=self.world.project)
+
+    def await_ready(self) -> None:
+        """The two minutes after which a sweep takes it for lost have passed."""
+        late = timezone.now() - timedelta(minutes=5)
+        Release.objects.filter(pk=self.release.pk, state=Release.State.PREPARING).update(moved_at=late)
+        swept_until(lambda: self.release.state == Release.State.READY)
+
+    def assert_not_offered(self) -> None:
+        page = self.lead.get(reverse("judging:release", args=[self.release.uuid]))
+        assert page.status_code == 200 and "Preparing the files." in page.text and "Download" not in page.text
+        assert self.lead.get(self.path).status_code == 404
+
+    @property
+    def path(self) -> str:
+        return reverse("judging:release-download", args=[self.release.uuid])
+
+    def assert_whole(self, lead: Person) -> None:
+        eventually(lambda: lead.get(self.path).status_code == 200)
+        content = lead.get(self.path).content
+        assert hashlib.sha256(content).hexdigest() == self.release.archive_sha256
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            assert archive.testzip() is None
+            [sums] = [name for name in archive.namelist() if name.endswith("SHA256SUMS")]
+            for line in archive.read(sums).decode().splitlines():
+                digest, name = line.split("  ")
+                assert hashlib.sha256(archive.read(name)).hexdigest() == digest
+        assert self.release.manifest["counts"]["judgments"] == 6
+
+
+def archives() -> set[str]:
+    try:
+        return set(default_storage.listdir("releases")[1])
+    except FileNotFoundError:
+        return set()
+
+
+@pytest.mark.parametrize("names", VICTIMS, ids="+".join)
+def test_it_gets_ready_once_and_whole(site: Site, names: tuple[str, ...]) -> None:
+    asked, before = Asked(site), archives()
+    with held_up(site):
+        asked.ask()
+        eventually(waits)
+        asked.assert_not_offered()
+        kill(site, *names)
+    start(site, *names)
+    asked.await_ready()
+    asked.assert_whole(asked.lead)
+    assert len(archives() - before) == 1
+
+
+def test_it_gets_ready_when_the_storage_is_back(site: Site) -> None:
+    with files_in_a_bucket(site):
+        asked = Asked(site)
+        with held_up(site):
+            asked.ask()
+            eventually(waits)
+            site.storage.kill()
+        eventually(lambda: any("does not answer just now" in worker.said() for worker in site.workers))
+        asked.assert_not_offered()
+        site.storage.start()
+        asked.await_ready()
+        assert hashlib.sha256(default_storage.open(str(asked.release.archive.name)).read()).hexdigest() == (
+            asked.release.archive_sha256
+        )
+        assert len(archives()) == 1

@@ -1,0 +1,178 @@
+"""kill -9 of each server while people judge: what was answered is kept once, what was not is asked again."""
+
+from contextlib import suppress
+
+import pytest
+import requests
+from django.urls import reverse
+
+from annotation.services.tokens import token_create
+from benchmarks.annotator import GRADE, KEY
+from judging.models import Assignment, Batch, Judgment, Pair
+from tests.production.bucket import files_in_a_bucket
+from tests.production.faults.crowd import Crowd, swept_until
+from tests.production.faults.kills import kill, start
+from tests.production.topology import Site
+from tests.production.topology.site import eventually
+from tests.production.topology.world import World, always, judge_all, take
+
+QUICK_S = 6.0
+WITHOUT = {  # what is killed -> whether people judge on meanwhile
+    ("web-1",): True,
+    ("web-1", "web-2"): False,
+    ("worker-1", "worker-2"): True,
+    ("postgres",): False,
+    ("redis",): True,
+}
+
+
+@pytest.mark.parametrize("names", WITHOUT, ids="+".join)
+def test_every_grade_that_was_answered_is_kept_once(site: Site, names: tuple[str, ...]) -> None:
+    with Crowd(site) as crowd:
+        crowd.await_grades(10)
+        kill(site, *names)
+        if WITHOUT[names]:
+            crowd.await_grades(15)
+        else:
+            crowd.await_trouble()
+        start(site, *names)
+        crowd.await_done()
+    crowd.check()
+
+
+def test_people_judge_on_while_the_storage_is_away(site: Site) -> None:
+    with files_in_a_bucket(site), Crowd(site, batches=3) as crowd:
+        crowd.await_grades(10)
+        site.storage.kill()
+        crowd.await_grades(15)
+        site.storage.start()
+        crowd.await_done()
+    assert not crowd.troubles
+    crowd.check()
+
+
+def test_nobody_waits_for_a_broker_that_is_away(site: Site) -> None:
+    with Crowd(site, batches=2) as crowd:
+        crowd.await_grades(5)
+        site.redis.kill()
+        eventually(lambda: finished(crowd.world) >= 2)
+        slowest_s = crowd.slowest_s
+        site.redis.start()
+        crowd.await_done()
+    assert not crowd.troubles
+    assert slowest_s < QUICK_S
+    crowd.check()
+
+
+def finished(world: World) -> int:
+    return Assignment.objects.filter(project=world.project, state=Assignment.State.FINISHED).count()
+
+
+class TestEscalation:
+    """The second judgment is given, the message that decides it is lost with the broker or the worker."""
+
+    PAIRS = 3
+
+    def test_a_third_and_fourth_are_asked_though_worker_and_broker_died_before_the_round_was_decided(
+        self, site: Site
+    ) -> None:
+        world = World.make(annotators=4)
+        batch = world.batch(pairs=self.PAIRS)
+        first, second, third, fourth = (world.person(site, user) for user in world.annotators)
+        judge_all(first, world, always(0))
+        for worker in site.workers:
+            worker.pause()
+        judge_all(second, world, always(4))
+        kill(site, "worker-1", "worker-2", "redis")
+        batch.refresh_from_db()
+        assert (batch.round, set(batch.pairs.values_list("state", flat=True))) == (1, {Pair.State.OPEN})
+
+        start(site, "redis", "worker-1", "worker-2")
+        swept_until(lambda: Batch.objects.get(pk=batch.pk).round == 2)
+        for person in (third, fourth):
+            judge_all(person, world, always(3))
+        swept_until(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE)
+        assert list(batch.pairs.values_list("state", "relevance")) == [(Pair.State.SETTLED, 3)] * self.PAIRS
+        assert Judgment.objects.filter(pair__batch=batch).count() == 4 * self.PAIRS
+
+    def test_beat_itself_finds_the_round_whose_message_was_lost(self, site: Site) -> None:
+        world = World.make(annotators=2)
+        batch = world.batch(pairs=1)
+        for worker in site.workers:
+            worker.pause()
+        for user in world.annotators:
+            judge_all(world.person(site, user), world, always(2))
+        kill(site, "worker-1", "worker-2")
+        site.redis.kill()
+        site.redis.start()
+        site.redis.client().flushall()
+        start(site, "worker-1", "worker-2")
+        eventually(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE, seconds=60)
+
+
+class TestWords:
+    """What people and programs are told meanwhile."""
+
+    AWAY = "The database does not answer just now."
+
+    def test_without_the_database_every_page_says_so_and_the_same_form_is_taken_later(self, site: Site) -> None:
+        world = World.make(annotators=1)
+        batch = world.batch(pairs=2)
+        person, lead = world.person(site, world.annotators[0]), world.person(site, world.lead)
+        page = take(person, world)
+        form, key = GRADE.search(page), KEY.search(page)
+        assert form is not None and key is not None
+        said = {"grade": "3", "key": key[1]}
+        secret = token_create(user=world.lead, name="a program")
+        kill(site, "postgres")
+
+        overview = reverse("judging:overview", args=[world.project.uuid])
+        for answer in (person.get(world.path("desk")), person.post(form[1], said), lead.get(overview)):
+            self.assert_says_so(answer)
+            assert answer.text.startswith("<!doctype html>")
+        part = person.post(form[1], said, headers={"HX-Request": "true"})
+        self.assert_says_so(part)
+        assert "<!doctype" not in part.text and part.headers["HX-Retarget"] == "main"
+        told = site.visitor().get("/api/v1/projects/", headers={"Authorization": f"Bearer {secret}"})
+        self.assert_says_so(told)
+        assert told.json()["code"] == "database_away"
+
+        site.postgres.start()
+        eventually(lambda: person.post(form[1], said).status_code == 200)
+        assert [given.grade for given in Judgment.objects.filter(pair__batch=batch)] == [3]
+
+    def assert_says_so(self, answer: requests.Response) -> None:
+        assert answer.status_code == 503, answer.text[:300]
+        assert self.AWAY in answer.text and "Traceback" not in answer.text
+        assert answer.headers["Retry-After"] and answer.headers["Cache-Control"] == "no-store"
+        assert answer.elapsed.total_seconds() < QUICK_S
+
+    def test_without_a_web_host_nginx_says_so(self, site: Site) -> None:
+        world = World.make(annotators=1)
+        person = world.person(site, world.annotators[0])
+        kill(site, "web-1", "web-2")
+        page = person.get(world.path("desk"))
+        assert (page.status_code, page.headers["Retry-After"]) == (503, "10")
+        assert "MomentJudge does not answer just now" in page.text and "nginx" not in page.text
+        assert page.headers["Content-Type"].startswith("text/html")
+        told = person.get("/api/v1/projects/")
+        assert (told.status_code, told.json()["code"]) == (503, "site_away")
+        start(site, "web-1", "web-2")
+        eventually(lambda: person.get(world.path("desk")).status_code == 200)
+
+    def test_a_grade_whose_answer_was_lost_is_one_judgment_however_often_it_is_sent(self, site: Site) -> None:
+        world = World.make(annotators=1)
+        batch = world.batch(pairs=2)
+        person = world.person(site, world.annotators[0])
+        page = take(person, world)
+        form, key = GRADE.search(page), KEY.search(page)
+        assert form is not None and key is not None
+        said = {"grade": "2", "key": key[1]}
+        given = Judgment.objects.filter(pair__batch=batch)
+        with suppress(requests.RequestException):
+            person.post(form[1], said, timeout=0.01)
+        eventually(given.exists)
+        kill(site, "web-1", "web-2")
+        start(site, "web-1", "web-2")
+        eventually(lambda: person.post(form[1], said).status_code == 200)
+        assert [one.grade for one in given] == [2]
