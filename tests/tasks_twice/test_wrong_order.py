@@ -82,8 +82,7 @@ class Small:
             app.tasks[JUDGING + name].apply(args, throw=True)
 
     def settle(self) -> None:
-        for _ in range(2):
-            self.send([*range(len(self.messages()))])
+        self.send([*range(len(self.messages()))])
 
     def play(self, orders: list[Sequence]) -> dict[str, Any]:
         """What stands in the end; nothing of it is kept."""
@@ -143,9 +142,9 @@ def test_the_right_order_ends_with_two_judged_batches(db: None, right: dict[str,
 ORDERS = st.lists(st.lists(st.integers(0, 11), max_size=7), min_size=3, max_size=3)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(orders=ORDERS)
-def test_any_order_ends_as_the_right_one(db: None, small: Small, right: dict[str, Any], orders: list[Sequence]) -> None:
+def test_any_order_ends_as_the_right_one(small: Small, right: dict[str, Any], orders: list[Sequence]) -> None:
     assert small.play(orders) == right
 
 
@@ -174,10 +173,3 @@ def test_a_second_batch_is_asked_for_before_the_first_is_decided(ground: Ground)
     for task, key in (("batch_extend", batch.pk), ("batches_extend", ground.project.pk), ("batch_advance", batch.pk)):
         app.tasks[JUDGING + task].apply((key,), throw=True)
     assert Batch.objects.count() == before
-
-
-def test_a_release_that_failed_meanwhile_is_scored_by_nobody(ground: Ground) -> None:
-    release = built(ground)
-    type(release).objects.filter(pk=release.pk).update(state="failed", error="The disk was full.")
-    app.tasks["models_runner.tasks.similarity_runs_make"].apply((release.pk,), throw=True)
-    assert not Run.objects.filter(release=release).exists()
