@@ -11,9 +11,11 @@ from django.db import connections
 from django.urls import reverse
 from PIL import Image
 
+from annotation.models import Project
+from tests.factories import admin
 from tests.production.topology import Person, Server, Site
 from tests.production.topology.site import eventually
-from tests.production.topology.world import World
+from tests.production.topology.world import PASSWORD, World
 
 KILLED = ("worker", "postgres", "redis")  # storage is killed where files lie in a bucket
 
@@ -64,6 +66,14 @@ def page_of(site: Site, person: Person, name: str, *args: Any) -> str:
 
 def lead_of(site: Site, world: World) -> Person:
     return world.person(site, world.lead)
+
+
+def admin_of(site: Site, project: Project) -> Person:
+    user = admin(project)
+    user.username = f"{user.username}-{project.uuid}"[:60]
+    user.set_password(PASSWORD)
+    user.save()
+    return site.person(user.username, PASSWORD)
 
 
 def stored(name: str) -> bytes:

@@ -9,18 +9,16 @@ from pathlib import Path
 import pytest
 from django.db.models import F
 
-from annotation.models import Project
 from config.embedded.processes import all_pids
 from models_runner import services
 from models_runner.models import Run, Training
 from models_runner.progress import EventsFile
-from tests.factories import admin
 from tests.models_runner.benchmarks import features_drawn, features_of, trainable
-from tests.production.faults.background.acts import kill, start, sweep, when
+from tests.production.faults.background.acts import admin_of, kill, start, sweep, when
 from tests.production.topology import Person, Site
 from tests.production.topology.server import descendants
 from tests.production.topology.site import eventually
-from tests.production.topology.world import PASSWORD, World
+from tests.production.topology.world import World
 
 SWEEP = "models_runner.tasks.trainings_sweep"
 EPOCHS = 600
@@ -136,14 +134,6 @@ def check_trained_once(site: Site, training: Training, *, attempts: int, crashes
     eventually(lambda: set(runs.values_list("state", flat=True)) == {"scored"}, seconds=30)
     assert sorted(runs.values_list("split", flat=True)) == ["test", "val"]
     assert {done.val_run_id, done.test_run_id} == set(runs.values_list("pk", flat=True))
-
-
-def admin_of(site: Site, project: Project) -> Person:
-    user = admin(project)
-    user.username = f"{user.username}-{project.uuid}"[:60]
-    user.set_password(PASSWORD)
-    user.save()
-    return site.person(user.username, PASSWORD)
 
 
 def page_of(person: Person, training: Training) -> str:
