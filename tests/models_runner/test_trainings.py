@@ -120,6 +120,15 @@ def test_a_failure_says_its_reason(order: Order) -> None:
     assert not Run.objects.filter(source="baseline").exists()
 
 
+def test_a_run_whose_message_found_no_place_is_sent_by_the_other(order: Order, messages: Messages) -> None:
+    training = trained(only(order()))
+    runs = Run.objects.filter(source="baseline")
+    assert set(runs.values_list("state", flat=True)) == {"running"}
+    with messages():
+        services.run_work(run_id=training.val_run_id)
+    assert set(runs.values_list("state", flat=True)) == {"scored"}
+
+
 @pytest.mark.parametrize("step", ["baseline_runs_make", "training_files.plan_write"])
 def test_a_storage_that_is_away_puts_it_off(
     step: str, order: Order, messages: Messages, monkeypatch: pytest.MonkeyPatch
