@@ -10,15 +10,17 @@ from celery.signals import heartbeat_sent
 from config.env import env_str
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.local")
-SHARE = 0.9  # of the time until the next one, after which a planned message has expired
 app = Celery("momentjudge")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 
 def _every(seconds: float, task: str) -> dict[str, Any]:
-    """What is not taken before the next one comes is not taken: no heap waits for workers that were busy for hours."""
-    return {"task": task, "schedule": seconds, "options": {"expires": SHARE * seconds}}
+    """What is not taken before the next one comes is not taken: no heap waits for workers that were busy for hours.
+
+    ``config.beat`` sets when: by the database's clock.
+    """
+    return {"task": task, "schedule": seconds, "options": {"expires": 0.9 * seconds}}
 
 
 app.conf.beat_schedule = {
