@@ -37,5 +37,6 @@ def _read() -> Reading:
     """Past Django's cursor: it belongs to no work at hand, and is no statement of it."""
     at = monotonic()
     connection.ensure_connection()
-    row = connection.connection.execute("SELECT clock_timestamp()").fetchone()
+    with connection.wrap_database_errors:
+        row = connection.connection.execute("SELECT clock_timestamp()").fetchone()
     return Reading(row[0].astimezone(UTC), at)

@@ -1,23 +1,50 @@
-"""Beat's schedule, for clocks that are set back."""
+"""Beat's schedule, for clocks that are wrong or set back."""
 
-from datetime import timedelta
+import copy
+from datetime import datetime, timedelta
+from typing import Any
 
+import psycopg
 from celery.beat import PersistentScheduler, ScheduleEntry
+from django.db import DatabaseError, connection
+
+from annotation import clock
 
 SLACK = timedelta(seconds=1)
 
 
 class SteadyScheduler(PersistentScheduler):
     """Celery's waits until its clock shows the time at which something is due; set back by an hour, it would send
-    nothing for that hour. What was last sent in the future was sent now."""
+    nothing for that hour. What was last sent in the future was sent now. And what a message expires at is a time of
+    the database's clock: by one that is late, every message would be over before it came."""
 
-    def tick(self, *args: object, **kwargs: object) -> float:
-        if any(self._ahead(entry) for entry in self.schedule.values()):
-            for entry in self.schedule.values():
-                entry.last_run_at = min(entry.last_run_at, entry.default_now())
+    def tick(self, *args: Any, **kwargs: Any) -> float:
+        ahead = [entry for entry in self.schedule.values() if _is_ahead(entry)]
+        for entry in ahead:
+            entry.last_run_at = entry.default_now()
+        if ahead:
             self._heap = None  # it is in the order of the old clock
         delay: float = super().tick(*args, **kwargs)
         return delay
 
-    def _ahead(self, entry: ScheduleEntry) -> bool:
-        return bool(entry.last_run_at > entry.default_now() + SLACK)
+    def apply_async(self, entry: ScheduleEntry, *args: Any, **kwargs: Any) -> Any:
+        options = entry.options or {}
+        if isinstance(seconds := options.get("expires"), int | float):
+            entry = copy.copy(entry)
+            entry.options = {**options, "expires": _in(seconds)}
+        return super().apply_async(entry, *args, **kwargs)
+
+
+def _is_ahead(entry: ScheduleEntry) -> bool:
+    """By more than a second."""
+    return entry.last_run_at is not None and entry.last_run_at > entry.default_now() + SLACK
+
+
+def _in(seconds: float) -> datetime | None:
+    """So many seconds from now; None, that is never, while the database cannot be asked."""
+    try:
+        return clock.now() + timedelta(seconds=seconds)
+    except (DatabaseError, psycopg.Error):
+        return None
+    finally:
+        connection.close()  # asked once a minute

@@ -15,7 +15,7 @@ class FolderMedia(FileSystemStorage):
     def _save(self, name: str, content: "File[Any]") -> str:
         was_there = self.exists(name)
         try:
-            return super()._save(name, content)
+            return str(super()._save(name, content))  # type: ignore[misc]
         except OSError as error:
             if not disk_is_full(error):
                 raise

@@ -4,11 +4,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
+from annotation.exceptions import StorageFull
 from annotation.models import Corpus, CorpusImport, Description, User
 from tests.conftest import Messages
 from tests.factories import MembershipFactory, ProjectFactory, UserFactory, admin, annotator, lead
@@ -179,6 +181,16 @@ class TestRefused:
     def test_the_corpus_of_others(self, owner: User, messages: Messages) -> None:
         answer = send(signed_in(owner), messages, corpus_name=ProjectFactory().corpus.name)
         assert (answer.status_code, b"not yours" in answer.content) == (409, True)
+
+    def test_a_disk_that_is_full(self, owner: User, messages: Messages, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*args: object, **options: object) -> None:
+            raise StorageFull
+
+        monkeypatch.setattr(default_storage, "save", refuse)
+        answer = send(signed_in(owner), messages, corpus_name="Typed with care")
+        assert (answer.status_code, b"is full" in answer.content) == (507, True)
+        assert b"Typed with care" in answer.content
+        assert not CorpusImport.objects.exists()
 
     def test_a_file_too_large(self, owner: User, messages: Messages, settings: Any) -> None:
         settings.IMPORT_MAX_MB = 1

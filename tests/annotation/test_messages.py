@@ -8,6 +8,7 @@ import pytest
 from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
+from redis.exceptions import ResponseError
 
 from annotation import messages as sending
 from annotation.messages import send_on_commit
@@ -47,7 +48,9 @@ def test_never_when_undone(sent: list[object], messages: Messages) -> None:
     assert sent == []
 
 
-@pytest.mark.parametrize("error", [OperationalError("no broker"), ConnectionRefusedError("no broker")])
+@pytest.mark.parametrize(
+    "error", [OperationalError("no broker"), ConnectionRefusedError("no broker"), ResponseError("MISCONF")]
+)
 def test_no_broker(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception) -> None:
     def refuse(*message: object, **options: object) -> None:
         raise error
@@ -57,7 +60,7 @@ def test_no_broker(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFix
         sending._send(TASK, (5,))
     (record,) = caplog.records
     assert record.levelname == "WARNING"
-    assert "the broker is away (no broker); judging.tasks.batch_advance(5,)" in record.getMessage()
+    assert f"the broker is away ({error}); judging.tasks.batch_advance(5,)" in record.getMessage()
 
 
 def test_a_broker_that_is_away_is_not_asked_again_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:

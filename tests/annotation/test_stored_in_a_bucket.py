@@ -9,6 +9,7 @@ import requests
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
+from annotation.exceptions import StorageAway
 from annotation.services.previews import local_copy
 from tests.buckets import NAME, ORIGIN, bucket
 from tests.factories import UserFactory, VideoFactory
@@ -71,3 +72,12 @@ def test_a_file_that_is_not_there_is_no_silence(s3: Any) -> None:
         default_storage.open("previews/none.gif")
     assert not default_storage.exists("previews/none.gif")
     default_storage.delete("previews/none.gif")
+
+
+def test_a_bucket_that_is_gone_is_no_word_on_the_file(s3: Any, settings: Any) -> None:
+    default_storage.bucket_name = "gone"  # type: ignore[attr-defined]
+    try:
+        with pytest.raises(StorageAway):
+            default_storage.save("a.zip", ContentFile(b"whole"))
+    finally:
+        default_storage.bucket_name = NAME  # type: ignore[attr-defined]

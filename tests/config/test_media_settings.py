@@ -27,7 +27,7 @@ def test_files_lie_in_a_folder_unless_a_bucket_is_asked_for(
 ) -> None:
     given(monkeypatch, said)
     media = media_from_env()
-    assert media.storage["BACKEND"].endswith("FileSystemStorage")
+    assert media.storage["BACKEND"].endswith("FolderMedia")
     assert media.origin == ""
 
 

@@ -1,9 +1,11 @@
 """Making a release: how far it is, what a failure and another try leave, and what the team says."""
 
+import errno
 from datetime import timedelta
 
 import pytest
 
+from annotation.exceptions import StorageAway, StorageFull
 from annotation.models import Project
 from judging.exceptions import NotPossibleNow
 from judging.models import Release, ReleaseWords
@@ -113,3 +115,24 @@ class TestWords:
         release_words_set(project=project, actor=None, licence="CC0")
         assert release_words_set(project=project, actor=None, licence="CC0") == []
         assert project.audit_events.filter(action="release.words").count() == 1
+
+
+@pytest.mark.parametrize("error", [StorageAway(), StorageFull(), OSError(errno.ENOSPC, "No space left on device")])
+def test_a_storage_that_takes_nothing_is_told_and_tried_again(
+    project: Project, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    release = release_create(project=project, actor=None)
+
+    def refuse(*args: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(services, "_archive_save", refuse)
+        with pytest.raises(StorageAway):
+            release_build(release_id=release.pk)
+    release.refresh_from_db()
+    assert release.state == Release.State.PREPARING
+    assert release.error == (str(error) if isinstance(error, StorageAway) else StorageFull.message)
+    release_build(release_id=release.pk)
+    release.refresh_from_db()
+    assert (release.state, release.error) == (Release.State.READY, "")
