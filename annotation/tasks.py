@@ -47,11 +47,11 @@ def sessions_sweep() -> None:
 
 
 @shared_task
-def password_link_mail(user_id: int) -> None:
-    """The link is made here, so that no message holds it."""
+def password_link_mail(user_id: int, request: str = "") -> None:
+    """The link is made here, so that no message holds it; a repeat of the same request sends nothing."""
     from annotation.services.identities import password_link_mail as mail
 
-    mail(user_id=user_id)
+    mail(user_id=user_id, request=request)
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)

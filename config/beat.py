@@ -4,6 +4,7 @@ import copy
 from datetime import datetime, timedelta
 from typing import Any
 
+import psycopg
 from celery.beat import PersistentScheduler, ScheduleEntry
 from django.db import DatabaseError, connection
 
@@ -43,7 +44,7 @@ def _in(seconds: float) -> datetime | None:
     """So many seconds from now; None, that is never, while the database cannot be asked."""
     try:
         return clock.now() + timedelta(seconds=seconds)
-    except DatabaseError:
+    except (DatabaseError, psycopg.Error):
         return None
     finally:
         connection.close()  # asked once a minute

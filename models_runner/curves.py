@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from judging.plots.axes import Axis
-from judging.plots.canvas import Canvas, number
+from judging.plots.canvas import WIDE_LETTER, Canvas, number
 
 WIDTH, HEIGHT = 560.0, 190.0
 TOP, LEFT, RIGHT, FOOT = 26.0, 64.0, 12.0, 46.0
@@ -24,7 +24,9 @@ class Curves(Canvas):
             self.mark("line", "axis" if tick == axis.base else "grid", x1=LEFT, y1=y, x2=WIDTH - RIGHT, y2=y)
             self.words(LEFT - 6, y + 4, axis.label(tick), anchor="end")
         for tick in self.steps.ticks:
-            self.words(self.x(tick), TOP + HEIGHT + 18, self.steps.label(tick))
+            text, x = self.steps.label(tick), self.x(tick)
+            sticks_out = x + len(text) * WIDE_LETTER / 2 > WIDTH
+            self.words(WIDTH if sticks_out else x, TOP + HEIGHT + 18, text, anchor="end" if sticks_out else "middle")
         self.words((LEFT + WIDTH) / 2, TOP + HEIGHT + 39, "step", "name")
         x = keys_from
         for css, words in keys:

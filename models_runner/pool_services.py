@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
-from django.db import transaction
+from django.db import OperationalError, transaction
 
 from annotation.exceptions import NotPossible
 from annotation.locks import only_one
@@ -57,6 +57,8 @@ def pool_prepare(*, pooling_id: int) -> None:
             pool_plan(pooling=pooling, returned=_stored(pooling))
         except (NotPossible, ScoringError, OSError) as error:
             pooling_fail(pooling=pooling, error=str(error))
+        except OperationalError:
+            raise  # the task is tried again
         except Exception as error:
             pooling_fail(pooling=pooling, error=f"{type(error).__name__}: {error}")
             raise

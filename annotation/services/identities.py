@@ -6,6 +6,7 @@ Nothing here reaches the audit but which of these was touched: the audit is kept
 import logging
 from secrets import token_urlsafe
 from typing import NamedTuple
+from uuid import uuid4
 
 from axes.models import AccessAttempt
 from django.conf import settings
@@ -22,7 +23,14 @@ from annotation.exceptions import NotPossible
 from annotation.messages import send_on_commit
 from annotation.models import Identity, Project, User
 from annotation.services.audit import audit_record
-from annotation.services.throttles import MAILS_FROM, MAILS_TO, throttle_count, throttle_or_refuse
+from annotation.services.throttles import (
+    MAIL_ONCE,
+    MAILS_FROM,
+    MAILS_TO,
+    throttle_count,
+    throttle_first,
+    throttle_or_refuse,
+)
 from annotation.services.totp import totp_forget
 
 logger = logging.getLogger(__name__)
@@ -160,13 +168,15 @@ def password_reset_request(*, email: str, address: str) -> None:
     if not throttle_count(MAILS_TO, email.strip()):
         return
     for user in _accounts_of(email):
-        send_on_commit(RESET_TASK, user.pk)
+        send_on_commit(RESET_TASK, user.pk, uuid4().hex)
 
 
-def password_link_mail(*, user_id: int) -> None:
-    """Write the message. A repeat sends another link that is as good: the first to be used ends both."""
+def password_link_mail(*, user_id: int, request: str = "") -> None:
+    """Write the message, once for each ``request``: whoever misses it asks again."""
     user = User.objects.filter(pk=user_id, is_active=True).select_related("identity").first()
     if user is None or not getattr(user, "identity", None) or not user.identity.email:
+        return
+    if request and not throttle_first(MAIL_ONCE, request):
         return
     words = RESET_WORDS.format(username=user.username, link=settings.SITE_URL + password_link(user))
     send_mail(RESET_SUBJECT, words, None, [user.identity.email])

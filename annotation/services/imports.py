@@ -124,7 +124,8 @@ def corpus_import_confirm(*, row: CorpusImport, actor: User, skip_bad: bool) -> 
 @transaction.atomic
 def corpus_import_discard(*, row: CorpusImport, actor: User | None) -> None:
     """Throw a checked file away. Raises NotPossible where it is not waiting any more."""
-    if not CorpusImport.objects.filter(pk=row.pk, state=State.CHECKED).update(state=State.DISCARDED, file=""):
+    waiting = CorpusImport.objects.filter(pk=row.pk, state=State.CHECKED)
+    if not waiting.update(state=State.DISCARDED, **no_files(row)):
         raise NotPossible("This file does not wait to be imported any more.")
     audit_record(project=None, actor=actor, action="corpus.discard", subject=row.uuid)
     upload_throw_away(row)
@@ -133,8 +134,8 @@ def corpus_import_discard(*, row: CorpusImport, actor: User | None) -> None:
 def corpus_import_work(*, import_id: int) -> None:
     """Take the next step of a file that is checked or imported; a repeat finds it done."""
     with only_one(LOCK, import_id) as alone:
-        row = CorpusImport.objects.select_related("owner").get(pk=import_id)
-        if not alone or not row.is_at_work:
+        row = CorpusImport.objects.select_related("owner").filter(pk=import_id).first()
+        if not alone or row is None or not row.is_at_work:
             return
         try:
             _check(row) if row.state == State.CHECKING else _import(row)

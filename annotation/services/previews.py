@@ -31,7 +31,9 @@ def video_cut_previews(*, video_id: int) -> int:
     Returns:
         How many previews were written.
     """
-    video = Video.objects.get(pk=video_id)
+    video = Video.objects.filter(pk=video_id).first()
+    if video is None:
+        return 0
     waiting = list(video.moments.filter(preview_state=Moment.Preview.MISSING).order_by("start_s", "end_s"))
     if not waiting:
         return 0

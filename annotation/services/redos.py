@@ -42,8 +42,8 @@ def caption_redo(*, project: Project, caption: Caption, actor: User) -> CaptionR
 def caption_redo_make(*, redo_id: int) -> None:
     """Ask the provider once and measure what it says; a repeat finds it done. What went wrong is kept to be shown."""
     with only_one(LOCK, redo_id) as alone:
-        redo = CaptionRedo.objects.select_related("project", "actor").get(pk=redo_id)
-        if not alone or not redo.is_at_work:
+        redo = CaptionRedo.objects.select_related("project", "actor").filter(pk=redo_id).first()
+        if not alone or redo is None or not redo.is_at_work:
             return
         try:
             _make(redo)
@@ -63,6 +63,8 @@ def redos_sweep(*, now: datetime) -> None:
 
 def _make(redo: CaptionRedo) -> None:
     asked = Caption.objects.select_related("description__corpus", "moment__video").get(pk=redo.caption_id)
+    with transaction.atomic():
+        caption_in_review(asked)  # before anything is asked for or measured
     rewriting = Rewriting.objects.filter(corpus=asked.description.corpus_id).select_related("prompt").latest("pk")
     work = Work(rewriting, patient=False)
     before, known = remembered(asked), list(asked.failed)

@@ -97,7 +97,9 @@ def rewriting_run(*, rewriting_id: int) -> int:
     Returns:
         How many captions were written now.
     """
-    rewriting = Rewriting.objects.select_related("project", "prompt").get(pk=rewriting_id)
+    rewriting = Rewriting.objects.select_related("project", "prompt").filter(pk=rewriting_id).first()
+    if rewriting is None:
+        return 0
     with only_one(KIND, rewriting.corpus_id) as alone:
         if not alone or rewriting.finished_at:
             return 0

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
+from django.db import OperationalError
 from django.utils import timezone
 
 from annotation.locks import only_one
@@ -38,13 +39,15 @@ def statistics_request(*, project: Project, now: datetime | None = None) -> None
 
 
 def statistics_compute(*, project_id: int) -> TextStatistics | None:
-    """Compute the figures from the rows and keep them; None when somebody else is at it."""
-    project = Project.objects.get(pk=project_id)
-    with only_one(LOCK, project.pk) as alone:
-        if not alone:
+    """Compute the figures from the rows and keep them; None when somebody else is at it, or there is no project."""
+    project = Project.objects.filter(pk=project_id).first()
+    with only_one(LOCK, project_id) as alone:
+        if not alone or project is None:
             return None
         try:
             return _compute(project)
+        except OperationalError:
+            raise  # the task is tried again
         except Exception as error:
             said = f"{type(error).__name__}: {error}"
             TextStatistics.objects.filter(project=project).update(requested_at=None, error=said)

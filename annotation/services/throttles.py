@@ -35,6 +35,7 @@ class Limit(NamedTuple):
 
 REGISTRATIONS = Limit("registration", 60, timedelta(hours=1))  # by address: a class room joins together
 MAILS_TO = Limit("password mail to", 3, timedelta(hours=2))  # by e-mail address
+MAIL_ONCE = Limit("password mail for", 1, timedelta(days=2))  # by request: its message may be repeated
 MAILS_FROM = Limit("password mail from", 20, timedelta(hours=2))  # by address
 CODES = Limit("log-in code", 6, timedelta(minutes=15))  # by account
 
@@ -47,6 +48,12 @@ def throttle_count(limit: Limit, who: str) -> bool:
         cursor.execute(COUNT, {"kind": limit.kind, "digest": digest, "now": now, "gone": now - limit.span})
         (tries,) = cursor.fetchone()
     return bool(tries <= limit.most)
+
+
+def throttle_first(limit: Limit, who: str) -> bool:
+    """Whether this is the first time; a repeat is not counted."""
+    _, is_new = Throttle.objects.get_or_create(kind=limit.kind, digest=throttle_digest(who))
+    return is_new
 
 
 def throttle_or_refuse(limit: Limit, who: str, message: str) -> None:

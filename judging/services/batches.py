@@ -197,9 +197,10 @@ def batch_extend(*, batch_id: int) -> Batch | None:
 
     The decision stays as it is until the batch is there: who takes it back waits, and takes the batch with it.
     """
-    query = Query.objects.select_for_update(of=("self",)).get(batches=batch_id)  # as who takes the decision back
+    held = Query.objects.select_for_update(of=("self",)).filter(batches=batch_id)  # as who takes the decision back
+    query = held.first()
     asked = BatchReview.objects.filter(batch=batch_id, decision=BatchReview.Decision.EXTEND)
-    return batch_create(query=query, number=2) if asked.exists() else None
+    return batch_create(query=query, number=2) if query and asked.exists() else None
 
 
 def batches_extend(*, project_id: int | None = None) -> None:

@@ -179,8 +179,8 @@ def judgment_import_discard(*, row: JudgmentImport, actor: User | None) -> None:
 def judgment_import_work(*, import_id: int) -> None:
     """Take the next step of a file that is checked or imported; a repeat finds it done."""
     with only_one(LOCK, import_id) as alone:
-        row = JudgmentImport.objects.select_related("owner").get(pk=import_id)
-        if not alone or not row.is_at_work:
+        row = JudgmentImport.objects.select_related("owner").filter(pk=import_id).first()
+        if not alone or row is None or not row.is_at_work:
             return
         try:
             _check(row) if row.state == State.CHECKING else _import(row)

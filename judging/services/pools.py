@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.db.models import Q, QuerySet
 
 from annotation.exceptions import NotPossible
@@ -64,8 +64,9 @@ def pool_open(*, pooling_id: int) -> int:
         How many batches were opened now.
     """
     with only_one("pool-open", pooling_id) as alone:
-        pooling = Pooling.objects.select_related("project").get(pk=pooling_id)
-        return _open(pooling) if alone and pooling.state == Pooling.State.OPENING else 0
+        opening = Pooling.objects.select_related("project").filter(pk=pooling_id, state=Pooling.State.OPENING)
+        pooling = opening.first() if alone else None
+        return _open(pooling) if pooling else 0
 
 
 def _open(pooling: Pooling) -> int:
@@ -76,6 +77,8 @@ def _open(pooling: Pooling) -> int:
             if done % TELL_EVERY == 0:
                 job_set(job=job, done=done, title=f"{TITLE}: {done} of {len(ids)} queries")
             opened += _query_open(pooling, query_id)
+    except OperationalError:
+        raise  # the task is tried again
     except Exception as error:
         job_fail(job=job, error=f"{type(error).__name__}: {error}")
         raise

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain, count
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, OperationalError, transaction
 
 from annotation.exceptions import NotPossible
 from annotation.locks import only_one
@@ -135,19 +135,25 @@ def _check(project: Project, kind: str, similarity: str | None, actor: User) -> 
 
 
 def batches_prepare(*, project_id: int) -> int:
-    """Rank the pool for every judged query without candidates and open their first batches; say how many."""
-    project = Project.objects.get(pk=project_id)
+    """Rank the pool for every judged query without candidates and open their first batches; say how many.
+
+    A repeat, and a message that comes late, find no job that waits for them.
+    """
     with only_one(JOB, project_id) as alone:
-        return _prepare(project) if alone else 0
+        job = _asked(project_id, JOB) if alone else None
+        return _prepare(job) if job else 0
 
 
-def _prepare(project: Project) -> int:
-    job = job_start(project=project, kind=JOB, title="Waiting for a worker", total=2)
+def _asked(project_id: int, kind: str) -> Job | None:
+    return Job.objects.filter(project=project_id, kind=kind, state=Job.State.RUNNING).first()
+
+
+def _prepare(job: Job) -> int:
     with _told(job):
         job_set(job=job, done=0, title="Embedding captions and ranking candidates")
-        candidates_rank(project_id=project.pk, on_progress=partial(_embedding, job))
+        candidates_rank(project_id=job.project_id, on_progress=partial(_embedding, job))
         job_set(job=job, done=1, title="Opening first batches")
-        opened = batches_open(project_id=project.pk)
+        opened = batches_open(project_id=job.project_id)
         job_finish(job=job, title=f"{opened} batches opened")
         return opened
     return 0
@@ -155,11 +161,10 @@ def _prepare(project: Project) -> int:
 
 def candidates_rank_run(*, project_id: int) -> None:
     """Rank the queries without candidates, for those who wait."""
-    project = Project.objects.get(pk=project_id)
     with only_one(JOB, project_id) as alone:
-        if not alone:
+        job = _asked(project_id, RANK_JOB) if alone else None
+        if job is None:
             return
-        job = job_start(project=project, kind=RANK_JOB, title="Ranking candidates", total=1)
         with _told(job):
             ranked = candidates_rank(project_id=project_id, on_progress=partial(_embedding, job))
             job_finish(job=job, title=f"Candidates of {ranked} queries ranked")
@@ -177,6 +182,8 @@ def _told(job: Job) -> Iterator[None]:
     except (SimilarityMissing, TopNotOffered) as error:
         job_fail(job=job, error=str(error))
         logger.warning("%s: candidates are not ranked: %s", job, error)
+    except OperationalError:
+        raise  # the task is tried again
     except Exception as error:
         job_fail(job=job, error=f"{type(error).__name__}: {error}")
         raise

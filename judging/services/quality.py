@@ -30,9 +30,9 @@ def quality_request(*, project: Project) -> None:
 
 def quality_compute(*, project_id: int, now: datetime | None = None) -> bool:
     """Compute the figures of a project from its rows; False when somebody else is at it."""
-    project = Project.objects.get(pk=project_id)
-    with only_one("quality", project.pk) as alone:
-        if not alone:
+    project = Project.objects.filter(pk=project_id).first()
+    with only_one("quality", project_id) as alone:
+        if not alone or project is None:
             return False
         policy = policy_in_force(project.pk)
         newest = selectors.newest_judgment(project.pk)

@@ -38,8 +38,8 @@ def release_comparison_of(*, before: Release, after: Release, now: datetime) -> 
 def release_compare(*, comparison_id: int) -> None:
     """Read both archives and keep what differs; a repeat finds it done."""
     with only_one("release comparison", comparison_id) as alone:
-        row = ReleaseComparison.objects.select_related("before", "after").get(pk=comparison_id)
-        if not alone or row.state != State.WORKING:
+        row = ReleaseComparison.objects.select_related("before", "after").filter(pk=comparison_id).first()
+        if not alone or row is None or row.state != State.WORKING:
             return
         try:
             with transaction.atomic():

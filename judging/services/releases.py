@@ -69,14 +69,15 @@ def release_retry(*, release: Release, actor: User) -> None:
     send_on_commit(BUILD_TASK, held.pk)
 
 
-def release_build(*, release_id: int, folder: Path | None = None) -> Release:
+def release_build(*, release_id: int, folder: Path | None = None) -> Release | None:
     """Write the files of a release into ``folder`` (a temporary one by default) and its archive into the storage.
 
-    Safe to repeat and to kill: nothing is kept before the archive is whole, and one that is ready stays as it is.
+    Safe to repeat and to kill: nothing is kept before the archive is whole, and one that is ready, or failed and that
+    nobody asked for again, stays as it is.
     """
     with only_one("release", release_id) as alone, _folder(folder) as target:
-        release = Release.objects.select_related("project").get(pk=release_id)
-        if not alone or release.state == Release.State.READY:
+        release = Release.objects.select_related("project").filter(pk=release_id).first()
+        if not alone or release is None or release.state != Release.State.PREPARING:
             return release
         try:
             with _Progress(release) as progress:

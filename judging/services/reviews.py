@@ -113,9 +113,9 @@ def reviews_decide(*, project_id: int) -> int:
 
     What a lead took back is left to the leads.
     """
-    project = Project.objects.get(pk=project_id)
-    policy = policy_in_force(project_id)
-    if not policy.extend_automatically:
+    project = Project.objects.filter(pk=project_id).first()
+    policy = policy_in_force(project_id) if project else None
+    if project is None or policy is None or not policy.extend_automatically:
         return 0
     taken_back = ReviewUndone.objects.filter(batch=OuterRef("pk"))
     waiting = selectors.review_queue(project).filter(~Exists(taken_back))

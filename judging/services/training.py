@@ -6,7 +6,7 @@ from decimal import Decimal
 from random import Random
 
 from django.conf import settings
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.db.models import Max, QuerySet
 
 from annotation.locks import only_one
@@ -51,10 +51,10 @@ def training_draw(*, project_id: int, queries: int, seed: int) -> int:
 
     A repeat of a drawing that is done finds no job and does nothing.
     """
-    project = Project.objects.select_related("corpus").get(pk=project_id)
     with only_one(JOB, project_id) as alone:
-        job = project.jobs.filter(kind=JOB, state=Job.State.RUNNING).first() if alone else None
-        return _draw(project, job, queries, seed) if job else 0
+        running = Job.objects.filter(project=project_id, kind=JOB, state=Job.State.RUNNING)
+        job = running.select_related("project__corpus").first() if alone else None
+        return _draw(job.project, job, queries, seed) if job else 0
 
 
 def _draw(project: Project, job: Job, queries: int, seed: int) -> int:
@@ -70,6 +70,8 @@ def _draw(project: Project, job: Job, queries: int, seed: int) -> int:
             KnownPair.objects.bulk_create(rows, ignore_conflicts=True)
             made = KnownPair.objects.filter(project=project).count() - before
             job_finish(job=job, title=f"{made} pairs drawn")
+    except OperationalError:
+        raise  # the task is tried again
     except Exception as error:
         job_fail(job=job, error=f"{type(error).__name__}: {error}")
         raise

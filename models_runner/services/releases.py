@@ -19,7 +19,9 @@ LATE, RECENT = timedelta(minutes=1), timedelta(hours=1)
 
 def release_receive(*, release_id: int) -> None:
     """Read the release, score the project's runs on it, make its runs by similarity; a repeat finds it done."""
-    release = Release.objects.select_related("project").get(pk=release_id, state=Release.State.READY)
+    release = Release.objects.select_related("project").filter(pk=release_id, state=Release.State.READY).first()
+    if release is None:
+        return
     truths_make(release)
     ReadRelease.objects.get_or_create(release=release)
     scorings_order(release=release)

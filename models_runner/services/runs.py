@@ -55,6 +55,7 @@ LONGEST = 100  # characters of a name
 UNSEEN = {"Cf", "Co", "Cn"}  # marks of direction, joiners, what has no shape: two names would look the same
 AT_WORK = "An upload of yours is still being scored; wait until that is done."
 SEE_ALL = (Membership.Role.LEAD, Membership.Role.ADMIN)
+WITH_FILES = (Run.Source.UPLOAD, Run.Source.BASELINE)  # that are read by the task
 Step = Run.Step
 
 
@@ -238,7 +239,7 @@ def _place() -> Iterator[bool]:
 
 
 def _next_send() -> None:
-    waiting = Run.objects.filter(source=Run.Source.UPLOAD, state=Run.State.RUNNING, step=Step.WAITING)
+    waiting = Run.objects.filter(source__in=WITH_FILES, state=Run.State.RUNNING, step=Step.WAITING)
     if run := waiting.order_by("created_at").first():
         send_on_commit(TASK, run.pk)
 
@@ -342,7 +343,6 @@ def run_fail(run: Run, error: str) -> None:
 
 def uploads_sweep(*, now: datetime) -> None:
     """Send every run with a file that does not move: its message may have been lost, or its worker killed."""
-    brought = (Run.Source.UPLOAD, Run.Source.BASELINE)
-    stale = Run.objects.filter(state=Run.State.RUNNING, source__in=brought, updated_at__lte=now - LATE)
+    stale = Run.objects.filter(state=Run.State.RUNNING, source__in=WITH_FILES, updated_at__lte=now - LATE)
     for pk in stale.values_list("pk", flat=True):
         send_on_commit(TASK, pk)

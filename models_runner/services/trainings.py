@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import F, Q
 
 from annotation import clock
-from annotation.exceptions import MomentJudgeError
+from annotation.exceptions import MomentJudgeError, StorageAway
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.services.audit import audit_record
@@ -52,8 +52,8 @@ def training_work(*, training_id: int) -> None:
                 trainings_bury(Q(device=device))
                 deleted_files_sweep()  # sweeps may run where the disk of experiments is not
                 training = training_claim(training_id=training_id, device=device)
-            if training is not None:
-                _train(training)
+            if training is not None and not _train(training):
+                training = None  # nobody is woken at once
     finally:
         if training is not None:
             next_send()
@@ -73,10 +73,23 @@ def training_claim(*, training_id: int, device: str) -> Training | None:
     return found.get(pk=training_id)
 
 
-def _train(training: Training) -> None:
+def _train(training: Training) -> bool:
+    """Whether it could be trained; where the storage is away it waits for a sweep, before its begin or its end."""
+    try:
+        _train_and_keep(training)
+    except StorageAway as error:
+        logger.warning("training %s waits for the storage: %s", training.pk, error.reason)
+        training_stop_at_work(training, State.WAITING)
+        return False
+    return True
+
+
+def _train_and_keep(training: Training) -> None:
     """Run the program in the training's folder, and keep what comes of it."""
     try:
         folder = training_files.plan_write(training)
+    except StorageAway:
+        raise
     except (MomentJudgeError, OSError) as error:
         training_end(training, State.FAILED, f"The training could not be prepared: {error}")
         return
@@ -141,6 +154,8 @@ def _conclude(training: Training, folder: Path, progress: Progress, status: int,
 def _finish(training: Training, folder: Path) -> None:
     try:
         runs = baseline_runs_make(training=training, folder=folder)
+    except StorageAway:
+        raise
     except (MomentJudgeError, OSError) as error:
         training_end(training, State.FAILED, f"It was trained, but its answers could not be kept: {error}")
         return

@@ -8,7 +8,9 @@ from playwright.sync_api import Page
 Scheme = Literal["light", "dark"]
 AXE = (Path(__file__).parent / "vendor" / "axe-4.14.1.min.js").read_text()
 EVERYTHING: dict[str, object] = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
-COLOURS: dict[str, object] = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
+OF_COLOURS = ["color-contrast", "link-in-text-block"]
+COLOURS: dict[str, object] = {"type": "rule", "values": OF_COLOURS}
+NARROW: dict[str, object] = {"type": "rule", "values": [*OF_COLOURS, "target-size", "scrollable-region-focusable"]}
 RUN = """(runOnly) => axe.run(document, {runOnly, resultTypes: ['violations']})
   .then(({violations}) => violations.flatMap(({id, nodes}) =>
     nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary.slice(0, 300)}`)))"""

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from annotation.models import Project
 from config.celery_app import app
 from models_runner import search_worker, services
-from models_runner.models import Training
+from models_runner.models import Experiment, Run, Training
 from models_runner.services.trainings import TASK
 from tests import factories
 from tests.browser import acts
@@ -113,7 +113,10 @@ def test_a_run_is_started_cancelled_resumed_and_ranked(begin: Begin, settings: A
     seen = page.url
     ranked(page)
     assert complaints == []
-    assert visit(page, seen) == []
+    assert visit(page, seen, reverse("models_runner:experiment-delete", args=[Experiment.objects.get().uuid])) == []
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("The benchmark run XML, N=1 is gone. Its runs stay.")).to_be_visible()
+    assert Run.objects.filter(system="XML, N=1, seed 1").count() == 2
 
 
 @pytest.mark.slow

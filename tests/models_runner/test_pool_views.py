@@ -1,6 +1,7 @@
 """The pages of pools: choose, look, open, and what is said when it cannot be."""
 
 import csv
+from copy import deepcopy
 from io import StringIO
 
 import pytest
@@ -10,7 +11,7 @@ from django.urls import reverse
 from annotation.models import Job, Pooling
 from judging.models import Batch
 from models_runner.pool_services import pools_sweep
-from tests.conftest import Messages
+from tests.conftest import Messages, hash_with
 from tests.factories import MINUTES, admin
 from tests.judging.growing import Growing
 from tests.models_runner.test_pool_runs import stored
@@ -18,9 +19,16 @@ from tests.models_runner.test_pool_runs import stored
 pytestmark = pytest.mark.django_db
 
 
+@pytest.fixture(scope="module")
+def made_once(kept_for_module: None) -> Growing:
+    with pytest.MonkeyPatch.context() as patch:
+        hash_with(patch)
+        return Growing()
+
+
 @pytest.fixture
-def made() -> Growing:
-    return Growing()
+def made(db: None, made_once: Growing) -> Growing:
+    return deepcopy(made_once)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from judging.plots.canvas import WIDE_LETTER
 from models_runner.curves import losses_chart, scores_chart
 from models_runner.experiment_settings import options_of, told
 from models_runner.models import Training
@@ -116,6 +117,16 @@ def test_curves_lie_within_their_frame() -> None:
                 assert 0 <= x <= chart.width and 0 <= y <= chart.height
     label = scores_chart(scores).label
     assert label == "validation NDCG@20,IoU≥0.5: the best of 2 is 0.2000"
+
+
+@pytest.mark.parametrize("last", [9, 100, 1600, 99_000, 1_000_000])
+def test_no_number_of_a_step_is_cut_off(last: int) -> None:
+    drawn = ET.fromstring(losses_chart([[1, 2.0], [last, 1.0]], []).inline())
+    ticks = [tick for tick in drawn.iter("text") if tick.get("text-anchor") != "end" or tick.get("x") == "560"]
+    for tick in ticks:
+        half = len(tick.text or "") * WIDE_LETTER / 2
+        right = {"middle": half, "start": 2 * half, "end": 0.0}[tick.get("text-anchor", "")]
+        assert float(tick.get("x", "0")) + right <= 560
 
 
 @pytest.mark.parametrize(

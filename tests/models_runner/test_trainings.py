@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from celery import current_app
@@ -20,7 +20,7 @@ from django.views.debug import SafeExceptionReporterFilter
 
 from annotation import locks
 from annotation import messages as annotation_messages
-from annotation.exceptions import NotPossible
+from annotation.exceptions import NotPossible, StorageAway
 from annotation.models import AuditEvent
 from judging.models import Release
 from models_runner import services, training_files
@@ -118,6 +118,32 @@ def test_a_failure_says_its_reason(order: Order) -> None:
     training = trained(only(order(how="fails")))
     assert (training.state, training.error) == ("failed", "The loss is not a number.")
     assert not Run.objects.filter(source="baseline").exists()
+
+
+def test_a_run_whose_message_found_no_place_is_sent_by_the_other(order: Order, messages: Messages) -> None:
+    training = trained(only(order()))
+    runs = Run.objects.filter(source="baseline")
+    assert set(runs.values_list("state", flat=True)) == {"running"}
+    with messages():
+        services.run_work(run_id=training.val_run_id)
+    assert set(runs.values_list("state", flat=True)) == {"scored"}
+
+
+@pytest.mark.parametrize("step", ["baseline_runs_make", "training_files.plan_write"])
+def test_a_storage_that_is_away_puts_it_off(
+    step: str, order: Order, messages: Messages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*given: object, **values: object) -> NoReturn:
+        raise StorageAway(reason="silence")
+
+    training = only(order())
+    with monkeypatch.context() as patch:
+        patch.setattr(f"models_runner.services.trainings.{step}", away)
+        waiting = trained(training)
+    assert (waiting.state, waiting.error, waiting.crashes, waiting.ended_at) == ("waiting", "", 0, None)
+    with messages():
+        services.trainings_sweep(now=timezone.now())
+    assert trained(training).state == "done"
 
 
 @pytest.mark.parametrize("how", ["fails", "waits", "crashes"])

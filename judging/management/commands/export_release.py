@@ -34,7 +34,7 @@ class Command(BaseCommand):
         release = release_create(project=project, actor=None, wake=False, **chosen)
         self.stdout.write(f"Writing release {release.version} of {project} into {folder} ...")
         try:
-            release = release_build(release_id=release.pk, folder=folder)
+            release = release_build(release_id=release.pk, folder=folder) or release
         except OSError as error:
             raise CommandError(f"The release could not be written: {error}.") from error
         if not release.manifest["counts"]["queries"]:

@@ -29,7 +29,9 @@ RESEND_AFTER_S = 45
 
 def demo_render(*, video_id: int) -> None:
     """Render one video, store it, cut its previews; what is done already is left alone."""
-    video = Video.objects.select_related("corpus").get(pk=video_id)
+    video = Video.objects.select_related("corpus").filter(pk=video_id).first()
+    if video is None:
+        return
     project = Project.objects.get(corpus=video.corpus, demo_videos__isnull=False)
     if not video.file:
         assert project.demo_seed is not None and project.demo_videos is not None

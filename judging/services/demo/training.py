@@ -110,7 +110,7 @@ def _cohort_sit(project: Project, chief: User) -> None:
         )
     if exam is None:
         return
-    exam = exam_prepare(exam_id=exam.pk)
+    exam = exam_prepare(exam_id=exam.pk) or exam
     if exam.state == Exam.State.OPEN:
         for user, grader in [*graders(project), contrary(project)]:
             _sit(project, user, grader)

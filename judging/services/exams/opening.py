@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from random import SystemRandom
 
 from django.conf import settings
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.db.models import Q
 
 from annotation.exceptions import NotPossible
@@ -83,17 +83,19 @@ def _enough_or_refused(project: Project, *, queries: int, depth: int, seed: int)
         )
 
 
-def exam_prepare(*, exam_id: int) -> Exam:
+def exam_prepare(*, exam_id: int) -> Exam | None:
     """Draw the pairs of a first cohort's exam and open it; a repeat finds it open."""
-    exam = Exam.objects.select_related("project").get(pk=exam_id)
     with only_one("exam", exam_id) as alone:
-        if not alone or exam.state != Exam.State.PREPARING:
+        exam = Exam.objects.select_related("project").filter(pk=exam_id).first()
+        if not alone or exam is None or exam.state != Exam.State.PREPARING:
             return exam
         try:
             drawn = _drawn(exam)
             _open(exam, drawn)
         except NotPossible as error:
             _fail(exam, str(error))
+        except OperationalError:
+            raise  # the task is tried again
         except Exception as error:
             _fail(exam, f"{type(error).__name__}: {error}")
             raise

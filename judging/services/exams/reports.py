@@ -23,10 +23,10 @@ Grades = dict[int, dict[int, int]]  # of each annotator by known pair
 State = Sitting.State
 
 
-def exam_report(*, exam_id: int) -> Exam:
+def exam_report(*, exam_id: int) -> Exam | None:
     """The report of a closed first cohort and of each of its people; those who are done learn their result."""
-    exam = Exam.objects.get(pk=exam_id)
-    if exam.state != Exam.State.CLOSED or exam.kind != Exam.Kind.COHORT:
+    exam = Exam.objects.filter(pk=exam_id).first()
+    if exam is None or exam.state != Exam.State.CLOSED or exam.kind != Exam.Kind.COHORT:
         return exam
     sat = list(exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]).order_by("pk"))
     report = cohort_report(_grades(sat)[0], seed=exam.seed)
@@ -37,14 +37,17 @@ def exam_report(*, exam_id: int) -> Exam:
     for sitting in sat:
         if sitting.state == State.DONE:
             sitting_report(sitting_id=sitting.pk)
+    _summary_update(exam)  # for those whose result was known before
     exam.refresh_from_db()
     return exam
 
 
-def sitting_report(*, sitting_id: int) -> Sitting:
+def sitting_report(*, sitting_id: int) -> Sitting | None:
     """One person's report; once nothing is asked of them any more, their result, and the step that follows from it."""
-    sitting = Sitting.objects.select_related("exam", "project").get(pk=sitting_id)
-    if sitting.exam is None or sitting.passed is not None or sitting.state not in (State.FEEDBACK, State.DONE):
+    sitting = Sitting.objects.select_related("exam", "project").filter(pk=sitting_id).first()
+    if sitting is None or sitting.exam is None or sitting.passed is not None:
+        return sitting
+    if sitting.state not in (State.FEEDBACK, State.DONE):
         return sitting
     if sitting.exam.kind == Exam.Kind.COHORT and not sitting.report:
         exam_report(exam_id=sitting.exam.pk)

@@ -1,6 +1,7 @@
 """Coverage studies: what is judged for them, in which batches, and what they say."""
 
 import json
+from copy import deepcopy
 from io import StringIO
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from judging.releases import finished_queries
 from judging.selectors.figures import Scope, relevance_counted
 from judging.services.batches import batch_review
 from judging.services.coverage import coverage_prepare, coverage_request, coverage_sweep, queries_to_study
-from tests.conftest import Messages
+from tests.conftest import Messages, hash_with
 from tests.factories import MINUTES, NOW, BatchFactory, MeasureFactory, QueryFactory
 from tests.judging.covering import MOMENTS, Covering
 from tests.judging.play import judge_round, pairs_of
@@ -25,9 +26,16 @@ from tests.judging.play import judge_round, pairs_of
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
+@pytest.fixture(scope="module")
+def made_once(kept_for_module: None) -> Covering:
+    with pytest.MonkeyPatch.context() as patch:
+        hash_with(patch)
+        return Covering()
+
+
 @pytest.fixture
-def made() -> Covering:
-    return Covering()
+def made(db: None, made_once: Covering) -> Covering:
+    return deepcopy(made_once)
 
 
 def returned(study: Pooling, source: str) -> list[int]:

@@ -1,5 +1,7 @@
 """Pooling from runs: which pairs come of it, in which batches, and what a query's being judged again means."""
 
+from copy import deepcopy
+
 import pytest
 
 from annotation.exceptions import NotPossible
@@ -12,7 +14,7 @@ from judging.releases import finished_queries
 from judging.services import pools
 from judging.services.batches import batch_create, batch_extend, batch_review, batches_sweep
 from judging.services.pools import pool_open, pool_open_request, pools_sweep
-from tests.conftest import Messages
+from tests.conftest import Messages, hash_with
 from tests.factories import MINUTES, NamedQuerySetFactory, QueryFactory
 from tests.judging.growing import Growing
 from tests.judging.play import judge_round
@@ -20,9 +22,16 @@ from tests.judging.play import judge_round
 pytestmark = pytest.mark.django_db
 
 
+@pytest.fixture(scope="module")
+def made_once(kept_for_module: None) -> Growing:
+    with pytest.MonkeyPatch.context() as patch:
+        hash_with(patch)
+        return Growing()
+
+
 @pytest.fixture
-def made() -> Growing:
-    return Growing()
+def made(db: None, made_once: Growing) -> Growing:
+    return deepcopy(made_once)
 
 
 class TestPlan:

@@ -107,6 +107,7 @@ class TestVersions:
 class TestPrepare:
     def test_ranked_and_opened(self, corpus: Corpus) -> None:
         project = create(corpus)
+        projects.batches_request(project=project, actor=lead(project))
         assert projects.batches_prepare(project_id=project.pk) == 3
         assert projects.batches_prepare(project_id=project.pk) == 0
         assert project.batches.count() == 3
@@ -126,6 +127,7 @@ class TestPrepare:
 
         project = create(corpus)
         monkeypatch.setattr(projects, "candidates_rank", broken)
+        projects.batches_request(project=project, actor=lead(project))
         with pytest.raises(RuntimeError):
             projects.batches_prepare(project_id=project.pk)
         job = Job.objects.get()
@@ -143,13 +145,14 @@ class TestPrepare:
 
 
 def test_a_model_that_is_missing_is_said_before_and_during(corpus: Corpus) -> None:
-    project = create(corpus)
-    Project.objects.filter(pk=project.pk).update(similarity="/no/model")
+    project, other = create(corpus), create(corpus, name="other")
+    projects.batches_request(project=other, actor=lead(other))
+    Project.objects.update(similarity="/no/model")
     project.refresh_from_db()
     with pytest.raises(SimilarityMissing, match="There is no folder '/no/model'"):
         projects.batches_request(project=project, actor=lead(project))
-    assert not Job.objects.exists()
-    assert projects.batches_prepare(project_id=project.pk) == 0
+    assert not project.jobs.exists()
+    assert projects.batches_prepare(project_id=other.pk) == 0
     job = Job.objects.get()
     assert job.state == "failed"
     assert job.error.startswith("There is no folder '/no/model' for the sentence model. A sentence model is")

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from copy import deepcopy
 
 import pytest
 from django.test import Client
@@ -9,7 +10,7 @@ from django.test import Client
 from annotation.models import NamedQuerySet, Pooling
 from judging.models import Batch
 from judging.services.pools import pool_open_request
-from tests.conftest import Messages
+from tests.conftest import Messages, hash_with
 from tests.factories import admin
 from tests.judging.covering import Covering
 from tests.judging.play import judge_round
@@ -18,9 +19,16 @@ from tests.judging.views.acts import url
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
+@pytest.fixture(scope="module")
+def made_once(kept_for_module: None) -> Covering:
+    with pytest.MonkeyPatch.context() as patch:
+        hash_with(patch)
+        return Covering()
+
+
 @pytest.fixture
-def made() -> Covering:
-    return Covering()
+def made(db: None, made_once: Covering) -> Covering:
+    return deepcopy(made_once)
 
 
 @pytest.fixture

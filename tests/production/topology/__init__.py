@@ -1,6 +1,6 @@
 """MomentJudge as it runs in production, on loopback addresses: Debian's servers, and two of each host.
 
-The object storage alone is a double: moto's server, which keeps its objects in memory.
+The object storage alone is a double: moto's server, with a folder behind it so that kill -9 loses no object.
 """
 
 from tests.production.topology.person import Person

@@ -117,7 +117,7 @@ class Redis(Server):
 
 
 class Storage(Server):
-    """A double of object storage: moto's server speaks S3 and keeps all in memory: its end loses it."""
+    """A double of object storage: moto's server speaks S3; what was written to the bucket outlives kill -9."""
 
     key, secret = "only-for-tests", "only-for-tests"
 
@@ -125,8 +125,14 @@ class Storage(Server):
     def url(self) -> str:
         return f"http://{self.address}:{self.port}"
 
+    @property
+    def objects(self) -> Path:
+        """Each object as a file, by its quoted name."""
+        return self.folder / "objects"
+
     def command(self) -> list[str]:
-        return [sys.executable, "-m", "moto.server", "--host", self.address, "--port", str(self.port)]
+        words = ["--host", self.address, "--port", str(self.port), "--folder", str(self.objects), "--bucket", BUCKET]
+        return [sys.executable, "-m", "tests.production.topology.kept_bucket", *words]
 
     def environment(self) -> dict[str, str]:
         return dict(os.environ) | {"PYTHONUNBUFFERED": "1"}

@@ -1,0 +1,1 @@
+"""Servers are killed in the middle of work in the background: it is done afterwards, once, and wholly."""

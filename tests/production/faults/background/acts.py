@@ -1,0 +1,80 @@
+"""What the tests of this folder do again and again: interrupt, sweep, look at what is stored."""
+
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+import requests
+from celery import current_app
+from django.core.files.storage import default_storage
+from django.db import connections
+from django.urls import reverse
+from PIL import Image
+
+from tests.production.topology import Person, Server, Site
+from tests.production.topology.site import eventually
+from tests.production.topology.world import World
+
+KILLED = ("worker", "postgres", "redis")  # storage is killed where files lie in a bucket
+
+
+def when(there: Callable[[], object], *, seconds: float = 60) -> None:
+    """Wait for the middle of some work; it is over soon."""
+    eventually(there, seconds=seconds, every=0.005)
+
+
+def servers_of(site: Site, name: str) -> list[Server]:
+    """Both worker hosts, as one alone would leave the work to the other; or the store of this name."""
+    return [*site.workers] if name == "worker" else [site[name]]
+
+
+def kill(site: Site, name: str) -> None:
+    """kill -9, all at once."""
+    for server in servers_of(site, name):
+        server.kill()
+    if name == "postgres":
+        connections.close_all()  # of this process: they are broken
+
+
+def start(site: Site, name: str) -> None:
+    """They come back, and answer."""
+    for server in servers_of(site, name):
+        server.start(wait=False)
+    for server in servers_of(site, name):
+        server.await_ready()
+
+
+def sweep(*tasks: str) -> None:
+    """Send what beat sends every half minute or minute, now."""
+    for task in tasks:
+        current_app.send_task(task, ignore_result=True)
+
+
+def page_of(site: Site, person: Person, name: str, *args: Any) -> str:
+    """What somebody is shown who looks now; a page that says that the database is away is loaded again."""
+    answers: list[requests.Response] = []
+
+    def shown() -> bool:
+        answers.append(person.get(reverse(name, args=args)))
+        return answers[-1].status_code == 200
+
+    eventually(shown, seconds=20, every=0.5)
+    return answers[-1].text
+
+
+def lead_of(site: Site, world: World) -> Person:
+    return world.person(site, world.lead)
+
+
+def stored(name: str) -> bytes:
+    with default_storage.open(name) as file:
+        return bytes(file.read())
+
+
+def is_whole_gif(content: bytes) -> bool:
+    """Every frame can be decoded, and the file has its end."""
+    with Image.open(BytesIO(content)) as picture:
+        for number in range(picture.n_frames):  # type: ignore[attr-defined]
+            picture.seek(number)
+            picture.load()
+        return picture.format == "GIF" and content.endswith(b";")

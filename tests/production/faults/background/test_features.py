@@ -1,0 +1,59 @@
+"""kill -9 while features are made: they go on where they were, and the file is whole."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.core.files.base import ContentFile
+from django.db.models import F
+from django.test import override_settings
+
+from annotation.models import Project
+from models_runner import services
+from models_runner.models import FeatureSet
+from models_runner.retrieval.features import open_features
+from models_runner.services.features import LATE
+from tests.factories import VideoFactory
+from tests.production.faults.background.acts import kill, lead_of, page_of, start, sweep, when
+from tests.production.topology import Site
+from tests.production.topology.site import eventually
+from tests.production.topology.world import World
+
+SWEEP = "models_runner.tasks.runs_sweep"
+VIDEOS = 120
+
+
+@pytest.fixture
+def shared(site: Site) -> Iterator[Site]:
+    """Features lie on the disk that all hosts see."""
+    with override_settings(FEATURES_ROOT=site.shared / "features"):
+        yield site
+
+
+def filmed(project: Project, clip: bytes) -> None:
+    for number in range(VIDEOS):
+        video = VideoFactory(corpus=project.corpus, name=f"walk_{number:03}", index=number, duration_s=4.0)
+        video.file.save("clip.mp4", ContentFile(clip))
+
+
+def told(made: FeatureSet) -> FeatureSet:
+    return FeatureSet.objects.get(pk=made.pk)
+
+
+@pytest.mark.parametrize("killed", ["gpu", "postgres", "redis"])
+def test_features_go_on_where_they_were_after_a_kill(killed: str, shared: Site, clip: bytes) -> None:
+    world = World.make(annotators=0)
+    project, lead = world.project, lead_of(shared, world)
+    filmed(project, clip)
+    made = services.feature_set_start(project=project, kind="video", extractor="builtin-pixels", actor=None)
+    when(lambda: told(made).done > 0)
+    kill(shared, killed)
+    if killed != "postgres":
+        assert f"of {VIDEOS}" in page_of(shared, lead, "models_runner:features", project.uuid)
+    start(shared, killed)
+    FeatureSet.objects.filter(pk=made.pk, state="running").update(moved_at=F("moved_at") - LATE)
+    sweep(SWEEP)
+    eventually(lambda: told(made).state != "running", seconds=60)
+    done = told(made)
+    assert (done.state, done.n_items, done.n_failed, done.findings) == ("done", VIDEOS, 0, [])
+    with open_features(done.path) as store:
+        assert (len(store), store.checksum()) == (VIDEOS, done.checksum)

@@ -1,0 +1,83 @@
+"""kill -9 while files are imported: all of a file is there in the end, or nothing meanwhile; nothing twice."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db.models import F
+
+from annotation.locks import is_held
+from annotation.models import AuditEvent, CorpusImport, Description, Moment
+from annotation.services.imports import corpus_import_confirm, corpus_import_create
+from judging.label_studio import Mapped
+from judging.models import Judgment, JudgmentImport
+from judging.services import label_studio
+from tests.judging.label_studio.exports import annotation, rated, task, text
+from tests.production.faults.background.acts import KILLED, kill, lead_of, page_of, start, sweep, when
+from tests.production.topology import Site
+from tests.production.topology.site import eventually
+from tests.production.topology.world import World
+
+LINES, PAIRS = 12_000, 6_000
+
+
+def late(row: Any) -> None:
+    """As if it had not moved for three minutes."""
+    at_work = type(row).objects.filter(pk=row.pk, state__in=type(row).AT_WORK)
+    at_work.update(updated_at=F("updated_at") - timedelta(minutes=3))
+
+
+def told(row: Any) -> Any:
+    return type(row).objects.get(pk=row.pk)
+
+
+def table() -> SimpleUploadedFile:
+    lines = [f"v{n // 100:04},{n % 100},{n % 100}.5,Somebody opens door {n}.,200" for n in range(LINES)]
+    return SimpleUploadedFile("many.csv", "\n".join(["video,start,end,description,duration", *lines]).encode())
+
+
+@pytest.mark.parametrize("killed", KILLED)
+def test_a_corpus_is_imported_whole_and_once_after_a_kill(killed: str, site: Site) -> None:
+    world = World.make(annotators=0)
+    name, lead = world.project.corpus.name, lead_of(site, world)
+    row = corpus_import_create(actor=world.lead, corpus_name=name, format="csv", file=table())
+    eventually(lambda: told(row).state == "checked", seconds=60)
+    corpus_import_confirm(row=row, actor=world.lead, skip_bad=False)
+    when(lambda: told(row).bytes_read > 0)
+    kill(site, killed)
+    if killed == "worker":
+        assert told(row).state == "importing"
+        assert not Description.objects.filter(corpus__name=name).exists()
+        assert "<b>Importing</b>" in page_of(site, lead, "annotation:import", row.uuid)
+    start(site, killed)
+    late(row)
+    sweep("annotation.tasks.imports_sweep")
+    eventually(lambda: told(row).state == "done", seconds=60)
+    assert Description.objects.filter(corpus__name=name).count() == LINES
+    assert Moment.objects.filter(video__corpus__name=name).count() == LINES
+    assert AuditEvent.objects.filter(actor=world.lead, action="corpus.confirm").count() == 1
+    assert (CorpusImport.objects.get(pk=row.pk).file.name, told(row).error) == ("", "")
+
+
+def test_judgments_are_imported_whole_and_once_after_a_kill(site: Site) -> None:
+    world = World.make(annotators=0)
+    people = [annotation(2 * n + seat, 7 + seat, rated(n % 5)) for n in range(PAIRS) for seat in (0, 1)]
+    export = [task(n, {"pair_id": n}, *people[2 * n : 2 * n + 2]) for n in range(PAIRS)]
+    row = label_studio.judgment_import_create(
+        actor=world.lead,
+        project_name=f"old {world.project.uuid}",
+        mapped=Mapped(pair="pair_id"),
+        file=SimpleUploadedFile("export.json", text(export).encode()),
+    )
+    eventually(lambda: told(row).state == "checked", seconds=60)
+    label_studio.judgment_import_confirm(row=row, actor=world.lead, skip_bad=False)
+    when(lambda: is_held(label_studio.LOCK, row.pk))
+    kill(site, "worker")
+    assert told(row).project is None
+    start(site, "worker")
+    late(row)
+    sweep("judging.tasks.work_sweep")
+    eventually(lambda: told(row).state == "done", seconds=60)
+    project = JudgmentImport.objects.get(pk=row.pk).project
+    assert Judgment.objects.filter(pair__batch__project=project).count() == 2 * PAIRS

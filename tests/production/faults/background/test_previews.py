@@ -1,0 +1,123 @@
+"""kill -9 while GIFs are cut: every moment has its GIF and its twin in the end, and none that is offered is half."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+
+from annotation.media import probe
+from annotation.models import Corpus, Moment
+from tests.factories import MomentFactory, VideoFactory
+from tests.production.bucket import files_in_a_bucket
+from tests.production.faults.background.acts import (
+    KILLED,
+    is_whole_gif,
+    kill,
+    lead_of,
+    page_of,
+    start,
+    stored,
+    sweep,
+    when,
+)
+from tests.production.topology import Person, Site
+from tests.production.topology.site import eventually
+from tests.production.topology.world import World
+
+SWEEP = "annotation.tasks.previews_sweep"
+VIDEOS, MOMENTS = 10, 10
+ALL = VIDEOS * MOMENTS
+AT_WORK = 4  # worker processes: each may leave the GIF and the twin it was storing, which no row names
+
+
+def to_cut(corpus: Corpus, clip: bytes) -> None:
+    """Videos with moments that nobody has cut."""
+    for number in range(VIDEOS):
+        video = VideoFactory(corpus=corpus, name=f"walk_{number:02}", index=number, duration_s=4.0)
+        video.file.save("clip.mp4", ContentFile(clip))
+        for place in range(MOMENTS):
+            MomentFactory(video=video, start_s=place / 4, end_s=place / 4 + 1, uncut=True)
+
+
+def ready(corpus: Corpus) -> list[Moment]:
+    return list(Moment.objects.filter(video__corpus=corpus, preview_state=Moment.Preview.READY).order_by("pk"))
+
+
+def names_of(moments: list[Moment]) -> list[str]:
+    return [str(file.name) for moment in moments for file in (moment.preview, moment.preview_clip) if file]
+
+
+def check_whole(moments: list[Moment], folder: Path) -> None:
+    """Everything that is offered can be watched to its end; no file is of two moments."""
+    names = names_of(moments)
+    assert len(set(names)) == len(names)
+    for name in names:
+        content = stored(name)
+        if name.endswith(".gif"):
+            assert is_whole_gif(content), name
+        else:
+            (folder / "twin.mp4").write_bytes(content)
+            assert probe(folder / "twin.mp4").codec == "h264"
+
+
+def counts_shown(page: str) -> dict[str, int]:
+    return {state: int(n) for state, n in re.findall(r"<dt>Moments, preview (\w+)</dt><dd>(\d+)</dd>", page)}
+
+
+def check_all_cut(site: Site, world: World, lead: Person, folder: Path) -> None:
+    done = ready(world.project.corpus)
+    assert len(done) == ALL
+    check_whole(done, folder)
+    assert counts_shown(page_of(site, lead, "annotation:corpus", world.project.uuid)) == {"ready": ALL}
+
+
+@pytest.mark.parametrize("killed", KILLED)
+def test_all_gifs_are_cut_once_after_a_kill(killed: str, site: Site, clip: bytes, tmp_path: Path) -> None:
+    world, before = World.make(annotators=0), set(default_storage.listdir("previews")[1] if previews(site) else ())
+    corpus, lead = world.project.corpus, lead_of(site, world)
+    to_cut(corpus, clip)
+    sweep(SWEEP)
+    when(lambda: len(ready(corpus)) >= ALL // 6)
+    kill(site, killed)
+    if killed != "postgres":
+        half = ready(corpus)
+        assert 0 < len(half) < ALL
+        check_whole(half, tmp_path)
+        shown = counts_shown(page_of(site, lead, "annotation:corpus", world.project.uuid))
+        assert shown["ready"] >= len(half) and sum(shown.values()) == ALL
+    start(site, killed)
+    sweep(SWEEP)
+    eventually(lambda: len(ready(corpus)) == ALL, seconds=60)
+    check_all_cut(site, world, lead, tmp_path)
+    left = set(default_storage.listdir("previews")[1]) - before - {Path(name).name for name in names_of(ready(corpus))}
+    assert len(left) <= 2 * AT_WORK
+
+
+def previews(site: Site) -> bool:
+    return (site.shared / "media" / "previews").is_dir()
+
+
+@pytest.fixture
+def bucket(site: Site) -> Iterator[Site]:
+    with files_in_a_bucket(site):
+        yield site
+
+
+def test_all_gifs_are_cut_after_the_storage_was_away(bucket: Site, clip: bytes, tmp_path: Path) -> None:
+    world = World.make(annotators=0)
+    corpus, lead = world.project.corpus, lead_of(bucket, world)
+    to_cut(corpus, clip)
+    sweep(SWEEP)
+    when(lambda: len(ready(corpus)) >= ALL // 6)
+    kill(bucket, "storage")
+    half = ready(corpus)
+    assert len(half) < ALL
+    assert counts_shown(page_of(bucket, lead, "annotation:corpus", world.project.uuid)).get("failed", 0) == 0
+    start(bucket, "storage")
+    check_whole(half, tmp_path)
+    sweep(SWEEP)
+    eventually(lambda: len(ready(corpus)) == ALL, seconds=60)
+    check_all_cut(bucket, world, lead, tmp_path)

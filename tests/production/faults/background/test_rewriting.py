@@ -1,0 +1,63 @@
+"""kill -9 while captions are rewritten by the rules: every description has its caption in the end, checked, once."""
+
+import pytest
+from django.db.models import Count
+
+from annotation.models import AuditEvent, Caption, Description, Job, Moment, Project, Rewriting
+from annotation.services.rewriting import rewriting_start
+from tests.factories import VideoFactory
+from tests.production.faults.background.acts import KILLED, kill, lead_of, page_of, start, sweep, when
+from tests.production.topology import Site
+from tests.production.topology.site import eventually
+from tests.production.topology.world import World
+
+SWEEP = "annotation.tasks.rewritings_sweep"
+SENTENCES = 240
+
+
+def described(project: Project) -> None:
+    """Descriptions with names, some of which the rules cannot hide."""
+    video = VideoFactory(corpus=project.corpus, duration_s=2.0 * SENTENCES)
+    moments = Moment.objects.bulk_create(
+        Moment(video=video, start_s=2.0 * n, end_s=2.0 * n + 1, preview_state="failed", preview_error="a test")
+        for n in range(SENTENCES)
+    )
+    Description.objects.bulk_create(
+        Description(
+            corpus=project.corpus,
+            moment=moment,
+            source_id=n,
+            text=f"Rachel hands Joey {n} letters and Monica reads letter {n + 1} aloud.",
+            kind="video",
+        )
+        for n, moment in enumerate(moments)
+    )
+
+
+def captions(project: Project) -> dict[str, int]:
+    """How many there are in each state."""
+    found = Caption.objects.filter(description__corpus=project.corpus_id).values_list("state").annotate(n=Count("pk"))
+    return dict(found.order_by())
+
+
+@pytest.mark.parametrize("killed", KILLED)
+def test_every_caption_is_made_and_checked_once_after_a_kill(killed: str, site: Site) -> None:
+    world = World.make(annotators=0)
+    project, lead = world.project, lead_of(site, world)
+    described(project)
+    row = rewriting_start(corpus=project.corpus, provider="rules", actor=world.lead, project=project)
+    when(lambda: captions(project).get("proposed"))
+    kill(site, killed)
+    if killed != "postgres":
+        assert "Rewriting descriptions" in page_of(site, lead, "annotation:captions", project.uuid)
+    start(site, killed)
+    sweep(SWEEP)
+    eventually(lambda: Rewriting.objects.get(pk=row.pk).finished_at, seconds=60)
+    counts = captions(project)
+    assert sum(counts.values()) == SENTENCES and set(counts) <= {"accepted", "in_review"}, counts
+    assert Caption.objects.filter(description__corpus=project.corpus_id, similarity=None).count() == 0
+    assert Rewriting.objects.get(pk=row.pk).error == ""
+    assert list(Job.objects.filter(project=project).values_list("state", "title")) == [
+        ("done", "Descriptions rewritten")
+    ]
+    assert AuditEvent.objects.filter(project=project, action="captions.rewrite").count() == 1

@@ -1,0 +1,62 @@
+"""kill -9 while a run is read and scored: it is scored once, on every measure, and its person is told so."""
+
+from datetime import timedelta
+
+import pytest
+from django.db.models import F
+
+from annotation.models import AuditEvent, Project, User
+from judging.models import Release
+from models_runner import services
+from models_runner.models import PerQuery, Run, Score, Scoring
+from models_runner.retrieval.metrics.board import COLUMNS
+from tests.factories import MembershipFactory
+from tests.models_runner.acts import run_json, uploaded
+from tests.models_runner.benchmarks import trainable
+from tests.production.faults.background.acts import KILLED, kill, lead_of, page_of, start, sweep, when
+from tests.production.topology import Site
+from tests.production.topology.site import eventually
+from tests.production.topology.world import World
+
+SWEEP = "models_runner.tasks.runs_sweep"
+ROWS = [["alpha" if n % 2 else "beta", n / 200, n / 200 + 1.0, 1000.0 - n] for n in range(900)]
+
+
+def told(run: Run) -> Run:
+    return Run.objects.get(pk=run.pk)
+
+
+def brought(project: Project, release: Release) -> Run:
+    """A run of one query with as many answers as are read, by an admin."""
+    member = MembershipFactory(project=project, role="admin", user=person(project))
+    said = {"membership": member, "release": release, "split": "val", "system": "ours"}
+    return services.run_upload(**said, file=uploaded(run_json({10: ROWS})))
+
+
+def person(project: Project) -> User:
+    return User.objects.create(username=f"brings-{project.uuid}")
+
+
+@pytest.mark.parametrize("killed", KILLED)
+def test_a_run_is_scored_once_after_a_kill(killed: str, site: Site) -> None:
+    world = World.make(annotators=0)
+    project, lead = world.project, lead_of(site, world)
+    release = trainable(project)
+    for worker in site.workers:
+        worker.pause()
+    run = brought(project, release)
+    for worker in site.workers:
+        worker.resume()
+    when(lambda: told(run).step != "waiting")
+    kill(site, killed)
+    if killed == "worker":
+        assert (told(run).state, Scoring.objects.get(run=run).state) == ("running", "waiting")
+        assert f"<b>{told(run).get_step_display()}</b>" in page_of(site, lead, "models_runner:run", run.uuid)
+    start(site, killed)
+    Run.objects.filter(pk=run.pk, state="running").update(updated_at=F("updated_at") - timedelta(minutes=3))
+    sweep(SWEEP)
+    eventually(lambda: told(run).state == "scored", seconds=60)
+    scoring = Scoring.objects.get(run=run, state="scored")
+    assert Score.objects.filter(scoring=scoring).count() == len(COLUMNS)
+    assert PerQuery.objects.filter(scoring=scoring).count() == 1
+    assert AuditEvent.objects.filter(project=project, action="run.upload").count() == 1

@@ -1,0 +1,215 @@
+"""kill -9 while a baseline is trained: it goes on from its last checkpoint, nobody else writes, the page says so."""
+
+import os
+import signal
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db.models import F
+
+from annotation.models import Project
+from config.embedded.processes import all_pids
+from models_runner import services
+from models_runner.models import Run, Training
+from models_runner.progress import EventsFile
+from tests.factories import admin
+from tests.models_runner.benchmarks import features_drawn, features_of, trainable
+from tests.production.faults.background.acts import kill, start, sweep, when
+from tests.production.topology import Person, Site
+from tests.production.topology.server import descendants
+from tests.production.topology.site import eventually
+from tests.production.topology.world import PASSWORD, World
+
+SWEEP = "models_runner.tasks.trainings_sweep"
+EPOCHS = 600
+OPTIONS = {
+    "epochs": EPOCHS,
+    "evaluations_per_epoch": 0.01,
+    "patience": 0,
+    "padding": "compact",
+    "sizes": {"hidden": 16, "heads": 2, "clips": 20, "words": 8},
+    "checkpoint_every_s": 0.3,
+}
+
+
+@pytest.fixture
+def trainer(site: Site) -> Iterator[Site]:
+    """The worker of the queue ``gpu`` trains on the CPU."""
+    site.gpu.extra.update(TRAIN_DEVICE="cpu", TRAIN_THREADS="1")
+    site.gpu.restart()
+    yield site
+    site.gpu.extra.clear()
+    site.gpu.stop()
+
+
+@pytest.fixture
+def training(trainer: Site, tmp_path: Path) -> Iterator[Training]:
+    """One that is at work, and has written a checkpoint."""
+    world = World.make(annotators=0)
+    release = trainable(world.project)
+    features = features_of(world.project, tmp_path)
+    features_drawn(world.project, tmp_path)
+    ordered = services.experiment_create(
+        release=release,
+        baseline="xml",
+        top_n=1,
+        seeds=1,
+        features=features,
+        options=OPTIONS,
+        actor=None,
+    )
+    made = ordered.trainings.get()
+    try:
+        when(lambda: (folder_of(trainer, made) / "last" / "meta.json").is_file() and told(made).step > 0)
+        yield made
+    finally:
+        Training.objects.filter(pk=made.pk, state="waiting").update(state="cancelled", ended_at=F("created_at"))
+
+
+def told(training: Training) -> Training:
+    found = Training.objects.get(pk=training.pk)
+    assert found.state != "failed", found.error
+    return found
+
+
+def folder_of(site: Site, training: Training) -> Path:
+    """Where the site's workers train."""
+    return site.shared / "experiments" / str(training.experiment.uuid) / f"seed-{training.seed}"
+
+
+def programs(site: Site, training: Training) -> list[int]:
+    """Living processes that train in this folder."""
+    folder = str(folder_of(site, training)).encode()
+    return [pid for pid in all_pids() if folder in words_of(pid)]
+
+
+def words_of(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def starts(site: Site, training: Training) -> list[int]:
+    """The steps at which the program began."""
+    events = EventsFile(folder_of(site, training) / "events.jsonl").new()
+    return [event["resumed_from_step"] or 0 for event in events if event["kind"] == "start"]
+
+
+def steps_since_start(site: Site, training: Training) -> list[int]:
+    """Steps that the last attempt told of."""
+    steps: list[int] = []
+    for event in EventsFile(folder_of(site, training) / "events.jsonl").new():
+        if event["kind"] == "start":
+            steps = []
+        if event["kind"] == "step":
+            steps.append(event["step"])
+    return steps
+
+
+def stamp(folder: Path) -> dict[str, tuple[int, int]]:
+    """Size and time of all files that a program writes; a worker's lock is none of them."""
+    files = [path for path in folder.rglob("*") if path.is_file() and "lock" not in path.name]
+    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in files}
+
+
+def silent(training: Training) -> None:
+    """As if nobody had heard of it for half a minute."""
+    Training.objects.filter(pk=training.pk, state__in=Training.AT_WORK).update(
+        heartbeat=F("heartbeat") - timedelta(minutes=1)
+    )
+
+
+def check_trained_once(site: Site, training: Training, *, attempts: int, crashes: int) -> None:
+    """It is done, it went on from a checkpoint, its runs are there once and scored, and no program is left."""
+    eventually(lambda: told(training).state == "done", seconds=60)
+    done = told(training)
+    assert (done.attempts, done.crashes, done.error, done.step) == (attempts, crashes, "", done.steps)
+    first, *later = starts(site, training)
+    assert first == 0 and len(later) == attempts - 1 and all(0 < step < done.steps for step in later)
+    steps = steps_since_start(site, training)
+    assert steps == sorted(set(steps)) and steps[0] > later[-1]
+    eventually(lambda: not programs(site, training), seconds=10)
+    runs = Run.objects.filter(project=training.experiment.project, source="baseline")
+    eventually(lambda: set(runs.values_list("state", flat=True)) == {"scored"}, seconds=30)
+    assert sorted(runs.values_list("split", flat=True)) == ["test", "val"]
+    assert {done.val_run_id, done.test_run_id} == set(runs.values_list("pk", flat=True))
+
+
+def admin_of(site: Site, project: Project) -> Person:
+    user = admin(project)
+    user.username = f"{user.username}-{project.uuid}"[:60]
+    user.set_password(PASSWORD)
+    user.save()
+    return site.person(user.username, PASSWORD)
+
+
+def page_of(person: Person, training: Training) -> str:
+    """What the page of the experiment says now."""
+    answer = person.get(f"/runs/experiment/{training.experiment.uuid}/")
+    assert answer.status_code == 200
+    return answer.text
+
+
+def test_a_killed_worker_leaves_a_checkpoint_to_go_on_from(trainer: Site, training: Training) -> None:
+    """The worker dies at once; the kernel tells its program, which writes a checkpoint and ends."""
+    program = programs(trainer, training)
+    assert len(program) == 1
+    family = [trainer.gpu.pid, *descendants(trainer.gpu.pid)]
+    for pid in set(family) - set(program):
+        os.kill(pid, signal.SIGKILL)
+    eventually(lambda: not programs(trainer, training), seconds=15)
+    eventually(lambda: not trainer.gpu.alive())
+    before, person = stamp(folder_of(trainer, training)), admin_of(trainer, training.experiment.project)
+    silent(training)
+    sweep(SWEEP)
+    eventually(lambda: told(training).state == "waiting", seconds=20)
+    said = page_of(person, training)
+    assert "It goes on from its last checkpoint when a worker of the queue <code>gpu</code> takes it." in said
+    assert '<span class="state waiting">waiting</span>' in said
+    trainer.gpu.start()
+    assert stamp(folder_of(trainer, training)) == before
+    sweep(SWEEP)
+    check_trained_once(trainer, training, attempts=2, crashes=0)
+    assert '<span class="state done">done</span>' in page_of(person, training)
+
+
+def test_a_killed_program_is_begun_again(trainer: Site, training: Training) -> None:
+    """The worker lives and sees it: a crash, counted and told, and another attempt."""
+    (program,) = programs(trainer, training)
+    os.kill(program, signal.SIGKILL)
+    check_trained_once(trainer, training, attempts=2, crashes=1)
+
+
+def test_a_killed_host_is_missed_and_its_training_goes_on(trainer: Site, training: Training) -> None:
+    """Worker and program die together."""
+    kill(trainer, "gpu")
+    assert programs(trainer, training) == []
+    start(trainer, "gpu")
+    silent(training)
+    sweep(SWEEP)
+    check_trained_once(trainer, training, attempts=2, crashes=1)
+
+
+def test_a_database_that_is_killed_stops_it_at_a_checkpoint(trainer: Site, training: Training) -> None:
+    kill(trainer, "postgres")
+    eventually(lambda: not programs(trainer, training), seconds=20)
+    start(trainer, "postgres")
+    silent(training)
+    sweep(SWEEP)
+    check_trained_once(trainer, training, attempts=2, crashes=0)
+
+
+def test_a_broker_that_is_killed_does_not_disturb_it(trainer: Site, training: Training) -> None:
+    kill(trainer, "redis")
+    assert len(programs(trainer, training)) == 1
+    step = told(training).step
+    eventually(lambda: told(training).step > step, seconds=10)
+    start(trainer, "redis")
+    sweep(SWEEP)
+    eventually(lambda: told(training).state == "done", seconds=60)
+    assert told(training).attempts == 1
+    assert starts(trainer, training) == [0]
+    assert Run.objects.filter(project=training.experiment.project, source="baseline").count() == 2

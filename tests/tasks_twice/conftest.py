@@ -1,0 +1,51 @@
+"""The ground on which every task finds its work."""
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from judging.services.demo import progress
+from models_runner.services import features
+from tests.judging.world import HandMade
+from tests.models_runner.benchmarks import Drawn, places
+from tests.tasks_twice.scenes import Ground
+
+
+class Rows(Drawn):
+    """Features of anything, four at a time."""
+
+    batch = 4
+
+
+@pytest.fixture(scope="module")
+def made_once(kept_for_module: None) -> HandMade:
+    return HandMade()
+
+
+@pytest.fixture
+def ground(
+    db: None,
+    made_once: HandMade,
+    encoder: object,
+    videos_on_disk: Path,
+    clip: bytes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Ground:
+    """A small project, a video, and a disk of one's own; the demo's videos are drawn by nobody."""
+    monkeypatch.setattr(settings, "MOMENTJUDGE_VAR", tmp_path)
+    monkeypatch.setattr(settings, "FEATURES_ROOT", tmp_path / "features")
+    places(settings, tmp_path)
+    monkeypatch.setattr(progress, "render_episode", lambda episode, path: path.write_bytes(clip))
+    monkeypatch.setattr(features, "extractor_of", lambda *way, **more: Rows())
+    return Ground(deepcopy(made_once), clip, tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def settings_kept(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """``places`` writes into the settings."""
+    for name in ("EXPERIMENTS_ROOT", "TRAIN_COMMAND"):
+        monkeypatch.setattr(settings, name, getattr(settings, name))

@@ -1,0 +1,459 @@
+"""For every task of the site a piece of work as it is when the task is sent."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.core.files.base import ContentFile
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
+
+from annotation.models import Caption, Moment, Project, Rewriting, User, Video
+from annotation.services.captions import caption_accept
+from annotation.services.coverage import Draw
+from annotation.services.identities import identity_set
+from annotation.services.imports import corpus_import_create, corpus_import_discard, corpus_import_work
+from annotation.services.poolings import Scope, pooling_discard
+from annotation.services.redos import caption_redo
+from annotation.services.rewriting import failure_of, rewriting_start
+from annotation.services.statistics import statistics_request
+from annotation.services.train_sets import train_set_discard, train_set_start
+from judging.label_studio import Mapped
+from judging.models import Policy, Release
+from judging.services import label_studio
+from judging.services.batches import batch_review
+from judging.services.coverage import coverage_request
+from judging.services.exams import exam_close, exam_create, sitting_report
+from judging.services.invitations import invitation_create, invitation_revoke
+from judging.services.pools import pool_open_request
+from judging.services.projects import batches_request, candidates_request
+from judging.services.recuts import recut_request
+from judging.services.release_comparisons import release_comparison_of
+from judging.services.releases import release_build, release_create
+from judging.services.reviews import review_undo
+from judging.services.training import training_request
+from models_runner import services
+from models_runner.models import Score, Scoring
+from models_runner.pool_services import pool_request
+from models_runner.retrieval.metrics.board import COLUMNS
+from models_runner.services.economy import study_create
+from models_runner.services.runs import run_fail, run_withdraw
+from models_runner.services.score_tests import score_tests_order
+from models_runner.services.truths import truths_make
+from tests.annotation.services.train_sets import filled
+from tests.factories import (
+    CandidateFactory,
+    CaptionFactory,
+    DescriptionFactory,
+    MomentFactory,
+    ProjectFactory,
+    QueryFactory,
+    UserFactory,
+    VideoFactory,
+    lead,
+)
+from tests.judging.covering import Covering
+from tests.judging.exams import cohort_exam, examinee, sit
+from tests.judging.growing import Growing
+from tests.judging.label_studio.exports import annotation, rated, task, text
+from tests.judging.play import judge
+from tests.judging.world import HandMade
+from tests.models_runner.acts import GOOD, WRONG, bring, participant, ready_release, run_json
+from tests.models_runner.benchmarks import only, ordered
+
+GONE = 2**31 - 1
+CSV = "video,start,end,description,duration\nv,1,2,One sits.,60\nv,3,4,Ross,\n"
+EXPORT = [
+    task(1, {"pair_id": 0}, annotation(1, 7, rated(4)), annotation(2, 8, rated(3))),
+    task(2, {"pair_id": 21}, annotation(3, 7, rated(0)), annotation(4, 9, rated(4))),
+]
+
+
+@dataclass
+class Ground:
+    """What there is before."""
+
+    made: HandMade
+    clip: bytes
+    folder: Path
+
+    @property
+    def project(self) -> Project:
+        return self.made.project
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The arguments of a message; and what makes it come too late, where something does."""
+
+    args: tuple[Any, ...] = ()
+    over: Callable[[], object] | None = None
+    told_in: str = ""  # the table whose row then says why nothing came of it
+
+
+def nothing(ground: Ground) -> Scene:
+    """A sweep looks at all there is."""
+    return Scene()
+
+
+# annotation
+
+
+def uncut_video(ground: Ground) -> Scene:
+    video = VideoFactory(corpus=ground.made.corpus, duration_s=4.0)
+    video.file.save("clip.mp4", ContentFile(ground.clip))
+    moments = [MomentFactory(video=video, start_s=place, end_s=place + 1.0, uncut=True) for place in (0.0, 1.0)]
+    assert moments
+    return Scene((video.pk,), over=partial(cannot_be_cut, video))
+
+
+def cannot_be_cut(video: Video) -> None:
+    video.moments.update(preview_state=Moment.Preview.FAILED, preview_error="It was taken away.")
+
+
+def uploaded_corpus(ground: Ground) -> Scene:
+    file, lengths = (
+        SimpleUploadedFile("a.csv", CSV.encode()),
+        SimpleUploadedFile("lengths.json", b'{"all": {"v": [60, 0]}}'),
+    )
+    given = {"corpus_name": "mine", "format": "csv", "file": file, "durations": lengths}
+    row = corpus_import_create(actor=ground.made.lead, **given)
+
+    def discard() -> None:
+        corpus_import_work(import_id=row.pk)
+        row.refresh_from_db()
+        assert row.state == "checked", row.error
+        corpus_import_discard(row=row, actor=ground.made.lead)
+
+    return Scene((row.pk,), over=discard)
+
+
+def forgetful(ground: Ground) -> Scene:
+    user: User = UserFactory()
+    identity_set(user=user, name="Some Body", email="body@example.org")
+    return Scene((user.pk, "0" * 32), over=partial(User.objects.filter(pk=user.pk).update, is_active=False))
+
+
+def unwritten(ground: Ground) -> Scene:
+    for place in range(3):
+        DescriptionFactory(moment=ground.made.moments[place], text=f"Ross and Joey wave {place} times.")
+    row = rewriting_start(corpus=ground.made.corpus, provider="rules", actor=ground.made.lead, project=ground.project)
+    return Scene((row.pk,), over=partial(Rewriting.objects.update, finished_at=timezone.now()))
+
+
+def in_review(ground: Ground) -> Caption:
+    about = {"project": ground.project, "corpus": ground.made.corpus, "provider": "rules", "model": "1"}
+    Rewriting.objects.get_or_create(**about, finished_at=timezone.now())
+    description = DescriptionFactory(moment=ground.made.moments[0], text="Ross and Joey wave.")
+    said = {"text": "A man and Joey wave.", "provider": "rules", "state": "in_review", "failed": ["name"]}
+    caption: Caption = CaptionFactory(description=description, moment=ground.made.moments[0], **said)
+    failure_of(caption).save()
+    return caption
+
+
+def other_wording(ground: Ground) -> Scene:
+    caption = in_review(ground)
+    asked = caption_redo(project=ground.project, caption=caption, actor=ground.made.lead)
+    decide = partial(caption_accept, project=ground.project, caption=caption, actor=ground.made.lead)
+    return Scene((asked.pk,), over=decide, told_in="annotation_captionredo")
+
+
+def edited(ground: Ground) -> Scene:
+    caption = in_review(ground)
+    said = {"text": "Two men wave.", "state": "edited", "failed": [], "reviewed_by": ground.made.lead}
+    Caption.objects.filter(pk=caption.pk).update(**said)
+    return Scene((ground.made.corpus.pk,))
+
+
+def training_set(ground: Ground) -> Scene:
+    project = filled(ProjectFactory())
+    row = train_set_start(project=project, depth=3, actor=None, wake=False)
+    return Scene((row.pk,), over=partial(train_set_discard, train_set=row, actor=None))
+
+
+def uncounted(ground: Ground) -> Scene:
+    statistics_request(project=ground.project)
+    return Scene((ground.project.pk,))
+
+
+# judging
+
+
+def judged(ground: Ground) -> Scene:
+    """Two people have judged a batch, far apart on one pair; nobody has decided anything."""
+    batch = Growing().batch
+    judge(batch, [4, 2])
+    judge(batch, [0, 2])
+    return Scene((batch.pk,))
+
+
+def to_extend(ground: Ground) -> Scene:
+    """A lead has asked for the second batch of query 30, and may take that back."""
+    batch = ground.made.project.batches.get(query__number=30)
+    for rank in (21, 22):
+        moment = ground.made.moments[rank - 21]
+        CandidateFactory(query=batch.query, moment=moment, rank=rank)
+    batch_review(batch=batch, extend=True, lead=ground.made.lead)
+    return Scene((batch.pk,), over=partial(review_undo, batch=batch, lead=ground.made.lead))
+
+
+def all_to_extend(ground: Ground) -> Scene:
+    scene = to_extend(ground)
+    return Scene((ground.project.pk,), over=scene.over)
+
+
+def left_to_the_rule(ground: Ground) -> Scene:
+    Policy.objects.filter(project=ground.project).update(extend_automatically=True)
+    return Scene((ground.project.pk,), over=partial(Policy.objects.update, extend_automatically=False))
+
+
+def to_recut(ground: Ground) -> Scene:
+    made = Growing()
+    pair = made.batch.pairs.order_by("pk").first()
+    assert pair is not None
+    pair.candidate.moment.video.file.save("clip.mp4", ContentFile(ground.clip))
+    Moment.objects.filter(pk=pair.candidate.moment.pk).update(start_s=0.0, end_s=1.0)
+    asked = recut_request(pair=pair, lead=made.lead)
+    return Scene(
+        (asked.pk,), over=partial(type(asked).objects.update, state="failed", error="no", ended_at=timezone.now())
+    )
+
+
+def to_build(ground: Ground) -> Scene:
+    row = release_create(project=ground.project, actor=ground.made.lead, wake=False)
+    failed = {"state": Release.State.FAILED, "error": "The disk was full."}
+    return Scene((row.pk,), over=partial(Release.objects.filter(pk=row.pk).update, **failed))
+
+
+def built(ground: Ground) -> Release:
+    return release_build(release_id=release_create(project=ground.project, actor=ground.made.lead, wake=False).pk)  # type: ignore[return-value]
+
+
+def to_compare(ground: Ground) -> Scene:
+    row = release_comparison_of(before=built(ground), after=built(ground), now=timezone.now())
+    return Scene((row.pk,), over=partial(type(row).objects.update, state="failed", error="no"))
+
+
+def demo(ground: Ground) -> Scene:
+    """It is seeded into an empty database alone: see test_demo_twice."""
+    raise NotImplementedError
+
+
+def to_open(ground: Ground) -> Scene:
+    project = fresh()
+    batches_request(project=project, actor=lead(project))
+    return Scene((project.pk,), over=partial(project.jobs.update, state="failed", error="no"))
+
+
+def to_rank(ground: Ground) -> Scene:
+    project = fresh()
+    candidates_request(project=project, actor=lead(project))
+    return Scene((project.pk,), over=partial(project.jobs.update, state="failed", error="no"))
+
+
+def fresh() -> Project:
+    """Queries and captions, and nothing ranked yet."""
+    project = filled(ProjectFactory())
+    QueryFactory(project=project, number=2, text="a woman barks", split="val")
+    return project
+
+
+def pool_to_open(ground: Ground) -> Scene:
+    made = Growing()
+    plan = made.plan(made.rows("one", [0, 3, 7]))
+    pool_open_request(pooling=plan, actor=made.lead)
+    return Scene((plan.pk,))
+
+
+def study_to_plan(ground: Ground) -> Scene:
+    made = Covering()
+    draw = {"queries": [made.query], "draw": Draw(1, 4, 3)}
+    study = coverage_request(project=made.project, actor=made.lead, **draw)
+    return Scene((study.pk,), over=partial(pooling_discard, pooling=study))
+
+
+def to_draw(ground: Ground) -> Scene:
+    project = filled(ProjectFactory())
+    training_request(project=project, actor=lead(project), queries=2, seed=7)
+    return Scene((project.pk, 2, 7), over=partial(project.jobs.update, state="failed", error="no"))
+
+
+def exam_to_prepare(ground: Ground) -> Scene:
+    project = filled(ProjectFactory())
+    exam = exam_create(project=project, actor=lead(project), kind="cohort", queries=2, depth=2, seed=7)
+    return Scene((exam.pk,), over=partial(type(exam).objects.update, state="failed", error="no"))
+
+
+def sat(ground: Ground) -> Any:
+    """A first cohort whose exam is closed; one of the three is far off."""
+    exam = cohort_exam()
+    for grade in (3, 3, 0):
+        sit(examinee(exam.project), exam.project, lambda known, grade=grade: grade)
+    return exam_close(exam=exam, actor=lead(exam.project))
+
+
+def exam_to_report(ground: Ground) -> Scene:
+    exam = sat(ground)
+
+    def results() -> None:
+        services_of_exams(exam)
+
+    return Scene((exam.pk,), over=results)
+
+
+def services_of_exams(exam: Any) -> None:
+    """All that follows has happened: everybody knows their result."""
+    from judging.services.exams import exam_report
+
+    exam_report(exam_id=exam.pk)
+    for sitting in exam.sittings.filter(state="done"):
+        sitting_report(sitting_id=sitting.pk)
+
+
+def sitting_to_report(ground: Ground) -> Scene:
+    exam = sat(ground)
+    return Scene((exam.sittings.order_by("pk").first().pk,))
+
+
+def guest(ground: Ground) -> Scene:
+    made, _ = invitation_create(
+        project=ground.project, actor=ground.made.lead, role="annotator", email="guest@example.org"
+    )
+    return Scene((made.pk,), over=partial(invitation_revoke, invitation=made, actor=ground.made.lead))
+
+
+def uploaded_judgments(ground: Ground) -> Scene:
+    owner, file = ground.made.lead, SimpleUploadedFile("export.json", text(EXPORT).encode())
+    row = label_studio.judgment_import_create(actor=owner, project_name="old", mapped=Mapped(pair="pair_id"), file=file)
+
+    def discard() -> None:
+        label_studio.judgment_import_work(import_id=row.pk)
+        row.refresh_from_db()
+        label_studio.judgment_import_discard(row=row, actor=owner)
+
+    return Scene((row.pk,), over=discard)
+
+
+def of_the_project(ground: Ground) -> Scene:
+    return Scene((ground.project.pk,))
+
+
+# models_runner
+
+
+def to_receive(ground: Ground) -> Scene:
+    return Scene((built(ground).pk,))
+
+
+def brought(ground: Ground) -> Scene:
+    release = ready_release(ground.project)
+    run = bring(participant(ground.project), release, run_json({10: GOOD, 11: GOOD}), work=False)
+    return Scene((run.pk,), over=partial(run_fail, run, "It was called off."))
+
+
+def to_score_again(ground: Ground) -> Scene:
+    member, release = participant(ground.project), ready_release(ground.project)
+    run = bring(member, release, run_json({10: GOOD, 11: GOOD}))
+    later = built(ground)
+    truths_make(later)
+    waiting = Scoring.objects.create(run=run, release=later)
+    return Scene((waiting.pk,), over=partial(run_withdraw, run=run, actor=ground.made.lead, reason="A mistake."))
+
+
+def to_test(ground: Ground) -> Scene:
+    member, release = participant(ground.project), ready_release(ground.project)
+    run = bring(member, release, run_json({10: GOOD, 11: WRONG}))
+    other = bring(member, release, run_json({10: WRONG}), system="worst")
+    scores = Score.objects.filter(scoring__release=release, **COLUMNS[0]._asdict())
+    base = scores.get(scoring__run=run)
+    score_tests_order(base=base, others=scores.filter(scoring__run=other))
+    return Scene((base.pk,), over=partial(run_withdraw, run=run, actor=ground.made.lead, reason="A mistake."))
+
+
+def to_study(ground: Ground) -> Scene:
+    member, release = participant(ground.project), ready_release(ground.project)
+    bring(member, release, run_json({10: GOOD, 11: GOOD}))
+    bring(member, release, run_json({10: WRONG}), system="theirs")
+    row = study_create(release=release, split="val", actor=None, wake=False)
+    return Scene((row.pk,), over=partial(type(row).objects.update, state="failed", error="no"))
+
+
+def pool_to_plan(ground: Ground) -> Scene:
+    release = ready_release(ground.project)
+    run = bring(participant(ground.project), release, run_json({10: GOOD, 11: GOOD}))
+    plan = pool_request(project=ground.project, runs=[run], scope=Scope(depth=3), actor=ground.made.lead)
+    return Scene((plan.pk,), over=partial(pooling_discard, pooling=plan))
+
+
+def to_train(ground: Ground) -> Scene:
+    training = only(ordered(ready_release(ground.project), ground.folder))
+    return Scene((training.pk,), over=partial(services.training_cancel, training=training, actor=None))
+
+
+def to_extract(ground: Ground) -> Scene:
+    row = services.feature_set_start(
+        project=ground.project, kind="query", extractor="builtin-text", actor=None, wake=False
+    )
+    return Scene((row.pk,), over=partial(services.feature_set_delete, feature_set=row, actor=None))
+
+
+def searched(ground: Ground) -> Scene:
+    """Of a training that is gone: whoever asked is told so."""
+    return Scene((GONE, "somebody sings", 10, False))
+
+
+SCENES: dict[str, Callable[[Ground], Scene]] = {
+    "annotation.tasks.video_cut_previews": uncut_video,
+    "annotation.tasks.previews_sweep": nothing,
+    "annotation.tasks.corpus_import_work": uploaded_corpus,
+    "annotation.tasks.imports_sweep": nothing,
+    "annotation.tasks.sessions_sweep": nothing,
+    "annotation.tasks.password_link_mail": forgetful,
+    "annotation.tasks.rewriting_run": unwritten,
+    "annotation.tasks.rewritings_sweep": nothing,
+    "annotation.tasks.caption_redo_make": other_wording,
+    "annotation.tasks.edits_check": edited,
+    "annotation.tasks.captions_sweep": nothing,
+    "annotation.tasks.train_set_write": training_set,
+    "annotation.tasks.train_sets_sweep": nothing,
+    "annotation.tasks.statistics_compute": uncounted,
+    "annotation.tasks.statistics_sweep": nothing,
+    "annotation.tasks.left_files_sweep": nothing,
+    "judging.tasks.batch_advance": judged,
+    "judging.tasks.batch_extend": to_extend,
+    "judging.tasks.batches_extend": all_to_extend,
+    "judging.tasks.reviews_decide": left_to_the_rule,
+    "judging.tasks.recut_work": to_recut,
+    "judging.tasks.assignments_sweep": nothing,
+    "judging.tasks.batches_sweep": nothing,
+    "judging.tasks.release_build": to_build,
+    "judging.tasks.release_compare": to_compare,
+    "judging.tasks.demo_render": demo,
+    "judging.tasks.demo_advance": demo,
+    "judging.tasks.batches_prepare": to_open,
+    "judging.tasks.candidates_rank": to_rank,
+    "judging.tasks.pool_open": pool_to_open,
+    "judging.tasks.coverage_prepare": study_to_plan,
+    "judging.tasks.training_draw": to_draw,
+    "judging.tasks.exam_prepare": exam_to_prepare,
+    "judging.tasks.exam_report": exam_to_report,
+    "judging.tasks.sitting_report": sitting_to_report,
+    "judging.tasks.invitation_mail": guest,
+    "judging.tasks.judgment_import_work": uploaded_judgments,
+    "judging.tasks.retention_sweep": nothing,
+    "judging.tasks.work_sweep": nothing,
+    "judging.tasks.quality_compute": of_the_project,
+    "models_runner.tasks.similarity_runs_make": to_receive,
+    "models_runner.tasks.run_work": brought,
+    "models_runner.tasks.scoring_work": to_score_again,
+    "models_runner.tasks.score_tests_work": to_test,
+    "models_runner.tasks.economy_work": to_study,
+    "models_runner.tasks.pool_prepare": pool_to_plan,
+    "models_runner.tasks.training_work": to_train,
+    "models_runner.tasks.search_work": searched,
+    "models_runner.tasks.trainings_sweep": nothing,
+    "models_runner.tasks.features_work": to_extract,
+    "models_runner.tasks.runs_sweep": nothing,
+}

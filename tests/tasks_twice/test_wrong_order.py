@@ -1,0 +1,183 @@
+"""Tasks in any order, with repeats, end where the right order ends."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import transaction
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from annotation.models import AuditEvent, Project, User
+from config.celery_app import app
+from judging import selectors
+from judging.models import Batch, BatchReview, Judgment, Pair, Policy, QualityReport
+from models_runner.models import Run, Score, Scoring
+from models_runner.retrieval.metrics.board import COLUMNS
+from models_runner.services.truths import truths_make
+from tests.factories import CandidateFactory, CaptionFactory, MomentFactory, ProjectFactory, QueryFactory, annotator
+from tests.judging.play import judge
+from tests.models_runner.acts import GOOD, bring, participant, ready_release, run_json
+from tests.tasks_twice.scenes import GONE, Ground, built
+
+JUDGING = "judging.tasks."
+Sequence = list[int]
+
+
+class Small:
+    """One query with two pairs in its first batch and two beyond, which the rule extends; six annotators."""
+
+    def __init__(self) -> None:
+        self.project: Project = ProjectFactory()
+        Policy.objects.filter(project=self.project).update(extend_automatically=True)
+        self.query = QueryFactory(project=self.project, split="val")
+        for rank in (1, 2, 21, 22):
+            moment = MomentFactory(video__corpus=self.project.corpus)
+            CaptionFactory(moment=moment)
+            CandidateFactory(query=self.query, rank=rank, moment=moment)
+        self.people: list[User] = [annotator(self.project) for _ in range(6)]
+
+    # What people do; each needs that what they did before was decided
+
+    def judge(self, number: int, people: slice, grades: list[list[int]]) -> None:
+        batch = self.query.batches.get(number=number)
+        for person, given_grades in zip(self.people[people], grades, strict=True):
+            judge(batch, given_grades, person)
+
+    @property
+    def acts(self) -> list[Callable[[], None]]:
+        return [
+            lambda: self.judge(1, slice(0, 2), [[4, 3], [0, 3]]),  # far apart on the first pair
+            lambda: self.judge(1, slice(2, 4), [[4], [3]]),
+            lambda: self.judge(2, slice(4, 6), [[1, 2], [1, 2]]),
+        ]
+
+    # What the site does
+
+    def messages(self) -> list[tuple[str, tuple[Any, ...]]]:
+        """In the right order."""
+        first = self._batch(1), self._batch(2)
+        advance = [("batch_advance", (pk,)) for pk in first]
+        extend = [("batch_extend", (pk,)) for pk in first]
+        project: tuple[Any, ...] = (self.project.pk,)
+        of_project = ["batches_prepare", "candidates_rank", "reviews_decide", "batches_extend", "quality_compute"]
+        sweeps = ["assignments_sweep", "batches_sweep", "work_sweep"]
+        return [
+            *[(name, project) for name in of_project[:2]],
+            *advance,
+            *[(name, project) for name in of_project[2:4]],
+            *extend,
+            (of_project[4], project),
+            *[(name, ()) for name in sweeps],
+        ]
+
+    def _batch(self, number: int) -> int:
+        return self.query.batches.filter(number=number).values_list("pk", flat=True).first() or GONE
+
+    def send(self, order: Sequence) -> None:
+        for place in order:
+            all_there_are = self.messages()
+            name, args = all_there_are[place % len(all_there_are)]
+            app.tasks[JUDGING + name].apply(args, throw=True)
+
+    def settle(self) -> None:
+        for _ in range(2):
+            self.send([*range(len(self.messages()))])
+
+    def play(self, orders: list[Sequence]) -> dict[str, Any]:
+        """What stands in the end; nothing of it is kept."""
+        with transaction.atomic():
+            app.tasks[JUDGING + "batches_sweep"].apply(throw=True)
+            self.open()
+            for act, order in zip(self.acts, orders, strict=True):
+                act()
+                self.send(order)
+                self.settle()
+            found = self.shape()
+            transaction.set_rollback(True)
+        return found
+
+    def open(self) -> None:
+        from judging.services.batches import batches_open
+
+        batches_open(project_id=self.project.pk)
+
+    def shape(self) -> dict[str, Any]:
+        pairs = Pair.objects.filter(batch__project=self.project).order_by("candidate__rank")
+        judgments = Judgment.objects.filter(pair__batch__project=self.project)
+        return {
+            "pairs": list(pairs.values_list("batch__number", "candidate__rank", "state", "relevance", "reason")),
+            "batches": list(
+                Batch.objects.filter(project=self.project)
+                .order_by("number")
+                .values_list("number", "state", "round", "free_seats", "begun")
+            ),
+            "judgments": sorted(judgments.values_list("pair__candidate__rank", "round", "seat", "grade")),
+            "reviews": list(
+                BatchReview.objects.filter(batch__project=self.project).values_list("decision", "suggestion", "reason")
+            ),
+            "audit": Counter(AuditEvent.objects.filter(project=self.project).values_list("action", flat=True)),
+            "jobs": list(self.project.jobs.values_list("kind", "state")),
+            "tallies": selectors.tallies(self.project),
+            "quality": QualityReport.objects.get(project=self.project).data,
+        }
+
+
+@pytest.fixture(scope="module")
+def small(kept_for_module: None) -> Small:
+    return Small()
+
+
+@pytest.fixture(scope="module")
+def right(small: Small) -> dict[str, Any]:
+    return small.play([[], [], []])
+
+
+def test_the_right_order_ends_with_two_judged_batches(db: None, right: dict[str, Any]) -> None:
+    assert [pair[2:4] for pair in right["pairs"]] == [("settled", 4), ("settled", 3), ("settled", 1), ("settled", 2)]
+    assert [batch[:3] for batch in right["batches"]] == [(1, "done", 2), (2, "done", 1)]
+    assert (len(right["reviews"]), right["audit"]["batch.extend"]) == (1, 1)
+
+
+ORDERS = st.lists(st.lists(st.integers(0, 11), max_size=7), min_size=3, max_size=3)
+
+
+@settings(max_examples=15)
+@given(orders=ORDERS)
+def test_any_order_ends_as_the_right_one(db: None, small: Small, right: dict[str, Any], orders: list[Sequence]) -> None:
+    assert small.play(orders) == right
+
+
+def test_a_score_is_asked_for_before_its_run_was_read(ground: Ground) -> None:
+    member, release = participant(ground.project), ready_release(ground.project)
+    run = bring(member, release, run_json({10: GOOD, 11: GOOD}), work=False)
+    later = built(ground)
+    truths_make(later)
+    early = Scoring.objects.create(run=run, release=later)
+    for task, pk in (
+        ("scoring_work", early.pk),
+        ("run_work", run.pk),
+        ("scoring_work", early.pk),
+        ("run_work", run.pk),
+    ):
+        app.tasks[f"models_runner.tasks.{task}"].apply((pk,), throw=True)
+    assert Run.objects.get(pk=run.pk).state == "scored"
+    for scoring in run.scorings.all():
+        assert (scoring.state, Score.objects.filter(scoring=scoring).count()) == ("scored", len(COLUMNS))
+
+
+def test_a_second_batch_is_asked_for_before_the_first_is_decided(ground: Ground) -> None:
+    """Nobody has said so yet: nothing opens, and later it does."""
+    batch = ground.project.batches.get(query__number=31)
+    before = Batch.objects.count()
+    for task, key in (("batch_extend", batch.pk), ("batches_extend", ground.project.pk), ("batch_advance", batch.pk)):
+        app.tasks[JUDGING + task].apply((key,), throw=True)
+    assert Batch.objects.count() == before
+
+
+def test_a_release_that_failed_meanwhile_is_scored_by_nobody(ground: Ground) -> None:
+    release = built(ground)
+    type(release).objects.filter(pk=release.pk).update(state="failed", error="The disk was full.")
+    app.tasks["models_runner.tasks.similarity_runs_make"].apply((release.pk,), throw=True)
+    assert not Run.objects.filter(release=release).exists()
