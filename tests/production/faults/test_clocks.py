@@ -20,8 +20,8 @@ def test_no_lease_is_lost_early_and_none_stays(site: Site) -> None:
     slow = World.make(annotators=1)
     slow.batch(pairs=2)
     reader = slow.person(site, slow.annotators[0])
-    page = take(reader, slow)
     began = timezone.now()
+    page = take(reader, slow)
     with clock_of(site.web[0], site.workers[0]) as clock, Crowd(site, batches=6) as crowd:
         crowd.await_grades(5)
         for seconds in (HOUR_S, -HOUR_S):
