@@ -6,11 +6,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import requests
+from botocore.exceptions import ClientError
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
 from annotation.exceptions import StorageAway
 from annotation.services.previews import local_copy
+from config.storage import answering
 from tests.buckets import NAME, ORIGIN, bucket
 from tests.factories import UserFactory, VideoFactory
 from tests.judging.watching import MP4, logged_in, watched, ways
@@ -74,10 +76,8 @@ def test_a_file_that_is_not_there_is_no_silence(s3: Any) -> None:
     default_storage.delete("previews/none.gif")
 
 
-def test_a_bucket_that_is_gone_is_no_word_on_the_file(s3: Any, settings: Any) -> None:
-    default_storage.bucket_name = "gone"  # type: ignore[attr-defined]
-    try:
-        with pytest.raises(StorageAway):
-            default_storage.save("a.zip", ContentFile(b"whole"))
-    finally:
-        default_storage.bucket_name = NAME  # type: ignore[attr-defined]
+def test_a_bucket_that_is_gone_is_no_word_on_the_file() -> None:
+    for code, named in (("NoSuchBucket", StorageAway), ("NoSuchKey", FileNotFoundError)):
+        answer: Any = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": 404}}
+        with pytest.raises(named), answering("a.zip"):
+            raise ClientError(answer, "PutObject")

@@ -81,8 +81,11 @@ class Asked:
         return reverse("judging:release-download", args=[self.release.uuid])
 
     def assert_whole(self, lead: Person) -> None:
-        eventually(lambda: lead.get(self.path).status_code == 200)
-        content = lead.get(self.path).content
+        answers = [lead.get(self.path)]
+        while answers[-1].status_code == 503 and len(answers) < 9:  # a process that has not noticed that all is well
+            answers.append(lead.get(self.path))
+        content = answers[-1].content
+        assert answers[-1].status_code == 200, [answer.status_code for answer in answers]
         assert hashlib.sha256(content).hexdigest() == self.release.archive_sha256
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             assert archive.testzip() is None
