@@ -25,7 +25,8 @@ class Archiving(Postgres):
         share_with(self.archive, self.prefix, owner=True)
 
     def command(self) -> list[str]:
-        copying = f"test ! -f {self.archive}/%f && cp %p {self.archive}/%f"
+        kept, new = f"{self.archive}/%f", f"{self.archive}/%f.new"
+        copying = f"test ! -f {kept} && cp %p {new} && sync {new} && mv {new} {kept}"
         options = {"wal_level": "replica", "archive_mode": "on", "archive_timeout": "60", "archive_command": copying}
         return [*super().command(), *(word for name, value in options.items() for word in ("-c", f"{name}={value}"))]
 

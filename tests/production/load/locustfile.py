@@ -38,6 +38,7 @@ UPLOAD_S = 30.0
 STEPS = 8  # from a finished batch to the first pair of the next one
 SEEN = re.compile(r"\?seen=(\w+)")
 CASE = re.compile(r'<article class="case" id="case-([^"]+)"')
+DECISION = re.compile(r'<button name="decision" value="(\w+)"([^>]*)>')
 AFTER = re.compile(r'id="review-last" name="after" value="([^"]+)"')
 FORM = "application/x-www-form-urlencoded"
 
@@ -243,7 +244,8 @@ class Lead(Member):
         page = self.read(WORLD["review"], "review queue")
         case, after = CASE.search(page), AFTER.findall(page)
         if case and after:
-            decision = random.choice(("close", "close", "extend"))
+            offered = {decision for decision, more in DECISION.findall(page) if "disabled" not in more}
+            decision = random.choice([choice for choice in ("close", "close", "extend") if choice in offered])
             path = f"/batches/{case[1]}/review/"
             self.send_htmx(path, page, "decision", decision=decision, reason="", after=after[-1])
 
