@@ -23,7 +23,7 @@ events {{ worker_connections 1024; }}
 http {{
     include /etc/nginx/mime.types;
     default_type application/octet-stream;
-    access_log {log};
+    access_log off;
     sendfile on;
     client_body_temp_path {folder}/bodies;
     proxy_temp_path {folder}/proxied;
@@ -47,21 +47,26 @@ class Nginx(Server):
         super().__init__(name, address, folder)
         self.web, self.media, self.plain_port = list(web), media, free_port(address)
         self.certificate, self.key = self.folder / "certificate.pem", self.folder / "key.pem"
-        self.access_log = folder / "log" / "nginx-access.log"
+        self.logs = folder / "log" / "nginx"
         self.without: set[str] = set()  # web hosts that get no new request
 
     @property
     def url(self) -> str:
         return f"https://{self.address}:{self.port}"
 
+    @property
+    def access_log(self) -> Path:
+        return self.logs / "access.log"
+
     def prepare(self) -> None:
+        self.logs.mkdir(exist_ok=True)
         if not self.certificate.exists():
             self._make_certificate()
         self.configure()
 
     def configure(self) -> None:
         user = "user root;" if os.geteuid() == 0 else ""
-        (self.folder / "nginx.conf").write_text(MAIN.format(folder=self.folder, user=user, log=self.access_log))
+        (self.folder / "nginx.conf").write_text(MAIN.format(folder=self.folder, user=user))
         (self.folder / "site.conf").write_text(rendered(self.values()))
 
     def values(self) -> dict[str, str]:
@@ -75,6 +80,7 @@ class Nginx(Server):
             "MJ_CONNECTIONS_PER_ADDRESS": "400",
             "MJ_MAX_BODY": "220m",
             "MJ_MEDIA": str(self.media),
+            "MJ_LOGS": str(self.logs),
         }
 
     def command(self) -> list[str]:

@@ -1,0 +1,79 @@
+"""The template of docker/nginx against the site: what is masked in its log, and what takes long bodies."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from config.embedded.services import BASE_DIR
+
+TEMPLATE = (BASE_DIR / "docker" / "nginx" / "momentjudge.conf.template").read_text()
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+SECRET = "Zm9v-c2VjcmV0-d2l4s13f2a8b9c"
+TELLS_NOTHING = {"uuid", "int", "slug"}
+NAMES = {"name", "form"}  # of files and forms: `run.json`, `csv`
+
+
+def routes(resolver: URLResolver, before: str = "/") -> Iterator[tuple[str, URLPattern]]:
+    """Every route of the site, as it is written."""
+    for each in resolver.url_patterns:
+        path = before + str(each.pattern)
+        if isinstance(each, URLResolver):
+            yield from routes(each, path)
+        else:
+            yield path, each
+
+
+ROUTES = dict(routes(get_resolver()))
+
+
+def secret_parts(path: str) -> list[str]:
+    """Parts that are neither numbers, UUIDs nor names."""
+    parts = re.findall(r"<(?:(\w+):)?(\w+)>", path)
+    return [name for kind, name in parts if kind not in TELLS_NOTHING and name not in NAMES]
+
+
+OPENING = [path for path in ROUTES if secret_parts(path)]
+
+
+def logged(address: str) -> str:
+    """What the template's map makes of it, as nginx does: the first expression that fits."""
+    block = re.search(r"map \$request_uri \$momentjudge_path \{\n(.*?)\n\}", TEMPLATE, re.DOTALL)
+    assert block is not None
+    for any_case, expression, value in re.findall(r'^\s+"~(\*?)(.+?)" (.+);$', block[1], re.MULTILINE):
+        python = expression.replace("(?<", "(?P<")
+        if found := re.search(python, address, re.IGNORECASE if any_case else 0):
+            return re.sub(r"\$\{?(\w+)\}?", lambda name: found[name[1]], value.strip('"'))
+    return ""
+
+
+def test_there_are_routes_with_secrets() -> None:
+    assert set(OPENING) >= {"/invitations/<str:secret>/", "/password/choose/<uidb64>/<token>/"}
+
+
+@pytest.mark.parametrize("path", OPENING)
+def test_every_route_with_a_secret_is_masked_in_the_log(path: str) -> None:
+    address = re.sub(r"<[^>]+>", SECRET, path)
+    odd = address.replace("/i", "/%69").replace("/p", "/%70"), address.upper(), f"//x/..{address}", address.strip("/")
+    for asked in (address, f"{address}?next=1", *(each if each[0] == "/" else f"/{each}" for each in odd)):
+        assert SECRET.casefold() not in logged(asked).casefold(), asked
+    assert logged(address).endswith("[secret]")
+
+
+def test_every_other_route_is_logged_as_it_is() -> None:
+    plain = [path for path in ROUTES if path not in OPENING and "/invitations/" not in path]
+    addresses = [re.sub(r"<uuid:[^>]+>", UNKNOWN, re.sub(r"<(?!uuid)[^>]+>", "1", path)) for path in plain]
+    assert [each for each in addresses if logged(f"{each}?page=2&q=words") != each] == []
+
+
+def test_tokens_of_the_api_are_masked_wherever_they_stand() -> None:
+    assert logged("/api/v1/mj_" + "x" * 43 + "/") == "/api/v1/mj_[secret]"
+
+
+def test_both_servers_log_by_this_format_alone() -> None:
+    assert TEMPLATE.count("access_log ${MJ_LOGS}/access.log momentjudge;") == TEMPLATE.count("\nserver {") == 2
+    assert TEMPLATE.count("access_log ") == 2
+    (form,) = re.findall(r"log_format momentjudge ([^;]+);", TEMPLATE)
+    telling = ("$request ", "$request_uri", "$uri", "$args", "$query_string", "$http_referer", "$http_cookie")
+    assert [name for name in telling if name in form] == []
