@@ -1,9 +1,12 @@
 """The template of docker/nginx against the site: what is masked in its log, and what takes long bodies."""
 
+import inspect
 import re
+import sys
 from collections.abc import Iterator
 
 import pytest
+from django.conf import settings
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from config.embedded.services import BASE_DIR
@@ -77,3 +80,26 @@ def test_both_servers_log_by_this_format_alone() -> None:
     (form,) = re.findall(r"log_format momentjudge ([^;]+);", TEMPLATE)
     telling = ("$request ", "$request_uri", "$uri", "$args", "$query_string", "$http_referer", "$http_cookie")
     assert [name for name in telling if name in form] == []
+
+
+def takes_files(route: URLPattern) -> bool:
+    """Whether its view sets handlers of uploads: without, a form with a file is refused."""
+    view = inspect.unwrap(route.callback)
+    found = getattr(view, "view_class", getattr(view, "cls", view))
+    if not sys.modules[found.__module__].__name__.startswith(("annotation", "judging", "models_runner", "config")):
+        return False
+    return "upload_handlers" in inspect.getsource(found)
+
+
+def test_long_bodies_are_taken_where_files_are_uploaded_and_nowhere_else() -> None:
+    blocks = re.findall(r"^    location ~\*? (\S+) \{\n(.*?)^    \}", TEMPLATE, re.MULTILINE | re.DOTALL)
+    long = [where for where, block in blocks if "client_max_body_size ${MJ_MAX_BODY};" in block]
+    assert TEMPLATE.count("${MJ_MAX_BODY}") == len(long)
+    open_to = {path for path in ROUTES if any(re.search(where, re.sub(r"<[^>]+>", UNKNOWN, path)) for where in long)}
+    assert open_to == {path for path, route in ROUTES.items() if takes_files(route)}
+    assert len(open_to) == 4
+
+
+def test_every_other_page_takes_the_longest_form_that_django_takes() -> None:
+    (limit,) = re.findall(r"^    client_max_body_size (\d+)m;", TEMPLATE, re.MULTILINE)
+    assert settings.DATA_UPLOAD_MAX_MEMORY_SIZE < int(limit) << 20 < 2 * settings.DATA_UPLOAD_MAX_MEMORY_SIZE

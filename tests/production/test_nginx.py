@@ -3,23 +3,50 @@
 import http.client
 import ssl
 
+import pytest
+
 from tests.production.topology import Site
+
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
 def test_nginx_accepts_the_shipped_template(site: Site) -> None:
     assert "syntax is ok" in site.nginx.check()
 
 
-def test_a_body_beyond_what_any_page_takes_is_refused_before_it_is_read(site: Site) -> None:
-    assert announced(site, 219_000_000) is None
-    assert announced(site, 240_000_000) == 413
+UPLOADS = [
+    "/corpora/import/",
+    "/judgments/imports/new/",
+    f"/runs/{UNKNOWN}/upload/",
+    f"/api/v1/projects/{UNKNOWN}/runs/",
+]
 
 
-def announced(site: Site, length: int) -> int | None:
+def test_a_body_beyond_what_a_page_takes_is_refused_before_it_is_read(site: Site) -> None:
+    for path in ("/login/", f"/pairs/{UNKNOWN}/grade/", f"/api/v1/pairs/{UNKNOWN}/judgment/"):
+        assert announced(site, path, 2_500_000) is None
+        assert announced(site, path, 4_000_000) == 413
+
+
+@pytest.mark.parametrize("path", UPLOADS)
+def test_where_files_are_uploaded_they_are_let_through_up_to_the_limit_of_the_site(site: Site, path: str) -> None:
+    assert announced(site, path, 219_000_000) is None
+    assert announced(site, path, 240_000_000) == 413
+
+
+def test_what_is_too_large_is_said_in_words(site: Site) -> None:
+    much = b"x" * 4_000_000
+    page = site.visitor().post("/login/", headers={"Content-Type": "text/plain"}, data=much)
+    told = site.visitor().post(f"/api/v1/pairs/{UNKNOWN}/judgment/", data=much)
+    assert (page.status_code, "every other page takes 3 MB" in page.text) == (413, True)
+    assert (told.status_code, told.json()["code"]) == (413, "too_large")
+
+
+def announced(site: Site, path: str, length: int) -> int | None:
     """What nginx says to the mere announcement of so long a body; None when it waits for it."""
     trusted = ssl.create_default_context(cafile=str(site.nginx.certificate))
-    connection = http.client.HTTPSConnection(site.nginx.address, site.nginx.port, timeout=3, context=trusted)
-    connection.putrequest("POST", "/login/")
+    connection = http.client.HTTPSConnection(site.nginx.address, site.nginx.port, timeout=1, context=trusted)
+    connection.putrequest("POST", path)
     connection.putheader("Content-Length", str(length))
     connection.endheaders()
     try:
