@@ -10,6 +10,7 @@ from django.conf import settings
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from config.embedded.services import BASE_DIR
+from config.headers import HEADERS
 
 TEMPLATE = (BASE_DIR / "docker" / "nginx" / "momentjudge.conf.template").read_text()
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
@@ -103,3 +104,17 @@ def test_long_bodies_are_taken_where_files_are_uploaded_and_nowhere_else() -> No
 def test_every_other_page_takes_the_longest_form_that_django_takes() -> None:
     (limit,) = re.findall(r"^    client_max_body_size (\d+)m;", TEMPLATE, re.MULTILINE)
     assert settings.DATA_UPLOAD_MAX_MEMORY_SIZE < int(limit) << 20 < 2 * settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+
+
+def test_nginx_says_of_its_own_answers_what_django_says_of_its() -> None:
+    said = dict(re.findall(r"^    add_header (\S+) (\$momentjudge_\w+) always;", TEMPLATE, re.MULTILINE))
+    values = dict(
+        re.findall(r'^map "[^"]+" (\$\w+) \{\n.*?\n    default "([^"]+)";', TEMPLATE, re.MULTILINE | re.DOTALL)
+    )
+    told = {name: values[variable] for name, variable in said.items() if variable in values}
+    hsts = told.pop("Strict-Transport-Security")
+    assert hsts == "max-age=31536000; includeSubDomains; preload"  # config/settings/production.py
+    assert told == HEADERS
+    (block,) = re.findall(r"location /protected/ \{\n(.*?)^    \}", TEMPLATE, re.MULTILINE | re.DOTALL)
+    again = dict(re.findall(r"add_header (\S+) (\$momentjudge_\w+) always;", block))
+    assert again == {name: variable for name, variable in said.items() if variable in values}

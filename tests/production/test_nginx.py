@@ -5,6 +5,7 @@ import ssl
 
 import pytest
 
+from tests.production.header_lines import lacking
 from tests.production.topology import Site
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
@@ -55,6 +56,33 @@ def announced(site: Site, path: str, length: int) -> int | None:
         return None
     finally:
         connection.close()
+
+
+def test_what_nginx_says_itself_has_the_headers_of_every_answer(site: Site) -> None:
+    visitor = site.visitor()
+    for path, status in (("/metrics", 403), ("/protected/nothing.gif", 404), ("/protected/", 404)):
+        answer = visitor.get(path)
+        assert (answer.status_code, lacking(answer)) == (status, []), path
+    much = visitor.post("/login/", headers={"Content-Type": "text/plain"}, data=b"x" * 4_000_000)
+    assert (much.status_code, lacking(much)) == (413, [])
+
+
+def test_what_django_says_is_said_once(site: Site) -> None:
+    visitor = site.visitor()
+    for path, page in (("/login/", True), ("/nowhere/", True), ("/readyz", False), ("/static/css/app.css", True)):
+        assert lacking(visitor.get(path), page=page) == [], path
+    (kept,) = visitor.get("/login/").raw.headers.getlist("Cache-Control")
+    assert "no-store" in kept
+
+
+def test_without_a_web_host_the_words_come_with_them_too(site: Site) -> None:
+    for web in site.web:
+        web.kill()
+    for path in ("/login/", "/api/v1/projects/"):
+        answer = site.visitor().get(path)
+        assert (answer.status_code, lacking(answer)) == (503, [])
+        assert answer.raw.headers.getlist("Retry-After") == ["10"]
+        assert answer.raw.headers.getlist("Cache-Control") == ["no-store"]
 
 
 def test_pages_are_packed_and_files_from_nginx_alone_are_not_reached(site: Site) -> None:
