@@ -1,6 +1,8 @@
 """Examples and tutorials are shown to those who judge or lead, as long as they do."""
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from annotation.models import Membership, Moment, Project
 from judging import selectors
@@ -54,3 +56,10 @@ def test_participants_never_see_it(project: Project, example: Moment, taught: Mo
 @pytest.mark.parametrize("role", ["lead", "admin"])
 def test_who_leads_sees_it(project: Project, example: Moment, taught: Moment, role: str) -> None:
     assert seen(MembershipFactory(project=project, role=role), example, taught) == [True, True]
+
+
+def test_the_guideline_of_who_is_out_has_no_pictures(project: Project, example: Moment, client: Client) -> None:
+    for standing, pictures in (("qualified", True), ("left", False)):
+        client.force_login(MembershipFactory(project=project, standing=standing).user)
+        page = client.get(reverse("judging:guideline", args=[project.uuid])).content.decode()
+        assert (str(example.preview_uuid) in page) is pictures
