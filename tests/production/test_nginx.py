@@ -15,6 +15,15 @@ def test_nginx_accepts_the_shipped_template(site: Site) -> None:
     assert "syntax is ok" in site.nginx.check()
 
 
+def test_nginx_accepts_it_without_object_storage_and_ipv6(site: Site) -> None:
+    kept = site.nginx.storage, site.nginx.also
+    site.nginx.storage = site.nginx.also = ""
+    try:
+        assert "syntax is ok" in site.nginx.check()
+    finally:
+        site.nginx.storage, site.nginx.also = kept
+
+
 UPLOADS = [
     "/corpora/import/",
     "/judgments/imports/new/",
@@ -83,6 +92,17 @@ def test_without_a_web_host_the_words_come_with_them_too(site: Site) -> None:
         assert (answer.status_code, lacking(answer)) == (503, [])
         assert answer.raw.headers.getlist("Retry-After") == ["10"]
         assert answer.raw.headers.getlist("Cache-Control") == ["no-store"]
+
+
+def test_ipv6_is_answered_where_the_machine_has_it(site: Site) -> None:
+    if not site.nginx.also:
+        pytest.skip("this machine has no IPv6")
+    trusted = ssl.create_default_context(cafile=str(site.nginx.certificate))
+    trusted.check_hostname = False  # it names the other address
+    connection = http.client.HTTPSConnection("::1", site.nginx.port, timeout=5, context=trusted)
+    connection.request("GET", "/healthz", headers={"Host": site.nginx.address})
+    assert connection.getresponse().status == 200
+    connection.close()
 
 
 def test_pages_are_packed_and_files_from_nginx_alone_are_not_reached(site: Site) -> None:

@@ -3,6 +3,7 @@
 import http.client
 import os
 import re
+import socket
 import ssl
 import subprocess
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from config.embedded.services import BASE_DIR
 from tests.production.topology.hosts import Web
 from tests.production.topology.server import Server, free_port, program
+from tests.production.topology.stores import BUCKET
 
 TEMPLATE = BASE_DIR / "docker" / "nginx" / "momentjudge.conf.template"
 MAIN = """\
@@ -40,6 +42,15 @@ def rendered(values: dict[str, str], template: str | None = None) -> str:
     return re.sub(r"\$\{(MJ_\w+)\}", lambda found: values[found[1]], template or TEMPLATE.read_text())
 
 
+def has_ipv6() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
 class Nginx(Server):
     """TLS with a certificate of its own; ``web`` are asked in turn."""
 
@@ -48,6 +59,8 @@ class Nginx(Server):
         self.web, self.media, self.plain_port = list(web), media, free_port(address)
         self.certificate, self.key = self.folder / "certificate.pem", self.folder / "key.pem"
         self.logs = folder / "log" / "nginx"
+        self.also = f"listen [::1]:{self.port} ssl http2;" if has_ipv6() else ""
+        self.storage = ""  # host and port of an object storage that browsers reach through here
         self.without: set[str] = set()  # web hosts that get no new request
 
     @property
@@ -73,6 +86,8 @@ class Nginx(Server):
         return {
             "MJ_LISTEN_HTTP": f"{self.address}:{self.plain_port}",
             "MJ_LISTEN_HTTPS": f"{self.address}:{self.port}",
+            "MJ_LISTEN_HTTP_IPV6": "",
+            "MJ_LISTEN_HTTPS_IPV6": self.also,
             "MJ_SITE_HOST": f"{self.address}:{self.port}",
             "MJ_CERTIFICATE": str(self.certificate),
             "MJ_CERTIFICATE_KEY": str(self.key),
@@ -81,6 +96,8 @@ class Nginx(Server):
             "MJ_MAX_BODY": "220m",
             "MJ_MEDIA": str(self.media),
             "MJ_LOGS": str(self.logs),
+            "MJ_STORAGE_SERVER": f"server {self.storage};" if self.storage else "",
+            "MJ_BUCKET": BUCKET if self.storage else "",
         }
 
     def command(self) -> list[str]:
