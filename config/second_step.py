@@ -8,7 +8,7 @@ import segno
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login
+from django.contrib.auth import HASH_SESSION_KEY, login, update_session_auth_hash
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -185,9 +185,16 @@ def _password_asked(request: HttpRequest) -> PasswordForm:
         throttle_or_refuse(PASSWORDS, str(user.uuid), "Too many wrong passwords.")
         if user.check_password(form.cleaned_data["password"]):
             throttle_forget(PASSWORDS, str(user.uuid))
+            _session_keep(request, user)
         else:
             form.add_error("password", "This is not your password.")
     return form
+
+
+def _session_keep(request: HttpRequest, user: User) -> None:
+    """A hash that was made at another price is made anew when the password is checked; that logs nobody out here."""
+    if user.get_session_auth_hash() != request.session.get(HASH_SESSION_KEY):
+        update_session_auth_hash(request, user)
 
 
 def _show(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
