@@ -3,6 +3,8 @@
 from typing import Any, cast
 from uuid import UUID
 
+from axes.handlers.proxy import AxesProxyHandler
+from axes.utils import reset as axes_reset
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -13,11 +15,18 @@ from django.shortcuts import redirect, render
 from django.urls import include, path, reverse_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.addresses import client_address
+from annotation.addresses import address_block
 from annotation.exceptions import NotPossible
 from annotation.models import Identity, Project, User
 from annotation.services.browser_sessions import session_end, sessions_end, sessions_of
 from annotation.services.identities import identity_set, password_reset_request
+from annotation.services.throttles import (
+    LOGINS_TO,
+    logins_from,
+    throttle_forget,
+    throttle_or_refuse,
+    throttle_take_back,
+)
 from annotation.services.totp import totp_device
 from config.second_step import code_ask
 from judging.services.person_data import person_data
@@ -25,6 +34,11 @@ from judging.services.person_data import person_data
 SENT = (
     "If an account has this address, a message with a link is on its way to it. The link works once, within a day."
     " If nothing comes, ask the lead of your project for a new password."
+)
+TOO_MANY_FROM = "Too many wrong log-ins came from your network address."
+TOO_MANY_TO = (
+    "Too many wrong passwords for this user name, from many places. A link to a new password lets you in at once:"
+    " ask for one, or ask the lead of your project."
 )
 
 
@@ -51,6 +65,26 @@ class LogInForm(AuthenticationForm):
     password = forms.CharField(
         max_length=4096, strip=False, widget=forms.PasswordInput({"autocomplete": "current-password"})
     )
+
+    def clean(self) -> dict[str, Any]:
+        """Every try counts until it went well: by where it comes from, and by the name, wherever from."""
+        username = self.cleaned_data.get("username")
+        if (
+            not username
+            or "password" not in self.cleaned_data
+            or not AxesProxyHandler.is_allowed(self.request, {"username": username})
+        ):
+            return super().clean()  # counts nothing, or is locked out already
+        counted = [
+            (logins_from(), address_block(cast(HttpRequest, self.request)), TOO_MANY_FROM),
+            (LOGINS_TO, username, TOO_MANY_TO),
+        ]
+        for limit, who, words in counted:
+            throttle_or_refuse(limit, who, words)
+        cleaned = super().clean()
+        for limit, who, _ in counted:
+            throttle_take_back(limit, who)
+        return cleaned
 
 
 class LogIn(LoginView):
@@ -109,7 +143,7 @@ def password_forgotten(request: HttpRequest) -> HttpResponse:
     """Ask for a link to a new password; the answer is the same whether or not the address is known."""
     form = EmailForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        password_reset_request(email=form.cleaned_data["email"], address=client_address(request))
+        password_reset_request(email=form.cleaned_data["email"], address=address_block(request))
         messages.success(request, SENT)
         return redirect("login")
     return render(request, "account/password_forgotten.html", {"form": form}, status=422 if form.errors else 200)
@@ -124,6 +158,8 @@ class PasswordChoose(PasswordResetConfirmView):
     def form_valid(self, form: Any) -> HttpResponse:
         messages.success(self.request, "Your new password is set. Log in with it.")
         sessions_end(user=form.user, actor=form.user)
+        throttle_forget(LOGINS_TO, form.user.username)
+        axes_reset(username=form.user.username)
         return super().form_valid(form)
 
 

@@ -13,9 +13,11 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
-from annotation.addresses import client_address
-from annotation.models import Identity, User
-from annotation.services.identities import identity_set
+from annotation.addresses import address_block, client_address
+from annotation.models import Identity, Throttle, User
+from annotation.services.identities import identity_set, password_link
+from annotation.services.throttles import LOGINS_TO
+from config import account
 from tests.conftest import Messages
 from tests.factories import MembershipFactory, UserFactory
 
@@ -153,6 +155,72 @@ class TestThrottle:
         answer = client.post(reverse("login"), {"username": "some\0body", "password": "x"})
         assert answer.status_code == 200
         assert not AccessAttempt.objects.exists()
+
+
+class TestWiderThrottles:
+    """One address that tries many names, and one name that many addresses try."""
+
+    def test_an_address_waits_whatever_the_names(self, client: Client, person: User, settings: Settings) -> None:
+        settings.LOGIN_TRIES_FROM = 3
+        for number in range(3):
+            client.post(reverse("login"), {"username": f"name-{number}", "password": "wrong"})
+        refused = log_in(client, PASSWORD)
+        assert refused.status_code == 429
+        assert "from your network address. Wait up to 15 minutes" in body(refused)
+        assert log_in(Client(REMOTE_ADDR="10.0.0.9"), PASSWORD).status_code == 302
+
+    def test_a_whole_network_of_ipv6_is_one_address(self, person: User, settings: Settings) -> None:
+        settings.LOGIN_TRIES_FROM = 3
+        for number in range(3):
+            log_in(Client(REMOTE_ADDR=f"2001:db8:1:1::{number}"), "wrong")
+        assert log_in(Client(REMOTE_ADDR="2001:db8:1:1:9::"), PASSWORD).status_code == 429
+        assert log_in(Client(REMOTE_ADDR="2001:db8:1:2::"), PASSWORD).status_code == 302
+
+    def test_a_class_that_logs_in_together_is_not_counted(self, person: User, settings: Settings) -> None:
+        settings.LOGIN_TRIES_FROM = 3
+        assert [log_in(Client(), PASSWORD).status_code for _ in range(6)] == [302] * 6
+
+    def test_a_name_waits_wherever_the_tries_come_from(
+        self, client: Client, person: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(account, "LOGINS_TO", LOGINS_TO._replace(most=3))
+        for number in range(3):
+            log_in(Client(REMOTE_ADDR=f"10.0.0.{number}"), "wrong")
+        refused = log_in(client, PASSWORD)
+        assert refused.status_code == 429
+        assert "from many places" in body(refused)
+        assert "Wait up to 2 hours" in body(refused)
+        other = UserFactory()
+        other.set_password(PASSWORD)
+        other.save()
+        assert client.post(reverse("login"), {"username": other.username, "password": PASSWORD}).status_code == 302
+
+    def test_one_address_alone_cannot_lock_a_name_for_all(self, client: Client, person: User) -> None:
+        for _ in range(9):
+            log_in(client, "wrong")
+        assert Throttle.objects.get(kind=LOGINS_TO.kind).tries == 6
+
+    def test_a_link_to_a_new_password_opens_at_once(
+        self, client: Client, person: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(account, "LOGINS_TO", LOGINS_TO._replace(most=3))
+        for _ in range(7):
+            log_in(client, "wrong")
+        client.post(client.get(password_link(person)).headers["Location"], NEW)
+        assert log_in(client, "quite a long one").status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("said", "block"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3::4", "2001:db8:1:2::/64"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("fe80::1%eth0", "fe80::/64"),
+    ],
+)
+def test_addresses_of_one_line_count_as_one(said: str, block: str) -> None:
+    assert address_block(RequestFactory(REMOTE_ADDR=said).get("/")) == block
 
 
 @pytest.mark.parametrize(
