@@ -17,6 +17,7 @@ from annotation.addresses import address_block, client_address
 from annotation.models import Identity, Throttle, User
 from annotation.services.identities import identity_set, password_link
 from annotation.services.throttles import LOGINS_TO
+from annotation.services.tokens import token_create
 from config import account
 from tests.conftest import Messages
 from tests.factories import MembershipFactory, UserFactory
@@ -45,14 +46,16 @@ class TestAccount:
     def test_name_and_email(self, client: Client, person: User) -> None:
         client.force_login(person)
         assert "some@example.org" in body(client.get(reverse("account")))
-        client.post(reverse("account"), {"name": "Any Body", "email": ""})
+        client.post(reverse("account"), {"name": "Any Body", "email": "", "password": PASSWORD})
         assert list(Identity.objects.values_list("name", "email")) == [("Any Body", "")]
 
     @pytest.mark.parametrize("change", [{"name": ""}, {"email": "no"}, {"email": "TAKEN@example.org"}, {"name": "\0"}])
     def test_what_cannot_be(self, client: Client, person: User, change: dict[str, str]) -> None:
         identity_set(user=UserFactory(), name="", email="taken@example.org")
         client.force_login(person)
-        answer = client.post(reverse("account"), {"name": "Any Body", "email": "any@example.org", **change})
+        answer = client.post(
+            reverse("account"), {"name": "Any Body", "email": "any@example.org", "password": PASSWORD, **change}
+        )
         assert answer.status_code == 422
         assert Identity.objects.get(user=person).name == "Some Body"
 
@@ -67,6 +70,59 @@ class TestAccount:
     def test_is_for_who_is_logged_in(self, client: Client) -> None:
         for name in ("account", "password-change"):
             assert reverse("login") in client.get(reverse(name)).headers["Location"]
+
+
+class TestBorrowedSession:
+    """Whoever finds somebody logged in does not get the account for good."""
+
+    @pytest.fixture(autouse=True)
+    def logged_in(self, client: Client, person: User) -> None:
+        client.force_login(person)
+
+    def change(self, client: Client, **change: str) -> int:
+        said = {"name": "Some Body", "email": "some@example.org", **change}
+        return client.post(reverse("account"), said).status_code
+
+    @pytest.mark.parametrize("password", ["", "wrong"])
+    def test_the_email_asks_for_the_password(self, client: Client, person: User, password: str) -> None:
+        assert self.change(client, email="mine@example.org", password=password) == 422
+        assert Identity.objects.get(user=person).email == "some@example.org"
+
+    def test_the_name_does_not(self, client: Client) -> None:
+        assert self.change(client, name="Any Body") == 302
+
+    def test_the_old_address_is_told(self, client: Client, messages: Messages) -> None:
+        with messages():
+            assert self.change(client, email="mine@example.org", password=PASSWORD) == 302
+        (message,) = mail.outbox
+        assert message.to == ["some@example.org"]
+        assert "mine@example.org" not in message.body
+        assert "If it was not you" in message.body
+
+    @pytest.mark.parametrize("page", ["account", "tokens", "password-change"])
+    def test_wrong_passwords_are_counted_together(self, client: Client, page: str) -> None:
+        for _ in range(6):
+            client.post(reverse("password-change"), {"old_password": "wrong", **NEW})
+        said = {"name": "x", "email": "mine@example.org", "password": PASSWORD, "old_password": PASSWORD, **NEW}
+        refused = client.post(reverse(page), said)
+        assert refused.status_code == 429
+        assert "Wait up to 15 minutes" in body(refused)
+
+    @pytest.mark.parametrize(("ticked", "left"), [({"ends_tokens": "on"}, 0), ({}, 1)])
+    def test_a_new_password_ends_tokens_if_wanted(
+        self, client: Client, person: User, ticked: dict[str, str], left: int
+    ) -> None:
+        token_create(user=person, name="laptop")
+        assert "ends_tokens" in (page := body(client.get(reverse("password-change"))))
+        assert "checked" in page
+        client.post(reverse("password-change"), {"old_password": PASSWORD, **NEW, **ticked})
+        assert person.access_tokens.count() == left
+
+    def test_a_password_by_a_link_ends_tokens(self, person: User) -> None:
+        token_create(user=person, name="laptop")
+        visitor = Client()
+        visitor.post(visitor.get(password_link(person)).headers["Location"], NEW)
+        assert not person.access_tokens.exists()
 
 
 class TestForgotten:
