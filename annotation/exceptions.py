@@ -40,6 +40,13 @@ class TooOften(MomentJudgeError):
     code = "too_often"
 
 
+class Busy(MomentJudgeError):
+    """The site has more to do than it can for the moment."""
+
+    status = 503
+    code = "busy"
+
+
 class StorageAway(MomentJudgeError, OperationalError):
     """The storage of files does not answer; tasks try again, as they do while the database is away.
 

@@ -54,6 +54,14 @@ def password_link_mail(user_id: int, request: str = "") -> None:
     mail(user_id=user_id, request=request)
 
 
+@shared_task
+def email_changed_mail(email: str, request: str) -> None:
+    """No row holds the address any more; a repeat of the same request sends nothing."""
+    from annotation.services.identities import email_changed_mail as mail
+
+    mail(email=email, request=request)
+
+
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def rewriting_run(rewriting_id: int) -> None:
     """Rewrite what is left; a repeat, or a second worker, finds the work taken or done."""

@@ -3,28 +3,43 @@
 from typing import Any, cast
 from uuid import UUID
 
+from axes.handlers.proxy import AxesProxyHandler
+from axes.utils import reset as axes_reset
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.forms import AuthenticationForm, UsernameField
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, UsernameField
 from django.contrib.auth.views import LoginView, PasswordChangeView, PasswordResetConfirmView
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import include, path, reverse_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.addresses import client_address
+from annotation.addresses import address_block
 from annotation.exceptions import NotPossible
 from annotation.models import Identity, Project, User
 from annotation.services.browser_sessions import session_end, sessions_end, sessions_of
 from annotation.services.identities import identity_set, password_reset_request
+from annotation.services.throttles import (
+    LOGINS_TO,
+    logins_from,
+    throttle_forget,
+    throttle_or_refuse,
+    throttle_take_back,
+)
+from annotation.services.tokens import tokens_revoke
 from annotation.services.totp import totp_device
-from config.second_step import code_ask
+from config.second_step import NOT_YOURS, PASSWORDS, TOO_MANY_PASSWORDS, code_ask, password_is_right, session_keep
 from judging.services.person_data import person_data
 
 SENT = (
     "If an account has this address, a message with a link is on its way to it. The link works once, within a day."
     " If nothing comes, ask the lead of your project for a new password."
+)
+TOO_MANY_FROM = "Too many wrong log-ins came from your network address."
+TOO_MANY_TO = (
+    "Too many wrong passwords for this user name, from many places. A link to a new password lets you in at once:"
+    " ask for one, or ask the lead of your project."
 )
 
 
@@ -33,6 +48,25 @@ class IdentityForm(forms.Form):
     email = forms.EmailField(
         max_length=254, required=False, label="E-mail", widget=forms.EmailInput({"autocomplete": "email"})
     )
+    password = forms.CharField(
+        max_length=4096,
+        strip=False,
+        required=False,
+        label="Your password, to change the e-mail",
+        widget=forms.PasswordInput({"autocomplete": "current-password"}),
+    )
+
+
+class OwnPasswordForm(PasswordChangeForm):  # type: ignore[type-arg]
+    """Django's; wrong old passwords are counted as everywhere, and tokens may end with the old one."""
+
+    ends_tokens = forms.BooleanField(required=False, initial=True)
+
+    def clean_old_password(self) -> str:
+        throttle_or_refuse(PASSWORDS, str(self.user.uuid), TOO_MANY_PASSWORDS)
+        old = str(super().clean_old_password())
+        throttle_forget(PASSWORDS, str(self.user.uuid))
+        return old
 
 
 class EmailForm(forms.Form):
@@ -51,6 +85,26 @@ class LogInForm(AuthenticationForm):
     password = forms.CharField(
         max_length=4096, strip=False, widget=forms.PasswordInput({"autocomplete": "current-password"})
     )
+
+    def clean(self) -> dict[str, Any]:
+        """Every try counts until it went well: by where it comes from, and by the name, wherever from."""
+        username = self.cleaned_data.get("username")
+        if (
+            not username
+            or "password" not in self.cleaned_data
+            or not AxesProxyHandler.is_allowed(self.request, {"username": username})
+        ):
+            return super().clean()  # counts nothing, or is locked out already
+        counted = [
+            (logins_from(), address_block(cast(HttpRequest, self.request)), TOO_MANY_FROM),
+            (LOGINS_TO, username, TOO_MANY_TO),
+        ]
+        for limit, who, words in counted:
+            throttle_or_refuse(limit, who, words)
+        cleaned = super().clean()
+        for limit, who, _ in counted:
+            throttle_take_back(limit, who)
+        return cleaned
 
 
 class LogIn(LoginView):
@@ -77,9 +131,9 @@ def account(request: HttpRequest) -> HttpResponse:
     held = Identity.objects.filter(user=person).first()
     known = {"name": held.name, "email": held.email} if held else {}
     form = IdentityForm(request.POST or None, initial=known)
-    if request.method == "POST" and form.is_valid():
+    if request.method == "POST" and form.is_valid() and _may_change(request, form):
         try:
-            identity_set(user=person, **form.cleaned_data)
+            identity_set(user=person, name=form.cleaned_data["name"], email=form.cleaned_data["email"])
         except NotPossible as refused:
             form.add_error("email", str(refused))
         else:
@@ -90,8 +144,21 @@ def account(request: HttpRequest) -> HttpResponse:
     return render(request, "account/account.html", context, status=422 if form.errors else 200)
 
 
+def _may_change(request: HttpRequest, form: IdentityForm) -> bool:
+    """Links to new passwords go to the e-mail: whoever changes it could keep the account."""
+    if "email" not in form.changed_data:
+        return True
+    password = form.cleaned_data["password"]
+    if password and password_is_right(request, password):
+        return True
+    form.add_error("password", NOT_YOURS if password else "Changing the e-mail takes your password.")
+    return False
+
+
 class PasswordChange(PasswordChangeView):
-    """Django's; every other session of the person ends."""
+    """Django's; every other session of the person ends, and the tokens where that stayed ticked."""
+
+    form_class = OwnPasswordForm
 
     template_name = "account/password_change.html"
     success_url = reverse_lazy("account")
@@ -101,7 +168,13 @@ class PasswordChange(PasswordChangeView):
         answer = super().form_valid(form)
         user = cast(User, self.request.user)
         sessions_end(user=user, actor=user, but=self.request.session.session_key)
+        if form.cleaned_data["ends_tokens"]:
+            tokens_revoke(user=user)
         return answer
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        session_keep(self.request, cast(User, self.request.user))
+        return super().form_invalid(form)
 
 
 @require_http_methods(["GET", "POST"])
@@ -109,7 +182,7 @@ def password_forgotten(request: HttpRequest) -> HttpResponse:
     """Ask for a link to a new password; the answer is the same whether or not the address is known."""
     form = EmailForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        password_reset_request(email=form.cleaned_data["email"], address=client_address(request))
+        password_reset_request(email=form.cleaned_data["email"], address=address_block(request))
         messages.success(request, SENT)
         return redirect("login")
     return render(request, "account/password_forgotten.html", {"form": form}, status=422 if form.errors else 200)
@@ -122,8 +195,11 @@ class PasswordChoose(PasswordResetConfirmView):
     success_url = reverse_lazy("login")
 
     def form_valid(self, form: Any) -> HttpResponse:
-        messages.success(self.request, "Your new password is set. Log in with it.")
+        messages.success(self.request, "Your new password is set, and your API tokens are revoked. Log in with it.")
         sessions_end(user=form.user, actor=form.user)
+        tokens_revoke(user=form.user)
+        throttle_forget(LOGINS_TO, form.user.username)
+        axes_reset(username=form.user.username)
         return super().form_valid(form)
 
 

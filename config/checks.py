@@ -1,6 +1,7 @@
 """What ``manage.py check --deploy`` says of the settings of an open site; docker/migrate stops on its errors."""
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,6 +10,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
 EXAMPLES = ("change-me", "example", "a-long-random-text", "only-for-tests")
+EXAMPLE_HOST = re.compile(r"(^|\.)example(\.(org|com|net))?$")
 BROKERS = ("redis", "rediss", "redis+socket")
 Findings = Iterator[CheckMessage]
 
@@ -26,11 +28,49 @@ def deploy(check: Callable[[], Findings]) -> Callable[[], Findings]:
 @deploy
 def secret_key() -> Findings:
     key = settings.SECRET_KEY
-    if len(key) < 50 or len(set(key)) < 12 or any(word in key.lower() for word in EXAMPLES):
+    if len(key) < 50 or len(set(key)) < 12 or _is_example(key):
         yield Error(
             "SECRET_KEY can be guessed: sessions and password links could be forged.",
             hint="Make one: python -c 'import secrets; print(secrets.token_urlsafe(50))'",
             id="momentjudge.E001",
+        )
+
+
+@deploy
+def secrets() -> Findings:
+    """What opens something and still is what the example file, or some other, has in its place."""
+    bucket = settings.STORAGES["default"].get("OPTIONS", {})
+    held = {
+        "The password in DATABASE_URL": settings.DATABASES["default"].get("PASSWORD"),
+        "The password in BROKER_URL": urlsplit(settings.CELERY_BROKER_URL).password,
+        "METRICS_TOKEN": settings.METRICS_TOKEN,
+        "S3_ACCESS_KEY_ID": bucket.get("access_key"),
+        "S3_SECRET_ACCESS_KEY": bucket.get("secret_key"),
+    }
+    for name, value in held.items():
+        if _is_example(value or ""):
+            yield Error(f"{name} is an example's: anybody knows it.", hint="Make one.", id="momentjudge.E010")
+
+
+def _is_example(text: str) -> bool:
+    return any(word in text.lower() for word in EXAMPLES)
+
+
+@deploy
+def example_hosts() -> Findings:
+    named = {"SITE_URL": [urlsplit(settings.SITE_URL).hostname or ""], "ALLOWED_HOSTS": settings.ALLOWED_HOSTS}
+    for name, hosts in named.items():
+        if any(EXAMPLE_HOST.search(host.lower()) for host in hosts):
+            yield Error(f"{name} names an example's host.", hint="Name the site's own.", id="momentjudge.E011")
+
+
+@deploy
+def second_step() -> Findings:
+    if not settings.TOTP_REQUIRED_FOR:
+        yield Warning(
+            "TOTP_REQUIRED_FOR is empty: a lead's or an admin's password alone opens everything of theirs.",
+            hint="TOTP_REQUIRED_FOR=lead,admin",
+            id="momentjudge.W003",
         )
 
 
@@ -75,7 +115,8 @@ def folders() -> Findings:
 def mail() -> Findings:
     if not settings.EMAIL_HOST:
         yield Warning(
-            "EMAIL_HOST is not set: invitations and password links are printed to the worker's log.",
+            "EMAIL_HOST is not set: no message reaches anybody, and nobody can ask for a new password by themselves.",
+            hint="Leads pass on the links of invitations, and make links to new passwords.",
             id="momentjudge.W001",
         )
 

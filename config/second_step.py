@@ -8,7 +8,7 @@ import segno
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login
+from django.contrib.auth import HASH_SESSION_KEY, login, update_session_auth_hash
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -31,6 +31,8 @@ WAITING = "second-step"  # in the session: who gave the right password and owes 
 WAITS_S = 600
 BACKEND = "config.sessions.AccountBackend"
 PASSWORDS = Limit("password asked", 6, timedelta(minutes=15))
+TOO_MANY_PASSWORDS = "Too many wrong passwords."
+NOT_YOURS = "This is not your password."
 FREE = {  # what people who have to set it up may open before they did
     *("login", "login-code", "logout", "account", "password-change", "password-forgotten", "password-choose"),
     *("totp", "totp-begin", "totp-codes", "totp-off", "session-end", "sessions-end"),
@@ -159,7 +161,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 @require_POST
 def codes_renew(request: HttpRequest) -> HttpResponse:
     """Ten new recovery codes, shown this once."""
-    form = _password_asked(request)
+    form = password_asked(request)
     if form.errors:
         return _show(request, codes_form=form, status=422)
     return _show(request, codes=totp.totp_renew_codes(user=cast(User, request.user)))
@@ -169,7 +171,7 @@ def codes_renew(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters("password")
 @require_POST
 def turn_off(request: HttpRequest) -> HttpResponse:
-    form = _password_asked(request)
+    form = password_asked(request)
     if form.errors:
         return _show(request, off_form=form, status=422)
     totp.totp_off(user=cast(User, request.user))
@@ -178,16 +180,33 @@ def turn_off(request: HttpRequest) -> HttpResponse:
     return redirect("account")
 
 
-def _password_asked(request: HttpRequest) -> PasswordForm:
+def password_asked(request: HttpRequest) -> PasswordForm:
     """The form, with an error unless the password is the person's; wrong ones are counted."""
-    user, form = cast(User, request.user), PasswordForm(request.POST)
-    if form.is_valid():
-        throttle_or_refuse(PASSWORDS, str(user.uuid), "Too many wrong passwords.")
-        if user.check_password(form.cleaned_data["password"]):
-            throttle_forget(PASSWORDS, str(user.uuid))
-        else:
-            form.add_error("password", "This is not your password.")
+    form = PasswordForm(request.POST)
+    if form.is_valid() and not password_is_right(request, form.cleaned_data["password"]):
+        form.add_error("password", NOT_YOURS)
     return form
+
+
+def password_is_right(request: HttpRequest, password: str) -> bool:
+    """Whether it is the password of who is logged in.
+
+    Raises:
+        TooOften: it was wrong too often of late.
+    """
+    user = cast(User, request.user)
+    throttle_or_refuse(PASSWORDS, str(user.uuid), TOO_MANY_PASSWORDS)
+    is_right = user.check_password(password)
+    if is_right:
+        throttle_forget(PASSWORDS, str(user.uuid))
+        session_keep(request, user)
+    return is_right
+
+
+def session_keep(request: HttpRequest, user: User) -> None:
+    """A hash that was made at another price is made anew when the password is checked; that logs nobody out here."""
+    if user.get_session_auth_hash() != request.session.get(HASH_SESSION_KEY):
+        update_session_auth_hash(request, user)
 
 
 def _show(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:

@@ -8,6 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication
@@ -18,6 +19,7 @@ from rest_framework.request import Request
 from annotation.exceptions import NotPossible
 from annotation.models import AccessToken, User
 from annotation.services.tokens import DAYS, SCOPES, token_create, token_digest, token_revoke
+from config.second_step import PasswordForm, password_asked
 from config.sessions import FIELDS
 
 PERSON = ", ".join(f"person.{field}" for field in FIELDS)
@@ -94,19 +96,23 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 
 
 @login_required
+@sensitive_post_parameters("password")
 @require_http_methods(["GET", "POST"])
 def tokens(request: HttpRequest) -> HttpResponse:
-    """The person's tokens; POST makes one and shows it, this once."""
+    """The person's tokens; POST makes one for whoever knows the password, and shows it, this once."""
     person = cast(User, request.user)
-    made, error = "", ""
+    made, error, asked = "", "", PasswordForm()
     if request.method == "POST":
+        asked = password_asked(request)
+    if request.method == "POST" and not asked.errors:
         try:
             made = token_create(user=person, **_asked(request.POST))
         except NotPossible as refused:
             error = str(refused)
     context = {"tokens": person.access_tokens.all(), "made": made, "error": error}
     context |= {"scopes": AccessToken.Scope.choices, "usual": _usual_scopes(person), "ends": ENDS}
-    return render(request, "tokens.html", context, status=409 if error else 200)
+    context |= {"asked": asked, "name": "" if made else request.POST.get("name", "")}
+    return render(request, "tokens.html", context, status=422 if asked.errors else 409 if error else 200)
 
 
 def _asked(form: QueryDict) -> dict[str, Any]:

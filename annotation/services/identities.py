@@ -37,6 +37,7 @@ logger = logging.getLogger(__name__)
 ERASED = "erased-"  # how the user name of a forgotten account begins
 identity_forgotten = Signal()  # with `user`, in the transaction: other apps drop what they hold of them
 RESET_TASK = "annotation.tasks.password_link_mail"
+CHANGED_TASK = "annotation.tasks.email_changed_mail"
 NAME_TAKEN = "This user name is taken. Choose another."
 EMAIL_TAKEN = "This e-mail address belongs to another account. Log in with that one, or use another address."
 RESET_SUBJECT = "MomentJudge: a new password"
@@ -46,6 +47,11 @@ Choose it here within a day:
 {link}
 
 If it was not you, nothing needs to be done; your password stays as it is.
+"""
+CHANGED_SUBJECT = "MomentJudge: your e-mail address was changed"
+CHANGED_WORDS = """The e-mail address of your MomentJudge account is no longer this one. Nothing more is sent here.
+
+If it was not you, tell the lead of your project at once.
 """
 
 
@@ -91,6 +97,8 @@ def identity_set(*, user: User, name: str, email: str) -> Identity:
             identity, _ = Identity.objects.update_or_create(user=user, defaults=values)
     except IntegrityError as error:
         raise NotPossible(EMAIL_TAKEN) from error
+    if held and held.email and "email" in changed:
+        send_on_commit(CHANGED_TASK, held.email, uuid4().hex)
     if changed:
         audit_record(project=None, actor=user, action="identity.set", subject=user.uuid, changed=", ".join(changed))
     return identity
@@ -180,6 +188,12 @@ def password_link_mail(*, user_id: int, request: str = "") -> None:
         return
     words = RESET_WORDS.format(username=user.username, link=settings.SITE_URL + password_link(user))
     send_mail(RESET_SUBJECT, words, None, [user.identity.email])
+
+
+def email_changed_mail(*, email: str, request: str) -> None:
+    """Tell the address that an account had, once for each ``request``."""
+    if throttle_first(MAIL_ONCE, request):
+        send_mail(CHANGED_SUBJECT, CHANGED_WORDS, None, [email])
 
 
 def _accounts_of(email: str) -> QuerySet[User]:

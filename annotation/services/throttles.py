@@ -3,7 +3,9 @@
 from datetime import timedelta
 from typing import NamedTuple
 
+from django.conf import settings
 from django.db import connection
+from django.db.models import F
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -37,6 +39,8 @@ REGISTRATIONS = Limit("registration", 60, timedelta(hours=1))  # by address: a c
 MAILS_TO = Limit("password mail to", 3, timedelta(hours=2))  # by e-mail address
 MAIL_ONCE = Limit("password mail for", 1, timedelta(days=2))  # by request: its message may be repeated
 MAILS_FROM = Limit("password mail from", 20, timedelta(hours=2))  # by address
+LOGINS_TO = Limit("log-in to", 60, timedelta(hours=2))  # by user name, wrong ones from everywhere
+LOGINS_SPAN = timedelta(minutes=15)
 CODES = Limit("log-in code", 6, timedelta(minutes=15))  # by account
 
 
@@ -64,6 +68,17 @@ def throttle_or_refuse(limit: Limit, who: str, message: str) -> None:
     """
     if not throttle_count(limit, who):
         raise TooOften(f"{message} Wait up to {limit.words}, then try again.")
+
+
+def logins_from() -> Limit:
+    """Wrong log-ins by address, whatever the user names: a class room mistypes together."""
+    return Limit("log-in from", settings.LOGIN_TRIES_FROM, LOGINS_SPAN)
+
+
+def throttle_take_back(limit: Limit, who: str) -> None:
+    """What was tried went well and does not count."""
+    held = Throttle.objects.filter(kind=limit.kind, digest=throttle_digest(who), tries__gt=0)
+    held.update(tries=F("tries") - 1)
 
 
 def throttle_forget(limit: Limit, who: str) -> None:

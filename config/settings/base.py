@@ -96,7 +96,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+PASSWORD_HASHERS = ["config.hashers.Argon2"]
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "config.sessions.AccountBackend"]
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 SESSION_ENGINE = "config.sessions"
@@ -106,6 +106,7 @@ LOGOUT_REDIRECT_URL = "login"
 
 # Log-in throttle: wrong passwords are counted by user name and address, and forgotten after a while
 AXES_FAILURE_LIMIT = env_int("LOGIN_TRIES", 6)
+LOGIN_TRIES_FROM = env_int("LOGIN_TRIES_FROM", 100)  # wrong ones from an address, whatever the names
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True

@@ -11,7 +11,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from annotation.access import ANNOTATOR, MemberRequest, project_page
-from annotation.addresses import client_address
+from annotation.addresses import address_block
 from annotation.exceptions import NotPossible
 from annotation.models import Membership, Project, User
 from annotation.services.identities import EMAIL_TAKEN, NewAccount
@@ -73,7 +73,7 @@ def _join(request: HttpRequest, project: Project, role: str, accept: Accept, kno
     held = Membership.objects.filter(project=project, user=person).first() if person else None
     form = JoinForm(request.POST if request.method == "POST" and not person else None, initial=known)
     if request.method == "POST" and not held:
-        throttle_or_refuse(REGISTRATIONS, client_address(request), "Too many people joined from here of late.")
+        throttle_or_refuse(REGISTRATIONS, address_block(request), "Too many people joined from here of late.")
         joined = _accepted(form, person, accept)
         if joined is not None:
             messages.success(request, f"Welcome. You are {joined.label} of {joined.project.name}.")

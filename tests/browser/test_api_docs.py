@@ -25,10 +25,13 @@ def test_reading_and_trying_it(browse: Browse) -> None:
 
 def test_tokens(browse: Browse) -> None:
     person = annotator(BatchFactory().project)
+    person.set_password("a-long-enough-password")
+    person.save()
     page = browse(person)
     complaints = Complaints(page)
     page.goto("/tokens/")
     page.get_by_label("Name").fill("laptop")
+    page.get_by_label("Your password").fill("a-long-enough-password")
     page.get_by_role("button", name="Make a token").click()
     expect(page.get_by_role("status").locator("code")).to_contain_text("mj_")
     page.get_by_role("button", name="Revoke laptop").click()

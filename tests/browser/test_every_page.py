@@ -215,6 +215,7 @@ def test_pages_of_an_account_are_clean(browse: Browse) -> None:
     complaints = visit(page, *map(reverse, ("account", "password-change", "totp", "tokens")))
 
     page.get_by_label("Name").fill(UNBROKEN)
+    page.get_by_label("Your password").fill(PASSWORD)
     page.get_by_role("button", name="Make a token").click()
     expect(page.get_by_text("Your new token")).to_be_visible()
     complaints += looked_at(page)

@@ -13,9 +13,12 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
-from annotation.addresses import client_address
-from annotation.models import Identity, User
-from annotation.services.identities import identity_set
+from annotation.addresses import address_block, client_address
+from annotation.models import Identity, Throttle, User
+from annotation.services.identities import identity_set, password_link
+from annotation.services.throttles import LOGINS_TO
+from annotation.services.tokens import token_create
+from config import account
 from tests.conftest import Messages
 from tests.factories import MembershipFactory, UserFactory
 
@@ -43,14 +46,16 @@ class TestAccount:
     def test_name_and_email(self, client: Client, person: User) -> None:
         client.force_login(person)
         assert "some@example.org" in body(client.get(reverse("account")))
-        client.post(reverse("account"), {"name": "Any Body", "email": ""})
+        client.post(reverse("account"), {"name": "Any Body", "email": "", "password": PASSWORD})
         assert list(Identity.objects.values_list("name", "email")) == [("Any Body", "")]
 
     @pytest.mark.parametrize("change", [{"name": ""}, {"email": "no"}, {"email": "TAKEN@example.org"}, {"name": "\0"}])
     def test_what_cannot_be(self, client: Client, person: User, change: dict[str, str]) -> None:
         identity_set(user=UserFactory(), name="", email="taken@example.org")
         client.force_login(person)
-        answer = client.post(reverse("account"), {"name": "Any Body", "email": "any@example.org", **change})
+        answer = client.post(
+            reverse("account"), {"name": "Any Body", "email": "any@example.org", "password": PASSWORD, **change}
+        )
         assert answer.status_code == 422
         assert Identity.objects.get(user=person).name == "Some Body"
 
@@ -65,6 +70,59 @@ class TestAccount:
     def test_is_for_who_is_logged_in(self, client: Client) -> None:
         for name in ("account", "password-change"):
             assert reverse("login") in client.get(reverse(name)).headers["Location"]
+
+
+class TestBorrowedSession:
+    """Whoever finds somebody logged in does not get the account for good."""
+
+    @pytest.fixture(autouse=True)
+    def logged_in(self, client: Client, person: User) -> None:
+        client.force_login(person)
+
+    def change(self, client: Client, **change: str) -> int:
+        said = {"name": "Some Body", "email": "some@example.org", **change}
+        return client.post(reverse("account"), said).status_code
+
+    @pytest.mark.parametrize("password", ["", "wrong"])
+    def test_the_email_asks_for_the_password(self, client: Client, person: User, password: str) -> None:
+        assert self.change(client, email="mine@example.org", password=password) == 422
+        assert Identity.objects.get(user=person).email == "some@example.org"
+
+    def test_the_name_does_not(self, client: Client) -> None:
+        assert self.change(client, name="Any Body") == 302
+
+    def test_the_old_address_is_told(self, client: Client, messages: Messages) -> None:
+        with messages():
+            assert self.change(client, email="mine@example.org", password=PASSWORD) == 302
+        (message,) = mail.outbox
+        assert message.to == ["some@example.org"]
+        assert "mine@example.org" not in message.body
+        assert "If it was not you" in message.body
+
+    @pytest.mark.parametrize("page", ["account", "tokens", "password-change"])
+    def test_wrong_passwords_are_counted_together(self, client: Client, page: str) -> None:
+        for _ in range(6):
+            client.post(reverse("password-change"), {"old_password": "wrong", **NEW})
+        said = {"name": "x", "email": "mine@example.org", "password": PASSWORD, "old_password": PASSWORD, **NEW}
+        refused = client.post(reverse(page), said)
+        assert refused.status_code == 429
+        assert "Wait up to 15 minutes" in body(refused)
+
+    @pytest.mark.parametrize(("ticked", "left"), [({"ends_tokens": "on"}, 0), ({}, 1)])
+    def test_a_new_password_ends_tokens_if_wanted(
+        self, client: Client, person: User, ticked: dict[str, str], left: int
+    ) -> None:
+        token_create(user=person, name="laptop")
+        assert "ends_tokens" in (page := body(client.get(reverse("password-change"))))
+        assert "checked" in page
+        client.post(reverse("password-change"), {"old_password": PASSWORD, **NEW, **ticked})
+        assert person.access_tokens.count() == left
+
+    def test_a_password_by_a_link_ends_tokens(self, person: User) -> None:
+        token_create(user=person, name="laptop")
+        visitor = Client()
+        visitor.post(visitor.get(password_link(person)).headers["Location"], NEW)
+        assert not person.access_tokens.exists()
 
 
 class TestForgotten:
@@ -153,6 +211,72 @@ class TestThrottle:
         answer = client.post(reverse("login"), {"username": "some\0body", "password": "x"})
         assert answer.status_code == 200
         assert not AccessAttempt.objects.exists()
+
+
+class TestWiderThrottles:
+    """One address that tries many names, and one name that many addresses try."""
+
+    def test_an_address_waits_whatever_the_names(self, client: Client, person: User, settings: Settings) -> None:
+        settings.LOGIN_TRIES_FROM = 3
+        for number in range(3):
+            client.post(reverse("login"), {"username": f"name-{number}", "password": "wrong"})
+        refused = log_in(client, PASSWORD)
+        assert refused.status_code == 429
+        assert "from your network address. Wait up to 15 minutes" in body(refused)
+        assert log_in(Client(REMOTE_ADDR="10.0.0.9"), PASSWORD).status_code == 302
+
+    def test_a_whole_network_of_ipv6_is_one_address(self, person: User, settings: Settings) -> None:
+        settings.LOGIN_TRIES_FROM = 3
+        for number in range(3):
+            log_in(Client(REMOTE_ADDR=f"2001:db8:1:1::{number}"), "wrong")
+        assert log_in(Client(REMOTE_ADDR="2001:db8:1:1:9::"), PASSWORD).status_code == 429
+        assert log_in(Client(REMOTE_ADDR="2001:db8:1:2::"), PASSWORD).status_code == 302
+
+    def test_a_class_that_logs_in_together_is_not_counted(self, person: User, settings: Settings) -> None:
+        settings.LOGIN_TRIES_FROM = 3
+        assert [log_in(Client(), PASSWORD).status_code for _ in range(6)] == [302] * 6
+
+    def test_a_name_waits_wherever_the_tries_come_from(
+        self, client: Client, person: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(account, "LOGINS_TO", LOGINS_TO._replace(most=3))
+        for number in range(3):
+            log_in(Client(REMOTE_ADDR=f"10.0.0.{number}"), "wrong")
+        refused = log_in(client, PASSWORD)
+        assert refused.status_code == 429
+        assert "from many places" in body(refused)
+        assert "Wait up to 2 hours" in body(refused)
+        other = UserFactory()
+        other.set_password(PASSWORD)
+        other.save()
+        assert client.post(reverse("login"), {"username": other.username, "password": PASSWORD}).status_code == 302
+
+    def test_one_address_alone_cannot_lock_a_name_for_all(self, client: Client, person: User) -> None:
+        for _ in range(9):
+            log_in(client, "wrong")
+        assert Throttle.objects.get(kind=LOGINS_TO.kind).tries == 6
+
+    def test_a_link_to_a_new_password_opens_at_once(
+        self, client: Client, person: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(account, "LOGINS_TO", LOGINS_TO._replace(most=3))
+        for _ in range(7):
+            log_in(client, "wrong")
+        client.post(client.get(password_link(person)).headers["Location"], NEW)
+        assert log_in(client, "quite a long one").status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("said", "block"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3::4", "2001:db8:1:2::/64"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("fe80::1%eth0", "fe80::/64"),
+    ],
+)
+def test_addresses_of_one_line_count_as_one(said: str, block: str) -> None:
+    assert address_block(RequestFactory(REMOTE_ADDR=said).get("/")) == block
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,14 @@ from config.embedded.services import BASE_DIR
 GOOD_KEY = "Zr8uZpwq1vT0bB3cYx5kLm7nQe9sFg2hJd4aUiOyRtEwPlKjHg6"
 GOOD = {
     "SECRET_KEY": GOOD_KEY,
-    "SITE_URL": "https://judge.example.org",
-    "ALLOWED_HOSTS": ["judge.example.org"],
+    "SITE_URL": "https://judge.site.test",
+    "ALLOWED_HOSTS": ["judge.site.test"],
     "EMBEDDED_DATABASE": False,
     "CELERY_BROKER_URL": "redis://broker:6379/0",
     "EMAIL_HOST": "mail.example.org",
     "TRUSTED_PROXIES": 1,
+    "TOTP_REQUIRED_FOR": ["lead"],
+    "METRICS_TOKEN": "",
     "SECURE_PROXY_SSL_HEADER": ("HTTP_X_FORWARDED_PROTO", "https"),
 }
 
@@ -35,6 +37,7 @@ def good(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 
 def found() -> list[str]:
     ours = (checks.secret_key, checks.address, checks.services, checks.folders, checks.mail, checks.proxies)
+    ours += (checks.secrets, checks.example_hosts, checks.second_step)
     return [str(message.id).removeprefix("momentjudge.") for check in ours for message in check()]
 
 
@@ -48,16 +51,23 @@ def test_good_settings_pass() -> None:
         ("SECRET_KEY", "short", ["E001"]),
         ("SECRET_KEY", "x" * 60, ["E001"]),
         ("SECRET_KEY", "change-me-" + GOOD_KEY, ["E001"]),
-        ("SITE_URL", "http://judge.example.org", ["E002"]),
-        ("SITE_URL", "https://other.example.org", ["E004"]),
+        ("SITE_URL", "http://judge.site.test", ["E002"]),
+        ("SITE_URL", "https://other.site.test", ["E004"]),
         ("ALLOWED_HOSTS", ["*"], ["E003"]),
-        ("ALLOWED_HOSTS", [".example.org"], []),
-        ("ALLOWED_HOSTS", [".ample.org"], ["E004"]),
+        ("ALLOWED_HOSTS", [".site.test"], []),
+        ("ALLOWED_HOSTS", [".te.test"], ["E004"]),
         ("EMBEDDED_DATABASE", True, ["E005"]),
         ("CELERY_BROKER_URL", "amqp://broker", ["E008"]),
         ("MOMENTJUDGE_VAR", Path("/no/such/folder"), ["E009"]),
         ("EMAIL_HOST", "", ["W001"]),
         ("TRUSTED_PROXIES", 0, ["W002"]),
+        ("TOTP_REQUIRED_FOR", [], ["W003"]),
+        ("METRICS_TOKEN", "change-me", ["E010"]),
+        ("CELERY_BROKER_URL", "redis://:change-me@broker:6379/0", ["E010"]),
+        ("STORAGES", {"default": {"OPTIONS": {"access_key": "EXAMPLE", "secret_key": "change-me"}}}, ["E010", "E010"]),
+        ("ALLOWED_HOSTS", ["judge.site.test", "judge.example.org"], ["E011"]),
+        ("ALLOWED_HOSTS", ["judge.site.test", ".example.com"], ["E011"]),
+        ("ALLOWED_HOSTS", ["judge.site.test", "for-example.org"], []),
     ],
 )
 def test_a_bad_setting_is_named(settings: Settings, name: str, value: Any, expected: list[str]) -> None:
@@ -70,11 +80,17 @@ def test_no_broker_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found() == ["E007"]
 
 
+def test_the_password_of_the_example(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(settings.DATABASES["default"], "PASSWORD", "change-me")
+    assert found() == ["E010"]
+
+
 def test_they_are_registered_for_deploy_alone(settings: Settings) -> None:
     settings.TRUSTED_PROXIES = 0
     settings.EMAIL_HOST = ""
+    settings.TOTP_REQUIRED_FOR = []
     own = [message.id for message in run_checks(include_deployment_checks=True) if "momentjudge" in str(message.id)]
-    assert sorted(own) == ["momentjudge.W001", "momentjudge.W002"]
+    assert sorted(own) == ["momentjudge.W001", "momentjudge.W002", "momentjudge.W003"]
     assert not [message for message in run_checks() if "momentjudge" in str(message.id)]
 
 
@@ -83,6 +99,18 @@ def test_check_deploy_is_clean_with_the_settings_of_production(tmp_path: Path) -
     done = manage(said, "check", "--deploy", "--fail-level", "WARNING")
     assert done.returncode == 0, done.stderr
     assert "no issues" in done.stdout
+
+
+def test_the_example_file_as_it_is_fails_and_names_what_is_left(tmp_path: Path) -> None:
+    lines = (BASE_DIR / "docker" / "momentjudge.env.example").read_text().splitlines()
+    example = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+    said = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "config.settings.production", **example}
+    said |= {"SECRET_KEY": GOOD_KEY, "MOMENTJUDGE_VAR": str(tmp_path)}
+    done = manage(said, "check", "--deploy", "--fail-level", "ERROR")
+    assert done.returncode != 0
+    for words in ("The password in DATABASE_URL is an", "SITE_URL names an", "ALLOWED_HOSTS names an"):
+        assert words in done.stderr
+    assert "TOTP_REQUIRED_FOR" not in done.stderr
 
 
 @pytest.mark.parametrize("name", ["DATABASE_URL", "BROKER_URL", "ALLOWED_HOSTS", "SECRET_KEY"])
@@ -108,11 +136,12 @@ def production(var: Path) -> dict[str, str]:
         "DJANGO_SETTINGS_MODULE": "config.settings.production",
         "DATABASE_URL": "postgresql://momentjudge:word@db.example/momentjudge",
         "BROKER_URL": "redis://broker.example:6379/0",
-        "ALLOWED_HOSTS": "judge.example.org",
+        "ALLOWED_HOSTS": "judge.site.test",
         "SECRET_KEY": GOOD_KEY,
         "MOMENTJUDGE_VAR": str(var),
         "EMAIL_HOST": "mail.example.org",
         "TRUSTED_PROXIES": "1",
+        "TOTP_REQUIRED_FOR": "lead,admin",
     }
 
 

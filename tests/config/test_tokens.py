@@ -19,12 +19,14 @@ from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
 TOKEN = re.compile(r"mj_[\w-]{43}")
+PASSWORD = "a long password"
+KNOWN = {"password": PASSWORD}
 PROJECTS = "/api/v1/projects/"
 
 
 @pytest.fixture
 def person() -> User:
-    return UserFactory()  # type: ignore[no-any-return]
+    return User.objects.create_user("somebody", PASSWORD)
 
 
 @pytest.fixture
@@ -39,13 +41,21 @@ def opens(token: str) -> bool:
 
 
 def test_a_token_is_shown_once_and_opens_the_api(browser: Client, person: User) -> None:
-    made = browser.post(reverse("tokens"), {"name": " laptop "})
+    made = browser.post(reverse("tokens"), {**KNOWN, "name": " laptop "})
     (token,) = TOKEN.findall(made.content.decode())
     assert made.headers["Cache-Control"] == "no-store"
     assert opens(token)
     later = browser.get(reverse("tokens")).content.decode()
     assert TOKEN.findall(later) == []
     assert "laptop" in later
+
+
+@pytest.mark.parametrize("password", ["", "not theirs"])
+def test_a_borrowed_session_makes_none(browser: Client, password: str) -> None:
+    answer = browser.post(reverse("tokens"), {"name": "laptop", "password": password})
+    assert answer.status_code == 422
+    assert 'value="laptop"' in answer.content.decode()
+    assert not AccessToken.objects.exists()
 
 
 def test_only_its_hash_is_kept(person: User) -> None:
@@ -98,7 +108,7 @@ def test_making_and_revoking_are_written_down(person: User) -> None:
 @pytest.mark.parametrize("name", ["", "   ", "x" * 101, "x" * 1000, "a\0b", "taken"])
 def test_a_name_that_does_not_do(browser: Client, person: User, name: str) -> None:
     token_create(user=person, name="taken")
-    answer = browser.post(reverse("tokens"), {"name": name})
+    answer = browser.post(reverse("tokens"), {**KNOWN, "name": name})
     assert (answer.status_code, answer.content.decode().count('role="alert"')) == (409, 1)
     assert AccessToken.objects.count() == 1
 
@@ -152,12 +162,12 @@ class TestScopes:
 
     @pytest.mark.parametrize("scopes", [[], ["everything"], [""]])
     def test_a_form_that_asks_for_none_or_an_unknown_one(self, browser: Client, scopes: list[str]) -> None:
-        form = {"name": "laptop", "days": "90", "scope": scopes}
+        form = {**KNOWN, "name": "laptop", "days": "90", "scope": scopes}
         assert browser.post(reverse("tokens"), form).status_code == 409
         assert not AccessToken.objects.exists()
 
     def test_the_form_grants_what_is_ticked(self, browser: Client) -> None:
-        browser.post(reverse("tokens"), {"name": "laptop", "scope": ["judge", "read"], "days": "30"})
+        browser.post(reverse("tokens"), {**KNOWN, "name": "laptop", "scope": ["judge", "read"], "days": "30"})
         assert AccessToken.objects.get().scopes == ["read", "judge"]
 
 
@@ -177,11 +187,11 @@ class TestEnding:
 
     @pytest.mark.parametrize("days", ["0", "-1", "9999", "x", "1.5", "٣٠", "9" * 50])
     def test_days_that_cannot_be(self, browser: Client, days: str) -> None:
-        form = {"name": "laptop", "scope": "read", "days": days}
+        form = {**KNOWN, "name": "laptop", "scope": "read", "days": days}
         assert browser.post(reverse("tokens"), form).status_code == 409
 
     def test_never_may_be_chosen(self, browser: Client) -> None:
-        browser.post(reverse("tokens"), {"name": "laptop", "scope": "read", "days": ""})
+        browser.post(reverse("tokens"), {**KNOWN, "name": "laptop", "scope": "read", "days": ""})
         assert AccessToken.objects.get().expires_at is None
 
     def test_when_it_was_used_is_true_to_ten_minutes(self, person: User, browser: Client) -> None:
@@ -202,7 +212,7 @@ def test_people_are_asked_to_log_in(client: Client) -> None:
 def test_forms_carry_their_csrf_token(person: User) -> None:
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(person)
-    assert browser.post(reverse("tokens"), {"name": "laptop"}).status_code == 403
+    assert browser.post(reverse("tokens"), {**KNOWN, "name": "laptop"}).status_code == 403
     assert not AccessToken.objects.exists()
 
 

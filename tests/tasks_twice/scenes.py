@@ -19,6 +19,7 @@ from annotation.services.poolings import Scope, pooling_discard
 from annotation.services.redos import caption_redo
 from annotation.services.rewriting import failure_of, rewriting_start
 from annotation.services.statistics import statistics_request
+from annotation.services.throttles import MAIL_ONCE, throttle_first
 from annotation.services.train_sets import train_set_discard, train_set_start
 from judging.label_studio import Mapped
 from judging.models import Policy, Release
@@ -134,6 +135,11 @@ def forgetful(ground: Ground) -> Scene:
     user: User = UserFactory()
     identity_set(user=user, name="Some Body", email="body@example.org")
     return Scene((user.pk, "0" * 32), over=partial(User.objects.filter(pk=user.pk).update, is_active=False))
+
+
+def moved(ground: Ground) -> Scene:
+    """Somebody has another e-mail address; the old one is told."""
+    return Scene(("body@example.org", "0" * 32), over=partial(throttle_first, MAIL_ONCE, "0" * 32))
 
 
 def unwritten(ground: Ground) -> Scene:
@@ -411,6 +417,7 @@ SCENES: dict[str, Callable[[Ground], Scene]] = {
     "annotation.tasks.imports_sweep": nothing,
     "annotation.tasks.sessions_sweep": nothing,
     "annotation.tasks.password_link_mail": forgetful,
+    "annotation.tasks.email_changed_mail": moved,
     "annotation.tasks.rewriting_run": unwritten,
     "annotation.tasks.rewritings_sweep": nothing,
     "annotation.tasks.caption_redo_make": other_wording,
