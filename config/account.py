@@ -58,7 +58,7 @@ class IdentityForm(forms.Form):
     )
 
 
-class OwnPasswordForm(PasswordChangeForm):  # type: ignore[type-arg]
+class OwnPasswordForm(PasswordChangeForm):
     """Django's; wrong old passwords are counted as everywhere, and tokens may end with the old one."""
 
     ends_tokens = forms.BooleanField(required=False, initial=True)
