@@ -2,6 +2,7 @@
 
 import logging
 import re
+from urllib.parse import quote, unquote, urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -52,7 +53,12 @@ def without_emails(text: str) -> str:
 
 
 def held_secrets() -> list[str]:
-    """Keys and passwords that the settings hold."""
+    """Keys and passwords that the settings hold, as they are and as an address spells them; the longest first."""
     held = [str(getattr(settings, name, "")) for name in HELD]
     held.append(str(settings.DATABASES["default"].get("PASSWORD", "")))
-    return [secret for secret in held if len(secret) >= SHORTEST]
+    held.append(str(settings.STORAGES["default"].get("OPTIONS", {}).get("secret_key", "")))
+    held.append(unquote(urlsplit(str(settings.CELERY_BROKER_URL)).password or ""))
+    spelt = {
+        word for secret in held if len(secret) >= SHORTEST for word in (secret, quote(secret), quote(secret, safe=""))
+    }
+    return sorted(spelt, key=len, reverse=True)

@@ -13,7 +13,7 @@ from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
 
 from annotation import media
-from annotation.exceptions import NotPossible
+from annotation.exceptions import NotPossible, StorageAway
 from annotation.messages import send_on_commit
 from annotation.models import Moment, Video
 from annotation.models.moment import preview_path
@@ -57,15 +57,25 @@ def video_cut_previews(*, video_id: int) -> int:
 
 def preview_save(*, moment: Moment, gif: bytes, clip: bytes) -> bool:
     """Store the moment's preview and its twin (empty: none) unless it has one by now; say whether they were stored."""
-    names = {"preview": _file_save(moment, "preview.gif", gif)}
-    if clip:
-        names["preview_clip"] = _file_save(moment, "preview.mp4", clip)
+    names = _files_save(moment, gif, clip)
     taken = Moment.objects.filter(pk=moment.pk, preview_state=Moment.Preview.MISSING).update(
         **names, preview_state=Moment.Preview.READY, preview_error=""
     )
     if not taken:
         files_delete(*names.values())
     return bool(taken)
+
+
+def _files_save(moment: Moment, gif: bytes, clip: bytes) -> dict[str, str]:
+    """Both or none: what is cut again and again until there is room must leave nothing behind."""
+    names = {"preview": _file_save(moment, "preview.gif", gif)}
+    try:
+        if clip:
+            names["preview_clip"] = _file_save(moment, "preview.mp4", clip)
+    except StorageAway:
+        files_delete(*names.values())
+        raise
+    return names
 
 
 def _file_save(moment: Moment, filename: str, content: bytes) -> str:

@@ -25,7 +25,7 @@ WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
     OR EXISTS (SELECT 1 FROM judging_guidelineexample example
         JOIN judging_guideline guideline ON guideline.id = example.guideline_id
         JOIN annotation_membership member ON member.project_id = guideline.project_id AND member.user_id = %(user)s
-            AND member.role <> 'participant'
+            AND member.role <> 'participant' AND member.standing NOT IN ('suspended', 'left')
         WHERE example.moment_id = moment.id)
     OR EXISTS (SELECT 1 FROM judging_gateattempt attempt
         JOIN annotation_membership member ON member.project_id = attempt.project_id AND member.user_id = %(user)s
@@ -37,6 +37,7 @@ WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
             WHERE given.sitting_id = sat.id AND given.known_pair_id = known.id)))
     OR EXISTS (SELECT 1 FROM judging_knownpair known
         JOIN annotation_membership member ON member.project_id = known.project_id AND member.user_id = %(user)s
+            AND member.role <> 'participant' AND member.standing NOT IN ('suspended', 'left')
         WHERE known.moment_id = moment.id AND known.tutorial_position IS NOT NULL))"""
 
 READINESS = """

@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from annotation.access import ANNOTATOR, EVERYONE, LEAD, MemberRequest, post_only, project_page
 from annotation.exceptions import NotPossible
 from annotation.models import Membership, Project
+from annotation.rules.standing import OUT
 from judging import selectors
 from judging.markdown import markdown_html
 from judging.services import guidelines
@@ -22,6 +23,8 @@ def guideline(request: MemberRequest, project: Project) -> HttpResponse:
     if not project.guidelines.exists():
         raise NotPossible("This project has no guideline: its judgments were imported.")
     context = {**guideline_context(project), "may_decide": request.membership.role in LEAD}
+    if request.membership.standing in OUT:
+        context["examples"] = []  # their pictures are shown no more
     if request.membership.role == Membership.Role.ANNOTATOR:
         context |= _to_confirm(request, project)
     return render(request, "judging/guideline.html", context)

@@ -16,7 +16,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from pytest_django import Settings
 
 from annotation.models import User
-from annotation.refusals import WithoutSecrets
+from annotation.refusals import WithoutSecrets, without_secrets
 from annotation.rewriting.chat import Chat, Endpoint
 from annotation.rewriting.provider import Item, ProviderAway
 from annotation.services.identities import identity_set
@@ -119,3 +119,24 @@ def test_of_a_provider_that_repeats_the_key(written: io.StringIO, settings: Sett
     said = written.getvalue()
     assert "no good" in said
     assert KEY not in said
+
+
+def test_of_stores_that_repeat_what_opens_them(settings: Settings) -> None:
+    settings.STORAGES = {
+        "default": {"BACKEND": "config.storage.S3Media", "OPTIONS": {"secret_key": "opens/the+bucket"}}
+    }
+    settings.CELERY_BROKER_URL = "redis://:opens%2Fthe-broker@redis:6379/0"
+    settings.DATABASES["default"] = settings.DATABASES["default"] | {"PASSWORD": "opens@the/database"}
+    said = without_secrets(
+        "opens/the+bucket opens%2Fthe%2Bbucket; redis://:opens%2Fthe-broker@redis opens/the-broker;"
+        " postgresql://momentjudge:opens%40the%2Fdatabase@postgres opens%40the/database opens@the/database"
+    )
+    assert said == (
+        "[secret] [secret]; redis://:[secret]@redis [secret];"
+        " postgresql://momentjudge:[secret]@postgres [secret] [secret]"
+    )
+
+
+def test_a_broker_without_a_password_hides_no_word(settings: Settings) -> None:
+    settings.CELERY_BROKER_URL = "redis+socket:///srv/valkey.sock"
+    assert without_secrets("redis+socket:///srv/valkey.sock is away") == "redis+socket:///srv/valkey.sock is away"

@@ -144,7 +144,16 @@ def test_nginx_asks_every_web_host(compose: dict[str, Any]) -> None:
     hosts = {name for name in compose["services"] if name.startswith("web-")}
     listed = re.findall(r"server (web-\d+):8000", compose["services"]["nginx"]["environment"]["MJ_WEB_SERVERS"])
     assert set(listed) == hosts
-    assert set(compose["services"]["nginx"]["depends_on"]) == hosts
+    assert set(compose["services"]["nginx"]["depends_on"]) - {"storage"} == hosts
+
+
+def test_browsers_reach_the_storage_of_compose_through_nginx(compose: dict[str, Any]) -> None:
+    nginx, storage = compose["services"]["nginx"], compose["services"]["storage"]
+    assert nginx["environment"]["MJ_BUCKET"] == "${S3_BUCKET:-}"
+    assert nginx["environment"]["MJ_STORAGE_SERVER"] == "${S3_BUCKET:+server storage:8333;}"
+    assert nginx["depends_on"]["storage"]["required"] is False
+    assert "-s3.port=8333" in storage["command"][0]
+    assert "ports" not in storage
 
 
 def test_every_lasting_service_is_healed_and_bounded(compose: dict[str, Any]) -> None:

@@ -32,7 +32,7 @@ from tests.factories import MembershipFactory
 from tests.judging.api.acts import bearer
 from tests.judging.api.test_doors import World
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.fuzz, pytest.mark.timeout(900)]
 EXAMPLES = int(os.environ.get("EXAMPLES", "6"))
 SEED = 20260101
 ROLES = ["annotator", "lead", "admin", "participant", "stranger", "nobody"]

@@ -25,6 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(TIMEOUT_S))
             if missing:
                 item.add_marker(pytest.mark.skip(reason=f"apt-get install {' '.join(missing)}"))
+    items.sort(key=lambda item: item.path.name == "test_soak.py")  # whatever fails is known before the longest begins
 
 
 @pytest.fixture(scope="session")

@@ -19,12 +19,15 @@ from django.urls import reverse
 from annotation.models import Candidate, Corpus, Moment, Video
 from annotation.services.previews import preview_save
 from config.embedded.services import BASE_DIR
+from config.storage import S3Media
 from judging.models import Batch, Release
 from judging.services.batches import batch_create, batch_review
 from tests import factories
 from tests.production.bucket import files_in_a_bucket
+from tests.production.header_lines import lacking
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
+from tests.production.topology.stores import BUCKET
 from tests.production.topology.world import World, always, judge_all, take
 
 MOMENTS = 4
@@ -54,7 +57,7 @@ class TestNginx:
         for answer in (whole, part):
             assert answer.headers["Content-Type"] == "video/mp4"
             assert answer.headers["Cache-Control"] == "private, max-age=86400, immutable"
-            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+            assert lacking(answer) == []
             assert not {*TELLING} & {*answer.headers}, answer.headers
         assert person.get(url, headers={"Range": "bytes=10-"}).status_code == 416
         assert other.get(url).status_code == 404
@@ -67,6 +70,48 @@ class TestNginx:
         take(person, world)
         default_storage.delete(str(moment.preview.name))
         assert person.get(reverse("judging:preview", args=[moment.preview_uuid])).status_code == 404
+
+
+class TestStorageBehindNginx:
+    """Signed addresses lead through the site's own nginx, as in compose.yaml; behind it is the double."""
+
+    def test_a_signed_address_opens_its_file_and_tells_no_time(self, site: Site) -> None:
+        key = "previews/0f3c.mp4"
+        site.storage.client().put_object(Bucket=BUCKET, Key=key, Body=b"0123456789", ContentType="video/mp4")
+        url = signer(site).signed_url(key, seconds=60, ContentType="video/mp4", CacheControl="private, max-age=60")
+        assert url.startswith(f"{site.url}/{BUCKET}/{key}?")
+        browser = site.visitor()
+        whole, part = browser.get(url), browser.get(url, headers={"Range": "bytes=2-4"})
+        assert (whole.status_code, whole.content) == (200, b"0123456789")
+        assert (part.status_code, part.content) == (206, b"234")
+        for answer in (whole, part):
+            assert answer.headers["Content-Type"] == "video/mp4"
+            assert answer.headers["Cache-Control"] == "private, max-age=60"
+            assert lacking(answer) == []
+            assert not {*TELLING} & {*answer.headers}, answer.headers
+        assert url.partition("X-Amz-Signature=")[2][:64] not in site.nginx.access_log.read_text()
+
+    def test_without_a_signature_nothing_is_reached_and_nothing_is_written(self, site: Site) -> None:
+        """moto itself would answer all of these."""
+        browser, url = site.visitor(), f"{site.url}/{BUCKET}/"
+        assert browser.get(url).status_code == 404
+        assert browser.get(f"{url}?list-type=2").status_code == 404
+        signed = signer(site).signed_url("previews/new.gif", seconds=60)
+        assert browser.session.put(signed, data=b"GIF89a", timeout=10).status_code == 403
+        assert browser.session.delete(signed, timeout=10).status_code == 403
+
+
+def signer(site: Site) -> S3Media:
+    """The storage as a web host has it whose S3_PUBLIC_URL is the site."""
+    return S3Media(
+        bucket_name=BUCKET,
+        endpoint_url=site.storage.url,
+        public_url=site.url,
+        region_name="us-east-1",
+        access_key=site.storage.key,
+        secret_key=site.storage.secret,
+        addressing="path",
+    )
 
 
 class TestKill:

@@ -3,23 +3,60 @@
 import http.client
 import ssl
 
+import pytest
+
+from tests.production.header_lines import lacking
 from tests.production.topology import Site
+
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
 def test_nginx_accepts_the_shipped_template(site: Site) -> None:
     assert "syntax is ok" in site.nginx.check()
 
 
-def test_a_body_beyond_what_any_page_takes_is_refused_before_it_is_read(site: Site) -> None:
-    assert announced(site, 219_000_000) is None
-    assert announced(site, 240_000_000) == 413
+def test_nginx_accepts_it_without_object_storage_and_ipv6(site: Site) -> None:
+    kept = site.nginx.storage, site.nginx.also
+    site.nginx.storage = site.nginx.also = ""
+    try:
+        assert "syntax is ok" in site.nginx.check()
+    finally:
+        site.nginx.storage, site.nginx.also = kept
 
 
-def announced(site: Site, length: int) -> int | None:
+UPLOADS = [
+    "/corpora/import/",
+    "/judgments/imports/new/",
+    f"/runs/{UNKNOWN}/upload/",
+    f"/api/v1/projects/{UNKNOWN}/runs/",
+]
+
+
+def test_a_body_beyond_what_a_page_takes_is_refused_before_it_is_read(site: Site) -> None:
+    for path in ("/login/", f"/pairs/{UNKNOWN}/grade/", f"/api/v1/pairs/{UNKNOWN}/judgment/"):
+        assert announced(site, path, 2_500_000) is None
+        assert announced(site, path, 4_000_000) == 413
+
+
+@pytest.mark.parametrize("path", UPLOADS)
+def test_where_files_are_uploaded_they_are_let_through_up_to_the_limit_of_the_site(site: Site, path: str) -> None:
+    assert announced(site, path, 219_000_000) is None
+    assert announced(site, path, 240_000_000) == 413
+
+
+def test_what_is_too_large_is_said_in_words(site: Site) -> None:
+    much = b"x" * 4_000_000
+    page = site.visitor().post("/login/", headers={"Content-Type": "text/plain"}, data=much)
+    told = site.visitor().post(f"/api/v1/pairs/{UNKNOWN}/judgment/", data=much)
+    assert (page.status_code, "every other page takes 3 MB" in page.text) == (413, True)
+    assert (told.status_code, told.json()["code"]) == (413, "too_large")
+
+
+def announced(site: Site, path: str, length: int) -> int | None:
     """What nginx says to the mere announcement of so long a body; None when it waits for it."""
     trusted = ssl.create_default_context(cafile=str(site.nginx.certificate))
-    connection = http.client.HTTPSConnection(site.nginx.address, site.nginx.port, timeout=3, context=trusted)
-    connection.putrequest("POST", "/login/")
+    connection = http.client.HTTPSConnection(site.nginx.address, site.nginx.port, timeout=1, context=trusted)
+    connection.putrequest("POST", path)
     connection.putheader("Content-Length", str(length))
     connection.endheaders()
     try:
@@ -28,6 +65,44 @@ def announced(site: Site, length: int) -> int | None:
         return None
     finally:
         connection.close()
+
+
+def test_what_nginx_says_itself_has_the_headers_of_every_answer(site: Site) -> None:
+    visitor = site.visitor()
+    for path, status in (("/metrics", 403), ("/protected/nothing.gif", 404), ("/protected/", 404)):
+        answer = visitor.get(path)
+        assert (answer.status_code, lacking(answer)) == (status, []), path
+    much = visitor.post("/login/", headers={"Content-Type": "text/plain"}, data=b"x" * 4_000_000)
+    assert (much.status_code, lacking(much)) == (413, [])
+
+
+def test_what_django_says_is_said_once(site: Site) -> None:
+    visitor = site.visitor()
+    for path, page in (("/login/", True), ("/nowhere/", True), ("/readyz", False), ("/static/css/app.css", True)):
+        assert lacking(visitor.get(path), page=page) == [], path
+    (kept,) = visitor.get("/login/").raw.headers.getlist("Cache-Control")
+    assert "no-store" in kept
+
+
+def test_without_a_web_host_the_words_come_with_them_too(site: Site) -> None:
+    for web in site.web:
+        web.kill()
+    for path in ("/login/", "/api/v1/projects/"):
+        answer = site.visitor().get(path)
+        assert (answer.status_code, lacking(answer)) == (503, [])
+        assert answer.raw.headers.getlist("Retry-After") == ["10"]
+        assert answer.raw.headers.getlist("Cache-Control") == ["no-store"]
+
+
+def test_ipv6_is_answered_where_the_machine_has_it(site: Site) -> None:
+    if not site.nginx.also:
+        pytest.skip("this machine has no IPv6")
+    trusted = ssl.create_default_context(cafile=str(site.nginx.certificate))
+    trusted.check_hostname = False  # it names the other address
+    connection = http.client.HTTPSConnection("::1", site.nginx.port, timeout=5, context=trusted)
+    connection.request("GET", "/healthz", headers={"Host": site.nginx.address})
+    assert connection.getresponse().status == 200
+    connection.close()
 
 
 def test_pages_are_packed_and_files_from_nginx_alone_are_not_reached(site: Site) -> None:

@@ -5,12 +5,13 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from django.core.files.base import ContentFile
+from django.core.files.base import ContentFile, File
 from django.core.files.storage import default_storage
 from django.db.models.fields.files import FieldFile
 from PIL import Image
 
 from annotation import media
+from annotation.exceptions import StorageFull
 from annotation.models import Moment, Video
 from annotation.services.previews import local_copy, preview_save, previews_sweep, video_cut_previews
 from tests.conftest import Messages
@@ -47,6 +48,25 @@ def test_every_moment_gets_its_gif(clip: bytes) -> None:
             picture = Image.open(BytesIO(file.read()))
             assert picture.format == "GIF"
             assert picture.n_frames == (3 if moment is moments[0] else 6)  # type: ignore[attr-defined]
+
+
+def test_a_twin_that_finds_no_room_takes_its_gif_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else every sweep would leave another GIF that no row names on a disk that is full."""
+    moment, save = uncut(video_with(None), 0.0, 1.0), default_storage.save
+    kept: list[str] = []
+
+    def room_for_one(name: str, content: File) -> str:
+        if kept:
+            raise StorageFull
+        kept.append(save(name, content))
+        return kept[0]
+
+    monkeypatch.setattr(default_storage, "save", room_for_one)
+    with pytest.raises(StorageFull):
+        preview_save(moment=moment, gif=GIF, clip=b"clip")
+    assert not default_storage.exists(kept[0])
+    moment.refresh_from_db()
+    assert (moment.preview_state, moment.preview.name) == ("missing", "")
 
 
 def test_a_twin_is_stored_beside_its_gif(clip: bytes, monkeypatch: pytest.MonkeyPatch) -> None:

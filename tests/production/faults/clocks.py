@@ -10,12 +10,17 @@ import pytest
 from tests.production.topology.hosts import Host
 
 HOUR_S = 3600
+PLACE = Path("/usr/lib")
+MISSING = "apt-get install faketime: what a clock that jumps does was not tried"
 
 
 def library() -> Path:
-    found = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+    """Debian's; without it a test is skipped, but fails where ``CI`` is set: there it is to be installed."""
+    found = sorted(PLACE.glob("*/faketime/libfaketimeMT.so.1"))
+    if not found and os.environ.get("CI", "") not in ("", "0"):
+        pytest.fail(MISSING)
     if not found:
-        pytest.skip("apt-get install faketime")
+        pytest.skip(MISSING)
     return found[0]
 
 

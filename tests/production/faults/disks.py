@@ -29,14 +29,17 @@ class SmallDisk:
 
 @contextmanager
 def small_disk(folder: Path, *, megabytes: int = 8) -> Iterator[SmallDisk]:
-    """``folder`` lies on a disk of this size inside the block; the test is skipped where none can be mounted."""
+    """``folder`` lies on a disk of this size inside the block.
+
+    The test is skipped where none can be mounted, in CI too: few containers let even root do it.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     options = f"size={megabytes}m,mode=0755"
     done = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        pytest.skip(f"no small disk can be mounted here: {done.stderr.strip()}")
+        pytest.skip(f"what a full disk does was not tried: no small one can be mounted here: {done.stderr.strip()}")
     try:
         yield SmallDisk(folder)
     finally:

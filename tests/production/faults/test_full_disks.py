@@ -10,6 +10,17 @@ from annotation.models import CorpusImport
 from benchmarks.annotator import GRADE, KEY
 from config.embedded.postgres import share_with
 from judging.models import Judgment
+from tests.production.faults.background.acts import page_of, sweep, when
+from tests.production.faults.background.test_previews import (
+    ALL,
+    SWEEP,
+    check_all_cut,
+    check_whole,
+    counts_shown,
+    names_of,
+    ready,
+    to_cut,
+)
 from tests.production.faults.crowd import Crowd
 from tests.production.faults.disks import small_disk
 from tests.production.faults.test_killed_while_a_release_is_built import Asked, archives
@@ -65,6 +76,32 @@ class TestMedia:
             asked.assert_whole(asked.lead)
             assert FULL not in asked.lead.get(page).text
             assert len(archives()) == 1
+
+    def test_gifs_are_cut_on_when_there_is_room_and_none_is_half(self, site: Site, clip: bytes, tmp_path: Path) -> None:
+        world = World.make(annotators=0)
+        corpus, lead = world.project.corpus, world.person(site, world.lead)
+        with small_disk(site.shared / "media", megabytes=16) as disk:
+            to_cut(corpus, clip)
+            sweep(SWEEP)
+            when(lambda: len(ready(corpus)) >= ALL // 6)
+            before = refusals(site)
+            disk.fill()
+            eventually(lambda: refusals(site) > before)
+            half = ready(corpus)
+            assert len(half) < ALL
+            check_whole(half, tmp_path)
+            assert "failed" not in counts_shown(page_of(site, lead, "annotation:corpus", world.project.uuid))
+            disk.make_room()
+            sweep(SWEEP)
+            eventually(lambda: len(ready(corpus)) == ALL, seconds=60)
+            check_all_cut(site, world, lead, tmp_path)
+            wanted = {Path(name).name for name in names_of(ready(corpus))}
+            eventually(lambda: {path.name for path in (disk.folder / "previews").iterdir()} == wanted)
+
+
+def refusals(site: Site) -> int:
+    """How often workers have said that a disk is full."""
+    return sum(worker.said().count(FULL) for worker in site.workers)
 
 
 def files_below(folder: Path) -> list[Path]:

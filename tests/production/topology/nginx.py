@@ -3,6 +3,7 @@
 import http.client
 import os
 import re
+import socket
 import ssl
 import subprocess
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from config.embedded.services import BASE_DIR
 from tests.production.topology.hosts import Web
 from tests.production.topology.server import Server, free_port, program
+from tests.production.topology.stores import BUCKET
 
 TEMPLATE = BASE_DIR / "docker" / "nginx" / "momentjudge.conf.template"
 MAIN = """\
@@ -23,7 +25,7 @@ events {{ worker_connections 1024; }}
 http {{
     include /etc/nginx/mime.types;
     default_type application/octet-stream;
-    access_log {log};
+    access_log off;
     sendfile on;
     client_body_temp_path {folder}/bodies;
     proxy_temp_path {folder}/proxied;
@@ -40,6 +42,15 @@ def rendered(values: dict[str, str], template: str | None = None) -> str:
     return re.sub(r"\$\{(MJ_\w+)\}", lambda found: values[found[1]], template or TEMPLATE.read_text())
 
 
+def has_ipv6() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
 class Nginx(Server):
     """TLS with a certificate of its own; ``web`` are asked in turn."""
 
@@ -47,27 +58,36 @@ class Nginx(Server):
         super().__init__(name, address, folder)
         self.web, self.media, self.plain_port = list(web), media, free_port(address)
         self.certificate, self.key = self.folder / "certificate.pem", self.folder / "key.pem"
-        self.access_log = folder / "log" / "nginx-access.log"
+        self.logs = folder / "log" / "nginx"
+        self.also = f"listen [::1]:{self.port} ssl http2;" if has_ipv6() else ""
+        self.storage = ""  # host and port of an object storage that browsers reach through here
         self.without: set[str] = set()  # web hosts that get no new request
 
     @property
     def url(self) -> str:
         return f"https://{self.address}:{self.port}"
 
+    @property
+    def access_log(self) -> Path:
+        return self.logs / "access.log"
+
     def prepare(self) -> None:
+        self.logs.mkdir(exist_ok=True)
         if not self.certificate.exists():
             self._make_certificate()
         self.configure()
 
     def configure(self) -> None:
         user = "user root;" if os.geteuid() == 0 else ""
-        (self.folder / "nginx.conf").write_text(MAIN.format(folder=self.folder, user=user, log=self.access_log))
+        (self.folder / "nginx.conf").write_text(MAIN.format(folder=self.folder, user=user))
         (self.folder / "site.conf").write_text(rendered(self.values()))
 
     def values(self) -> dict[str, str]:
         return {
             "MJ_LISTEN_HTTP": f"{self.address}:{self.plain_port}",
             "MJ_LISTEN_HTTPS": f"{self.address}:{self.port}",
+            "MJ_LISTEN_HTTP_IPV6": "",
+            "MJ_LISTEN_HTTPS_IPV6": self.also,
             "MJ_SITE_HOST": f"{self.address}:{self.port}",
             "MJ_CERTIFICATE": str(self.certificate),
             "MJ_CERTIFICATE_KEY": str(self.key),
@@ -75,6 +95,9 @@ class Nginx(Server):
             "MJ_CONNECTIONS_PER_ADDRESS": "400",
             "MJ_MAX_BODY": "220m",
             "MJ_MEDIA": str(self.media),
+            "MJ_LOGS": str(self.logs),
+            "MJ_STORAGE_SERVER": f"server {self.storage};" if self.storage else "",
+            "MJ_BUCKET": BUCKET if self.storage else "",
         }
 
     def command(self) -> list[str]:

@@ -53,6 +53,7 @@ class Site:
         self.search = self._worker("search", "127.0.0.24", "search", 1)
         self.beat = Beat("beat", "127.0.0.25", self.folder, environment=self.environment, shared=self.shared)
         self.nginx = Nginx("nginx", "127.0.0.10", self.folder, web=self.web, media=self.shared / "media")
+        self.nginx.storage = f"{self.storage.address}:{self.storage.port}"
 
     @property
     def url(self) -> str:

@@ -242,28 +242,33 @@ HELD: list[Door] = [  # only who holds the pair's assignment learns that it exis
     ("judging:known-pair", "known", ANNOTATOR, "get"),
     ("judging:known-grade", "known", ANNOTATOR, "post"),
 ]
-OPEN = {
-    "home",
-    "login",
-    "logout",
-    "help",
-    "healthz",
-    "readyz",
-    "metrics",
-    "judging:preview",
-    "judging:preview-clip",
-}  # tried elsewhere
-OPEN |= {"account", "password-change", "password-forgotten", "password-choose", "judging:invitation", "judging:join"}
-OPEN |= {"login-code", "totp", "totp-begin", "totp-codes", "totp-off"}  # tests/config/test_second_step
-OPEN |= {"person-export"}  # tests/judging/services/test_person_data
-OPEN |= {"session-end", "sessions-end"}  # tests/config/test_browser_sessions
-OPEN |= {"tokens", "token-revoke", "api-schema", "api-docs"}
-OPEN |= {
-    f"annotation:{name}" for name in ("corpora", "import-new")
-}  # of no project: tests/annotation/test_import_views
-OPEN |= {f"judging:judgment-import{name}" for name in ("s", "-new", "", "-confirm", "-discard", "-report")}
-# those above are of no project, too: tests/judging/views/test_judgment_imports
-OPEN |= {"models_runner:video"}  # of no role but staff: tests/models_runner/test_searching
-OPEN |= {"models_runner:training-file"}  # it takes files: tests/models_runner/test_experiment_pages
-OPEN |= {"judging:project-new"}  # of no project: tests/judging/views/test_project_new
-OPEN |= {f"annotation:import{name}" for name in ("", "-confirm", "-discard", "-report")}
+OPEN = {  # routes that name nothing of anybody's: why, and where they are tried
+    "home": "leads to the asker's own projects: TestOpenPages",
+    "login": "is for everybody: TestOpenPages, tests/config/test_account",
+    "login-code": "is of the log-in that was begun: tests/config/test_second_step",
+    "logout": "ends the asker's own session: TestOpenPages",
+    "help": "is for everybody: TestOpenPages",
+    "healthz": "is for everybody: TestOpenPages",
+    "readyz": "is for everybody and says little: tests/config",
+    "metrics": "asks for a token of its own: tests/config",
+    "account": "shows the asker's own: tests/config/test_account",
+    "password-change": "changes the asker's own: tests/config/test_account",
+    "password-forgotten": "answers everybody the same: tests/config/test_account",
+    "password-choose": "is opened by the secret in it: tests/config/test_account",
+    "person-export": "gives the asker's own: tests/judging/services/test_person_data",
+    "sessions-end": "ends the asker's own: tests/config/test_browser_sessions",
+    "tokens": "lists the asker's own: tests/config/test_tokens",
+    "totp": "is of the asker's own: tests/config/test_second_step",
+    "totp-begin": "is of the asker's own: tests/config/test_second_step",
+    "totp-codes": "is of the asker's own: tests/config/test_second_step",
+    "totp-off": "is of the asker's own: tests/config/test_second_step",
+    "api-schema": "describes the API to everybody: tests/judging/api/test_statements",
+    "api-docs": "describes the API to everybody: tests/judging/api/test_statements",
+    "judging:invitation": "is opened by the secret in it: tests/judging/views",
+    "judging:join": "is for whoever comes while a project is open: tests/judging/views",
+    "judging:project-new": "is of no project yet: tests/judging/views/test_project_new",
+    "judging:judgment-imports": "lists the asker's own: tests/judging/views/test_judgment_imports",
+    "judging:judgment-import-new": "is of no project yet: tests/judging/views/test_judgment_imports",
+    "annotation:corpora": "lists what the asker runs: tests/annotation/test_import_views",
+    "annotation:import-new": "is of no project yet: tests/annotation/test_import_views",
+}

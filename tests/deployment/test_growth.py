@@ -1,0 +1,70 @@
+"""What the soak calls growth, on figures made up for it."""
+
+from itertools import pairwise
+
+import pytest
+
+from tests.production.growth import Look, gone, too_large
+
+HOSTS = {"web-1", "worker-1"}
+LOOKS = 60  # five minutes, one every five seconds
+
+
+def soak(server: str, *sizes: float) -> list[Look]:
+    """One process whose size goes straight from each of these to the next."""
+    steps = LOOKS // (len(sizes) - 1)
+    legs = pairwise(sizes)
+    return [{server: {7: start + (end - start) * n / steps}} for start, end in legs for n in range(steps)]
+
+
+@pytest.mark.parametrize(
+    ("server", "sizes", "is_told"),
+    [
+        ("web-1", (120, 120), False),
+        ("web-1", (90, 120, 120, 120, 120), False),  # it loads what it needs while people come
+        ("web-1", (120, 140), True),  # 12 MB between the fifths
+        ("web-1", (120, 128), False),
+        ("worker-1", (300, 318), False),  # 3 % of it may be more than a small one may
+        ("worker-1", (300, 330), True),
+        ("nginx", (20, 30), False),
+        ("nginx", (20, 50), True),
+        ("postgres", (40, 150), False),  # caches fill
+        ("postgres", (40, 400), True),
+    ],
+)
+def test_a_slope_is_told(server: str, sizes: tuple[float, ...], is_told: bool) -> None:
+    assert bool(too_large(soak(server, *sizes), hosts=HOSTS)) is is_told
+
+
+def test_what_is_loaded_at_once_is_no_slope() -> None:
+    looks = soak("worker-1", 140, 143)
+    for place, look in enumerate(looks[LOOKS // 2 :]):
+        look["worker-1"][7] += min(place, 2) * 58
+    assert too_large(looks, hosts=HOSTS) == []
+
+
+def test_what_comes_at_once_again_and_again_is() -> None:
+    looks = soak("worker-1", 140, 140)
+    for place, look in enumerate(looks):
+        look["worker-1"][7] += place // 12 * 10
+    assert too_large(looks, hosts=HOSTS) == ["worker-1 (7) grew from 150 to 180 MB"]
+
+
+def test_a_process_that_was_replaced_hides_no_leak() -> None:
+    looks = soak("worker-1", 100, 100)
+    for look in looks[LOOKS // 2 :]:
+        look["worker-1"] = {8: look["worker-1"][7]}
+    assert too_large(looks, hosts=HOSTS) == []
+    assert gone(looks, hosts=HOSTS) == ["worker-1 (7) is gone"]
+
+
+def test_a_program_that_a_task_ran_may_go() -> None:
+    looks = soak("worker-1", 100, 100)
+    looks[LOOKS // 4]["worker-1"] |= {9: 30.0}
+    assert gone(looks, hosts=HOSTS) == []
+
+
+def test_connections_of_postgresql_come_and_go() -> None:
+    looks = soak("postgres", 30, 30)
+    looks[-1]["postgres"] = {8: 30.0}
+    assert gone(looks, hosts=HOSTS) == []

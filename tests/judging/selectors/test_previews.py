@@ -1,0 +1,65 @@
+"""Examples and tutorials are shown to those who judge or lead, as long as they do."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Membership, Moment, Project
+from judging import selectors
+from judging.models import GuidelineExample
+from tests.factories import KnownPairFactory, MembershipFactory, MomentFactory, ProjectFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def project() -> Project:
+    return ProjectFactory()
+
+
+@pytest.fixture
+def example(project: Project) -> Moment:
+    moment = MomentFactory(video__corpus=project.corpus, preview_state="ready")
+    GuidelineExample.objects.create(guideline=project.guidelines.get(), grade=4, query_text="a query", moment=moment)
+    return moment
+
+
+@pytest.fixture
+def taught(project: Project) -> Moment:
+    """The moment of a tutorial's first pair."""
+    moment = MomentFactory(video__corpus=project.corpus, preview_state="ready")
+    KnownPairFactory(exam=None, project=project, moment=moment, source="lead", rank=None, tutorial_position=1, truth=4)
+    return moment
+
+
+def seen(member: Membership, *moments: Moment) -> list[bool]:
+    found = [selectors.preview_visible_to(user=member.user, preview=moment.preview_uuid) for moment in moments]
+    return [moment is not None for moment in found]
+
+
+@pytest.mark.parametrize("standing", ["candidate", "training", "exam", "qualified"])
+def test_annotators_see_what_teaches_them(project: Project, example: Moment, taught: Moment, standing: str) -> None:
+    member = MembershipFactory(project=project, standing=standing)
+    assert seen(member, example, taught) == [True, True]
+
+
+@pytest.mark.parametrize("standing", ["suspended", "left"])
+def test_who_is_out_sees_it_no_more(project: Project, example: Moment, taught: Moment, standing: str) -> None:
+    member = MembershipFactory(project=project, standing=standing)
+    assert seen(member, example, taught) == [False, False]
+
+
+def test_participants_never_see_it(project: Project, example: Moment, taught: Moment) -> None:
+    assert seen(MembershipFactory(project=project, role="participant"), example, taught) == [False, False]
+
+
+@pytest.mark.parametrize("role", ["lead", "admin"])
+def test_who_leads_sees_it(project: Project, example: Moment, taught: Moment, role: str) -> None:
+    assert seen(MembershipFactory(project=project, role=role), example, taught) == [True, True]
+
+
+def test_the_guideline_of_who_is_out_has_no_pictures(project: Project, example: Moment, client: Client) -> None:
+    for standing, pictures in (("qualified", True), ("left", False)):
+        client.force_login(MembershipFactory(project=project, standing=standing).user)
+        page = client.get(reverse("judging:guideline", args=[project.uuid])).content.decode()
+        assert (str(example.preview_uuid) in page) is pictures

@@ -1,0 +1,189 @@
+"""What belongs to one person, by pages and by the API; and routes of the API and of files that go by role alone.
+
+A route that names something of somebody's is a line of ``OWNED``: its owner gets in, a second person of the same role
+in the same project is told what whoever guesses is told, and so is everybody else whose role does not see it anyway.
+"""
+
+import json
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.core.files.base import ContentFile
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import AccessToken, BrowserSession, CorpusImport, Membership, Moment, User, Video
+from annotation.services.tokens import token_create
+from judging.models import JudgmentImport
+from judging.rules.keys import form_key
+from models_runner.models import Run
+from models_runner.training_files import folder_of
+from tests.factories import MembershipFactory
+from tests.judging.api.acts import bearer
+from tests.judging.views.doors.routes import ADMIN, ANNOTATOR, HELD, LEAD, RUNNERS, STAFF
+from tests.judging.views.doors.world import World
+
+NOBODY: frozenset[str] = frozenset()
+CHECKED = {"state": "checked", "file": "imports/x", "file_name": "x"}
+
+
+class Owned(NamedTuple):
+    method: str
+    route: str
+    what: str  # the attribute of OwnedWorld
+    owner: str  # their role
+    sees: frozenset[str]  # roles that get in besides, whoever it belongs to
+    told: int = 404  # to whoever is in the project and has no business with it
+    unlike: frozenset[str] = NOBODY  # roles that are told 403, as they never have such a thing
+
+
+class ByRole(NamedTuple):
+    method: str
+    route: str
+    what: str
+    roles: frozenset[str]
+
+
+NO_STAFF = frozenset({"annotator", "participant"})
+OWNED = [
+    *(Owned(method, route, what, "annotator", NOBODY) for route, what, _, method in HELD),
+    Owned("post", "api:judgment", "pair", "annotator", NOBODY),
+    Owned("post", "api:flag", "pair", "annotator", NOBODY),
+    Owned("delete", "api:flag", "pair", "annotator", NOBODY),
+    *(
+        Owned("get", route, "moment", "annotator", STAFF)
+        for route in ("judging:preview", "judging:preview-clip", "api:preview-gif", "api:preview-mp4")
+    ),
+    Owned("post", "judging:gate-answer", "attempt", "annotator", NOBODY, unlike=STAFF | {"participant"}),
+    Owned("post", "token-revoke", "token", "annotator", NOBODY),
+    Owned("post", "session-end", "browser", "annotator", NOBODY),
+    *(
+        Owned(method, f"{route}{step}", what, "lead", NOBODY, unlike=NO_STAFF)
+        for route, what in (("annotation:import", "corpus_import"), ("judging:judgment-import", "judgment_import"))
+        for step, method in (("", "get"), ("-report", "get"), ("-confirm", "post"), ("-discard", "post"))
+    ),
+    Owned("get", "models_runner:run", "own_run", "participant", STAFF, told=403),
+    Owned("get", "models_runner:run-download", "own_run", "participant", STAFF, told=403),
+    Owned("post", "models_runner:run-withdraw", "own_run", "participant", LEAD, told=403),
+    Owned("get", "api:run", "own_run", "participant", STAFF, told=403),
+]
+BY_ROLE = [
+    ByRole("get", "models_runner:training-file", "training", ADMIN),
+    ByRole("get", "models_runner:video", "video", STAFF),
+    ByRole("post", "api:finish", "project", ANNOTATOR),
+    ByRole("get", "api:train-set-json", "train_set", STAFF),
+    ByRole("get", "api:train-set-parquet", "train_set", STAFF),
+    ByRole("get", "api:release-zip", "release", STAFF),
+    ByRole("get", "api:judgments-csv", "project", STAFF),
+    ByRole("get", "api:search", "project", STAFF),
+    ByRole("get", "api:experiment", "experiment", STAFF),
+    ByRole("post", "api:training-cancel", "training", ADMIN),
+    ByRole("post", "api:training-resume", "training", ADMIN),
+    ByRole("post", "models_runner:run-withdraw", "run", LEAD),
+    ByRole("get", "api:runs", "project", RUNNERS),
+]
+TRIED = {row.route for row in [*OWNED, *BY_ROLE]}
+
+
+class OwnedWorld(World):
+    """A project with a second person of every role, who holds nothing."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.seconds: dict[str, User] = {
+            role: MembershipFactory(project=self.project, role=role).user for role in Membership.Role.values
+        }
+
+    @cached_property
+    def moment(self) -> Moment:
+        """Of the pair that is held; it is asked for by the name of its preview."""
+        moment: Moment = self.pair.candidate.moment
+        moment.preview_clip.save("preview.mp4", ContentFile(b"moving"))
+        return moment
+
+    @cached_property
+    def attempt(self) -> Any:
+        """At the gate; the form names it."""
+        return self.settings_form["attempt"]
+
+    @cached_property
+    def token(self) -> AccessToken:
+        person = self.people["annotator"]
+        token_create(user=person, name="a program")
+        return person.access_tokens.get()
+
+    @cached_property
+    def browser(self) -> BrowserSession:
+        person = self.people["annotator"]
+        Client().force_login(person)
+        return person.browser_sessions.latest("pk")
+
+    @cached_property
+    def corpus_import(self) -> CorpusImport:
+        row = CorpusImport(owner=self.people["lead"], corpus_name="c", format="csv", **CHECKED)
+        row.report.save("report.csv", ContentFile(b"line"))
+        return row
+
+    @cached_property
+    def judgment_import(self) -> JudgmentImport:
+        row = JudgmentImport(owner=self.people["lead"], project_name="p", mapping={}, **CHECKED)
+        row.report.save("report.csv", ContentFile(b"line"))
+        return row
+
+    @cached_property
+    def own_run(self) -> Run:
+        about = {"system": "theirs", "split": "val", "source": "upload", "sha256": "0" * 64, "state": "scored"}
+        run = Run(project=self.project, release=self.release, owner=self.people["participant"], **about)
+        run.file_name = "theirs.json"
+        run.file.save("theirs.json", ContentFile(b"[]"))
+        return run
+
+    @cached_property
+    def video(self) -> Video:
+        video = self.pair.candidate.moment.video
+        video.file.save("clip.mp4", ContentFile(b"a video"))
+        type(self.project).objects.filter(pk=self.project.pk).update(corpus=video.corpus)
+        return video  # type: ignore[no-any-return]
+
+    def left(self) -> None:
+        """A training left a file."""
+        folder: Path = folder_of(self.training)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "plan.json").write_text("{}")
+
+    def try_route(self, row: Owned | ByRole, client: Client, *, name: object = None) -> HttpResponse:
+        """``name`` stands for an object that is not there."""
+        held = getattr(self, row.what)
+        uuid = name or (held.preview_uuid if row.what == "moment" else getattr(held, "uuid", held))
+        args = [uuid]
+        form = self.form((row.route, row.what, NOBODY, row.method)) if row.method == "post" else {}
+        if row.route == "judging:gate-answer":
+            args, form = [self.project.uuid], {"attempt": uuid, "answer-0": 0}
+        if row.route == "models_runner:video":
+            args = [self.project.uuid, uuid]
+        if row.route == "models_runner:training-file":
+            self.left()
+            args = [uuid, "plan.json"]
+        call: Callable[..., HttpResponse] = getattr(client, row.method)
+        if row.route.startswith("api:"):
+            return client.generic(  # type: ignore[return-value]
+                row.method.upper(), reverse(row.route, args=args), json.dumps(self.body(row)), "application/json"
+            )
+        return call(reverse(row.route, args=args), form)
+
+    def body(self, row: Owned | ByRole) -> dict[str, Any]:
+        key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, given=1)
+        bodies = {"api:judgment": {"grade": 3, "key": str(key)}, "api:flag": {"reason": "broken"}}
+        return bodies.get(row.route, {}) if row.method == "post" else {}
+
+
+def client_of(row: Owned | ByRole, person: User) -> Client:
+    """By token where programs ask, by session where browsers do."""
+    if row.route.startswith("api:"):
+        return Client(headers=bearer(person))
+    client = Client()
+    client.force_login(person)
+    return client

@@ -1,0 +1,111 @@
+"""Every route that names something of somebody's, by a second person of every role: they learn and change nothing."""
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import get_resolver
+
+from annotation.models import BrowserSession, Membership, User
+from tests.factories import MembershipFactory
+from tests.judging.views.doors.owned import BY_ROLE, OWNED, TRIED, ByRole, Owned, OwnedWorld, client_of
+from tests.judging.views.doors.routes import DOORS, OPEN
+from tests.tables import rows_of
+
+pytestmark = pytest.mark.django_db
+APPS = ("annotation", "judging", "models_runner")
+
+
+@pytest.fixture(scope="module")
+def made_once(kept_for_module: None) -> OwnedWorld:
+    return OwnedWorld()
+
+
+@pytest.fixture
+def world(db: None, made_once: OwnedWorld, settings: Any, tmp_path: Path) -> OwnedWorld:
+    settings.EXPERIMENTS_ROOT = tmp_path
+    return deepcopy(made_once)
+
+
+def names(row: Owned | ByRole) -> str:
+    return f"{row.method} {row.route}"
+
+
+def got_in(answer: HttpResponse) -> bool:
+    return answer.status_code in (200, 201, 204, 302) and "/login/" not in answer.headers.get("Location", "")
+
+
+def everything_but_sessions_of(person: User) -> set[tuple[str, str]]:
+    """A session remembers which project its person looked at last."""
+    own, held = f",{person.pk})", BrowserSession._meta.db_table
+    found = {(table, row) for app in APPS for table, rows in rows_of(app).items() for row in rows}
+    return {(table, row) for table, row in found if table != held or not row.endswith(own)}
+
+
+@pytest.mark.parametrize("row", OWNED, ids=names)
+def test_who_owns_it_gets_in(row: Owned, world: OwnedWorld) -> None:
+    answer = world.try_route(row, client_of(row, world.people[row.owner]))
+    assert got_in(answer), answer.status_code
+
+
+@pytest.mark.parametrize("row", OWNED, ids=names)
+def test_a_second_person_of_any_role_does_not(row: Owned, world: OwnedWorld) -> None:
+    for role, person in world.seconds.items():
+        if role in row.sees:
+            continue
+        getattr(world, row.what)
+        client = client_of(row, person)
+        before = everything_but_sessions_of(person)
+        answer = world.try_route(row, client)
+        assert answer.status_code == (403 if role in row.unlike else row.told), role
+        if row.told == 404:
+            assert world.try_route(row, client, name=uuid4()).status_code == answer.status_code, role
+        assert everything_but_sessions_of(person) == before, role
+
+
+@pytest.mark.parametrize("row", [row for row in OWNED if row.sees], ids=names)
+def test_roles_that_see_it_anyway_get_in(row: Owned, world: OwnedWorld) -> None:
+    for role in row.sees:
+        if row.method == "get" or role == min(row.sees):
+            assert got_in(world.try_route(row, client_of(row, world.seconds[role]))), role
+
+
+@pytest.mark.parametrize("row", BY_ROLE, ids=names)
+def test_what_goes_by_role_alone(row: ByRole, world: OwnedWorld) -> None:
+    for role, person in world.seconds.items():
+        answer = world.try_route(row, client_of(row, person))
+        if role in row.roles:
+            assert answer.status_code not in (401, 403, 404), role
+        else:
+            assert answer.status_code == 403, role
+
+
+@pytest.mark.parametrize("row", [*OWNED, *BY_ROLE], ids=names)
+def test_people_of_other_projects_learn_nothing(row: Owned | ByRole, world: OwnedWorld) -> None:
+    unlike = row.unlike if isinstance(row, Owned) and row.owner == "lead" else frozenset()  # of no project
+    for role in Membership.Role.values:
+        stranger: User = MembershipFactory(role=role).user
+        assert world.try_route(row, client_of(row, stranger)).status_code == (403 if role in unlike else 404), role
+
+
+def test_ones_own_pages_name_nothing_of_others(world: OwnedWorld) -> None:
+    """Pages of the project that show the asker's own: a second annotator finds nothing of the first there."""
+    client = Client()
+    client.force_login(world.seconds["annotator"])
+    theirs = [world.pair, world.assignment, world.sitting, world.known]
+    secret = {str(row.uuid) for row in theirs} | {str(world.moment.preview_uuid)}
+    for door in (door for door in DOORS if "annotator" in door[2] and door[3] == "get"):
+        said = client.get(world.url(door), follow=True).content.decode()
+        assert not {uuid for uuid in secret if uuid in said}, door[0]
+
+
+def test_every_route_that_is_left_out_says_why() -> None:
+    """What is neither tried by role nor owned is named with a reason, and is there."""
+    of_api = {f"api:{name}" for name in get_resolver().namespace_dict["api"][1].reverse_dict if isinstance(name, str)}
+    assert not set(OPEN) & TRIED
+    assert all(len(reason.split()) > 2 for reason in OPEN.values())
+    assert {name for name in of_api if "preview" in name} <= TRIED

@@ -1,0 +1,20 @@
+"""The headers of an answer as they came: what every one must bring, and once only."""
+
+import requests
+
+from config.headers import HEADERS
+
+HSTS = {"Strict-Transport-Security": "max-age=31536000; includeSubDomains; preload"}
+ALWAYS = HEADERS | HSTS
+PAGES_OWN = "Content-Security-Policy"  # a page says what it loads
+
+
+def lacking(answer: requests.Response, *, page: bool = False) -> list[str]:
+    """What a browser is not told, is told twice, or is told otherwise than by config/headers.py."""
+    wrong = []
+    for name, value in ALWAYS.items():
+        lines = answer.raw.headers.getlist(name)
+        said = bool(lines) if page and name == PAGES_OWN else lines == [value]
+        if len(lines) != 1 or not said:
+            wrong.append(f"{name}: {lines}")
+    return wrong

@@ -1,0 +1,51 @@
+"""What nginx writes down of who asks for what."""
+
+from judging.services.invitations import invitation_create
+from tests.production.topology import Site
+from tests.production.topology.site import eventually
+from tests.production.topology.world import World
+
+SECRET = "c2VjcmV0/d2l4s1-3f2a8b9c0d1e2f3a4b5c6d7e8f9a0b1c"
+
+
+def lines_after(site: Site, asked: list[str]) -> list[str]:
+    """The lines of the access log that came of asking for these addresses, as they are typed."""
+    before = len(site.nginx.access_log.read_text().splitlines())
+    visitor = site.visitor()
+    for path in asked:
+        visitor.get(path, allow_redirects=False, headers={"Referer": f"{site.url}/invitations/of-a-page/"})
+    eventually(lambda: len(site.nginx.access_log.read_text().splitlines()) >= before + len(asked))
+    return site.nginx.access_log.read_text().splitlines()[before:]
+
+
+def test_the_log_of_requests_opens_nothing(site: Site) -> None:
+    world = World.make(annotators=0)
+    _, link = invitation_create(project=world.project, actor=world.lead, role="annotator")
+    secret = link.strip("/").split("/")[-1]
+    said = "\n".join(
+        lines_after(site, [link, f"/%69nvitations/{secret}/", f"/password/choose/{SECRET}/", f"/login/?next={link}"])
+    )
+    assert secret not in said
+    assert SECRET.partition("/")[2] not in said
+    assert "of-a-page" not in said
+    assert "next=" not in said
+    assert "GET /invitations/[secret] HTTP" in said
+    assert "GET /password/choose/[secret] HTTP" in said
+    assert "GET /login/ HTTP" in said
+
+
+def test_a_line_names_the_request_as_the_other_logs_do(site: Site) -> None:
+    answer = site.visitor().get("/login/")
+    eventually(lambda: answer.headers["X-Request-ID"] in site.nginx.access_log.read_text())
+    (line,) = lines_after(site, ["/metrics"])
+    assert line.split()[-1].isalnum()  # one that no web host ever saw
+
+
+def test_an_unanswered_request_for_a_link_leaves_no_secret_in_the_log_of_faults(site: Site) -> None:
+    for web in site.web:
+        web.kill()
+    assert site.visitor().get(f"/password/choose/{SECRET}/").status_code == 503
+    assert site.visitor().get("/login/").status_code == 503
+    eventually(lambda: "/login/" in site.nginx.log.read_text())
+    said = site.nginx.log.read_text() + "".join(path.read_text() for path in site.nginx.logs.iterdir())
+    assert SECRET.partition("/")[2] not in said
