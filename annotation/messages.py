@@ -23,15 +23,22 @@ def send_on_commit(task: str, *args: Any, expires_s: float | None = None) -> Non
     transaction.on_commit(partial(_send, task, args, expires_s))
 
 
-def _send(task: str, args: tuple[Any, ...], expires_s: float | None = None) -> None:
+def send_now(task: str, *args: Any) -> bool:
+    """Send ``task``, which no sweep would find; whether the broker took it."""
+    return _send(task, args)
+
+
+def _send(task: str, args: tuple[Any, ...], expires_s: float | None = None) -> bool:
     if current_app.conf.task_always_eager:
         current_app.tasks[task].apply(args)
-        return
+        return True
     global _away_until  # noqa: PLW0603
     if time.monotonic() < _away_until:
-        return
+        return False
     try:
         current_app.send_task(task, args, ignore_result=True, expires=expires_s)
     except (OperationalError, OSError, RedisError) as error:  # RedisError: its disk is full, so it refuses
         _away_until = time.monotonic() + AWAY_S
         logger.warning("the broker is away (%s); %s%s and what follows is left to the sweeps", error, task, args)
+        return False
+    return True

@@ -6,6 +6,7 @@ from uuid import UUID
 from axes.handlers.proxy import AxesProxyHandler
 from axes.utils import reset as axes_reset
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, UsernameField
@@ -57,7 +58,7 @@ class IdentityForm(forms.Form):
     )
 
 
-class OwnPasswordForm(PasswordChangeForm):  # type: ignore[type-arg]
+class OwnPasswordForm(PasswordChangeForm):
     """Django's; wrong old passwords are counted as everywhere, and tokens may end with the old one."""
 
     ends_tokens = forms.BooleanField(required=False, initial=True)
@@ -121,7 +122,10 @@ class LogIn(LoginView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         open_projects = Project.objects.filter(registration_is_open=True).order_by("name")
-        return super().get_context_data(**kwargs) | {"open_projects": open_projects}
+        return super().get_context_data(**kwargs) | {
+            "open_projects": open_projects,
+            "sends_mail": bool(settings.EMAIL_HOST),
+        }
 
 
 @login_required
@@ -185,7 +189,8 @@ def password_forgotten(request: HttpRequest) -> HttpResponse:
         password_reset_request(email=form.cleaned_data["email"], address=address_block(request))
         messages.success(request, SENT)
         return redirect("login")
-    return render(request, "account/password_forgotten.html", {"form": form}, status=422 if form.errors else 200)
+    context = {"form": form, "sends_mail": bool(settings.EMAIL_HOST)}
+    return render(request, "account/password_forgotten.html", context, status=422 if form.errors else 200)
 
 
 class PasswordChoose(PasswordResetConfirmView):

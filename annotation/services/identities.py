@@ -19,8 +19,8 @@ from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from annotation.exceptions import NotPossible
-from annotation.messages import send_on_commit
+from annotation.exceptions import Busy, NotPossible
+from annotation.messages import send_now, send_on_commit
 from annotation.models import Identity, Project, User
 from annotation.services.audit import audit_record
 from annotation.services.throttles import (
@@ -30,12 +30,15 @@ from annotation.services.throttles import (
     throttle_count,
     throttle_first,
     throttle_or_refuse,
+    throttle_take_back,
 )
 from annotation.services.totp import totp_forget
 
 logger = logging.getLogger(__name__)
 ERASED = "erased-"  # how the user name of a forgotten account begins
 identity_forgotten = Signal()  # with `user`, in the transaction: other apps drop what they hold of them
+NO_MAIL = "This site sends no e-mail. Ask the lead of your project for a link to a new password."
+NOBODY = 0  # no account's; the broker is asked all the same, so that its answer tells nothing of the address
 RESET_TASK = "annotation.tasks.password_link_mail"
 CHANGED_TASK = "annotation.tasks.email_changed_mail"
 NAME_TAKEN = "This user name is taken. Choose another."
@@ -97,7 +100,7 @@ def identity_set(*, user: User, name: str, email: str) -> Identity:
             identity, _ = Identity.objects.update_or_create(user=user, defaults=values)
     except IntegrityError as error:
         raise NotPossible(EMAIL_TAKEN) from error
-    if held and held.email and "email" in changed:
+    if held and held.email and "email" in changed and settings.EMAIL_HOST:
         send_on_commit(CHANGED_TASK, held.email, uuid4().hex)
     if changed:
         audit_record(project=None, actor=user, action="identity.set", subject=user.uuid, changed=", ".join(changed))
@@ -170,13 +173,20 @@ def password_reset_request(*, email: str, address: str) -> None:
     Nor does anybody learn that an address was written to often enough for now.
 
     Raises:
+        NotPossible: this site sends no messages.
         TooOften: whoever asks (``address``) has asked too often.
+        Busy: the broker is away, whoever asks.
     """
+    if not settings.EMAIL_HOST:
+        raise NotPossible(NO_MAIL)
     throttle_or_refuse(MAILS_FROM, address, "Too many links to new passwords were asked for from here.")
     if not throttle_count(MAILS_TO, email.strip()):
         return
-    for user in _accounts_of(email):
-        send_on_commit(RESET_TASK, user.pk, uuid4().hex)
+    known = [user.pk for user in _accounts_of(email)] or [NOBODY]
+    if not all(send_now(RESET_TASK, pk, uuid4().hex) for pk in known):
+        throttle_take_back(MAILS_FROM, address)
+        throttle_take_back(MAILS_TO, email.strip())
+        raise Busy("No message can be sent just now. Try again in some minutes; what you asked for was not counted.")
 
 
 def password_link_mail(*, user_id: int, request: str = "") -> None:

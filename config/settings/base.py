@@ -124,10 +124,10 @@ TOTP_REQUIRED_FOR = roles_of(env_str("TOTP_REQUIRED_FOR", ""))  # who must: of a
 OTP_TOTP_ISSUER = "MomentJudge"
 OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0  # ours counts by account: annotation.services.throttles
 
-# E-mail: printed to the worker's log unless a server is named
+# E-mail: sent where a server is named
 SITE_URL = env_str("SITE_URL", f"http://127.0.0.1:{env_str('PORT', '') or 8000}").rstrip("/")
 EMAIL_HOST = env_str("EMAIL_HOST", "")
-EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
+EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend" if EMAIL_HOST else "config.mail.NoMail"
 EMAIL_PORT = env_int("EMAIL_PORT", 587)
 EMAIL_HOST_USER = env_str("EMAIL_USER", "")
 EMAIL_HOST_PASSWORD = env_str("EMAIL_PASSWORD", "")

@@ -17,3 +17,4 @@ STORAGES = {
 ALLOWED_HOSTS = ["*"]
 SITE_URL = "http://testserver"
 FEATURES_ROOTS = [MOMENTJUDGE_VAR / "official-features"]
+EMAIL_HOST = "mail.testserver"

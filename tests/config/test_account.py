@@ -15,10 +15,12 @@ from pytest_django import Settings
 
 from annotation.addresses import address_block, client_address
 from annotation.models import Identity, Throttle, User
+from annotation.services import identities
 from annotation.services.identities import identity_set, password_link
 from annotation.services.throttles import LOGINS_TO
 from annotation.services.tokens import token_create
 from config import account
+from config.mail import NoMail
 from tests.conftest import Messages
 from tests.factories import MembershipFactory, UserFactory
 
@@ -158,6 +160,32 @@ class TestForgotten:
     )
     def test_a_garbled_link(self, client: Client, link: str) -> None:
         assert "used up" in body(client.get(link))
+
+
+class TestNoMail:
+    def test_who_forgot_is_told_to_ask_a_lead(self, client: Client, person: User, settings: Settings) -> None:
+        settings.EMAIL_HOST = ""
+        page = body(client.get(reverse("login")))
+        assert reverse("password-forgotten") not in page
+        assert "Ask the lead of your project for a link" in page
+        assert "<form" not in body(client.get(reverse("password-forgotten"))).split("<main")[1]
+        refused = client.post(reverse("password-forgotten"), {"email": "some@example.org"})
+        assert (refused.status_code, "sends no e-mail" in body(refused)) == (409, True)
+        assert mail.outbox == []
+
+    def test_a_message_is_refused_not_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(OSError, match="EMAIL_HOST is not set"):
+            NoMail().send_messages([mail.EmailMessage("A link", "/password/choose/x/y/")])
+        assert capsys.readouterr().out == ""
+
+    @pytest.mark.parametrize("email", ["some@example.org", "nobody@example.org"])
+    def test_while_the_broker_is_away_nobody_is_told_it_is_on_its_way(
+        self, client: Client, person: User, monkeypatch: pytest.MonkeyPatch, email: str
+    ) -> None:
+        monkeypatch.setattr(identities, "send_now", lambda *task: False)
+        for _ in range(5):  # none counts
+            answer = client.post(reverse("password-forgotten"), {"email": email})
+            assert (answer.status_code, "No message can be sent just now" in body(answer)) == (503, True)
 
 
 class TestBadInput:

@@ -7,10 +7,10 @@ import pytest
 from config.celery_app import app
 from tests.conftest import Messages
 from tests.tasks_twice.digest import differences, digest
-from tests.tasks_twice.scenes import GONE, SCENES, Ground, demo, nothing, searched
+from tests.tasks_twice.scenes import GONE, SCENES, Ground, demo, moved, nothing, searched
 
 ALL = sorted(name for name, scene in SCENES.items() if scene is not demo)
-WITH_ROWS = [name for name in ALL if SCENES[name] not in (nothing, searched)]
+WITH_ROWS = [name for name in ALL if SCENES[name] not in (nothing, searched, moved)]
 
 
 def run(task: str, args: tuple[Any, ...], messages: Messages) -> None:

@@ -15,7 +15,7 @@ import redis
 from config.embedded.postgres import share_with, unprivileged
 from tests.production.topology.server import Server, program
 
-NAME, PASSWORD = "momentjudge", "only-for-tests"
+NAME, PASSWORD = "momentjudge", "of-this-topology"
 BUCKET = "momentjudge"
 POSTGRES_OPTIONS = {
     "max_connections": "100",
@@ -119,7 +119,7 @@ class Redis(Server):
 class Storage(Server):
     """A double of object storage: moto's server speaks S3; what was written to the bucket outlives kill -9."""
 
-    key, secret = "only-for-tests", "only-for-tests"
+    key, secret = "of-this-topology", "of-this-topology"
 
     @property
     def url(self) -> str:
