@@ -124,9 +124,10 @@ def _asked(form: QueryDict) -> dict[str, Any]:
 
 
 def _usual_scopes(person: User) -> set[str]:
-    """What programs of people with these roles do."""
-    usual = {"annotator": "judge", "participant": "upload", "lead": "manage", "admin": "manage"}
-    return {"read"} | {usual[role] for role in person.memberships.values_list("role", flat=True)}
+    """What programs of people with these roles do; to manage is never ticked beforehand."""
+    usual = {"annotator": "judge", "participant": "upload"}
+    roles = person.memberships.values_list("role", flat=True)
+    return {"read"} | {usual[role] for role in roles if role in usual}
 
 
 @login_required

@@ -165,6 +165,8 @@ class ExperimentForm(forms.Form):
             field.choices = [*none, *((key, one.name) for key, one in found.items())]
         self._of(project, "release", ready_releases(project))
         self._of(project, "candidates", candidate_givers(project))
+        if self.choices["subtitle"]:
+            self.initial.setdefault("subtitle", next(iter(self.choices["subtitle"])))
         if newest := ready_releases(project).first():
             self.initial.setdefault("release", newest.version)
 

@@ -54,7 +54,7 @@ def ahead_of(training: Training) -> int:
     if training.state != Training.State.WAITING:
         return 0
     before = Training.objects.filter(state=Training.State.WAITING, created_at__lt=training.created_at).count()
-    return before + Training.objects.filter(state__in=Training.AT_WORK).count()
+    return before + Training.objects.filter(state__in=Training.AT_WORK).exclude(pk=training.pk).count()
 
 
 def needed_by(experiment: Experiment) -> list[Experiment]:

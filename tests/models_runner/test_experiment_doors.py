@@ -161,6 +161,9 @@ class TestCommand:
         assert told["video"] == told["subtitle"] == {"name": "mine", "path": str(other)}
         assert told["query"]["name"] == "own query"
 
+    def test_says_what_it_trains_on_and_what_not(self, release: Release) -> None:
+        assert ran()[1] == "Features: video own video, subtitle none, query own query."
+
     def test_takes_what_the_page_asks_for(self, release: Release) -> None:
         ran(
             *("--labels", "similarity", "--end-offset-s", "1.5", "--mask-positives", "yes", "--first-seed", "7"),

@@ -13,8 +13,10 @@ from django.urls import reverse
 
 from annotation.models import Membership
 from models_runner import services, training_files
-from models_runner.models import Experiment, Training
-from tests.factories import MembershipFactory, admin
+from models_runner.experiment_forms import ExperimentForm
+from models_runner.models import Experiment, FeatureSet, Training
+from models_runner.selectors.experiments import ahead_of
+from tests.factories import NOW, MembershipFactory, admin
 from tests.judging.world import HandMade
 from tests.models_runner.acts import ready_release
 from tests.models_runner.benchmarks import features_of, only, ordered, places, trained
@@ -220,3 +222,16 @@ def test_the_next_in_line_knows_how_many_are_before_it(site: Site) -> None:
     two, three = site.order(), site.order(name="later")
     assert "before it" not in site.page(two.experiment)
     assert "1 before it" in site.page(three.experiment)
+
+
+def test_what_was_taken_meanwhile_is_not_before_itself(site: Site) -> None:
+    training = site.order()
+    Training.objects.filter(pk=training.pk).update(state="running", device="cpu", heartbeat=NOW, started_at=NOW)
+    assert ahead_of(training) == 0  # as it was read
+
+
+def test_subtitles_are_chosen_where_there_are_any(site: Site) -> None:
+    assert "subtitle" not in ExperimentForm(project=site.made.project).initial
+    told = {"kind": "subtitle", "extractor": "builtin-text", "width": 2, "n_items": 1, "checksum": "0", "state": "done"}
+    held = FeatureSet.objects.create(project=site.made.project, name="said", path="/a/said.h5", finished_at=NOW, **told)
+    assert ExperimentForm(project=site.made.project).initial["subtitle"] == str(held.uuid)

@@ -1,6 +1,7 @@
 """manage.py benchmark PROJECT: order a baseline, and wait for it where that is asked for."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -58,6 +59,7 @@ class Command(BaseCommand):
         except MomentJudgeError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"{made.name}: {options['seeds']} to train, {made.uuid}")
+        self.stdout.write(f"Features: {_in_words(chosen)}.")
         if options["wait"]:
             self._wait(made)
 
@@ -105,3 +107,8 @@ class Command(BaseCommand):
 def _line(training: Training) -> str:
     best = f", best {training.best:.4f}" if training.best is not None else ""
     return f"seed {training.seed}: {training.state}, step {training.step:,} of {training.steps:,}{best}"
+
+
+def _in_words(chosen: Mapping[str, Choice]) -> str:
+    """What is trained on, and what is left out."""
+    return ", ".join(f"{kind} {chosen[kind].name if kind in chosen else 'none'}" for kind in KINDS)
