@@ -7,14 +7,18 @@ import sys
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.local")
+    from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
     from config.embedded import database_for_command
     from config.embedded.schema import lay_schema
 
-    with database_for_command(sys.argv):
-        lay_schema(sys.argv)
-        execute_from_command_line(sys.argv)
+    try:
+        with database_for_command(sys.argv):
+            lay_schema(sys.argv)
+            execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as error:
+        sys.exit(f"{error}")  # words for who set it, not for who wrote it
 
 
 if __name__ == "__main__":

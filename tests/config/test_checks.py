@@ -113,6 +113,11 @@ def test_the_example_file_as_it_is_fails_and_names_what_is_left(tmp_path: Path) 
     assert "TOTP_REQUIRED_FOR" not in done.stderr
 
 
+def test_a_command_says_what_is_wrong_with_a_setting_in_one_line(tmp_path: Path) -> None:
+    done = manage(production(tmp_path) | {"SECRET_KEY": "change-me"}, "check", "--deploy")
+    assert (done.returncode, done.stderr) == (1, "SECRET_KEY must be set to at least 32 characters.\n")
+
+
 @pytest.mark.parametrize("name", ["DATABASE_URL", "BROKER_URL", "ALLOWED_HOSTS", "SECRET_KEY"])
 def test_what_is_missing_stops_every_start(tmp_path: Path, name: str) -> None:
     said = production(tmp_path)
