@@ -35,7 +35,7 @@ LINES = 20_000
 def annotations() -> bytes:
     """A file of some megabytes."""
     made = (
-        {"desc_id": number, "desc": "Somebody opens a door.", "vid_name": f"v{number}", "ts": [1, 2]}
+        {"desc_id": number, "desc": "Somebody opens a door.", "vid_name": f"v{number}", "ts": [1, 2], "type": "v"}
         for number in range(LINES)
     )
     return "".join(json.dumps(line | {"duration": 9}) + "\n" for line in made).encode()
@@ -60,6 +60,10 @@ class TestMedia:
             answer = lead.post(path, said, files={"file": ("a.jsonl", annotations())})
             assert answer.status_code == 200 and "/imports/" in answer.url, answer.url
             row = CorpusImport.objects.get(owner=world.lead)
+            eventually(lambda: CorpusImport.objects.get(pk=row.pk).state not in CorpusImport.AT_WORK)
+            row.refresh_from_db()
+            assert row.error == ""
+            assert row.state == CorpusImport.State.CHECKED
             assert row.file.size == len(annotations())
 
     def test_a_release_waits_for_room_and_says_so(self, site: Site) -> None:
