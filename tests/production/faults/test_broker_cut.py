@@ -11,7 +11,7 @@ QUICK_S = 9.0  # a page that waits longer than 10 s keeps the answer and sends i
 
 
 def test_people_judge_on_and_everything_settles_afterwards(site: Site) -> None:
-    with Crowd(site, batches=10, pace_s=PACE_S) as crowd:
+    with Crowd(site, batches=24, pace_s=PACE_S) as crowd:
         crowd.await_grades(10)
         began = time.monotonic()
         site.redis.pause()
