@@ -55,7 +55,7 @@ class Kept:
     def _keep(self, name: str) -> None:
         path = self.folder / quote(name, safe="")
         found = self.backend.buckets[self.bucket].keys.get(name)
-        if found is None:
+        if not hasattr(found, "value"):  # nothing there, or in a bucket with versions the mark that it was deleted
             path.unlink(missing_ok=True)
             return
         draft = path.with_name(f"{path.name}.{os.urandom(4).hex()}.new")
