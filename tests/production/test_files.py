@@ -224,9 +224,10 @@ class TestBucket:
         batch.refresh_from_db()
         batch_review(batch=batch, extend=False, lead=world.lead)
         lead = world.person(site, world.lead)
+        on_disk = set((site.shared / "media").glob("releases/*"))
         lead.post(reverse("judging:release-create", args=[world.project.uuid]))
         release = Release.objects.get(project=world.project)
         eventually(lambda: Release.objects.get(pk=release.pk).state == Release.State.READY, seconds=60)
         archive = lead.get(reverse("judging:release-download", args=[release.uuid])).content
         assert zipfile.ZipFile(io.BytesIO(archive)).testzip() is None
-        assert not (site.shared / "media" / "releases").exists()
+        assert set((site.shared / "media").glob("releases/*")) == on_disk
