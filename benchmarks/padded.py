@@ -20,6 +20,7 @@ from models_runner.retrieval.batches import Batch
 from models_runner.retrieval.losses import DrawNegatives, both_hinges, boundary_loss, frame_contrast, video_contrast
 from models_runner.retrieval.models.blocks import (
     Attention,
+    Dropout,
     EncoderBlock,
     FeedForward,
     InputProjection,
@@ -178,8 +179,12 @@ def flow(model: Conquer, clips: Tensor, words: Tensor, mask: Tensor, asked: Tens
     return torch.cat([clips, towards, clips * towards, clips * back], dim=2)
 
 
+def drop(block: Dropout, rows: Tensor) -> Tensor:
+    return functional.dropout(rows, block.share, block.training)
+
+
 def project(block: InputProjection, rows: Tensor) -> Tensor:
-    return functional.relu(block.linear(block.dropout(block.norm(rows))))
+    return functional.relu(block.linear(drop(block.dropout, block.norm(rows))))
 
 
 def place(block: PositionalEncoding, rows: Tensor, kind: int | None = None) -> Tensor:
@@ -187,13 +192,13 @@ def place(block: PositionalEncoding, rows: Tensor, kind: int | None = None) -> T
     rows = rows + block.place(position)
     if kind is not None and block.kind is not None:
         rows = rows + block.kind(torch.full_like(position, kind))
-    return block.dropout(block.norm(rows))
+    return drop(block.dropout, block.norm(rows))
 
 
 def encode(block: EncoderBlock, rows: Tensor, mask: Tensor) -> Tensor:
     """A transformer layer [B, L, H]; the mask [B, L] is of the keys."""
     mixed = attend(block.attention, rows, rows, mask.unsqueeze(1))
-    rows = block.norm(block.dropout(block.mix(mixed)) + rows)
+    rows = block.norm(drop(block.dropout, block.mix(mixed)) + rows)
     return bend(block.feed_forward, rows) if isinstance(block.feed_forward, FeedForward) else rows
 
 
@@ -201,7 +206,7 @@ def bend(block: FeedForward, rows: Tensor) -> Tensor:
     """BERT's second half; its GELU is put together from single operations, as in the released code."""
     inner = block.outward(rows)
     inner = inner * 0.5 * (1.0 + torch.erf(inner / math.sqrt(2.0)))
-    return block.norm(block.dropout(block.back(inner)) + rows)
+    return block.norm(drop(block.dropout, block.back(inner)) + rows)
 
 
 def meet(stream: Stream, own: Tensor, other: Tensor, mask: Tensor) -> Tensor:
@@ -216,7 +221,7 @@ def attend(block: Attention, own: Tensor, other: Tensor, mask: Tensor) -> Tensor
     )
     scores = torch.matmul(query, key.transpose(-1, -2)) / math.sqrt(query.shape[-1])
     scores = scores + (1 - mask.unsqueeze(1)) * HIDDEN
-    shares = functional.dropout(torch.softmax(scores, dim=-1), block.dropout, block.training)
+    shares = drop(block.dropout, torch.softmax(scores, dim=-1))
     return torch.matmul(shares, value).permute(0, 2, 1, 3).contiguous().flatten(2)
 
 

@@ -274,8 +274,7 @@ def nearest(indexes: list[Any], queries: tuple[Tensor, Tensor]) -> Tensor:
 def candidates(indexes: list[Any], queries: tuple[Tensor, Tensor], corpus: Index) -> Tensor:
     """The 100 best videos of each query among those of the nearest clips, scored exactly; -1 where there are fewer."""
     videos = nearest(indexes, queries)
-    parts = zip(*(one.split(16) for one in (videos, *queries)), strict=True)
-    scores = torch.cat([corpus.exact_scores((seen, heard), some.clamp(min=0)) for some, seen, heard in parts])
+    scores = corpus.exact_scores(queries, videos.clamp(min=0))
     again = torch.zeros_like(videos, dtype=torch.bool)
     again[:, 1:] = videos[:, 1:] == videos[:, :-1]
     scores = scores.masked_fill(again | (videos < 0), -torch.inf)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 
 from annotation.models import Project
+from judging.forms import UNREADABLE_KEY
 from judging.models import Release
 from models_runner.experiment_settings import PRESETS, heads_of, options_of
 from models_runner.forms import ReleaseField, ready_releases
 from models_runner.models import Experiment, Training
 from models_runner.models.experiment import MOST_SEEDS
-from models_runner.selectors.experiments import candidate_givers
+from models_runner.selectors.experiments import candidate_givers, queries_by_source_split
 from models_runner.selectors.features import KINDS, Choice, feature_choices
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ else:
 ABOUT = ("release", "baseline", "top_n", "seeds", "name", "preset", "labels")
 CHANGES = (
     *("epochs", "evaluations_per_epoch", "patience", "batch", "lr", "hidden", "padding", "precision"),
-    *("end_offset_s", "mask_positives", "weigh_by_similarity", "shuffle_links"),
+    *("warmup", "end_offset_s", "endpoints", "mask_positives", "hard_from_epoch", "hard_pool", "weigh_by_similarity"),
+    *("same_split", "shuffle_links"),
 )
 YES_NO = [("", "as the preset"), ("yes", "yes"), ("no", "no")]
 SAID = {True: "yes", False: "no"}  # by programs
@@ -56,6 +58,7 @@ class Ends(forms.TypedChoiceField):
 class ExperimentForm(forms.Form):
     """What is trained, on what, and how; options that stay empty are those of the preset."""
 
+    key = forms.UUIDField(required=False, error_messages={"invalid": UNREADABLE_KEY})
     release = ReleaseField(
         Release.objects.none(),
         to_field_name="version",
@@ -77,7 +80,12 @@ class ExperimentForm(forms.Form):
     name = forms.CharField(
         max_length=80, required=False, help_text="On the leaderboard, with the seed; empty: baseline and N."
     )
-    preset = forms.ChoiceField(choices=list(PRESETS.items()), initial="released", label="Settings")
+    preset = forms.ChoiceField(
+        choices=list(PRESETS.items()),
+        initial="released",
+        label="Settings",
+        help_text="Small: for a computer without a GPU, and for the demo.",
+    )
     labels = forms.ChoiceField(
         choices=[(Experiment.Labels.JUDGED, "judged"), (Experiment.Labels.SIMILARITY, "by similarity")],
         initial=Experiment.Labels.JUDGED,
@@ -123,6 +131,13 @@ class ExperimentForm(forms.Form):
         label="Hidden size",
         help_text="A multiple of the attention heads. Released: XML 256, ReLoCLNet 384, CONQUER 768.",
     )
+    warmup = forms.FloatField(
+        min_value=0,
+        max_value=0.99,
+        required=False,
+        label="Warm-up",
+        help_text="Share of the steps until the learning rate is reached; CONQUER has none. Released: 0.01.",
+    )
     padding = forms.ChoiceField(
         choices=[("", "as the preset"), ("official", "official"), ("compact", "compact")],
         required=False,
@@ -141,11 +156,33 @@ class ExperimentForm(forms.Form):
         required=False,
         help_text="XML and CONQUER were released 1.5 s late; ReLoCLNet was not.",
     )
+    endpoints = YesNo(
+        label="Where a clip lies (TEF)",
+        help_text="Two more features: where in its video a clip begins and ends. Released: XML yes, the others no.",
+    )
     mask_positives = YesNo(
         label="Mask other positives",
         help_text="Other moments of the query are no negatives. The paper says so; released: no.",
     )
+    hard_from_epoch = forms.IntegerField(
+        min_value=0,
+        max_value=100_000,
+        required=False,
+        label="Hard negatives from epoch",
+        help_text="XML and ReLoCLNet; beyond the last epoch: never. Released: 20, counted from 0.",
+    )
+    hard_pool = forms.IntegerField(
+        min_value=1,
+        max_value=100_000,
+        required=False,
+        label="Hard negatives among",
+        help_text="So many of the hardest videos of a batch. Released: 20.",
+    )
     weigh_by_similarity = YesNo(help_text="A sample counts by its similarity to the query. Released: yes.")
+    same_split = YesNo(
+        label="Candidates of one split",
+        help_text="CONQUER looks into the split that the query's own video came from, as the published lists do.",
+    )
     shuffle_links = YesNo(
         label="Shuffle queries and moments", help_text="A control that has nothing to learn; its scores are chance."
     )
@@ -155,6 +192,7 @@ class ExperimentForm(forms.Form):
     ) -> None:
         """``files`` may be chosen by kind though they are no sets of the project."""
         super().__init__(*args, **kwargs)
+        self.project = project
         self.choices: dict[str, dict[str, Choice]] = {}
         for kind in KINDS:
             more = [files[kind]] if kind in files else []
@@ -182,18 +220,26 @@ class ExperimentForm(forms.Form):
             self.add_error("candidates", "CONQUER needs candidates: train XML or ReLoCLNet first, and choose it here.")
         elif named and not is_conquer:
             self.add_error("candidates", "Only CONQUER takes candidates.")
+        if said.get("same_split"):
+            self._check_split(is_conquer)
         if {"baseline", "preset", "hidden"} <= said.keys() and said["hidden"]:
             heads = heads_of(said["baseline"], said["preset"])
             if said["hidden"] % heads:
                 self.add_error("hidden", f"The attention has {heads} heads: give a multiple of {heads}.")
         return said
 
+    def _check_split(self, is_conquer: bool) -> None:
+        if not is_conquer:
+            self.add_error("same_split", "Only CONQUER takes candidates.")
+        elif not queries_by_source_split(self.project).exists():
+            self.add_error("same_split", "It is not known which split the videos of this project's queries came from.")
+
     def values(self) -> dict[str, Any]:
         """The arguments of ``experiment_create``."""
         said = self.cleaned_data
         chosen = {kind: said[kind] for kind in KINDS if said[kind]}
         return {
-            **{name: said[name] for name in ("release", "baseline", "top_n", "seeds", "name", "candidates")},
+            **{name: said[name] for name in ("release", "baseline", "top_n", "seeds", "name", "candidates", "key")},
             "features": {kind: self.choices[kind][key].told() for kind, key in chosen.items()},
             "options": self._options(said),
             "labels": said["labels"] or Experiment.Labels.JUDGED,

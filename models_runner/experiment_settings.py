@@ -13,15 +13,25 @@ PATIENCE, RATE = 10, 1e-4
 HIDDEN = {"xml": 256, "reloclnet": 384, "conquer": 768}
 HEADS = {"xml": 4, "reloclnet": 8, "conquer": 12}
 END_OFFSET_S = {"xml": 1.5, "reloclnet": 0.0, "conquer": 1.5}
-OTHERS = {"weigh_by_similarity": True, "mask_positives": False, "shuffle_links": False}
+ENDPOINTS = {"xml": True, "reloclnet": False, "conquer": False}
+OTHERS: dict[str, Any] = {
+    **{"weigh_by_similarity": True, "mask_positives": False, "shuffle_links": False, "same_split": False},
+    **{"hard_from_epoch": 20, "hard_pool": 20, "warmup": 0.01},
+}
 SIZES = ("hidden", "heads", "inner")
-OBJECTIVE = ("weigh_by_similarity", "mask_positives")
-DECODING = ("end_offset_s",)
+OBJECTIVE = ("weigh_by_similarity", "mask_positives", "hard_from_epoch", "hard_pool")
+DECODING, READING = ("end_offset_s",), ("endpoints",)
 SMALL = {"epochs": 30, "evaluations_per_epoch": 1.0, "batch": 64, "lr": 1e-3, "padding": "compact"}
 SMALL_SIZES = {"hidden": 64, "heads": 4}
 SMALL_INNER = 128  # CONQUER's feed-forward halves
-WORDS = {"lr": "learning rate", "hidden": "hidden size", "heads": "attention heads", "inner": "inner size"}
-PRESETS = {"released": "As released", "small": "Small: for a computer without a GPU, and for the demo"}
+WORDS = {
+    "lr": "learning rate",
+    "warmup": "warm-up",
+    "hidden": "hidden size",
+    "heads": "attention heads",
+    "inner": "inner size",
+}
+PRESETS = {"released": "As released", "small": "Small"}
 
 
 class Told(NamedTuple):
@@ -46,7 +56,9 @@ def options_of(baseline: str, top_n: int, preset: str, changes: Mapping[str, Any
     sizes |= {name: given.pop(name) for name in SIZES if name in given}
     objective = {name: given.pop(name) for name in OBJECTIVE if name in given}
     decoding = {name: given.pop(name) for name in DECODING if name in given}
-    return {**options, **given, "sizes": sizes, "objective": objective, "decoding": decoding}
+    reading = {name: given.pop(name) for name in READING if name in given}
+    parts = {"sizes": sizes, "objective": objective, "decoding": decoding, "reading": reading}
+    return {**options, **given, **parts}
 
 
 def heads_of(baseline: str, preset: str) -> int:
@@ -68,7 +80,7 @@ def told(options: Mapping[str, Any]) -> list[Told]:
 
 def changed(options: Mapping[str, Any], baseline: str, top_n: int) -> list[Told]:
     """What is not as released, but for the ends of predictions."""
-    known = {**OTHERS, "hidden": HIDDEN[baseline]}
+    known = {**OTHERS, "hidden": HIDDEN[baseline], "endpoints": ENDPOINTS[baseline]}
     released = {**known, **options_of(baseline, top_n, "released", {})}
     held = {one.name: one.value for one in told(released)}
     rows = [one for one in told(options) if one.name != "end offset s"]

@@ -14,6 +14,8 @@ WAYS = {
 }
 WITH_MODEL = (Extractor.IMAGES, Extractor.TEXTS)
 NAME_HELP = "Experiments show it; one is made where it stays empty."
+MODEL_HELP = "Of transformers: a name on the Hugging Face hub, or the absolute path of a folder."
+MADE_HELP = f"Of queries, if you know what made them: it reads what is typed on the page Search. {MODEL_HELP}"
 
 
 class ExtractionForm(forms.Form):
@@ -28,12 +30,7 @@ class ExtractionForm(forms.Form):
         ],
         error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose what to make features of."),
     )
-    model = forms.CharField(
-        max_length=200,
-        required=False,
-        label="Model",
-        help_text="Of transformers: a name on the Hugging Face hub, or the absolute path of a folder.",
-    )
+    model = forms.CharField(max_length=200, required=False, label="Model", help_text=MODEL_HELP)
     name = forms.CharField(max_length=80, required=False, label="Name", help_text=NAME_HELP)
 
     def clean(self) -> dict[str, Any]:
@@ -56,7 +53,14 @@ class FileForm(forms.Form):
     path = forms.CharField(
         max_length=500, label="Path", error_messages={"required": "Give the path of the file, or of the LMDB folder."}
     )
+    model = forms.CharField(max_length=200, required=False, label="Text model", help_text=MADE_HELP)
     name = forms.CharField(max_length=80, required=False, label="Name", help_text=NAME_HELP)
 
     def values(self) -> dict[str, Any]:
         return dict(self.cleaned_data)
+
+
+class ModelForm(forms.Form):
+    """Which text model made an official file of queries."""
+
+    model = forms.CharField(max_length=200, required=False)

@@ -34,6 +34,7 @@ class Progress:
     scores: list[Point] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     records: list[tuple[int, float]] = field(default_factory=list)  # step and score of every best there was
+    kept: bool = False  # a checkpoint to go on from, since the program was started
     ended: str = ""  # "done", "stopped", "failed"
     reason: str = ""
 
@@ -46,6 +47,8 @@ class Progress:
             self._step(event)
         elif kind == "evaluation" and event.get("split", "val") == "val":
             self._evaluation(event)
+        elif kind == "checkpoint":
+            self.kept = self.kept or event.get("which") == "last"
         elif kind == "notice":
             self.notices = [*self.notices, str(event.get("text", ""))[:LONGEST]][-NOTICES:]
         elif kind in ("done", "stopped", "failed"):
@@ -66,7 +69,7 @@ class Progress:
 
     def begin(self) -> None:
         """The program is being started: how an earlier attempt ended is over."""
-        self.ended, self.reason, self.eta_s = "", "", None
+        self.kept, self.ended, self.reason, self.eta_s = False, "", "", None
 
     def _at(self, event: Mapping[str, Any]) -> None:
         self.step = whole(event.get("step"), self.step)
@@ -94,8 +97,10 @@ class Progress:
             self.records.append((self.step, score))
 
     def row(self) -> dict[str, Any]:
-        """What the table of trainings keeps of it."""
+        """What the table of trainings keeps of it; crashes before the newest checkpoint count no more."""
         told = asdict(self)
+        if told.pop("kept"):
+            told["crashes"] = 0
         told["curve"] = {"losses": told.pop("losses"), "scores": told.pop("scores")}
         del told["ended"], told["reason"], told["records"]
         return told

@@ -30,6 +30,7 @@ class Source:
     Attributes:
         folder: where it lies.
         way, model: what made its query features; made_by: its name with its version.
+        is_said: people say that it made them.
         first: CONQUER's: whose best videos it looks into.
     """
 
@@ -37,6 +38,7 @@ class Source:
     way: str
     model: str
     made_by: str
+    is_said: bool = False
     first: Source | None = None
 
 
@@ -53,9 +55,9 @@ def _opened(source: Source, first: Searcher | None) -> Searcher:
     from models_runner.retrieval.searching.searchers import CandidateSearcher, CorpusSearcher
 
     if first is None:
-        return CorpusSearcher.open(source.folder, _words(source), source.made_by)
+        return CorpusSearcher.open(source.folder, _words(source), source.made_by, is_said=source.is_said)
     assert isinstance(first, CorpusSearcher)
-    return CandidateSearcher.open(source.folder, _words(source), first, source.made_by)
+    return CandidateSearcher.open(source.folder, _words(source), first, source.made_by, is_said=source.is_said)
 
 
 @cache

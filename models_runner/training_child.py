@@ -112,14 +112,6 @@ def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def devices_shown(device: str, gpus: int) -> str:
-    """The GPUs of a worker on ``device``: from its number on as many as a training takes; empty where it has none."""
-    kind, _, number = device.partition(":")
-    if kind != "cuda" or not number.isdecimal():
-        return ""
-    return ",".join(str(int(number) + place) for place in range(gpus))
-
-
 def _marked_kill(mark: bytes) -> None:
     """Kill until nobody is left; torchrun may end before its processes, which then are nobody's children."""
     deadline = time.monotonic() + KILLING_S

@@ -15,6 +15,7 @@ from zipfile import ZIP_STORED, ZipFile
 from django.conf import settings
 
 from annotation.exceptions import NotPossible
+from annotation.models import Project
 from judging.models import Release
 from judging.releases import JUDGED_SPLITS
 from judging.releases.archives import archive_opened
@@ -23,6 +24,7 @@ from models_runner.models import Experiment, Run, Training
 from models_runner.retrieval import formats
 from models_runner.retrieval.formats.tvr_ranking import write_ground_truth
 from models_runner.retrieval.similarity_labels import similarity_labelled
+from models_runner.selectors.experiments import SOURCE_SPLIT, queries_by_source_split
 from models_runner.training_child import folder_held
 
 NAMED_BY_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -31,7 +33,9 @@ TRIES = 3  # to read a folder that a training replaces meanwhile
 LOGS = ("log.txt", "output.txt")
 FILES = ("plan.json", *LOGS, "events.jsonl", "predictions.val.json", "predictions.test.json")
 PREPARED = "prepared"  # as training.feature_rows names it, which needs torch; 10 GB for TVR-Ranking
+GROUPS, SAME_SPLIT = "candidate_groups.json", "same_split"
 FOLDERS = ("best", "last", "tensorboard")  # each as a zip
+LEAST_ROOM = 64 * 1024  # bytes; with less a program cannot even tell why it ends
 
 
 class Kept(NamedTuple):
@@ -124,6 +128,8 @@ def plan_write(training: Training) -> Path:
     """Write plan.json, from which the program trains; returns the folder."""
     folder = folder_of(training)
     folder.mkdir(parents=True, exist_ok=True)
+    if training.experiment.options.get(SAME_SPLIT) and not (folder / GROUPS).exists():
+        (folder / GROUPS).write_text(json.dumps(_groups(training.experiment.project), ensure_ascii=False), "utf-8")
     draft = folder / "plan.json.new"
     draft.write_text(json.dumps(plan_of(training), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     draft.replace(folder / "plan.json")
@@ -148,15 +154,24 @@ def plan_of(training: Training) -> dict[str, object]:
         "seed": training.seed,
         "device": "cuda" if settings.TRAIN_DEVICE.startswith("cuda") else settings.TRAIN_DEVICE,
         **threads,
-        **experiment.options,
-        **_candidates(experiment),
+        **{name: value for name, value in experiment.options.items() if name != SAME_SPLIT},
+        **_candidates(training),
     }
 
 
-def _candidates(experiment: Experiment) -> dict[str, object]:
+def _candidates(training: Training) -> dict[str, object]:
+    experiment = training.experiment
     if experiment.candidates is None:
         return {}
-    return {"candidates": {"source": "checkpoint", "path": str(folder_of(experiment.candidates) / "best")}}
+    groups = {"groups": GROUPS} if experiment.options.get(SAME_SPLIT) else {}
+    return {"candidates": {"source": "checkpoint", "path": str(folder_of(experiment.candidates) / "best"), **groups}}
+
+
+def _groups(project: Project) -> dict[str, dict[str, str]]:
+    """Which split videos, and the videos that queries were made of, came from."""
+    videos = project.corpus.videos.exclude(source_split="").values_list("name", "source_split")
+    queries = queries_by_source_split(project).values_list("number", SOURCE_SPLIT)
+    return {"videos": dict(videos), "queries": {str(number): split for number, split in queries}}
 
 
 def log_tail(training: Training) -> str:
@@ -232,6 +247,11 @@ def _written(folder: Path) -> IO[bytes] | None:
 
 def _files(folder: Path) -> Iterator[Path]:
     return (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def disk_is_full(folder: Path) -> bool:
+    """Whether nothing can be written there any more."""
+    return shutil.disk_usage(folder).free < LEAST_ROOM
 
 
 def prepared_remove(training: Training) -> None:

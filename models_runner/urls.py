@@ -40,6 +40,7 @@ urlpatterns = [
     path("<uuid:project_uuid>/features/file/", features.feature_set_register, name="feature-set-register"),
     path("features/<uuid:set_uuid>/cancel/", features.feature_set_cancel, name="feature-set-cancel"),
     path("features/<uuid:set_uuid>/resume/", features.feature_set_resume, name="feature-set-resume"),
+    path("features/<uuid:set_uuid>/model/", features.feature_set_model, name="feature-set-model"),
     path("features/<uuid:set_uuid>/delete/", features.feature_set_delete, name="feature-set-delete"),
     path("<uuid:project_uuid>/files/", participants.files, name="files"),
     path("<uuid:project_uuid>/settings/", participants.settings, name="settings"),

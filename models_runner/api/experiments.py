@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from annotation.access import ADMIN, STAFF, grant, grant_by
 from judging.api.base import ApiView, Invalid, Pages, body_of, paged, person_of
+from judging.api.fields import KeyField
 from judging.api.given import Problem as REFUSED
 from models_runner import services
 from models_runner.experiment_forms import form_of
@@ -24,8 +25,10 @@ from models_runner.views.experiments import training_granted
 class TrainingGiven(serializers.ModelSerializer[Training]):
     """One seed; ``best`` is the highest NDCG@20,IoU>=0.5 on validation, ``error`` says why it failed."""
 
-    val_run = serializers.UUIDField(source="val_run.uuid", default=None, help_text="Its run on validation, once done.")
-    test_run = serializers.UUIDField(source="test_run.uuid", default=None)
+    val_run = serializers.UUIDField(
+        source="val_run.uuid", default=None, allow_null=True, help_text="Its run on validation; null until done."
+    )
+    test_run = serializers.UUIDField(source="test_run.uuid", default=None, allow_null=True)
 
     class Meta:
         model = Training
@@ -40,7 +43,9 @@ class ExperimentGiven(serializers.ModelSerializer[Experiment]):
     """A baseline and its seeds; its state is that of the seed that is least finished."""
 
     release = serializers.IntegerField(source="release.version")
-    candidates = serializers.UUIDField(source="candidates.uuid", default=None)
+    candidates = serializers.UUIDField(
+        source="candidates.uuid", default=None, allow_null=True, help_text="Whose videos CONQUER looks at; else null."
+    )
     state = serializers.SerializerMethodField()
     trainings = TrainingGiven(many=True)
 
@@ -58,6 +63,7 @@ class ExperimentGiven(serializers.ModelSerializer[Experiment]):
 class ExperimentTaken(serializers.Serializer[Any]):
     """What the form of a new benchmark run takes; what is left out is as the preset says."""
 
+    key = KeyField(required=False, help_text="Any UUID: sent again with it, a request is answered as the first time.")
     release = serializers.IntegerField(required=False, help_text="Version; the newest if it is left out.")
     baseline = serializers.ChoiceField(Experiment.Baseline.choices)
     top_n = serializers.ChoiceField([(n, n) for n in Experiment.TOP_N], required=False, help_text="40 if left out.")
@@ -73,6 +79,7 @@ class ExperimentTaken(serializers.Serializer[Any]):
     patience = serializers.IntegerField(required=False)
     batch = serializers.IntegerField(required=False)
     lr = serializers.FloatField(required=False)
+    warmup = serializers.FloatField(required=False)
     hidden = serializers.IntegerField(required=False)
     padding = serializers.ChoiceField(["official", "compact"], required=False)
     precision = serializers.ChoiceField(["float32", "bfloat16", "float16"], required=False)
@@ -82,8 +89,14 @@ class ExperimentTaken(serializers.Serializer[Any]):
     end_offset_s = serializers.FloatField(
         required=False, help_text="0 or 1.5; as released if left out: 1.5 for XML and CONQUER, 0 for ReLoCLNet."
     )
+    endpoints = serializers.BooleanField(required=False, help_text="Where a clip lies in its video (TEF).")
     mask_positives = serializers.BooleanField(required=False)
+    hard_from_epoch = serializers.IntegerField(required=False)
+    hard_pool = serializers.IntegerField(required=False)
     weigh_by_similarity = serializers.BooleanField(required=False)
+    same_split = serializers.BooleanField(
+        required=False, help_text="CONQUER's candidates come from the split of the query's own video."
+    )
     shuffle_links = serializers.BooleanField(required=False)
 
 

@@ -3,7 +3,6 @@
 from typing import Any, cast
 from uuid import UUID
 
-from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.db.models import QuerySet
 from django.http import Http404, QueryDict
 from django.utils import timezone
@@ -15,6 +14,7 @@ from rest_framework.response import Response
 
 from annotation.access import RUNNERS, grant_by
 from annotation.models import Membership, User
+from annotation.receiving import ReceivedOnDisk
 from judging.api.base import ApiView, Invalid, Pages, paged
 from judging.api.given import Problem as REFUSED
 from models_runner import board_files, services
@@ -130,7 +130,7 @@ class Runs(ApiView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         room_checked(request._request)
-        request._request.upload_handlers = [TemporaryFileUploadHandler(request._request)]
+        request._request.upload_handlers = [ReceivedOnDisk(request._request)]
         super().initial(request, *args, **kwargs)
 
     @extend_schema(

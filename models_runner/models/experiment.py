@@ -24,7 +24,7 @@ class Experiment(models.Model):
     TOP_N = (1, 20, 40)
     Labels = Run.Labels
 
-    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)  # the key of the form that ordered it
     project = models.ForeignKey(Project, models.PROTECT, related_name="experiments")
     release = models.ForeignKey(Release, models.PROTECT, related_name="experiments")
     name = models.CharField(max_length=80, help_text="The leaderboard shows it with the seed.")

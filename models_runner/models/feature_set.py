@@ -80,7 +80,8 @@ class FeatureSet(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(extractor__in=["image-model", "text-model"], model__gt="")
-                | (~Q(extractor__in=["image-model", "text-model"]) & Q(model="")),
+                | Q(extractor__in=["builtin-pixels", "builtin-text"], model="")
+                | (Q(extractor="file") & (Q(kind="query") | Q(model=""))),
                 name="feature_set_names_a_model_where_one_is_asked",
             ),
             models.CheckConstraint(condition=Q(path__startswith="/"), name="feature_set_path_is_absolute"),
@@ -104,6 +105,11 @@ class FeatureSet(models.Model):
     def is_ours(self) -> bool:
         """Whether the file was made here, and goes with the row."""
         return self.extractor != self.Extractor.FILE
+
+    @property
+    def may_name_model(self) -> bool:
+        """Whether it can be said which text model made it: an official file of queries."""
+        return not self.is_ours and self.kind == self.Kind.QUERY
 
     @property
     def is_at_work(self) -> bool:

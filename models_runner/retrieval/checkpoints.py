@@ -19,6 +19,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 import torch
@@ -32,6 +33,15 @@ from models_runner.retrieval.errors import ScoringError, at
 
 WEIGHTS, OPTIMISER, META = "weights.safetensors", "optimiser.safetensors", "meta.json"
 FORM = 1  # of meta.json
+HELD: dict[str, tuple[type, type | UnionType]] = {  # in meta.json: what it is, and what is in that
+    **dict.fromkeys(("baseline", "code"), (str, str)),
+    **dict.fromkeys(("step", "epoch"), (int, int)),
+    **dict.fromkeys(("config", "progress"), (dict, object)),
+    **dict.fromkeys(("data", "generators"), (dict, str)),
+    "seeds": (dict, int),
+    "metrics": (dict, int | float),
+    "groups": (list, dict),
+}
 
 
 class BrokenCheckpoint(ScoringError):
@@ -94,7 +104,10 @@ class Checkpoint:
         for name, generator in (generators or {}).items():
             if name not in self.generators:
                 raise BrokenCheckpoint(f"there is no state of the generator {name!r}")
-            generator.set_state(self.generators[name])
+            try:
+                generator.set_state(self.generators[name])
+            except (RuntimeError, TypeError) as error:
+                raise BrokenCheckpoint(f"the generator {name!r} cannot be in this state: {error}") from error
 
     def _restore_optimiser(self, model: nn.Module, optimiser: Optimizer) -> None:
         if not self.groups:
@@ -107,8 +120,11 @@ class Checkpoint:
             if name not in names:
                 raise BrokenCheckpoint(f"the optimiser does not know {name!r}")
             state.setdefault(names[name], {})[kind] = tensor
-        groups = [{**group, **kept} for group, kept in zip(fresh["param_groups"], self.groups, strict=True)]
-        optimiser.load_state_dict({"state": state, "param_groups": groups})
+        try:
+            groups = [{**group, **kept} for group, kept in zip(fresh["param_groups"], self.groups, strict=True)]
+            optimiser.load_state_dict({"state": state, "param_groups": groups})
+        except (RuntimeError, ValueError) as error:
+            raise BrokenCheckpoint(f"the optimiser cannot be in this state: {error}") from error
 
 
 def save(
@@ -155,13 +171,24 @@ def load(folder: Path) -> Checkpoint:
             meta = json.loads((folder / META).read_text())
             weights = load_file(folder / WEIGHTS)
             optimiser = load_file(folder / OPTIMISER) if (folder / OPTIMISER).exists() else {}
-        except (OSError, ValueError, SafetensorError) as error:
+        except (OSError, ValueError, RecursionError, SafetensorError) as error:
             raise BrokenCheckpoint(f"it cannot be read: {error}") from error
-        if meta.get("form") != FORM:
-            raise BrokenCheckpoint(f"its form is {meta.get('form')}, and {FORM} is known")
-        about = About(**{name: meta[name] for name in About.__dataclass_fields__ if name in meta})
-        generators = {name: _state(text) for name, text in meta["generators"].items()}
+        _check(meta)
+        about = About(**{name: meta[name] for name in About.__dataclass_fields__})
+        generators = {name: _state(name, text) for name, text in meta["generators"].items()}
         return Checkpoint(about, weights, optimiser, meta["groups"], generators)
+
+
+def _check(meta: Any) -> None:
+    """Refuse what ``save`` did not write. Raises BrokenCheckpoint."""
+    form = meta.get("form") if isinstance(meta, dict) else None
+    if form != FORM:
+        raise BrokenCheckpoint(f"its form is {form}, and {FORM} is known")
+    for name, (kind, of) in HELD.items():
+        held = meta.get(name)
+        parts = held.values() if isinstance(held, dict) else held if isinstance(held, list) else [held]
+        if not isinstance(held, kind) or not all(isinstance(part, of) for part in parts):
+            raise BrokenCheckpoint(f"{META} tells no {name}")
 
 
 def _names(model: nn.Module, optimiser: Optimizer) -> dict[str, int]:
@@ -179,8 +206,11 @@ def _text(state: Tensor) -> str:
     return base64.b64encode(state.numpy().tobytes()).decode()
 
 
-def _state(text: str) -> Tensor:
-    return torch.frombuffer(bytearray(base64.b64decode(text)), dtype=torch.uint8)
+def _state(name: str, text: str) -> Tensor:
+    try:
+        return torch.frombuffer(bytearray(base64.b64decode(text)), dtype=torch.uint8)
+    except ValueError as error:
+        raise BrokenCheckpoint(f"{META} tells no state of the generator {name!r}") from error
 
 
 def _replace(folder: Path, beside: Path) -> None:

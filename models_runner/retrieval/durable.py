@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 from pathlib import Path
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+CUT_SHORT = re.compile(r"\d+ requested and \d+ written")  # numpy does not say why
 
 
 def flush(path: Path) -> None:
@@ -20,3 +25,11 @@ def flush_folder(folder: Path) -> None:
     for path in sorted(folder.iterdir()):
         flush(path)
     flush(folder)
+
+
+def is_out_of_room(error: BaseException) -> bool:
+    """Whether a disk was full; not every library says so by an OSError's number."""
+    words = str(error)
+    if isinstance(error, OSError) and (error.errno in NO_ROOM or CUT_SHORT.fullmatch(words)):
+        return True
+    return any(os.strerror(number) in words for number in NO_ROOM)

@@ -74,16 +74,38 @@ class Index:
     def stream_scores(self, queries: Pair, videos: Tensor) -> Pair:
         """By what is seen, and by what is heard: cosines of each query's halves with the best clips [N, v] each."""
         with torch.inference_mode():
-            asked = torch.arange(len(videos), device=videos.device).repeat_interleave(videos.shape[1])
-            some = self.taken(videos.flatten())
+            each = max(1, self._limit // (videos.shape[1] * self.videos.layouts[0].width))
+            near = [functional.normalize(part, dim=1, eps=LENGTH_EPSILON).split(each) for part in queries]
             seen, heard = (
-                functional.cosine_similarity(part[asked][:, None], layout.spread(rows), dim=2, eps=LENGTH_EPSILON)
-                .masked_fill(~layout.real, NOTHING)
-                .amax(1)
-                .view(videos.shape)
-                for part, rows, layout in zip(queries, some.levels[self.score_level], some.layouts, strict=True)
+                torch.cat([self._best_clips(stream, *asked) for asked in zip(part, videos.split(each), strict=True)])
+                for stream, part in enumerate(near)
             )
             return seen, heard
+
+    def _best_clips(self, stream: int, near: Tensor, videos: Tensor) -> Tensor:
+        """Cosines of unit queries [n, H] with the best clips of their videos, by one stream [n, v].
+
+        Lengths are those of the rows in float32: reciprocals are kept as roughly as the rows are.
+        """
+        starts, lengths = self._places[stream]
+        rows = self.videos.levels[self.score_level][stream]
+        clip = torch.arange(max(1, int(lengths[videos].max())), device=rows.device)
+        place = (starts[videos][..., None] + clip).clamp(max=len(rows) - 1)  # [n, v, W]
+        cells = rows[place.flatten()].float().view(len(near), -1, rows.shape[1])  # [n, v * W, H]
+        products = (cells @ near[..., None]).squeeze(2) / cells.norm(dim=2).clamp(min=LENGTH_EPSILON)
+        return products.view(place.shape).masked_fill(clip >= lengths[videos][..., None], NOTHING).amax(2)
+
+    @cached_property
+    def _places(self) -> list[Pair]:
+        """Of both streams, where each video's rows begin and how many are real [V], beside the rows."""
+        kept = self.videos.layouts[0].kept
+        starts = kept.cumsum(0) - kept
+        return [(starts.to(layout.device), layout.lengths.to(layout.device)) for layout in self.videos.layouts]
+
+    @property
+    def _limit(self) -> int:
+        """Rows of a block."""
+        return ROWS_ON_GPU if self.reciprocals[0].is_cuda else ROWS_ON_CPU
 
     def taken(self, chosen: Tensor) -> EncodedVideos:
         """The videos of these indexes, in their order, in float32."""
@@ -129,9 +151,7 @@ class Index:
         """Stretches of the corpus, views of its rows; their layouts are made once."""
         kept = self.videos.layouts[0].kept
         ends = kept.cumsum(0)
-        rows = self.reciprocals[0]
-        limit = ROWS_ON_GPU if rows.is_cuda else ROWS_ON_CPU
-        stretch = torch.div(ends - 1, limit, rounding_mode="floor")  # by where a video's last row lies
+        stretch = torch.div(ends - 1, self._limit, rounding_mode="floor")  # by where a video's last row lies
         counts = stretch.unique_consecutive(return_counts=True)[1].tolist()
         blocks, first, row = [], 0, 0
         for count in counts:

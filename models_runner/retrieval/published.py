@@ -5,8 +5,6 @@ The tables say how the names of released weights become ours; docs/baselines.md 
 
 from __future__ import annotations
 
-import re
-import zipfile
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from torch import Tensor
 
 from models_runner.retrieval.baselines import BASELINES
 from models_runner.retrieval.errors import ScoringError, at
+from models_runner.retrieval.pickles import UnsafeCheckpoint, look_through
 
 Names = dict[str, str]
 
@@ -133,10 +132,6 @@ def our_weights(baseline: str, weights: Mapping[str, Tensor]) -> dict[str, Tenso
     return {our_name(baseline, name): tensor for name, tensor in weights.items()}
 
 
-class UnsafeCheckpoint(ScoringError):
-    """A published checkpoint asks for code to be run, or is no checkpoint at all. Nothing of it was run."""
-
-
 class UnfitWeights(ScoringError):
     """The weights of a published checkpoint do not make up a model of its baseline."""
 
@@ -210,7 +205,7 @@ def load_published(path: Path) -> Published:
     """
     with at(str(path)):
         try:
-            _check_packing(path)
+            look_through(path)
             with torch.serialization.safe_globals(STAND_INS):
                 content = torch.load(path, map_location="cpu", weights_only=True)
             return _published(content, path.stat().st_size)
@@ -219,16 +214,7 @@ def load_published(path: Path) -> Published:
         except OSError as error:
             raise UnsafeCheckpoint(f"it cannot be read: {error.strerror or error}") from error
         except Exception as error:  # torch lets out whatever a damaged file brings about
-            raise UnsafeCheckpoint(f"it is refused: {_reason(error)}") from error
-
-
-def _check_packing(path: Path) -> None:
-    """Nothing in a file of torch is compressed; what is may be a thousand times as large as the file."""
-    if not zipfile.is_zipfile(path):
-        return
-    with zipfile.ZipFile(path) as held:
-        if sum(one.file_size for one in held.infolist()) > path.stat().st_size:
-            raise UnsafeCheckpoint("it is refused: more is packed in it than it holds")
+            raise UnsafeCheckpoint("it is refused: it is no checkpoint of torch") from error
 
 
 def _published(content: Any, file_size: int) -> Published:
@@ -251,12 +237,6 @@ def _published(content: Any, file_size: int) -> Published:
         dict(vars(options)) if isinstance(options, Namespace) else dict(options or {}),
         epoch if isinstance(epoch, int) else None,
     )
-
-
-def _reason(error: Exception) -> str:
-    """What torch says, without its advice to load the file in a way that runs code."""
-    said = re.search(r"WeightsUnpickler error:\s*(.+)", str(error))
-    return said[1] if said else "it is no checkpoint of torch"
 
 
 def _first_line(error: Exception) -> str:

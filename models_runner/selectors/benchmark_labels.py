@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from annotation.models import Caption
-from annotation.selectors import captions_to_train_on
 from judging.models import Release
 from models_runner.experiment_settings import END_OFFSET_S, changed
 from models_runner.models import Experiment, Run
@@ -15,11 +13,15 @@ HERO = "the released CONQUER took its candidates from HERO"
 TEXTS = ("subtitle", "query")
 SEEN_AND_HEARD = ("video", "subtitle")  # made here, they cannot be the published ones; queries' model is public
 CAPTIONS = (
-    "Training sets of every N are made of captions and of queries drawn from them, never of descriptions with names."
+    "Training sets of release {} are made of captions and queries drawn from them, never of descriptions with names."
 )
 NAMES = (
-    "Captions that were never rewritten: {} of the corpus. They are descriptions as they were brought, and names in "
-    "them are trained on."
+    "Training sets of release {} hold descriptions as they were brought, never rewritten: {} captions and {} "
+    "queries. Names in them are trained on."
+)
+NOT_COUNTED = (
+    "Whether training sets of release {} hold descriptions with names is not known: it was made before they were "
+    "counted."
 )
 SAME_COUNTS = (
     "As many videos and queries as TVR-Ranking. Whether moments, grades and features are the published ones is not "
@@ -47,7 +49,7 @@ class Standing(NamedTuple):
 
 
 def standing_of(release: Release, experiments: Iterable[Experiment]) -> Standing:
-    videos = release.project.corpus.videos.count()
+    videos = release.manifest["counts"].get("videos", 0)
     queries = dict(release.truths.values_list("split", "n_queries"))
     differs = [] if videos == TVR_RANKING.videos else [f"other videos ({videos:,} instead of {TVR_RANKING.videos:,})"]
     others = [
@@ -59,13 +61,17 @@ def standing_of(release: Release, experiments: Iterable[Experiment]) -> Standing
     if any(_features(one)[0] for one in experiments):
         differs.append("other features")
     words = f"Not comparable with the published values: {'; '.join(differs)}." if differs else SAME_COUNTS
-    return Standing(tuple(differs), words, trained_on(release.project.corpus_id))
+    return Standing(tuple(differs), words, trained_on(release))
 
 
-def trained_on(corpus_id: int) -> str:
-    """Captions; those of a corpus that was never rewritten are its descriptions, which must be said."""
-    unwritten = captions_to_train_on(corpus_id).filter(provider=Caption.Provider.AS_DESCRIBED).count()
-    return NAMES.format(f"{unwritten:,}") if unwritten else CAPTIONS
+def trained_on(release: Release) -> str:
+    """Captions; or descriptions that were not rewritten when the release was made, which must be said."""
+    counts = release.manifest["counts"]
+    if "captions_as_described" not in counts:
+        return NOT_COUNTED.format(release.version)
+    captions, queries = counts["captions_as_described"], counts["train_queries_as_described"]
+    words = NAMES if captions or queries else CAPTIONS
+    return words.format(release.version, f"{captions:,}", f"{queries:,}")
 
 
 def notes_of(experiment: Experiment, release: Release) -> tuple[str, ...]:
@@ -79,7 +85,7 @@ def notes_of(experiment: Experiment, release: Release) -> tuple[str, ...]:
     if settings := changed(experiment.options, experiment.baseline, experiment.top_n):
         notes.append("settings: " + ", ".join(f"{name} {value}" for name, value in settings))
     if experiment.release_id != release.pk:
-        notes.append(f"trained on release {experiment.release.version}")
+        notes += [f"trained on release {experiment.release.version}", trained_on(experiment.release)]
     if experiment.labels == Run.Labels.SIMILARITY:
         notes.append("labels by similarity for training and evaluation")
     return tuple(notes)

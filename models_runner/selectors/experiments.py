@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from django.db.models import Prefetch, QuerySet
 
-from annotation.models import Project
+from annotation.models import Project, Query
 from models_runner.models import Experiment, Run, Training
 
+SOURCE_SPLIT = "caption__moment__video__source_split"  # of a query
 ORDER = ("running", "cancelling", "waiting", "failed", "cancelled", "done")  # of what an experiment is said to be
 
 
@@ -72,3 +73,8 @@ def candidate_givers(project: Project) -> QuerySet[Training]:
     """Trainings whose best videos CONQUER may look at, the newest first."""
     done = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
     return done.exclude(experiment__baseline="conquer").select_related("experiment").order_by("-pk")
+
+
+def queries_by_source_split(project: Project) -> QuerySet[Query]:
+    """Queries whose own video is known to have come from a split, which ``SOURCE_SPLIT`` leads to."""
+    return project.queries.filter(caption__isnull=False).exclude(**{SOURCE_SPLIT: ""})

@@ -1,7 +1,7 @@
 """Features that a baseline can be trained on."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from annotation.models import Project
 from models_runner.models import FeatureSet, Training
@@ -26,22 +26,23 @@ class Choice(NamedTuple):
     path: str
     made_by: str = ""
     checksum: str = ""
+    width: int = 0
 
     @classmethod
     def of(cls, one: FeatureSet) -> "Choice":
-        return cls(str(one.uuid), one.name, one.path, one.made_by, one.checksum)
+        return cls(str(one.uuid), one.name, one.path, one.made_by, one.checksum, one.width)
 
     @classmethod
     def of_file(cls, path: Path) -> "Choice":
         """A file that is no set of the site."""
         return cls(str(path), path.stem, str(path))
 
-    def told(self) -> dict[str, str]:
-        """As an experiment keeps it, whatever becomes of the set."""
+    def told(self) -> dict[str, Any]:
+        """As an experiment keeps it, whatever becomes of the set: its check measured the file."""
         if self.key == self.path:
             return {"name": self.name, "path": self.path}
         told = {"name": self.name, "path": self.path, "set": self.key, "made_by": self.made_by}
-        return {**told, "checksum": self.checksum}
+        return {**told, "checksum": self.checksum, "width": self.width}
 
 
 class Use(NamedTuple):

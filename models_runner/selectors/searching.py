@@ -1,6 +1,7 @@
 """What can be searched with, and what is shown of what was found."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
@@ -14,11 +15,15 @@ from models_runner.selectors.previews import Seen, previews_of
 
 
 class WordsBy(NamedTuple):
-    """What made the query features of an experiment, and its name with its version; empty where nobody knows."""
+    """What made the query features of an experiment, and its name with its version; empty where nobody knows.
+
+    ``is_said``: people say so of a file that was not made here.
+    """
 
     way: str = ""
     model: str = ""
     made_by: str = ""
+    is_said: bool = False
 
 
 class Shown(NamedTuple):
@@ -52,9 +57,14 @@ def searchable(project: Project) -> QuerySet[Training]:
 def words_by(experiment: Experiment) -> WordsBy:
     """By the set of features whose file the experiment names."""
     path = experiment.features["query"]["path"]
-    sets = FeatureSet.objects.filter(project=experiment.project_id, kind=FeatureSet.Kind.QUERY, path=path)
-    told = sets.values_list("extractor", "model", "made_by").first()
-    return WordsBy(*told) if told else WordsBy()
+    places = {path, str(Path(path).resolve())}
+    sets = FeatureSet.objects.filter(project=experiment.project_id, kind=FeatureSet.Kind.QUERY, path__in=places)
+    held = sets.first()
+    if held is None or (held.may_name_model and not held.model):
+        return WordsBy()
+    if held.may_name_model:
+        return WordsBy(FeatureSet.Extractor.TEXTS, held.model, is_said=True)
+    return WordsBy(held.extractor, held.model, held.made_by)
 
 
 def shown_hits(project: Project, answer: Answer) -> list[Shown]:

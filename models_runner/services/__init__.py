@@ -6,6 +6,7 @@ from models_runner.services.experiments import experiment_create, training_cance
 from models_runner.services.features import (
     feature_set_cancel,
     feature_set_delete,
+    feature_set_model,
     feature_set_register,
     feature_set_resume,
     feature_set_start,
@@ -26,6 +27,7 @@ __all__ = [
     "experiment_delete",
     "feature_set_cancel",
     "feature_set_delete",
+    "feature_set_model",
     "feature_set_register",
     "feature_set_resume",
     "feature_set_start",

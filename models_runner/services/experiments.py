@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from uuid import UUID, uuid4
 from zipfile import ZipFile
 
 from django.db import IntegrityError, transaction
@@ -12,6 +13,7 @@ from annotation.exceptions import NotPossible
 from annotation.messages import send_on_commit
 from annotation.models import Project, User
 from annotation.services.audit import audit_record
+from judging.exceptions import FormStale
 from judging.models import Release
 from judging.releases.archives import archive_opened
 from judging.releases.forms import TRAIN_FILES
@@ -25,6 +27,8 @@ from models_runner.services.trainings import TASK, training_stop
 from models_runner.services.truths import truths_make
 
 LONGEST_NAME = 80
+USED = "This form ordered another benchmark run already; nothing was stored. Start it again for one more."
+ORDERED = ("project_id", "release_id", "baseline", "top_n", "labels", "features", "options", "candidates_id")
 LARGEST_SEED = 2**31 - 1
 NO_TRAINING = "Release {} has no training query: draw queries with a training split, then make a release."
 NO_VALIDATION = "Release {} has no judged validation query, which a training is watched with."
@@ -36,13 +40,14 @@ def experiment_create(
     baseline: str,
     top_n: int,
     seeds: int,
-    features: Mapping[str, Mapping[str, str]],
+    features: Mapping[str, Mapping[str, Any]],
     options: Mapping[str, Any],
     actor: User | None,
     name: str = "",
     first_seed: int = 1,
     candidates: Training | None = None,
     labels: str = Run.Labels.JUDGED,
+    key: UUID | None = None,
 ) -> Experiment:
     """Order a baseline trained with each of the seeds; the workers of the queue `gpu` take them one by one.
 
@@ -51,30 +56,33 @@ def experiment_create(
         options: what differs from the released settings, named as in plan.json.
         candidates: whose videos CONQUER looks at; for the others None.
         labels: of validation and test, people's grades or grades derived from similarity.
+        key: what the form carried; a form sent again is answered with the experiment that it ordered.
 
     Raises:
+        FormStale: the form ordered an experiment already, another one.
         NotPossible: the release has nothing to train on, a file is missing, or the name is taken.
     """
     experiment_check(release=release, baseline=baseline, top_n=top_n, seeds=seeds, candidates=candidates)
     if not 0 <= first_seed <= LARGEST_SEED - seeds + 1:
         raise NotPossible(f"Seeds are 0 to {LARGEST_SEED:,}.")
     _features_check(features)
-    made = Experiment(project=release.project, release=release, baseline=baseline, top_n=top_n, created_by=actor)
-    made.features = {kind: {**told, **feature_facts(Path(told["path"]))} for kind, told in features.items()}
+    about = {"project": release.project, "release": release, "baseline": baseline, "top_n": top_n, "labels": labels}
+    made = Experiment(uuid=key or uuid4(), created_by=actor, **about)
+    made.features = {kind: feature_facts(told) for kind, told in features.items()}
     made.options, made.candidates = dict(options), candidates
-    made.labels = labels
     try:
-        _experiment_keep(made, name, range(first_seed, first_seed + seeds))
+        return _experiment_keep(made, name, range(first_seed, first_seed + seeds))
     except IntegrityError as error:
         if "experiment_name_once_per_project" not in str(error):
             raise
         raise NotPossible(f"There is an experiment {made.name!r} already; give this one another name.") from error
-    return made
 
 
 @transaction.atomic
-def _experiment_keep(made: Experiment, name: str, seeds: range) -> None:
+def _experiment_keep(made: Experiment, name: str, seeds: range) -> Experiment:
     Project.objects.select_for_update(no_key=True).get(pk=made.project_id)  # names go one at a time
+    if before := Experiment.objects.filter(uuid=made.uuid).first():
+        return _same_or_refused(before, made, name, seeds)
     features_hold(made.project, made.features)
     if made.candidates is not None:
         _hold(made.candidates)  # who deletes it waits, and finds that it is needed
@@ -86,6 +94,16 @@ def _experiment_keep(made: Experiment, name: str, seeds: range) -> None:
     audit_record(project=made.project, actor=made.created_by, action="experiment.start", subject=made.uuid, **about)
     for training in trainings:
         send_on_commit(TASK, training.pk)
+    return made
+
+
+def _same_or_refused(before: Experiment, asked: Experiment, name: str, seeds: range) -> Experiment:
+    """What the form ordered when it was sent before."""
+    is_same = all(getattr(before, field) == getattr(asked, field) for field in ORDERED)
+    is_named = name.strip() in ("", before.name)
+    if not (is_same and is_named and {training.seed for training in before.trainings.all()} == set(seeds)):
+        raise FormStale(USED)
+    return before
 
 
 def experiment_check(
@@ -122,7 +140,7 @@ def has_training_queries(release: Release, top_n: int) -> bool:
         return archive.read(str(name)).strip() != b"[]"
 
 
-def _features_check(features: Mapping[str, Mapping[str, str]]) -> None:
+def _features_check(features: Mapping[str, Mapping[str, Any]]) -> None:
     if lacking := [kind for kind in ("video", "query") if kind not in features]:
         raise NotPossible(f"Choose features for {lacking[0]}.")
     for kind, told in features.items():
@@ -130,16 +148,19 @@ def _features_check(features: Mapping[str, Mapping[str, str]]) -> None:
             raise NotPossible(f"The features {told['name']!r} for {kind} are not on the disk any more.")
 
 
-def feature_facts(path: Path) -> dict[str, Any]:
-    """Width and checksum of a file of features, to tell it from others; nothing of one that cannot be read.
+def feature_facts(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What is told of a file of features, with its width and checksum, to tell it from others.
 
-    That is said, with its place, when it is trained on.
+    Those of a set are known from its check: files of gigabytes are not read within a request. One that is no set and
+    cannot be read has none; why is said when it is trained on.
     """
+    if "set" in told:
+        return dict(told)
     try:
-        with open_features(path) as store:
-            return {"width": store.width, "checksum": store.checksum()}
+        with open_features(told["path"]) as store:
+            return {**told, "width": store.width, "checksum": store.checksum()}
     except (ScoringError, OSError):
-        return {}
+        return dict(told)
 
 
 def _name(name: str, made: Experiment) -> str:

@@ -20,6 +20,7 @@ from annotation.models import Project, Query, User, Video
 from annotation.services.audit import audit_record
 from annotation.services.previews import local_copy
 from models_runner.models import FeatureSet
+from models_runner.retrieval.durable import is_out_of_room
 from models_runner.retrieval.errors import ScoringError
 from models_runner.retrieval.features import LMDB_FILE, FeatureWriter, check, open_features
 from models_runner.retrieval.features.extractors import (
@@ -35,6 +36,7 @@ from models_runner.retrieval.features.extractors import (
     extractor_of,
 )
 from models_runner.retrieval.features.extractors.frames import clip_count
+from models_runner.retrieval.features.extractors.hub import source_of
 from models_runner.selectors.features import Use, uses_of
 
 logger = logging.getLogger(__name__)
@@ -43,6 +45,7 @@ LOCK = "feature-set"
 ATTEMPTS = 3  # starts that bring nothing more, after which it is given up: what is next kills its worker
 LATE = timedelta(minutes=2)  # one that has not moved for so long has lost its worker or its message
 EVERY_S = 2.0  # how often progress is written
+FULL = "The disk of features is full. Make room, then go on: what was made is kept."
 NOTHING = Path("/nonexistent")  # the file of a video that has none
 State, Step, Extractor = FeatureSet.State, FeatureSet.Step, FeatureSet.Extractor
 STEPS = list(Step.values)
@@ -78,20 +81,58 @@ def feature_set_start(
 
 
 def feature_set_register(
-    *, project: Project, kind: str, path: str, name: str = "", actor: User | None, wake: bool = True
+    *,
+    project: Project,
+    kind: str,
+    path: str,
+    model: str = "",
+    name: str = "",
+    actor: User | None,
+    wake: bool = True,
 ) -> FeatureSet:
     """Add an official file, by its absolute path below FEATURES_ROOTS; a task checks it.
 
+    Args:
+        model: the text model that made the features of queries, if it is known.
+
     Raises:
-        NotPossible: no file of features may be read there, or it is here already.
+        NotPossible: no file of features may be read there, it is here already, or there is no such model.
     """
     place = _allowed(path)
     try:
         open_features(place).close()
     except ScoringError as error:
         raise NotPossible(str(error)) from error
-    said = {"kind": kind, "extractor": Extractor.FILE, "step": Step.CHECKING, "path": str(place)}
+    said = {"kind": kind, "extractor": Extractor.FILE, "model": model, "step": Step.CHECKING, "path": str(place)}
+    _check_model(FeatureSet(**said))
     return _create(project, actor, "features.register", wake, name=name or _free_name(project, place.stem), **said)
+
+
+@transaction.atomic
+def feature_set_model(*, feature_set: FeatureSet, model: str, actor: User | None) -> FeatureSet:
+    """Say which text model made an official file of queries: typed words are read by it. Empty: nobody knows.
+
+    Raises:
+        NotPossible: it is no such file, or there is no such model.
+    """
+    held = _held(feature_set)
+    held.model = model
+    _check_model(held)
+    held.save(update_fields=["model"])
+    said = {"name": held.name, "model": model}
+    audit_record(project=held.project, actor=actor, action="features.model", subject=held.uuid, **said)
+    return held
+
+
+def _check_model(named: FeatureSet) -> None:
+    if not named.model:
+        return
+    if not named.may_name_model:
+        raise NotPossible("Which text model made them is said of official files of queries alone.")
+    try:
+        source_of(named.model)
+    except ScoringError as error:
+        raise NotPossible(f"{str(error)[:1].upper()}{str(error)[1:]}") from error
 
 
 def _create(project: Project, actor: User | None, action: str, wake: bool, **values: Any) -> FeatureSet:
@@ -186,7 +227,7 @@ def _named(uses: Sequence[Use], most: int = 3) -> str:
     return "; ".join([*named, f"and {len(uses) - most:,} more trainings"] if len(uses) > most else named)
 
 
-def features_hold(project: Project, features: Mapping[str, Mapping[str, str]]) -> None:
+def features_hold(project: Project, features: Mapping[str, Mapping[str, Any]]) -> None:
     """Keep the sets of an experiment that is being ordered from being deleted until it is stored.
 
     Raises:
@@ -207,6 +248,10 @@ def _held(feature_set: FeatureSet) -> FeatureSet:
 
 
 def _throw_away(path: Path) -> None:
+    """A restored site does not touch what lies in the folder of the one it was copied from."""
+    if not path.is_relative_to(Path(settings.FEATURES_ROOT).absolute()):
+        logger.warning("features were deleted, their file stays: it lies outside FEATURES_ROOT")
+        return
     path.unlink(missing_ok=True)
     path.with_name(f"{path.name}.journal").unlink(missing_ok=True)
 
@@ -241,7 +286,7 @@ def feature_set_work(*, feature_set_id: int, on_progress: OnProgress | None = No
         except OperationalError:
             raise
         except (ScoringError, MomentJudgeError, OSError) as error:
-            _fail(held, str(error))
+            _fail(held, FULL if is_out_of_room(error) else str(error))
         except Exception as error:
             _fail(held, f"{type(error).__name__}: {error}")
             raise

@@ -113,7 +113,7 @@ def upload_check(membership: Membership, now: datetime) -> None:
         UploadLimit: they have uploaded as often as they may today.
     """
     if membership.role == Membership.Role.PARTICIPANT and (wait := upload_possible_at(membership, now)) > now:
-        at = date_format(timezone.localtime(wait), "j F Y, H:i")
+        at = date_format(timezone.localtime(wait), "j M Y, H:i")
         raise UploadLimit(
             f"You have uploaded {_had(membership, now)} within a day; the next is possible on {at} (UTC)."
         )

@@ -21,6 +21,7 @@ from models_runner.selectors.searching import words_by
 logger = logging.getLogger(__name__)
 MOST_MOMENTS = 40
 LOCK = "search"
+AWAY = (OperationalError, RedisError, OSError)
 
 
 class SearchRefused(MomentJudgeError):
@@ -75,7 +76,9 @@ def _awaited(*asked: Any) -> dict[str, Any]:
             raise _late(wait) from error
         finally:
             sent.forget()
-    except (OperationalError, RedisError, OSError) as error:
+    except (*AWAY, RuntimeError) as error:
+        if not isinstance(error, AWAY) and not isinstance(error.__cause__, AWAY):  # Celery gave up connecting again
+            raise
         logger.warning("the broker is away: %s", error)
         raise SearchLate("The broker that carries queries to the search worker is away.", is_loading=False) from error
     if isinstance(told, BaseException):  # a worker that was killed cannot say more

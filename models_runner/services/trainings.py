@@ -1,15 +1,15 @@
 """Trainings at work: a child process that trains, watched by the task; safe to repeat after any crash."""
 
 import logging
-import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F, Q
 
 from annotation import clock
@@ -20,9 +20,12 @@ from annotation.services.audit import audit_record
 from models_runner import training_files
 from models_runner.models import Training
 from models_runner.progress import EventsFile, Progress
+from models_runner.retrieval.errors import ScoringError
+from models_runner.retrieval.training.events import Events
 from models_runner.services.baseline_runs import baseline_runs_make
 from models_runner.services.experiment_deletion import deleted_files_sweep
-from models_runner.training_child import TrainingChild, devices_shown, folder_held, status_words
+from models_runner.training_child import TrainingChild, folder_held, status_words
+from models_runner.training_devices import devices_named, devices_shown, devices_used
 
 logger = logging.getLogger(__name__)
 TASK = "models_runner.tasks.training_work"
@@ -32,12 +35,8 @@ LATE = timedelta(seconds=20)  # a training at work that was not looked at for so
 SWEEP_S = 10.0  # between sweeps, as config.celery_app plans them
 CRASHES = 3
 DONE, BAD_PLAN, FAILED, STOPPED = 0, 2, 3, 4  # status of the program
+FULL = "The disk of experiments is full. Make room, then resume it: it goes on from its last checkpoint."
 State = Training.State
-
-
-def device_name() -> str:
-    """Of this worker: a training has it for itself."""
-    return f"{socket.gethostname()}/{settings.TRAIN_DEVICE}"[:100]
 
 
 def training_work(*, training_id: int) -> None:
@@ -45,9 +44,10 @@ def training_work(*, training_id: int) -> None:
 
     A device that is taken, here or by another worker, refuses: who ends sends the next in line.
     """
-    device, training = device_name(), None
+    devices, training = devices_used(settings.TRAIN_DEVICE, settings.TRAIN_GPUS), None
+    device = devices_named(devices)
     try:
-        with only_one(f"device {device}") as free, only_one("training", training_id) as alone:
+        with devices_held(devices) as free, only_one("training", training_id) as alone:
             if free and alone:
                 trainings_bury(Q(device=device))
                 deleted_files_sweep()  # sweeps may run where the disk of experiments is not
@@ -57,6 +57,16 @@ def training_work(*, training_id: int) -> None:
     finally:
         if training is not None:
             next_send()
+
+
+@contextmanager
+def devices_held(devices: Sequence[str]) -> Iterator[bool]:
+    """Whether a training has all of them for itself; else it keeps none."""
+    with ExitStack() as stack:
+        free = all(stack.enter_context(only_one(f"device {device}")) for device in devices)
+        if not free:
+            stack.close()
+        yield free
 
 
 def training_claim(*, training_id: int, device: str) -> Training | None:
@@ -81,6 +91,11 @@ def _train(training: Training) -> bool:
         logger.warning("training %s waits for the storage: %s", training.pk, error.reason)
         training_stop_at_work(training, State.WAITING)
         return False
+    except (OperationalError, InterfaceError):
+        raise  # nothing can be written down; a sweep finds it
+    except Exception as error:
+        training_end(training, State.FAILED, f"{type(error).__name__}: {error}")
+        raise
     return True
 
 
@@ -90,7 +105,7 @@ def _train_and_keep(training: Training) -> None:
         folder = training_files.plan_write(training)
     except StorageAway:
         raise
-    except (MomentJudgeError, OSError) as error:
+    except (MomentJudgeError, ScoringError, OSError) as error:
         training_end(training, State.FAILED, f"The training could not be prepared: {error}")
         return
     with folder_held(folder) as held:
@@ -116,11 +131,20 @@ def _run(training: Training, folder: Path, held: int) -> tuple[Progress, int, st
                 told = time.monotonic()
                 if training_tell(training, progress) != State.RUNNING:
                     break
-    finally:
-        status = child.end()
+    except BaseException:  # the database is away, or the worker has to end
+        if child.end() < 0:
+            _say_stopped(folder, progress.step)
+        raise
+    status = child.end()
     _take(progress, events)
     training_tell(training, progress)
     return progress, status, child.last_words()
+
+
+def _say_stopped(folder: Path, step: int) -> None:
+    """For a program that was killed by its worker and so could not say it: it did not crash."""
+    with suppress(OSError), Events(folder) as events:
+        events.tell("stopped", step=step)
 
 
 def _take(progress: Progress, events: EventsFile) -> None:
@@ -147,6 +171,8 @@ def _conclude(training: Training, folder: Path, progress: Progress, status: int,
         training_end(training, State.FAILED, progress.reason or last or f"It ended with {status_words(status)}.")
     elif status == STOPPED or progress.ended == "stopped":
         training_stop_at_work(training, State.WAITING)
+    elif training_files.disk_is_full(folder):
+        training_end(training, State.FAILED, FULL)
     else:
         training_crash(training, f"It ended with {status_words(status)} at step {progress.step:,}.", words)
 
@@ -156,7 +182,7 @@ def _finish(training: Training, folder: Path) -> None:
         runs = baseline_runs_make(training=training, folder=folder)
     except StorageAway:
         raise
-    except (MomentJudgeError, OSError) as error:
+    except (MomentJudgeError, ScoringError, OSError) as error:
         training_end(training, State.FAILED, f"It was trained, but its answers could not be kept: {error}")
         return
     training_end(training, State.DONE, runs=runs)
@@ -197,7 +223,7 @@ def training_stop_at_work(training: Training, state: Training.State) -> None:
 
 
 def training_crash(training: Training, how: str, words: str = "") -> None:
-    """Count an attempt that ended without a word; it goes on from its last checkpoint, but not for ever."""
+    """Count an attempt that ended without a word; it goes on from its last checkpoint, but not from one for ever."""
     crashes = training.crashes + 1
     Training.objects.filter(pk=training.pk).update(crashes=crashes)
     logger.warning("training %s crashed (%s of %s): %s", training.pk, crashes, CRASHES, how)
@@ -205,7 +231,7 @@ def training_crash(training: Training, how: str, words: str = "") -> None:
         training_stop_at_work(training, State.WAITING)
     else:
         last = f" The end of what it printed: {words[-1000:]}" if words else ""
-        training_end(training, State.FAILED, f"It crashed {CRASHES} times. {how}{last}")
+        training_end(training, State.FAILED, f"It crashed {CRASHES} times without a newer checkpoint. {how}{last}")
 
 
 def trainings_bury(which: Q) -> int:

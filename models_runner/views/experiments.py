@@ -1,7 +1,7 @@
 """Benchmark runs: ordering them, seeing how far they are, cancelling and resuming them."""
 
 from typing import Any, cast
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from annotation.access import ADMIN, STAFF, MemberRequest, grant, post_only, project_page
 from annotation.exceptions import MomentJudgeError, NotPossible
 from annotation.models import Membership, Project, User
+from judging.exceptions import FormStale
 from judging.models import Release
 from models_runner import services, training_files
 from models_runner.curves import losses_chart, scores_chart, seeds_chart
@@ -23,6 +24,7 @@ from models_runner.selectors.features import feature_choices
 from models_runner.services.experiments import has_training_queries
 
 PER_PAGE = 20
+FEW_VIDEOS = 1000
 
 
 @project_page(STAFF)
@@ -53,22 +55,29 @@ def _lacking(project: Project) -> dict[str, object]:
 @project_page(ADMIN)
 def experiment_new(request: MemberRequest, project: Project) -> HttpResponse:
     """The form of a new experiment."""
-    form = ExperimentForm(request.POST if request.method == "POST" else None, project=project)
+    form = ExperimentForm(
+        request.POST if request.method == "POST" else None, project=project, initial=_initial(project)
+    )
     if request.method != "POST":
         return _form_page(request, project, form, 200)
     if not form.is_valid():
         return _form_page(request, project, form, 422)
     try:
         made = services.experiment_create(actor=request.user, **form.values())
-    except NotPossible as error:
+    except (FormStale, NotPossible) as error:
         form.add_error(None, str(error))
         return _form_page(request, project, form, 409)
     return redirect("models_runner:experiment", made.uuid)
 
 
+def _initial(project: Project) -> dict[str, object]:
+    """Where little is to be learned from, the small settings show soonest whether all of it works."""
+    return {"preset": "small"} if project.corpus.videos.count() < FEW_VIDEOS else {}
+
+
 def _form_page(request: MemberRequest, project: Project, form: ExperimentForm, status: int) -> HttpResponse:
     changed = any(field.errors or (form.is_bound and field.value()) for field in form.changes)
-    context = {"form": form, "changed": changed, **_lacking(project)}
+    context = {"form": form, "key": uuid4(), "changed": changed, **_lacking(project)}
     return render(request, "models_runner/experiment_new.html", context, status=status)
 
 

@@ -1,6 +1,7 @@
 """The page of features: make them, add official files, watch, cancel, go on, delete. For admins alone."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 from uuid import UUID
 
@@ -16,7 +17,7 @@ from annotation.access import ADMIN, MemberRequest, grant, post_only, project_pa
 from annotation.exceptions import NotPossible
 from annotation.models import Project, User
 from models_runner import services
-from models_runner.feature_forms import ExtractionForm, FileForm
+from models_runner.feature_forms import ExtractionForm, FileForm, ModelForm
 from models_runner.models import FeatureSet
 from models_runner.selectors.features import uses_of
 
@@ -85,6 +86,17 @@ def feature_set_cancel(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
 def feature_set_resume(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
     """Go on where it stopped."""
     return _changed(request, set_uuid, services.feature_set_resume)
+
+
+@login_required
+def feature_set_model(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
+    """Say which text model made an official file of queries."""
+    form = ModelForm(request.POST)
+    if form.is_valid():
+        return _changed(request, set_uuid, partial(services.feature_set_model, **form.cleaned_data))
+    held = _granted(request, set_uuid)
+    messages.error(request, str(form.errors["model"][0]))
+    return redirect(PAGE, held.project.uuid)
 
 
 def _changed(request: HttpRequest, set_uuid: UUID, change: Callable[..., FeatureSet]) -> HttpResponse:

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -18,6 +17,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from annotation.access import RUNNERS, MemberRequest, grant, post_only, project_page
 from annotation.exceptions import NotPossible, StorageAway, TooLarge
 from annotation.models import Membership, Project, User
+from annotation.receiving import ReceivedOnDisk
 from annotation.stored import file_answer
 from models_runner import services
 from models_runner.forms import RunForm, ready_releases
@@ -44,7 +44,7 @@ def run_new(request: MemberRequest, project: Project) -> HttpResponse:
     room_checked(request)
     if request.method == "POST" and (refused := _refused_unread(request, project)):
         return refused
-    request.upload_handlers = [TemporaryFileUploadHandler(request)]
+    request.upload_handlers = [ReceivedOnDisk(request)]
     answer: HttpResponse = _run_form(request, project)
     return answer
 

@@ -5,6 +5,7 @@ from argparse import Namespace
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 from benchmarks import search
 
@@ -24,6 +25,16 @@ def test_the_bytes_of_the_vectors_are_reckoned_as_they_are(half: bool) -> None:
 def test_faiss_keeps_the_vectors_once_more() -> None:
     more = search.bytes_needed(10, options(faiss=True)) - search.bytes_needed(10, options())
     assert more == 10 * search.FAISS_BYTES
+
+
+def test_candidates_are_the_best_of_what_was_found_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = options()
+    corpus = search.random_corpus(150, told)
+    queries = search.Asked(SimpleNamespace(encode_queries=lambda _: None), corpus).encode_queries(None)  # type: ignore[arg-type]
+    found = torch.arange(-1, 119).repeat_interleave(2).expand(search.QUERIES, -1)
+    monkeypatch.setattr(search, "nearest", lambda indexes, queries: found)
+    exact = corpus.scores(queries)[:, :119].topk(100, dim=1).indices
+    assert torch.equal(search.candidates([], queries, corpus).sort(1).values, exact.sort(1).values)
 
 
 def test_what_does_not_fit_is_left_out_and_said(

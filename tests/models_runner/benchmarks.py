@@ -32,7 +32,10 @@ def trainable(project: Project) -> Release:
     files: dict[str, Any] = {f"{split}.json": _queries(project, split) for split in ("val", "test")}
     files |= {f"train_top{n:02d}.json": _queries(project, "train") for n in Experiment.TOP_N}
     told = {name: json.dumps(rows).encode() for name, rows in {**files, "video_corpus.json": corpus}.items()}
-    manifest = {"counts": {"pairs": {}}, "files": {name: {"bytes": len(content)} for name, content in told.items()}}
+    manifest = {
+        "counts": {"pairs": {}, "videos": len(SECONDS)},
+        "files": {name: {"bytes": len(content)} for name, content in told.items()},
+    }
     release = Release(project=project, version=1, state="ready", manifest=manifest)
     release.archive.save("release.zip", ContentFile(zipped(told)), save=False)
     release.save()
@@ -70,7 +73,7 @@ def places(settings: Any, folder: Path) -> None:
     settings.EXPERIMENTS_ROOT, settings.TRAIN_COMMAND = folder / "experiments", PROGRAM
 
 
-def features_of(project: Project, folder: Path) -> dict[str, dict[str, str]]:
+def features_of(project: Project, folder: Path) -> dict[str, dict[str, Any]]:
     """Features of its videos and queries, made before; as an experiment keeps them."""
     told = {}
     for kind, extractor in (("video", "builtin-pixels"), ("query", "builtin-text")):
@@ -94,11 +97,14 @@ def features_drawn(project: Project, folder: Path) -> None:
         write_features(Path(told[kind]["path"]), rows)
 
 
-def ordered(release: Release, folder: Path, *, how: str = "done", **values: Any) -> Experiment:
+def ordered(
+    release: Release, folder: Path, *, how: str = "done", options: dict[str, Any] | None = None, **values: Any
+) -> Experiment:
     """An experiment that nobody has begun to train."""
     given = {"baseline": "reloclnet", "top_n": 20, "seeds": 1, "actor": None, **values}
     features = features_of(release.project, folder)
-    return services.experiment_create(release=release, features=features, options={"how": how}, **given)
+    given["options"] = {"how": how, **(options or {})}
+    return services.experiment_create(release=release, features=features, **given)
 
 
 def only(experiment: Experiment) -> Training:

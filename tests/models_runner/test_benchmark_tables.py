@@ -20,7 +20,7 @@ from models_runner.published_values import KS, MUS
 from models_runner.selectors.benchmark_labels import notes_of, standing_of
 from models_runner.selectors.benchmark_tables import Cell, Tables, tables, tables_asked
 from tests.conftest import hash_with
-from tests.factories import ProjectFactory, admin
+from tests.factories import ProjectFactory, VideoFactory, admin
 from tests.judging.world import HandMade
 from tests.models_runner.acts import ready_release
 
@@ -170,10 +170,31 @@ class TestHonesty:
             "other queries (2 of val instead of 500, 1 of test instead of 2,781); other features."
         )
 
-    def test_what_was_trained_on_is_said(self, bench: Bench) -> None:
-        assert "names in them are trained on" in bench.tables().standing.trained_on
+    def test_what_was_trained_on_is_said_by_what_the_release_holds(self, bench: Bench) -> None:
+        """Names stay in the training sets of a release whose captions are rewritten later."""
+        bench.train(bench.experiment(), 1, best=0.5, test=0.4)
+        named = (
+            "Training sets of release 1 hold descriptions as they were brought, never rewritten: 5 captions and "
+            "0 queries. Names in them are trained on."
+        )
         Caption.objects.filter(description__corpus=bench.made.corpus).update(provider="rules")
-        assert "never of descriptions with names" in bench.tables().standing.trained_on
+        assert bench.tables().standing.trained_on == named
+        later = ready_release(bench.made.project)
+        found = bench.tables(release=str(later.version))
+        assert "release 2 are made of captions" in found.standing.trained_on
+        for run in Run.objects.filter(source="baseline"):
+            Scoring.objects.filter(run=run, release=later).delete()
+            score(run, later, {(10, 0.5): 0.3}, "released")
+        (line,) = bench.tables(release=str(later.version)).lines
+        assert named in line.notes
+
+    def test_of_a_release_that_did_not_count_it_nothing_is_claimed(self, bench: Bench) -> None:
+        bench.release.manifest["counts"] = {"videos": 2}
+        assert "is not known" in standing_of(bench.release, []).trained_on
+
+    def test_videos_are_those_of_the_release(self, bench: Bench) -> None:
+        VideoFactory(corpus=bench.made.corpus)
+        assert "other videos (2 instead of" in standing_of(bench.release, []).words
 
     def test_the_same_counts_are_no_proof(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         from models_runner.selectors import benchmark_labels
@@ -238,7 +259,7 @@ class TestPage:
         bench.train(of, 2, best=0.4, test=0.2321)
         page = bench.get(k="20")
         assert "Not comparable with the published values" in page
-        assert "Captions that were never rewritten: 5 of the corpus" in page
+        assert "never rewritten: 5 captions" in page
         assert reverse("models_runner:experiment", args=[of.uuid]) in page and "&lt;ours&gt;" in page
         assert "<b>0.4321</b>" in page and "0.3321" in page and "± 0.1414" in page
         assert "0.4439" in page and "0.4425 ± 0.0010" in page  # ReLoCLNet 40, test, K = 20, IoU .3; its seeds

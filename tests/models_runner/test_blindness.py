@@ -34,7 +34,9 @@ EXPERIMENTS = [
     "training-resume",
 ]
 FOR_STAFF = [*EXPERIMENTS, "training-file", "tables", "tables-export", "search", "video"]
-FEATURE_SETS = [f"feature-set-{act}" for act in ("create", "register", "cancel", "resume", "delete")]  # for admins
+FEATURE_SETS = [
+    f"feature-set-{act}" for act in ("create", "register", "model", "cancel", "resume", "delete")
+]  # for admins
 VARYING = re.compile(r'csrfmiddlewaretoken" value="[^"]+"|x-csrftoken": "[^"]+"|request: <code>\w+')
 ROW = ["beta", 3.0, 30.0, 1.0]
 

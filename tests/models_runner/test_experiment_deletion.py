@@ -67,7 +67,7 @@ class TestDeleting:
         assert list(Score.objects.order_by("pk").values_list("pk", "value")) == scores
         said = AuditEvent.objects.get(action="experiment.delete")
         assert (said.subject, said.data["name"], said.data["seeds"]) == (done.uuid, "ours", 2)
-        assert in_words(said.action, said.data) == "deleted the benchmark run ours: ReLoCLNet, 2 seeds, 0 MB of files"
+        assert in_words(said.action, said.data) == "deleted the benchmark run ours: ReLoCLNet, seeds: 2, 0 MB of files"
 
     @pytest.mark.parametrize("state", ["waiting", "running", "cancelling"])
     def test_waits_until_every_seed_has_ended(self, order: Order, state: str) -> None:

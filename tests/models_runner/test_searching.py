@@ -3,14 +3,17 @@
 import gc
 import json
 import shutil
+import socket
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from billiard.exceptions import WorkerLostError
+from celery.backends.redis import RedisBackend
 from celery.exceptions import TimeoutError as NoAnswer
 from django.core.files.base import ContentFile
 from django.http import HttpResponse
@@ -20,15 +23,17 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from annotation.models import Membership, Moment, Video
+from config.celery_app import app
 from models_runner import search_worker, tasks, training_files
 from models_runner.models import Experiment, FeatureSet, Training
 from models_runner.retrieval.__main__ import main
+from models_runner.retrieval.features import open_features
 from models_runner.services import searching
 from tests.factories import MembershipFactory, admin
 from tests.judging.api.acts import bearer
 from tests.judging.world import HandMade
 from tests.models_runner.acts import GOOD, bring, member_of, ready_release, run_json
-from tests.models_runner.benchmarks import Drawn, places
+from tests.models_runner.benchmarks import DRAWN, Drawn, places
 from tests.models_runner.retrieval.training.tiny import experiment
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
@@ -160,6 +165,40 @@ def test_a_search_costs_the_same_statements_whatever_is_found(
         site.page(limit=40, every="on")
 
 
+def test_a_training_whose_query_features_are_named_by_a_link_is_searched(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "link.h5").symlink_to(site.tiny / "query.h5")
+    site.experiment.features["query"]["path"] = str(tmp_path / "link.h5")
+    site.experiment.save()
+    assert "12 moments in " in site.page()
+
+
+def test_a_training_on_an_official_file_is_searched_by_the_model_that_is_said_to_have_made_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def extractor(way: str, *_: Any, model: str, **__: Any) -> Official:
+        asked.append(f"{way} {model}")
+        return Official(site.tiny)
+
+    monkeypatch.setattr("models_runner.retrieval.searching.words.extractor_of", extractor)
+    FeatureSet.objects.update(extractor="file", model="bert-base-cased")
+    assert "12 moments in " in site.page()
+    assert asked == ["text-model bert-base-cased"]
+
+
+class Official(Drawn):
+    """Makes of the queries of the collection what their file holds."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "query.h5"
+
+    def rows(self, items: list[Any]) -> Iterator[np.ndarray]:
+        with open_features(self._path) as store:
+            for item in items:
+                yield store.rows(item.text.removeprefix("query ")) if item.text.startswith("query ") else DRAWN
+
+
 def test_words_read_by_another_version_are_told(site: Site) -> None:
     FeatureSet.objects.update(made_by="tokens an older model")
     assert "Trained on words read by tokens an older model; yours are read by drawn." in site.page()
@@ -200,6 +239,16 @@ class TestWithoutAnAnswer:
         FeatureSet.objects.update(extractor="file")
         answer = site.search()
         assert answer.status_code == 409 and "not known what made the query features" in answer.content.decode()
+        assert "say on the page Features which text model made it" in answer.content.decode()
+
+    def test_the_model_that_is_said_to_have_made_them_makes_others(
+        self, site: Site, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("tests.models_runner.benchmarks.DRAWN", np.repeat(DRAWN, 3, axis=0))
+        FeatureSet.objects.update(extractor="file", model="bert-base-cased")
+        answer = site.search()
+        assert answer.status_code == 409
+        assert "drawn makes 9 rows of query 5000, and the file of this training has" in answer.content.decode()
 
     def test_the_weights_are_gone(self, site: Site) -> None:
         shutil.rmtree(training_files.folder_of(site.training) / "best")
@@ -234,6 +283,22 @@ class TestWithoutAnAnswer:
         monkeypatch.setattr(tasks.search_work, "apply_async", away)
         answer = site.search()
         assert answer.status_code == 503 and "The broker" in answer.content.decode()
+
+    def test_the_broker_goes_away_where_answers_were_listened_for(
+        self, site: Site, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Celery connects again once, which is refused."""
+        with socket.socket() as nobody:
+            nobody.bind(("127.0.0.1", 0))
+            backend = RedisBackend(app=app, url=f"redis://127.0.0.1:{nobody.getsockname()[1]}")
+            attempts: list[object] = []
+            monkeypatch.setattr(backend, "on_connection_error", lambda *told: attempts.append(told) or 0)
+            consumer = backend.result_consumer
+            consumer._pubsub = backend.client.pubsub()  # as a search before left it
+            monkeypatch.setattr(tasks.search_work, "apply_async", lambda *_, **__: consumer.consume_from("later"))
+            answer = site.search()
+        assert answer.status_code == 503 and "The broker" in answer.content.decode()
+        assert len(attempts) == 1
 
     @pytest.mark.parametrize("error", [WorkerLostError("killed"), MemoryError(), OSError("no room")])
     def test_the_worker_breaks_down(

@@ -1,12 +1,15 @@
 """Trainings: ordered, trained by a child process, cancelled, resumed, begun again after crashes, scored."""
 
+import ctypes
 import json
 import math
 import re
 import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,21 +17,23 @@ from typing import Any, NoReturn
 
 import pytest
 from celery import current_app
-from django.db import IntegrityError, connection
+from django.db import IntegrityError, OperationalError, connection
 from django.utils import timezone
 from django.views.debug import SafeExceptionReporterFilter
 
 from annotation import locks
 from annotation import messages as annotation_messages
 from annotation.exceptions import NotPossible, StorageAway
-from annotation.models import AuditEvent
+from annotation.models import AuditEvent, Query
 from judging.models import Release
-from models_runner import services, training_files
+from models_runner import services, training_devices, training_files
 from models_runner.models import Experiment, Run, Training
+from models_runner.retrieval.errors import InvalidRecord
 from models_runner.retrieval.training import feature_rows
 from models_runner.services import trainings
-from models_runner.services.trainings import device_name, training_claim, training_tell
-from models_runner.training_child import TrainingChild, devices_shown, folder_held
+from models_runner.services.trainings import training_claim, training_tell
+from models_runner.training_child import TrainingChild, folder_held
+from models_runner.training_devices import devices_named, devices_shown, devices_used
 from tests.conftest import Messages
 from tests.factories import triggers_asleep
 from tests.judging.world import HandMade
@@ -43,6 +48,28 @@ Order = Callable[..., Experiment]
 def order(release: Release, settings: Any, tmp_path: Path) -> Order:
     places(settings, tmp_path)
     return lambda **values: ordered(release, tmp_path, **values)
+
+
+class Driver:
+    """Stands in for CUDA's, with two GPUs."""
+
+    def __init__(self, name: str) -> None:
+        assert name == "libcuda.so.1"
+
+    def cuInit(self, flags: int) -> int:
+        return flags
+
+    def cuDeviceGetCount(self, count: Any) -> int:
+        count._obj.value = 2
+        return 0
+
+    def cuDeviceGet(self, device: Any, number: int) -> int:
+        device._obj.value = number
+        return 0
+
+    def cuDeviceGetUuid(self, uuid: Any, device: Any) -> int:
+        uuid._obj[0], uuid._obj[15] = device.value, 255
+        return 0
 
 
 def lost(training: Training) -> None:
@@ -102,16 +129,92 @@ def test_a_device_that_is_taken_is_left_alone(order: Order, monkeypatch: pytest.
         Training.objects.filter(pk=one.pk).update(state="running", ended_at=None)
 
 
-def device_is_held() -> bool:
+def device_name() -> str:
+    """Of this worker."""
+    return devices_named(devices_used("auto", 1))
+
+
+def device_is_held(device: str = "auto", gpus: int = 1) -> bool:
     """What a second worker on this device is told, which has a session of its own."""
+    with elsewhere(), trainings.devices_held(devices_used(device, gpus)) as free:
+        return not free
+
+
+@contextmanager
+def elsewhere() -> Iterator[None]:
+    """Locks are asked for by another worker."""
     own = connection.copy()
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(locks, "connection", own)
-            with locks.only_one(f"device {device_name()}") as free:
-                return not free
+            yield
     finally:
         own.close()
+
+
+class TestGpus:
+    """Of a host with three of them; its CUDA numbers them as it likes."""
+
+    @pytest.fixture(autouse=True)
+    def host(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        monkeypatch.setattr(training_devices, "gpus_seen", lambda: ["c", "a", "b"])
+
+    @pytest.mark.parametrize(
+        ("device", "gpus", "used"),
+        [
+            ("auto", 1, ["GPU-c"]),
+            ("cuda", 1, ["GPU-c"]),
+            ("cuda:0", 1, ["GPU-c"]),
+            ("cuda:1", 2, ["GPU-a", "GPU-b"]),
+            ("cuda:0", 2, ["GPU-a", "GPU-c"]),
+            ("auto", 3, ["GPU-a", "GPU-b", "GPU-c"]),
+        ],
+    )
+    def test_whatever_they_are_called_they_are_what_they_are(self, device: str, gpus: int, used: list[str]) -> None:
+        assert devices_used(device, gpus) == used
+
+    def test_those_that_cuda_is_told_to_show_count_from_the_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7,8,9")
+        assert devices_used("cuda:1", 1) == ["GPU-c"]
+
+    def test_each_is_trained_on_once(self, order: Order, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        settings.TRAIN_DEVICE, settings.TRAIN_GPUS = "cuda:0", 2
+        asked = [("auto", 1), ("cuda", 1), ("cuda:1", 1), ("cuda:1", 2), ("cuda:2", 1), ("cpu", 1)]
+        held = []
+
+        def tell(training: Training, progress: trainings.Progress) -> str:
+            held.append([device_is_held(*one) for one in asked])
+            return training_tell(training, progress)
+
+        monkeypatch.setattr(trainings, "training_tell", tell)
+        ended = trained(only(order()))
+        assert held[0] == [True, True, True, True, False, False]
+        assert ended.device.endswith("/GPU-a GPU-c")
+
+    def test_where_one_is_taken_none_is_kept(self) -> None:
+        with trainings.devices_held(["GPU-b"]) as first:
+            with elsewhere(), trainings.devices_held(["GPU-a", "GPU-b", "GPU-c"]) as second:
+                kept = locks.is_held("device GPU-a")
+            assert (first, second, kept) == (True, False, False)
+
+    @pytest.mark.parametrize("device", ["cpu", "auto", "cuda:1"])
+    def test_without_one_it_is_the_host_s_processor(self, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Containers of one host have names of their own."""
+        monkeypatch.setattr(training_devices, "gpus_seen", list)
+        used = devices_used(device, 1)
+        monkeypatch.setattr(socket, "gethostname", lambda: "another")
+        assert devices_used("cpu", 1) == used and used[0].startswith("cpu-")
+
+
+def test_cuda_is_asked_which_gpus_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", Driver)
+    assert training_devices._gpus() == [f"0{number}000000-0000-0000-0000-0000000000ff" for number in range(2)]
+
+
+def test_where_there_is_no_cuda_there_are_no_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert training_devices.gpus_seen() == []
 
 
 def test_a_failure_says_its_reason(order: Order) -> None:
@@ -144,6 +247,28 @@ def test_a_storage_that_is_away_puts_it_off(
     with messages():
         services.trainings_sweep(now=timezone.now())
     assert trained(training).state == "done"
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ("training_files.plan_write", "The training could not be prepared: no moment"),
+        ("folder_held", "InvalidRecord: no moment"),
+        ("baseline_runs_make", "It was trained, but its answers could not be kept: no moment"),
+    ],
+)
+def test_what_goes_wrong_around_the_program_fails_it_at_once(
+    step: str, said: str, order: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*given: object, **values: object) -> NoReturn:
+        raise InvalidRecord("no moment")
+
+    monkeypatch.setattr(f"models_runner.services.trainings.{step}", broken)
+    training = only(order())
+    with suppress(InvalidRecord):  # nobody expected it
+        trained(training)
+    training.refresh_from_db()
+    assert (training.state, training.error, training.crashes) == ("failed", said, 0)
 
 
 @pytest.mark.parametrize("how", ["fails", "waits", "crashes"])
@@ -200,6 +325,25 @@ def test_three_crashes_are_enough(order: Order, messages: Messages) -> None:
     assert (training.state, training.attempts) == ("failed", 3)
     assert "crashed 3 times" in training.error and "SIGKILL at step 3" in training.error
     assert "about to die" in training.error
+
+
+def test_crashes_between_which_something_was_learnt_are_not_added_up(order: Order, messages: Messages) -> None:
+    with messages():
+        experiment = order(how="crashes forward")
+    training = only(experiment)
+    assert (training.state, training.attempts, training.crashes) == ("done", 5, 1)
+
+
+def test_a_worker_killed_at_the_begin_of_an_attempt_counts_though_one_before_learnt(
+    order: Order, messages: Messages
+) -> None:
+    training = trained(only(order(how="crashes")))
+    assert training.crashes == 1
+    for _ in range(2):
+        lost(training)
+        services.trainings_sweep(now=timezone.now())
+    training.refresh_from_db()
+    assert (training.state, training.crashes) == ("failed", 3)
 
 
 def test_a_cancel_ends_the_program(order: Order, made: HandMade, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,10 +403,13 @@ def test_a_cancelled_training_is_resumed_from_its_checkpoint(order: Order, monke
 def test_a_killed_worker_s_training_is_sent_again(order: Order, messages: Messages) -> None:
     training = only(order())
     lost(training)
+    services.trainings_sweep(now=timezone.now())
+    training.refresh_from_db()
+    assert (training.state, training.crashes) == ("waiting", 1)
     with messages():
         services.trainings_sweep(now=timezone.now())
     training.refresh_from_db()
-    assert (training.state, training.attempts, training.crashes) == ("done", 2, 1)
+    assert (training.state, training.attempts) == ("done", 2)
 
 
 def test_a_program_that_stopped_with_its_worker_did_not_crash(order: Order, messages: Messages) -> None:
@@ -274,6 +421,25 @@ def test_a_program_that_stopped_with_its_worker_did_not_crash(order: Order, mess
         services.trainings_sweep(now=timezone.now())
     training.refresh_from_db()
     assert (training.state, training.crashes) == ("done", 0)
+
+
+def test_a_program_that_its_worker_had_to_kill_did_not_crash(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+    training = only(order(how="deaf"))
+
+    def tell(held: Training, progress: trainings.Progress) -> str:
+        if progress.scores:
+            raise OperationalError("PostgreSQL is away")
+        return training_tell(held, progress)
+
+    monkeypatch.setattr(trainings, "training_tell", tell)
+    monkeypatch.setattr(trainings, "TELL_S", 0)
+    monkeypatch.setattr(TrainingChild.end, "__defaults__", (0.1,))
+    with pytest.raises(OperationalError):
+        trained(training)
+    assert Training.objects.get(pk=training.pk).state == "running"
+    services.trainings_sweep(now=timezone.now() + timedelta(minutes=1))
+    training.refresh_from_db()
+    assert (training.state, training.crashes) == ("waiting", 0)
 
 
 def test_a_cancel_reaches_a_training_that_lost_its_worker(order: Order, messages: Messages) -> None:
@@ -426,6 +592,19 @@ class TestOrdering:
         with pytest.raises(NotPossible, match="finished XML or ReLoCLNet"):
             order(baseline="conquer", candidates=only(conquer))
 
+    def test_candidates_may_be_kept_to_the_split_their_query_came_from(self, made: HandMade, order: Order) -> None:
+        made.project.corpus.videos.update(source_split="val")
+        first = made.project.corpus.videos.order_by("pk")[0]
+        made.project.corpus.videos.filter(pk=first.pk).update(source_split="train")
+        Query.objects.filter(pk=made.val.pk).update(caption=first.moments.first().captions.first())
+        conquer = order(baseline="conquer", candidates=trained(only(order())), options={"same_split": True})
+        place = training_files.plan_write(only(conquer))
+        plan = json.loads((place / "plan.json").read_text())
+        assert "same_split" not in plan and plan["candidates"]["groups"] == "candidate_groups.json"
+        groups = json.loads((place / "candidate_groups.json").read_text())
+        assert groups["videos"][first.name] == "train" and set(groups["videos"].values()) == {"train", "val"}
+        assert groups["queries"] == {str(made.val.number): "train"}
+
     def test_a_release_without_training_queries_is_refused(self, made: HandMade, order: Order, tmp_path: Path) -> None:
         made.project.queries.filter(split="train").delete()
         bare = ready_release(made.project)
@@ -467,6 +646,12 @@ class TestLabelsBySimilarity:
         }
         assert held == {10: {0.5: 2, 0.98: 4}, 11: {0.5: 2, 0.98: 4}}  # judged: 4, 2
         assert Path(plan["test"]).parent == Path(plan["val"]).parent
+
+    def test_a_file_that_cannot_be_read_fails_it_at_once(self, training: Training) -> None:
+        (training_files.release_folder(training.experiment.release) / "val.json").write_text("[")
+        ended = trained(training)
+        assert (ended.state, ended.crashes) == ("failed", 0)
+        assert ended.error.startswith("The training could not be prepared: ") and "val.json" in ended.error
 
     def test_its_runs_are_scored_by_them(self, training: Training) -> None:
         run = trained(training).val_run

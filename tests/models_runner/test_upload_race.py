@@ -5,10 +5,11 @@ from functools import partial
 import pytest
 from django.core.files.storage import default_storage
 
+from annotation.exceptions import NotPossible
 from judging.models import Release
 from models_runner.models import Leaderboard, Run
 from models_runner.services import runs
-from models_runner.services.runs import UploadLimit
+from models_runner.services.runs import AT_WORK
 from tests.factories import ProjectFactory
 from tests.judging.concurrency.meeting import overlap
 from tests.models_runner.acts import GOOD, bring, participant, run_json
@@ -17,17 +18,19 @@ KEPT = (runs, "audit_record")  # the row is written, nothing is committed
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_uploads_count_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the lock the second counts none, and is refused only as long as the first is at work."""
+@pytest.mark.parametrize(("per_day", "refused"), [(1, "You have uploaded 1 run within a day"), (5, AT_WORK)])
+def test_two_uploads_count_each_other(monkeypatch: pytest.MonkeyPatch, per_day: int, refused: str) -> None:
+    """Both passed the look before their file is stored; the second waits for the first's lock, then looks again."""
     release = Release.objects.create(project=ProjectFactory(), version=1, state="ready", archive="1.zip")
     member = participant(release.project)
-    Leaderboard.objects.create(project=release.project, uploads_per_day=1)
+    Leaderboard.objects.create(project=release.project, uploads_per_day=per_day)
     deleted: list[str] = []
     monkeypatch.setattr(default_storage, "delete", deleted.append)
     monkeypatch.setattr(runs, "send_on_commit", lambda *sent: None)  # nobody reads the first meanwhile
     upload = [partial(bring, member, release, run_json({10: GOOD}), system=name, work=False) for name in "ab"]
     first, second = overlap(monkeypatch, KEPT, *upload)
-    assert isinstance(second, UploadLimit)
+    assert isinstance(second, NotPossible)
+    assert str(second).startswith(refused)
     assert Run.objects.filter(owner=member.user).get() == first
     assert len(deleted) == 1
     assert first.file.name not in deleted

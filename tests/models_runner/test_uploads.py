@@ -23,6 +23,7 @@ from models_runner.services.scorings import values_of
 from tests.conftest import Messages
 from tests.judging.world import HandMade
 from tests.models_runner.acts import GOOD, WRONG, bring, member_of, participant, ready_release, run_json, uploaded
+from tests.stored import names_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 BOTH = run_json({10: GOOD, 11: GOOD})
@@ -138,10 +139,10 @@ def test_a_bad_file_disturbs_no_other_run_and_does_not_count(release: Release, m
 
 def test_a_file_that_nobody_can_store_leaves_nothing(release: Release, member: Membership) -> None:
     bring(member, release, BOTH)
-    stored = len(default_storage.listdir("runs")[1])
+    stored = names_in("runs")
     with pytest.raises(NotPossible, match="You have a run of 'ours' on val already"):
         bring(member, release, BOTH)
-    assert len(default_storage.listdir("runs")[1]) == stored
+    assert names_in("runs") == stored
 
 
 def test_a_name_whose_file_failed_is_free_again(release: Release, member: Membership) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
-from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Membership, Moment
+from annotation.receiving import ReceivedOnDisk
 from judging.models import Release
 from models_runner import services
 from models_runner.models import Run, Score
@@ -195,7 +195,7 @@ class TestUpload:
         services.leaderboard_change(
             project=world.made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=2
         )
-        monkeypatch.setattr(TemporaryFileUploadHandler, "new_file", None)  # calling it would fail
+        monkeypatch.setattr(ReceivedOnDisk, "new_file", None)  # calling it would fail
         assert self.send(world, reader).status_code == 409  # type: ignore[attr-defined]
 
     def test_a_gigabyte_is_refused_before_it_is_read(self, world: World, reader: Client, settings: Any) -> None:

@@ -1,4 +1,4 @@
-"""manage.py features: make, check, add and list the features of a project."""
+"""manage.py features: make, check, add and list the features of a project, and say which model made a file."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", help="name of the project")
-        commands = parser.add_subparsers(dest="what", required=True, metavar="extract|check|add|list")
+        commands = parser.add_subparsers(dest="what", required=True, metavar="extract|check|add|model|list")
         extract = commands.add_parser("extract", help="make features; a set that was cut short goes on")
         extract.add_argument("kind", choices=KINDS)
         extract.add_argument("--extractor", choices=EXTRACTORS, help="default: the one that is built in")
@@ -31,7 +31,11 @@ class Command(BaseCommand):
         add = commands.add_parser("add", help="add an official file below FEATURES_ROOTS")
         add.add_argument("kind", choices=KINDS)
         add.add_argument("path")
+        add.add_argument("--model", default="", help="text model that made the features of queries")
         add.add_argument("--name", default="")
+        naming = commands.add_parser("model", help="say which text model made an official file of queries")
+        naming.add_argument("set", help="its name")
+        naming.add_argument("text_model", help="of transformers: a hub name or a folder; empty where nobody knows")
         checking = commands.add_parser("check", help="look through files, or sets by their names")
         for kind in KINDS:
             checking.add_argument(f"--{kind}", metavar="FILE|NAME", help="an HDF5 file, an LMDB folder, or a set")
@@ -58,8 +62,15 @@ class Command(BaseCommand):
         self._work(held)
 
     def _add(self, project: Project, options: dict[str, Any]) -> None:
-        values = {name: options[name] for name in ("kind", "path", "name")}
+        values = {name: options[name] for name in ("kind", "path", "model", "name")}
         self._work(services.feature_set_register(project=project, actor=None, wake=False, **values))
+
+    def _model(self, project: Project, options: dict[str, Any]) -> None:
+        held = FeatureSet.objects.filter(project=project, name=options["set"]).first()
+        if held is None:
+            raise CommandError(f"There are no features named {options['set']!r}.")
+        held = services.feature_set_model(feature_set=held, model=options["text_model"], actor=None)
+        self.stdout.write(json.dumps(_told(held)))
 
     def _work(self, held: FeatureSet) -> None:
         services.feature_set_work(feature_set_id=held.pk, on_progress=self.stderr.write)

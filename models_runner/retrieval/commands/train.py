@@ -15,6 +15,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """The exit status: 0 done, 3 failed, 4 stopped when asked. Raises ScoringError where the plan cannot be used."""
-    from models_runner.retrieval.training.run import train  # torch takes seconds to import; scoring needs none
+    from models_runner.retrieval.training.run import program  # torch takes seconds to import; scoring needs none
 
-    return train(options.folder)
+    return program(options.folder)

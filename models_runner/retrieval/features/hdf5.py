@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models_runner.retrieval.errors import BrokenFeatures
+from models_runner.retrieval.errors import BrokenFeatures, at
 from models_runner.retrieval.features.stores import FeatureStore, check_bytes, check_declared, reading, without_masks
 
 ELSEWHERE = "it lies in another file, which is not read"
+MOST_NAMES = 1_000_000  # of a file; TVR-Ranking has 21,793 videos
+LONGEST_NAME = 1_000  # with its groups
+DEEPEST = 16  # groups within groups
 
 
 class Hdf5Store(FeatureStore):
@@ -29,7 +33,8 @@ class Hdf5Store(FeatureStore):
 
     @property
     def names(self) -> list[str]:
-        return without_masks(list(_datasets(self._file)))
+        with at(self.path.name), reading("its names cannot be read"):
+            return without_masks(_names(self._file))
 
     @property
     def content(self) -> Path:
@@ -87,17 +92,33 @@ def _opened(path: Path) -> Any:
         raise BrokenFeatures(f"{path.name}: {problem}") from error
 
 
-def _datasets(group: Any, within: str = "") -> Iterator[str]:
+def _names(file: Any) -> list[str]:
     """Names of all datasets; one with slashes lies in groups."""
+    names = list(islice(_datasets(file, "", set()), MOST_NAMES + 1))
+    if len(names) > MOST_NAMES:
+        raise BrokenFeatures(f"it holds more than {MOST_NAMES:,} names")
+    return names
+
+
+def _datasets(group: Any, path: str, visited: set[int]) -> Iterator[str]:
+    """Those below a group; no group is looked into twice, since a small file may lead to it in endless ways."""
     import h5py
 
-    with reading("its names cannot be read"):
-        for name in group:
-            kind = h5py.Dataset if _leads_elsewhere(group, name) else group.get(name, getclass=True)
-            if kind is h5py.Dataset:
-                yield within + name
-            elif kind is h5py.Group and group.get(name, getlink=True).__class__ is h5py.HardLink:
-                yield from _datasets(group[name], f"{within}{name}/")
+    place = h5py.h5o.get_info(group.id).addr
+    if place in visited:
+        raise BrokenFeatures(f"it leads to its group {path!r} twice")
+    visited.add(place)
+    for name in group:
+        below = f"{path}/{name}" if path else name
+        if len(below) > LONGEST_NAME:
+            raise BrokenFeatures(f"a name of it has more than {LONGEST_NAME:,} letters")
+        kind = h5py.Dataset if _leads_elsewhere(group, name) else group.get(name, getclass=True)
+        if kind is h5py.Dataset:
+            yield below
+        elif kind is h5py.Group and group.get(name, getlink=True).__class__ is h5py.HardLink:
+            if below.count("/") >= DEEPEST:
+                raise BrokenFeatures(f"its groups lie more than {DEEPEST} deep")
+            yield from _datasets(group[name], below, visited)
 
 
 def _leads_elsewhere(group: Any, name: str) -> bool:

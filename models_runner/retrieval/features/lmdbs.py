@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+import struct
+import subprocess
+import sys
 import zipfile
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +30,10 @@ FEATURES = "features"
 ZIP = b"PK\x03\x04"
 MEMBER = f"{FEATURES}.npy"
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+META = struct.Struct("<16xI20xI92xQQ")  # of its first two pages: mark, size of a page, the last one, count of changes
+MARK = 0xBEEFC0DE
+PAGES = {1 << power for power in range(9, 17)}  # sizes that a page may have
+WALK = Path(__file__).with_name("lmdb_walk.py")
 Held = tuple[int, int, int]  # the process that opened it, and the device and number of the file it opened
 _open: dict[str, tuple[Any, Held]] = {}  # LMDB allows a process to open a folder only once
 
@@ -36,12 +44,11 @@ class LmdbStore(FeatureStore):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         with at(path.name):
-            environment = _environment(path)
-            _check_size(environment, self.content)
+            _check_header(self.content)
 
     @property
     def names(self) -> list[str]:
-        with _environment(self.path).begin() as transaction:
+        with at(self.path.name), reading("its names cannot be read"), _environment(self.path).begin() as transaction:
             keys = [bytes(key).decode("utf-8", "replace") for key in transaction.cursor().iternext(values=False)]
         return without_masks([key for key in keys if not (key.startswith("__") and key.endswith("__"))])
 
@@ -53,7 +60,7 @@ class LmdbStore(FeatureStore):
         """Nothing: other stores of this process may read the same folder."""
 
     def _read(self, name: str) -> NDArray[Any]:
-        with _environment(self.path).begin() as transaction:
+        with reading("cannot be read"), _environment(self.path).begin() as transaction:
             message = transaction.get(name.encode())
         if message is None:
             raise BrokenFeatures("the name is there and its value is not")
@@ -71,6 +78,7 @@ def _environment(path: Path) -> Any:
             return held
         held.close()  # inherited from the parent, or of files that were replaced since
         del _open[place]
+    _look_through(place, *now[1:])
     try:
         opened = lmdb.open(place, readonly=True, lock=False, readahead=False)
     except lmdb.Error as error:
@@ -87,10 +95,26 @@ def _held_now(path: Path) -> Held:
     return os.getpid(), file.st_dev, file.st_ino
 
 
-def _check_size(environment: Any, file: Path) -> None:
-    """A page behind the end of the file would end the process, not raise."""
-    if (environment.info()["last_pgno"] + 1) * environment.stat()["psize"] > file.stat().st_size:
-        raise BrokenFeatures("the file is cut short")
+def _check_header(file: Path) -> None:
+    """Whether all pages are there, by what the file says itself; it is not mapped for that."""
+    with reading("not a readable LMDB folder"), file.open("rb") as held:
+        first = META.unpack(held.read(META.size))
+        if first[0] != MARK or first[1] not in PAGES:
+            raise BrokenFeatures("not a readable LMDB folder: it does not begin as one")
+        held.seek(first[1])
+        _, page, last, _ = max(first, META.unpack(held.read(META.size)), key=lambda meta: meta[-1])
+        if (last + 1) * page > os.fstat(held.fileno()).st_size:
+            raise BrokenFeatures("the file is cut short")
+
+
+@lru_cache(maxsize=100)
+def _look_through(place: str, *file: int) -> None:
+    """Have another process walk through a folder first: LMDB maps the file, and damage may end whoever reads it."""
+    ended = subprocess.run([sys.executable, "-I", WALK, place], capture_output=True, text=True, check=False)  # noqa: S603
+    if ended.returncode < 0:
+        raise BrokenFeatures("it is damaged: whoever reads it is ended by the system")
+    if ended.returncode:
+        raise BrokenFeatures(f"its pages cannot be read: {ended.stderr.strip().rpartition(chr(10))[2]}")
 
 
 def _from_npz(message: bytes) -> NDArray[Any]:

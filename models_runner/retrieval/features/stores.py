@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,13 +14,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from models_runner.retrieval.checksums import checksum
 from models_runner.retrieval.errors import BrokenFeatures, MissingFeatures, ScoringError, at
 
 Rows = NDArray[np.float32]
 HDF5_ENDINGS = (".h5", ".hdf5")
 LMDB_FILE = "data.mdb"
 MOST_MB = 256  # that the rows of one name may take; those of two hours of video take 80
-SAMPLES, SAMPLE = 64, 65536  # blocks of a large file that its checksum reads, and their bytes
 
 
 class FeatureStore(ABC):
@@ -84,14 +83,8 @@ class FeatureStore(ABC):
         raise first or BrokenFeatures(f"{self.path.name}: the file holds no features")
 
     def checksum(self) -> str:
-        """Which file this is, the same wherever it is copied; of large files only samples are read."""
-        size = self.content.stat().st_size
-        digest = sha256(str(size).encode())
-        with self.content.open("rb") as file:
-            for start in sampled(size):
-                file.seek(start)
-                digest.update(file.read(SAMPLE))
-        return f"sha256-sampled:{digest.hexdigest()}"
+        """Which file this is, the same wherever it is copied."""
+        return checksum(self.content)
 
     def __contains__(self, name: object) -> bool:
         return name in self._known
@@ -120,13 +113,6 @@ class FeatureStore(ABC):
     @cached_property
     def _known(self) -> frozenset[str]:
         return frozenset(self._names)
-
-
-def sampled(size: int) -> list[int]:
-    """Where the blocks begin that tell a file of ``size`` bytes: all of a small one; of others also the last."""
-    if size <= SAMPLES * SAMPLE:
-        return list(range(0, size, SAMPLE))
-    return [round(part * (size - SAMPLE) / (SAMPLES - 1)) for part in range(SAMPLES)]
 
 
 def as_rows(array: NDArray[Any]) -> Rows:

@@ -18,6 +18,7 @@ from models_runner.retrieval.batches import Batch
 from models_runner.retrieval.losses import DrawNegatives
 from models_runner.retrieval.models.blocks import (
     NORM_EPSILON,
+    Dropout,
     EncoderBlock,
     InputProjection,
     PositionalEncoding,
@@ -209,7 +210,7 @@ class Fusion(nn.Module):
         self.centres = nn.Parameter(torch.randn(hidden, centres) / hidden**0.5)
         self.origins = nn.Parameter(torch.randn(1, hidden, centres) / hidden**0.5)
         self.norm = nn.LayerNorm(centres, eps=NORM_EPSILON)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.gate = nn.Linear(hidden * centres, 2, bias=False)
 
     def forward(self, words: Tensor) -> Tensor:

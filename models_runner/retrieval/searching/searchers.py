@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -17,6 +18,9 @@ from torch import Tensor
 
 from models_runner.retrieval.candidates import best_videos
 from models_runner.retrieval.decoding import Found
+from models_runner.retrieval.errors import at
+from models_runner.retrieval.features import open_features
+from models_runner.retrieval.formats import read_ground_truth
 from models_runner.retrieval.index import Index
 from models_runner.retrieval.models.conquer import EncodedClips
 from models_runner.retrieval.models.two_stream import Pair
@@ -34,16 +38,36 @@ DEPTH = 100  # moments that are looked at before those that overlap are folded
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A trained model and what reads words for it; ``made_by`` is what its query features were made by, if known."""
+    """A trained model and what reads words for it.
+
+    Attributes:
+        made_by: what its query features were made by, if known.
+        is_said: nobody saw that ``words`` made them: a query of theirs is read again and compared.
+    """
 
     trained: Trained
     words: Words
     made_by: str = ""
+    is_said: bool = False
 
     def __post_init__(self) -> None:
         made, read = self.words.width, self.trained.model.config.query_size
         if made != read:
             raise UnknownWords(f"{self.words.name} makes {made} numbers of a word, and this training reads {read}")
+        if self.is_said:
+            with at("the query features of this training"):
+                self._compare()
+
+    def _compare(self) -> None:
+        """Raises UnknownWords where a query has another number of rows in the file; ScoringError: it cannot be read."""
+        judged = read_ground_truth(Path(self.trained.plan.val))
+        with open_features(self.trained.plan.query) as store:
+            known = ((name, text) for name, text in zip(judged.query_ids, judged.texts, strict=False) if name in store)
+            for name, text in islice(known, 1):
+                made, there = len(self.words.rows(text)), len(store.rows(name))
+                if made != there:
+                    told = f"{self.words.name} makes {made} rows of query {name}, and the file of this training has"
+                    raise UnknownWords(f"{told} {there}")
 
     def query(self, text: str) -> Sequences:
         """The words of one query as the model reads them."""
@@ -69,10 +93,10 @@ class CorpusSearcher:
     index: Index
 
     @classmethod
-    def open(cls, folder: Path, words: Words, made_by: str = "") -> CorpusSearcher:
+    def open(cls, folder: Path, words: Words, made_by: str = "", *, is_said: bool = False) -> CorpusSearcher:
         """The best weights of a training's folder. Raises ScoringError."""
         trained = open_trained(folder)
-        return cls(Reading(trained, words, made_by), *corpus_index(trained, folder))
+        return cls(Reading(trained, words, made_by, is_said), *corpus_index(trained, folder))
 
     @property
     def nbytes(self) -> int:
@@ -116,10 +140,12 @@ class CandidateSearcher:
     first: CorpusSearcher
 
     @classmethod
-    def open(cls, folder: Path, words: Words, first: CorpusSearcher, made_by: str = "") -> CandidateSearcher:
+    def open(
+        cls, folder: Path, words: Words, first: CorpusSearcher, made_by: str = "", *, is_said: bool = False
+    ) -> CandidateSearcher:
         """The best weights of a training's folder. Raises ScoringError."""
         trained = open_trained(folder)
-        return cls(Reading(trained, words, made_by), *corpus_clips(trained), first)
+        return cls(Reading(trained, words, made_by, is_said), *corpus_clips(trained), first)
 
     @property
     def nbytes(self) -> int:

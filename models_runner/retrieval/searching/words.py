@@ -9,6 +9,8 @@ from models_runner.retrieval.errors import ScoringError
 from models_runner.retrieval.features.extractors import EXTRACTORS, Kind, Sentence, Setup, Way, extractor_of
 from models_runner.retrieval.features.stores import Rows
 
+ADVICE = "If they are an official file, say on the page Features which text model made it"
+
 
 class UnknownWords(ScoringError):
     """Nobody can make features of typed words as those of the training were made."""
@@ -28,7 +30,7 @@ class Words:
     def __init__(self, by: WordsBy, *, setup: Setup | None = None) -> None:
         """Raises UnknownWords, MissingModel."""
         if not can_read(by.way):
-            raise UnknownWords("it is not known what made the query features of this training")
+            raise UnknownWords(f"it is not known what made the query features of this training. {ADVICE}")
         self._extractor: Any = extractor_of(Way(by.way), Kind.QUERY, model=by.model, setup=setup or Setup(device="cpu"))
 
     @property

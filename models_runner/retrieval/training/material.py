@@ -5,8 +5,8 @@ Notation: S samples, V videos, Q queries.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from torch import Tensor
 from models_runner.retrieval import formats
 from models_runner.retrieval.baselines import BASELINES
 from models_runner.retrieval.batches import Batch
+from models_runner.retrieval.checkpoints import META, WEIGHTS
+from models_runner.retrieval.checksums import checksum
 from models_runner.retrieval.corpus import read_corpus
 from models_runner.retrieval.errors import EmptyFile, at
 from models_runner.retrieval.preprocessing import CLIP_S, Boundary
@@ -30,8 +32,9 @@ from models_runner.retrieval.training.feature_rows import (
     Store,
 )
 from models_runner.retrieval.training.plan import Plan
+from models_runner.retrieval.training.progress import BEST
 from models_runner.retrieval.training.samples import NoTrainingQueries, TrainRows, read_training
-from models_runner.retrieval.training.settings import changed
+from models_runner.retrieval.training.settings import changed, reading_of
 
 Opener = Callable[[Path], Store]
 
@@ -162,7 +165,8 @@ def read_material(plan: Plan, shelf: Shelf, opener: Opener) -> Material:
     if not len(samples):
         with at(plan.train):
             raise NoTrainingQueries(f"no pair is left to learn from: {_told(samples.skipped)}")
-    data |= {name: _checksum(Path(path)) for name, path in _judged(plan)}
+    data |= {name: checksum(Path(path)) for name, path in _judged(plan)}
+    data |= _candidates(plan, opener)
     return Material(samples, clips, splits, sizes, data, _notices(plan, samples, clips, splits))
 
 
@@ -185,8 +189,7 @@ def _moved(split: Split, clips: Clips, device: torch.device) -> Split:
 
 def readers_of(plan: Plan) -> dict[str, Reader]:
     """How features are read for a plan, by kind."""
-    way = BASELINES[plan.baseline]
-    config, reading = changed(way.config(), "sizes", plan.sizes), way.reading
+    config, reading = changed(BASELINES[plan.baseline].config(), "sizes", plan.sizes), reading_of(plan)
     clips = Reader(limit=config.clips, endpoints=reading.endpoints, sample=reading.sample)
     return {
         "video": clips,
@@ -219,7 +222,7 @@ def read_split(name: str, plan: Plan, clips: Clips, shelf: Shelf, store: Store) 
         with at(str(path)):
             raise EmptyFile(f"none of the {len(judged)} queries has features")
     rows = most_relevant(judged)
-    return Split(name, judged, queries, make_samples(rows, queries, clips, BASELINES[plan.baseline].reading.boundary))
+    return Split(name, judged, queries, make_samples(rows, queries, clips, reading_of(plan).boundary))
 
 
 def most_relevant(judged: JudgedTable) -> TrainRows:
@@ -278,7 +281,7 @@ def boundary_arrays(start_s: Any, end_s: Any, clips: Any, boundary: Boundary) ->
 
 
 def _samples(plan: Plan, rows: TrainRows, queries: FeatureRows, clips: Clips) -> Samples:
-    samples = make_samples(rows, queries, clips, BASELINES[plan.baseline].reading.boundary)
+    samples = make_samples(rows, queries, clips, reading_of(plan).boundary)
     if not plan.objective.get("mask_positives"):
         return samples
     return replace(samples, positives=(samples.query * len(clips.names) + samples.video).unique())
@@ -292,9 +295,26 @@ def _judged(plan: Plan) -> list[tuple[str, str]]:
     return [(name, path) for name in ("train", "val", "test", "corpus") if (path := getattr(plan, name)) is not None]
 
 
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
+def _candidates(plan: Plan, opener: Opener) -> dict[str, str]:
+    """What CONQUER's candidates come from: a list, or weights and the features that they look at."""
+    if plan.candidates is None:
+        return {}
+    path, groups = Path(plan.candidates["path"]), plan.candidates.get("groups")
+    with at("candidates"):
+        data = {"groups of the candidates": checksum(Path(groups))} if groups else {}
+        if plan.candidates["source"] == "listed":
+            return data | {"candidates": checksum(path)}
+        place, which = checkpoint_at(path)
+        data |= {"candidates": checksum(place / which / WEIGHTS)}
+        for kind, features in _features(Plan.read(place).located(place)):
+            with closing(opener(Path(features))) as store:
+                data[f"{kind} of the candidates"] = store.checksum()
+    return data
+
+
+def checkpoint_at(path: Path) -> tuple[Path, str]:
+    """The training's folder and the checkpoint's name, where either is named."""
+    return (path.parent, path.name) if (path / META).exists() else (path, BEST)
 
 
 def _notices(plan: Plan, samples: Samples, clips: Clips, splits: dict[str, Split]) -> list[str]:

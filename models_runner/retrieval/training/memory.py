@@ -1,7 +1,8 @@
-"""Running out of memory: how it is known, and how much is used."""
+"""Memory: kept from step to step, how much is used, and how running out of it is known."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from models_runner.retrieval.errors import ScoringError
 MIB = 2**20
 ON_CPU = "can't allocate memory"  # of a RuntimeError of torch
 STATM = Path("/proc/self/statm")
+TRIM_THRESHOLD, MMAP_MAX, ALL = -1, -4, 2**31 - 1  # of glibc's mallopt
 
 
 class OutOfMemory(ScoringError):
@@ -23,6 +25,17 @@ def is_out_of_memory(error: BaseException) -> bool:
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError) and ON_CPU in str(error)
+
+
+def keep_freed() -> bool:
+    """Have this process keep the memory it frees: whether it does.
+
+    Else glibc gives large tensors back, and at the next step the kernel clears each of their pages anew.
+    """
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "mallopt"):
+        return False
+    return bool(library.mallopt(MMAP_MAX, 0) and library.mallopt(TRIM_THRESHOLD, ALL))
 
 
 def used_mb(device: torch.device) -> float:

@@ -26,6 +26,7 @@ PADDINGS, PRECISIONS, DEVICES = ("official", "compact"), ("float32", "bfloat16",
 SOURCES = ("checkpoint", "listed")
 FILES = ("train", "val", "test", "corpus", "video", "subtitle", "query")
 OPTIONAL_FILES = ("test", "subtitle")
+LATER: Mapping[str, Any] = {"reading": {}}  # what the first plans did not name
 FREE = frozenset({"device", "threads", "checkpoint_every_s", "keep_predictions", "patience"})  # may change on the way
 
 
@@ -43,10 +44,11 @@ class Plan:
         train: pseudo-positives, ``train_topN.json`` of this N or a larger one.
         val, test, corpus: judged moments of both splits (``test`` may be absent), and the videos that are searched.
         video, subtitle, query: features; without ``subtitle``, nothing is said in any video.
-        sizes, objective, decoding: changes to the released settings, by name.
+        sizes, objective, decoding, reading: changes to the released settings, by name.
         padding: official, or compact.
         candidates: CONQUER's: ``{"source": "checkpoint", "path": folder of a trained XML or ReLoCLNet}``, or
-            ``{"source": "listed", "path": JSON of query id to names of videos}``.
+            ``{"source": "listed", "path": JSON of query id to names of videos}``; with ``groups``, the path of
+            ``{"videos": {name: group}, "queries": {query id: group}}``, only videos of the query's group.
         epochs: as planned; the learning rate falls to 0 by their end.
         evaluations_per_epoch: may be less than 1.
         patience: evaluations without improvement after which training stops; 0: never.
@@ -72,6 +74,7 @@ class Plan:
     sizes: Mapping[str, Any] = field(default_factory=dict)
     objective: Mapping[str, Any] = field(default_factory=dict)
     decoding: Mapping[str, Any] = field(default_factory=dict)
+    reading: Mapping[str, Any] = field(default_factory=dict)
     padding: str = "official"
     candidates: Mapping[str, str] | None = None
     epochs: int = 100
@@ -126,15 +129,16 @@ class Plan:
     def located(self, folder: Path) -> Self:
         """The same with paths that do not depend on the folder."""
         paths = {name: str(Path(folder) / path) for name in FILES if (path := getattr(self, name)) is not None}
-        held = self.candidates and {**self.candidates, "path": str(Path(folder) / self.candidates["path"])}
+        named = (self.candidates or {}).items()
+        held = {name: told if name == "source" else str(Path(folder) / told) for name, told in named} or None
         changes: dict[str, Any] = {**paths, "candidates": held}
         return replace(self, **changes)
 
     def differences(self, other: Mapping[str, Any]) -> list[str]:
         """What is not as in an earlier plan and would make another training of it, in words."""
-        now = json.loads(json.dumps(asdict(self)))
-        names = [name for name in now if name not in FREE | set(FILES) and now[name] != other.get(name)]
-        return [f"{name}: {shown(other.get(name))}, now {shown(now[name])}" for name in names]
+        now, before = json.loads(json.dumps(asdict(self))), {**LATER, **other}
+        names = [name for name in now if name not in FREE | set(FILES) and now[name] != before.get(name)]
+        return [f"{name}: {shown(before.get(name))}, now {shown(now[name])}" for name in names]
 
 
 REQUIRED = {"baseline", *FILES} - set(OPTIONAL_FILES)
@@ -166,8 +170,8 @@ def _path(*, none: bool) -> tuple[Callable[[Any], bool], str]:
 def _candidates(value: Any) -> bool:
     if value is None:
         return True
-    named = isinstance(value, Mapping) and set(value) == {"source", "path"} and value["source"] in SOURCES
-    return named and isinstance(value["path"], str) and value["path"] != ""
+    named = isinstance(value, Mapping) and set(value) - {"groups"} == {"source", "path"} and value["source"] in SOURCES
+    return named and all(isinstance(told, str) and told != "" for told in value.values())
 
 
 NAMED = (lambda value: isinstance(value, Mapping) and all(isinstance(name, str) for name in value), "values by name")
@@ -176,9 +180,9 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "baseline": _one_of(*NAMES),
     "top_n": _one_of(*TOP_NS),
     **{name: _path(none=name in OPTIONAL_FILES) for name in FILES},
-    **dict.fromkeys(("sizes", "objective", "decoding"), NAMED),
+    **dict.fromkeys(("sizes", "objective", "decoding", "reading"), NAMED),
     "padding": _one_of(*PADDINGS),
-    "candidates": (_candidates, "{source: checkpoint or listed, path}"),
+    "candidates": (_candidates, "{source: checkpoint or listed, path}, and groups"),
     "epochs": _whole(1),
     "evaluations_per_epoch": _real(lambda value: value > 0, "more than 0"),
     "patience": _whole(0),

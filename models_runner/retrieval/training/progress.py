@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from models_runner.retrieval import checkpoints
-from models_runner.retrieval.checkpoints import About, Checkpoint
+from models_runner.retrieval.checkpoints import META, About, BrokenCheckpoint, Checkpoint
 from models_runner.retrieval.training.plan import BadPlan, Plan
 from models_runner.retrieval.training.settings import Settings
 
@@ -98,7 +98,7 @@ class Keeper:
         if not folder.exists() and not folder.with_name(f".{LAST}.old").exists():
             return None
         found = checkpoints.load(folder)
-        others = self.plan.differences(found.about.progress["plan"])
+        others = self.plan.differences(_told(found, "plan", dict))
         others += [f"{name}: another file" for name, told in self.data.items() if found.about.data.get(name) != told]
         if others:
             raise BadPlan(f"{LAST}/ was trained by another plan ({'; '.join(others)}): start in a new folder")
@@ -120,9 +120,16 @@ class State:
 
 
 def progress_of(checkpoint: Checkpoint) -> Progress:
-    """Where the training of a checkpoint stood."""
-    known = {one.name for one in fields(Progress)}
-    return Progress(**{name: value for name, value in checkpoint.about.progress.items() if name in known})
+    """Where the training of a checkpoint stood. Raises BrokenCheckpoint."""
+    fresh = asdict(Progress())
+    return Progress(**{name: _told(checkpoint, name, type(value)) for name, value in fresh.items()})
+
+
+def _told(checkpoint: Checkpoint, name: str, kind: type) -> Any:
+    value = checkpoint.about.progress.get(name)
+    if not isinstance(value, kind | int if kind is float else kind):
+        raise BrokenCheckpoint(f"{LAST}: {META} tells no {name}")
+    return value
 
 
 def is_finite(model: nn.Module) -> bool:

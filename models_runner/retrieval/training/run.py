@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from models_runner.retrieval.durable import is_out_of_room
 from models_runner.retrieval.errors import ScoringError
 from models_runner.retrieval.features import open_features
 from models_runner.retrieval.training import feature_rows
@@ -22,7 +23,7 @@ from models_runner.retrieval.training.events import LOG, Events
 from models_runner.retrieval.training.feature_rows import Shelf
 from models_runner.retrieval.training.first_stage import Asked, first_stage
 from models_runner.retrieval.training.material import Material, read_material, resident
-from models_runner.retrieval.training.memory import OutOfMemory, is_out_of_memory
+from models_runner.retrieval.training.memory import is_out_of_memory, keep_freed
 from models_runner.retrieval.training.plan import PLAN, BadPlan, Plan
 from models_runner.retrieval.training.settings import Settings
 from models_runner.retrieval.training.signals import Stopped, StopRequest
@@ -63,6 +64,12 @@ def train(folder: Path, stop: StopRequest | None = None) -> int:
         dismiss(team)
 
 
+def program(folder: Path) -> int:
+    """``train``, where the process does nothing else."""
+    keep_freed()
+    return train(folder)
+
+
 def _plan(folder: Path) -> Plan:
     plan = Plan.read(folder)
     Settings.of(plan)
@@ -91,8 +98,8 @@ def _carry_out(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: 
     except ScoringError as error:
         return _failed(folder, team, events, str(error), trainer)
     except Exception as error:
-        if is_out_of_memory(error):
-            return _failed(folder, team, events, str(OutOfMemory(f"out of memory: {error}")), trainer)
+        if reason := _known(error):
+            return _failed(folder, team, events, reason, trainer)
         if events is not None:
             traceback.print_exc(file=events.log)
         traceback.print_exc()
@@ -103,6 +110,15 @@ def _carry_out(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: 
     if team.first:
         shutil.rmtree(folder / feature_rows.FOLDER, ignore_errors=True)
     return DONE
+
+
+def _known(error: Exception) -> str:
+    """What is wrong with the machine and not with the program, in words; else nothing."""
+    if is_out_of_memory(error):
+        return f"out of memory: {error}"
+    if is_out_of_room(error):
+        return f"the disk is full: {error}; make room, then resume"
+    return ""
 
 
 def _trainer(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Events | None) -> Trainer:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
-from models_runner.retrieval.baselines import BASELINES
+from models_runner.retrieval.baselines import BASELINES, Reading
 from models_runner.retrieval.decoding import Decoding
 from models_runner.retrieval.errors import ScoringError
 from models_runner.retrieval.jsonfiles import is_finite, shown
@@ -33,6 +33,7 @@ class Settings:
     config: Any
     objective: Objective
     decoding: Decoding
+    reading: Reading
     batch: int
 
     @classmethod
@@ -55,6 +56,7 @@ class Settings:
             config=replace(config, padding=Padding(plan.padding)),
             objective=changed(way.objective, "objective", plan.objective),
             decoding=changed(way.decoding, "decoding", plan.decoding),
+            reading=reading_of(plan),
             batch=plan.batch or way.batch,
         )
 
@@ -64,6 +66,11 @@ class Settings:
             return BASELINES[baseline].model(self.config)
         except (ValueError, RuntimeError) as error:
             raise BadPlan(f"no model has these sizes: {error}") from error
+
+
+def reading_of(plan: Plan) -> Reading:
+    """How a plan reads features. Raises BadPlan."""
+    return changed(BASELINES[plan.baseline].reading, "reading", plan.reading)
 
 
 def _check_sizes(config: Any) -> None:

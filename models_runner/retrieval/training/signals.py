@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Self
+from typing import Any, Self
+
+from torch import Tensor, nn
 
 ASKED = (signal.SIGTERM, signal.SIGINT)
 
@@ -15,7 +18,7 @@ class Stopped(Exception):
 
 
 class StopRequest:
-    """Notes that a signal came; the training looks at the end of every step.
+    """Notes that a signal came; the training looks at the end of every step, on a CPU within it, too.
 
     Context manager: the signals have their old meaning afterwards. Outside the main thread, which alone may handle
     signals, ``ask`` does as well.
@@ -42,3 +45,16 @@ class StopRequest:
         """Raise Stopped if asked."""
         if self.asked:
             raise Stopped
+
+
+def look_within(model: nn.Module, look: Callable[[], None]) -> None:
+    """Have ``look`` called behind each part of a model, forward and backward: a step of its own may take long."""
+
+    def behind(part: nn.Module, given: Any, output: Any) -> None:
+        look()
+        for made in output if isinstance(output, tuple) else (output,):
+            if isinstance(made, Tensor) and made.requires_grad:
+                made.register_hook(lambda gradient: look())
+
+    for part in model.modules():
+        part.register_forward_hook(behind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +41,7 @@ def open_trained(folder: Path, *, which: str = BEST, device: str | torch.device 
     plan = Plan.read(folder).located(folder)
     checkpoint = checkpoints.load(folder / which)
     settings = Settings.of(plan)
-    model = Settings(
-        config_from(checkpoint.about.baseline, checkpoint.about.config), settings.objective, settings.decoding, 1
-    ).build(checkpoint.about.baseline)
+    config = config_from(checkpoint.about.baseline, checkpoint.about.config)
+    model = replace(settings, config=config).build(checkpoint.about.baseline)
     checkpoint.restore(model)
     return Trained(plan, model.to(device).eval(), settings.decoding, checkpoint.about)

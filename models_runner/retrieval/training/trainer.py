@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from models_runner.retrieval.training.plan import Plan
 from models_runner.retrieval.training.precision import Precision
 from models_runner.retrieval.training.progress import Keeper, Progress, is_finite, progress_of
 from models_runner.retrieval.training.settings import Settings
-from models_runner.retrieval.training.signals import Stopped, StopRequest
+from models_runner.retrieval.training.signals import Stopped, StopRequest, look_within
 from models_runner.retrieval.training.stepping import NotFinite, Stepper
 from models_runner.retrieval.training.team import Team
 
@@ -69,6 +69,8 @@ class Trainer:
         )
         torch.manual_seed(self.plan.seed)
         self.model = self.settings.build(self.plan.baseline).to(self.team.device)
+        if self.team.size == 1 and self.team.device.type == "cpu":
+            look_within(self.model, means.stop.look)  # of several processes, the others would wait in the step
         torch.manual_seed(self.plan.seed + self.team.rank)  # of dropout
         self.negatives = torch.Generator().manual_seed(self.plan.seed)
         self.optimiser = optimiser_of(
@@ -130,10 +132,8 @@ class Trainer:
         if found is not None:
             self.progress = self.saved = progress_of(found)
             self.stepper.parts, self.precision.state = self.progress.parts, self.progress.scaler
-            found.restore(self.model, self.optimiser, {NEGATIVES: self.negatives})
-            for name, generator in self._own_generators().items():
-                if name in found.generators:
-                    generator.set_state(found.generators[name])
+            own = {name: one for name, one in self._own_generators().items() if name in found.generators}
+            found.restore(self.model, self.optimiser, {NEGATIVES: self.negatives, **own})
         self.tell(
             "start",
             samples=self.schedule.samples,
@@ -170,11 +170,23 @@ class Trainer:
     def _step(self, load: Load) -> None:
         step, epoch = self.progress.step + 1, self.schedule.epoch(self.progress.step)
         lr = self._rate()
-        told = self.stepper.step(load, self.settings.objective.negatives(epoch, self.negatives), step)
+        with self._drawn_again():
+            told = self.stepper.step(load, self.settings.objective.negatives(epoch, self.negatives), step)
         self.progress = replace(self.progress, step=step, parts=self.stepper.parts, scaler=self.precision.state)
         self.pace.add(told)
         if self.pace.due() or step == self.schedule.steps:
             self._tell_step(epoch, lr)
+
+    @contextmanager
+    def _drawn_again(self) -> Iterator[None]:
+        """A step that is left before it changed a weight leaves the generators as it found them."""
+        found = [(one, one.get_state()) for one in (self.negatives, *self._own_generators().values())]
+        try:
+            yield
+        except Stopped:
+            for one, state in found:
+                one.set_state(state)
+            raise
 
     def _rate(self) -> float:
         if self.plan.baseline == "conquer":

@@ -1,3 +1,4 @@
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -132,3 +133,54 @@ def test_damage_is_told_with_its_place(damage: str, tmp_path: Path) -> None:
     place = tmp_path / ("nowhere" if damage == "missing" else "last")
     with pytest.raises(BrokenCheckpoint, match=rf"{place.name}: its form is 2|{place.name}: it cannot be read"):
         checkpoints.load(place)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        [],
+        None,
+        {"form": 1},
+        {"baseline": None},
+        {"config": 7},
+        {"step": "many"},
+        {"step": 1.5},
+        {"data": {"train": 4}},
+        {"metrics": {"NDCG": "high"}},
+        {"progress": None},
+        {"groups": {}},
+        {"groups": [4]},
+        {"generators": None},
+        {"generators": {"torch": 4}},
+        {"generators": {"torch": "!"}},
+        {"generators": {"torch": ""}},
+    ],
+)
+def test_what_a_damaged_meta_says_is_told_in_words(told: Any, tmp_path: Path) -> None:
+    training = Training("xml")
+    training.save(tmp_path / "last")
+    meta = tmp_path / "last" / META
+    is_part = isinstance(told, dict) and told != {"form": 1}
+    meta.write_text(json.dumps({**json.loads(meta.read_text()), **told} if is_part else told))
+    with pytest.raises(BrokenCheckpoint, match=r"last: (its form is|meta\.json tells no)"):
+        checkpoints.load(tmp_path / "last")
+
+
+@pytest.mark.parametrize("damage", [b"\xff", b"[" * 100_000])
+def test_a_meta_that_is_no_json_is_told(damage: bytes, tmp_path: Path) -> None:
+    Training("xml").save(tmp_path / "last")
+    (tmp_path / "last" / META).write_bytes(damage)
+    with pytest.raises(BrokenCheckpoint, match="last: it cannot be read"):
+        checkpoints.load(tmp_path / "last")
+
+
+def test_states_that_do_not_fit_are_told(tmp_path: Path) -> None:
+    training = Training("xml")
+    training.steps(0)
+    training.save(tmp_path / "last")
+    meta = tmp_path / "last" / META
+    told = json.loads(meta.read_text())
+    for wrong in ({"groups": [{}] * 99}, {"generators": {"torch": "AAAA", "negatives": "AAAA"}}):
+        meta.write_text(json.dumps(told | wrong))
+        with pytest.raises(BrokenCheckpoint, match="the optimiser|the generator"):
+            checkpoints.load(tmp_path / "last").restore(training.model, training.optimiser, training.generators)

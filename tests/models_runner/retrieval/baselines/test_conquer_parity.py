@@ -10,12 +10,13 @@ from models_runner.retrieval.models.conquer import Conquer, ConquerConfig, conqu
 from models_runner.retrieval.objective import Objective
 from models_runner.retrieval.optim import CorrectedAdam, parameter_groups
 from models_runner.retrieval.published import our_name, our_weights
-from models_runner.retrieval.ragged import Padding
+from models_runner.retrieval.ragged import Layout, Padding
 from tests.models_runner.retrieval.baselines.vectors import (
     arrays,
     assert_gradient,
     meta,
     needs_parity,
+    outputs_of,
     packed,
     tensor,
     weights,
@@ -73,6 +74,52 @@ def test_queries_become_the_published_vectors() -> None:
     assert worst(queries.weights[:, 1], forward("neg0/moe_weight_sub")) < FORWARD
 
 
+def test_words_are_projected_placed_and_pooled_as_published() -> None:
+    model, queries = model_of(), batch_of(0).queries
+    layout = Layout.of(queries.lengths, queries.rows.device, width=12, beyond=12)
+    projected = model.query_input.laid(queries.rows, layout)
+    assert worst(layout.spread(projected), forward("neg0/encoder.queryEncoder.linear")) < FORWARD
+    with outputs_of(model, "query_position", "fusion.dropout") as given:
+        model.encode_queries(queries)
+    placed = layout.spread(given["query_position"])
+    assert worst(placed, forward("neg0/encoder.queryEncoder.transformer.embeddings")) < FORWARD
+    assert worst(given["fusion.dropout"], forward("neg0/query_weight.text_pooling")) < FORWARD
+
+
+def test_clips_are_projected_as_published() -> None:
+    model, batch = model_of(), batch_of(0)
+    for given, layer, name in (
+        (batch.video, model.visual_input, "img_linear"),
+        (batch.subtitle, model.subtitle_input, "text_linear"),
+    ):
+        layout = Layout.of(given.lengths, given.rows.device, width=20, beyond=20)
+        ours = layout.spread(layer.laid(given.rows, layout))
+        assert worst(ours, forward(f"neg0/encoder.videoEncoder.{name}")) < FORWARD, name
+
+
+@pytest.mark.parametrize("negatives", [0, 2])
+def test_clips_read_with_the_query_in_mind_become_the_published_rows(negatives: int) -> None:
+    """Weighed (QDF), with the words they are like (QAL), among each other, and as starts and ends."""
+    model, batch = model_of(score_videos=negatives > 0), batch_of(negatives)
+    aware: list[Tensor] = []
+    model.context.register_forward_pre_hook(lambda _, given: aware.append(given[0]))
+    with outputs_of(model, "context", "start", "end") as given:
+        model(batch)
+    layout = model.encode_clips(batch.video, batch.subtitle).layout
+    ours = {
+        "QDF": aware[0][:, :32],
+        "query_aware_feature_learning_layer": aware[0],
+        "contextual_QAL_feature_learning": given["context"],
+        "moment_localization_head.begin_feature_modeling": given["start"],
+        "moment_localization_head.end_feature_modeling": given["end"],
+    }
+    kept = torch.arange(20) < layout.kept[:, None]
+    names = [name for name in ours if f"neg{negatives}/{name}" in arrays("conquer/forward.npz")]
+    assert len(names) == (2 if negatives else 5)
+    for name in names:
+        assert worst(layout.spread(ours[name]), forward(f"neg{negatives}/{name}"), kept) < FORWARD, name
+
+
 def test_clips_become_the_published_rows_two_of_padding_among_them() -> None:
     batch = batch_of(0)
     clips = model_of().encode_clips(batch.video, batch.subtitle)
@@ -108,6 +155,9 @@ def test_losses_are_the_published_ones() -> None:
     assert weighed == pytest.approx(losses["neg0_simi_weighted/loss_total"], abs=1e-6)
     plain = conquer_loss(output, batch, unweighed).total.item()
     assert plain == pytest.approx(losses["neg0_unweighted/loss_total"], abs=1e-6)
+    terms = conquer_loss(output, batch, unweighed).terms
+    assert 0.01 * terms["spans"].item() == pytest.approx(losses["neg0_unweighted/moment_ce_loss"], abs=1e-6)
+    assert "videos" not in terms and losses["neg0_unweighted/video_ce_loss"] == 0
 
 
 def test_losses_among_sampled_videos_are_the_published_ones() -> None:

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch.nn import functional
 
 from models_runner.retrieval import index as index_module
 from models_runner.retrieval.baselines import BASELINES
@@ -25,13 +26,34 @@ def test_videos_score_as_in_training_however_the_corpus_is_cut(baseline: str, mo
 
 
 @BOTH
-def test_some_videos_score_as_they_do_among_all(baseline: str) -> None:
+@pytest.mark.parametrize("rows", [1, 50, 10_000])
+def test_some_videos_score_as_they_do_among_all(baseline: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_module, "ROWS_ON_CPU", rows)  # each query by itself, or all at once
     model = model_of(baseline).eval()
     corpus = encode_corpus(model, [corpus_of(12)])
     with torch.inference_mode():
         queries = model.encode_queries(batch_of(3).queries)
         some = torch.tensor([[3, 1], [11, 0], [7, 7]])
         torch.testing.assert_close(corpus.exact_scores(queries, some), corpus.scores(queries).gather(1, some))
+
+
+@BOTH
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_scores_of_some_videos_are_exact_for_the_rows_that_are_kept(baseline: str, dtype: torch.dtype) -> None:
+    """Against cosines in float64, video by video."""
+    model = model_of(baseline).eval()
+    corpus = encode_corpus(model, [corpus_of(12)], dtype=dtype)
+    with torch.inference_mode():
+        queries = model.encode_queries(batch_of(3).queries)
+    some = torch.tensor([[3, 1, 5], [11, 0, 2], [7, 7, 4]])
+    level = corpus.videos.levels[corpus.score_level]
+    for stream, scores in enumerate(corpus.stream_scores(queries, some)):
+        layout = corpus.videos.layouts[stream]
+        cells = layout.spread(level[stream]).double()
+        for query, row, videos in zip(queries[stream].double(), scores, some, strict=True):
+            clips = [cells[video][: layout.lengths[video]] for video in videos]
+            expected = torch.stack([functional.cosine_similarity(query[None], one).max() for one in clips])
+            torch.testing.assert_close(row.double(), expected, atol=1e-6, rtol=0)
 
 
 @BOTH

@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
 
+from models_runner.retrieval.batches import collate
 from models_runner.retrieval.losses import (
     RandomNegatives,
     both_hinges,
@@ -12,6 +15,7 @@ from models_runner.retrieval.losses import (
     pooled_video_contrast,
     video_contrast,
 )
+from tests.models_runner.retrieval.baselines.small import sample
 from tests.models_runner.retrieval.baselines.vectors import arrays, needs_parity
 
 
@@ -28,6 +32,16 @@ def test_video_contrasts_are_the_published_ones() -> None:
     torch.testing.assert_close(masked.mean(), unit("milnce_rvmr_mean"))
     pooled = pooled_video_contrast(scores, positives, unit("hard_neg_scores"))
     torch.testing.assert_close(pooled, unit("milnce_rvmr_hardneg_multipos_per_sample"))
+
+
+@needs_parity
+def test_known_positives_are_the_published_mask() -> None:
+    names = [[str(number) for number in unit(f"{kind}_id").tolist()] for kind in ("query", "video")]
+    samples = [replace(sample(0), query_id=query, video_id=video) for query, video in zip(*names, strict=True)]
+    suited: dict[str, set[str]] = {query: set() for query in names[0]}
+    for query, video in zip(*names, strict=True):
+        suited[query].add(video)
+    assert torch.equal(collate(samples, positives_of=suited).positives, unit("pos_mask").bool())
 
 
 @needs_parity

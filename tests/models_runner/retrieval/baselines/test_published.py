@@ -1,10 +1,13 @@
 import argparse
+import codecs
 import io
 import os
 import pickle
 import random
 import sys
 import zipfile
+from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -186,6 +189,77 @@ def test_weights_that_claim_to_be_larger_than_their_file_are_refused(tmp_path: P
     assert path.stat().st_size < 5_000
     with pytest.raises(UnsafeCheckpoint, match="said to be larger than the file"):
         load_published(path)
+
+
+class Made:
+    """Pickled as what somebody makes by calling ``function``."""
+
+    def __init__(self, function: Any, *given: Any, state: Any = None) -> None:
+        self.made = (function, given) if state is None else (function, given, state)
+
+    def __reduce__(self) -> Any:
+        return self.made
+
+
+MANY = {str(number): number for number in range(1000)}
+GREEDY = {
+    "bytearray": [Made(bytearray, 3 * 2**30)],
+    "tensor": [Made(torch.Tensor, 10**9)],
+    "copies of pairs": [Made(OrderedDict, list(MANY.items())) for _ in range(1000)],
+    "copies of attributes": [Made(OrderedDict, state=MANY) for _ in range(1000)],
+    "copies of texts": [Made(codecs.encode, "a" * 1000, "utf-32") for _ in range(1000)],
+}
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+@pytest.mark.parametrize("greed", GREEDY)
+def test_nothing_is_made_of_a_checkpoint_that_asks_for_more_memory_than_it_has_bytes(
+    greed: str, is_new: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "best.ckpt"
+    torch.save({"model": {}, "model_cfg": {"a": GREEDY[greed]}}, path, _use_new_zipfile_serialization=is_new)
+    monkeypatch.setattr(torch, "load", lambda *_, **__: pytest.fail("torch makes it"))
+    with pytest.raises(UnsafeCheckpoint, match="it is refused: it (asks for|makes copies)"):
+        load_published(path)
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+@pytest.mark.parametrize("place", [(0, (10**9,), (1,)), (10**9, (1,), (1,)), (0, (2, 2), (1, 2))])
+def test_weights_larger_than_their_storage_are_refused(place: tuple[Any, ...], is_new: bool, tmp_path: Path) -> None:
+    function, (storage, _, _, _, *more) = torch.zeros(2).__reduce_ex__(2)
+    path = tmp_path / "best.ckpt"
+    larger = Made(function, storage, *place, *more)
+    torch.save({"model": {"a": larger}}, path, _use_new_zipfile_serialization=is_new)
+    with pytest.raises(UnsafeCheckpoint, match="a weight is said to be larger than it is"):
+        load_published(path)
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_storages_larger_than_the_file_are_refused(is_new: bool, tmp_path: Path) -> None:
+    def enlarged(pickled: bytes) -> bytes:
+        return pickled.replace(b"K\x4d", b"M\x4d\xff", 1)  # 77 numbers become 65,357
+
+    path = tmp_path / "best.ckpt"
+    torch.save({"model": {"a": torch.zeros(77)}}, path, _use_new_zipfile_serialization=is_new)
+    path.write_bytes(rezipped(path, enlarged) if is_new else enlarged(path.read_bytes()))
+    with pytest.raises(UnsafeCheckpoint, match="its weights are said to be larger than the file"):
+        load_published(path)
+
+
+def rezipped(path: Path, change: Callable[[bytes], bytes]) -> bytes:
+    """The archive with another pickle."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(path) as before, zipfile.ZipFile(target, "w") as after:
+        for name in before.namelist():
+            content = before.read(name)
+            after.writestr(name, change(content) if name.endswith("data.pkl") else content)
+    return target.getvalue()
+
+
+def test_a_device_among_the_options_is_read(tmp_path: Path) -> None:
+    options = argparse.Namespace(device=torch.device("cuda", 0))
+    weights = published_weights("xml", model_of("xml").state_dict())
+    assert load_published(saved(tmp_path, {"model": weights, "model_cfg": options})).options["device"].index == 0
 
 
 def test_a_packed_checkpoint_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:

@@ -4,11 +4,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from models_runner.retrieval.decoding import Decoding, Found
+from models_runner.retrieval.decoding import Decoding, Found, largest
 from models_runner.retrieval.ragged import Sequences
 from models_runner.retrieval.search import encode_corpus, search, search_candidates, seconds
 from tests.models_runner.retrieval.baselines import test_conquer_parity as conquer
-from tests.models_runner.retrieval.baselines.test_two_stream_parity import FOLDERS, baseline, model_of, of  # noqa: F401
+from tests.models_runner.retrieval.baselines.test_two_stream_parity import (  # noqa: F401
+    BEHIND_THE_END,
+    FOLDERS,
+    baseline,
+    model_of,
+    of,
+)
 from tests.models_runner.retrieval.baselines.vectors import needs_parity, packed, tensor, worst
 
 pytestmark = needs_parity
@@ -46,6 +52,35 @@ def test_videos_get_the_published_scores(baseline: str) -> None:  # noqa: F811
     with torch.inference_mode():
         scores = corpus.scores(model.encode_queries(queries_of(baseline)))
     assert worst(scores, of(baseline, "inference", "video_score")) < 5e-6
+
+
+def test_the_hundred_best_videos_are_the_published_ones(baseline: str) -> None:  # noqa: F811
+    model = model_of(baseline)
+    corpus = encode_corpus(model, corpus_of(baseline))
+    with torch.inference_mode():
+        scores = corpus.scores(model.encode_queries(queries_of(baseline)))
+    best = largest(scores, 100)
+    assert torch.equal(best, of(baseline, "inference", "top100_video"))
+    weights = (ALPHA[baseline] * scores.gather(1, best)).exp()
+    torch.testing.assert_close(weights, of(baseline, "inference", "top100_exp_score"), rtol=1e-3, atol=0)
+
+
+@pytest.mark.parametrize("boundary", ["start", "end"])
+def test_boundaries_of_a_query_in_all_videos_get_the_published_logits(baseline: str, boundary: str) -> None:  # noqa: F811
+    model = model_of(baseline)
+    videos = encode_corpus(model, corpus_of(baseline)).videos
+    with torch.inference_mode():
+        query = [part[:1].expand(120, -1) for part in model.encode_queries(queries_of(baseline))]
+        logits = model.span_logits((query[0], query[1]), videos)[boundary == "end"]
+    published = of(baseline, "inference", f"{boundary}_logits_query0")
+    assert worst(logits, published, videos.layouts[0].real) < BEHIND_THE_END
+
+
+def test_reloclnets_corpus_has_the_published_rows() -> None:
+    corpus = encode_corpus(model_of("reloclnet"), corpus_of("reloclnet")).videos.taken(torch.arange(3))
+    cells, layout = corpus.layouts[0].spread(corpus.levels[2][0]), corpus.layouts[0]
+    published = of("reloclnet", "inference", "corpus_final_video_feat_0_3")[:, : layout.width]
+    assert worst(cells, published, layout.real) < 5e-6
 
 
 def test_the_forty_best_moments_are_the_published_ones(baseline: str) -> None:  # noqa: F811

@@ -1,5 +1,6 @@
 """Published layouts are read as they are, and files that are not in order say what is wrong."""
 
+import hashlib
 import io
 import multiprocessing
 import os
@@ -16,7 +17,10 @@ import pytest
 
 from models_runner.retrieval.errors import BrokenFeatures, MissingFeatures
 from models_runner.retrieval.features import check, open_features
+from models_runner.retrieval.features import hdf5 as hdf5s
+from models_runner.retrieval.features.lmdb_walk import LEAST, walk
 
+PAGE = 4096  # of LMDB
 ROWS = np.arange(12, dtype=np.float32).reshape(4, 3)
 
 
@@ -73,6 +77,43 @@ def test_names_with_slashes_lie_in_groups(tmp_path: Path) -> None:
     with open_features(hdf5(tmp_path / "a.h5", **{"show/one": ROWS, "two": ROWS})) as store:
         assert store.names == ["show/one", "two"] and "show" not in store
         assert store.rows("show/one").shape == (4, 3)
+
+
+def linked_twice(file: h5py.File) -> None:
+    """Groups each of which lies twice in the one before: with 40 of them, 2**40 paths in 45 kB."""
+    group = file.create_group("all")
+    for _ in range(10):
+        inner = group.create_group("left")
+        group["right"] = inner
+        group = inner
+
+
+def linked_to_its_own_beginning(file: h5py.File) -> None:
+    file["show/again"] = file["/"]
+
+
+@pytest.mark.parametrize(
+    ("write", "problem"),
+    [
+        (linked_twice, "it leads to its group 'all/left.*/right' twice"),
+        (linked_to_its_own_beginning, "it leads to its group 'show/again' twice"),
+        (lambda file: file.create_group("/".join("abcdefghijklmnopqrstuvwxyz")), "its groups lie more than 16 deep"),
+        (lambda file: file.create_group("g" * 1001), "a name of it has more than 1,000 letters"),
+    ],
+)
+def test_groups_that_never_end_are_refused(tmp_path: Path, write: Callable[[h5py.File], None], problem: str) -> None:
+    path = hdf5(tmp_path / "a.h5", one=ROWS)
+    with h5py.File(path, "a") as file:
+        write(file)
+    with open_features(path) as store, pytest.raises(BrokenFeatures, match=f"^a.h5: {problem}"):
+        _ = store.names
+
+
+def test_more_names_than_any_corpus_has_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hdf5s, "MOST_NAMES", 2)
+    path = hdf5(tmp_path / "a.h5", **{"show/one": ROWS, "show/two": ROWS, "three": ROWS})
+    with open_features(path) as store, pytest.raises(BrokenFeatures, match="it holds more than 2 names"):
+        _ = store.names
 
 
 @pytest.mark.parametrize("message", [packed(ROWS), zipped(ROWS), msgpack.packb({"features": ROWS.tolist()})])
@@ -267,6 +308,57 @@ def test_an_lmdb_folder_cut_short_says_so(tmp_path: Path) -> None:
         open_features(folder)
 
 
+def test_an_lmdb_folder_with_a_damaged_page_says_so(tmp_path: Path) -> None:
+    messages = {f"{number:03d}": packed(ROWS) for number in range(300)}
+    file = lmdb_of(tmp_path / "db", messages) / "data.mdb"
+    content = bytearray(file.read_bytes())
+    content[2 * PAGE : 12 * PAGE] = bytes(10 * PAGE)  # the root among them
+    file.write_bytes(content)
+    with pytest.raises(BrokenFeatures, match="^db: its pages cannot be read: .*CORRUPTED"):
+        _ = open_features(tmp_path / "db").names
+    [finding] = check({"video": tmp_path / "db"}, {"video": ["000"]})
+    assert finding.trouble == "unreadable"
+
+
+def test_an_lmdb_folder_that_ends_its_reader_is_told_as_damaged(tmp_path: Path) -> None:
+    """The length of a value is put up: it ends far behind the file."""
+    large = tmp_path / "db"
+    message = packed(np.ones((500, 64), np.float32))
+    file = lmdb_of(large, {"one": message}) / "data.mdb"
+    content = file.read_bytes()
+    place = content.rindex(len(message).to_bytes(4, "little"))
+    file.write_bytes(content[:place] + (len(content) - PAGE).to_bytes(4, "little") + content[place + 4 :])
+    with open_features(large) as store, pytest.raises(BrokenFeatures, match="^db: it is damaged"):
+        _ = store.width
+
+
+def test_no_more_of_an_lmdb_folder_is_walked_through_than_it_can_hold(tmp_path: Path) -> None:
+    """Pages may lead to one another in endless ways."""
+    folder = lmdb_of(tmp_path / "db", dict.fromkeys("abc", b""))
+    walk(str(folder), 3 * LEAST)
+    with pytest.raises(ValueError, match="it leads to more than it holds"):
+        walk(str(folder), LEAST)
+
+
+def test_opening_an_lmdb_folder_maps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page of the site may do so; who reads the rows has another process look through it first."""
+    folder = lmdb_of(tmp_path / "db", {"one": packed(ROWS)})
+    monkeypatch.setattr(lmdb, "open", lambda *_, **__: pytest.fail("mapped"))
+    open_features(folder).close()
+
+
+def test_rows_on_a_damaged_page_of_an_lmdb_folder_say_so_by_name(tmp_path: Path) -> None:
+    store = open_features(lmdb_of(tmp_path / "db", {f"{number:03d}": packed(ROWS) for number in range(300)}))
+    assert len(store) == 300
+    file = tmp_path / "db" / "data.mdb"
+    content = file.read_bytes()
+    with file.open("r+b") as held:
+        held.seek(content.index(b"\x03\x00150") // PAGE * PAGE)
+        held.write(bytes(PAGE))
+    with pytest.raises(BrokenFeatures, match="^db: 150: cannot be read: .*CORRUPTED"):
+        store.rows("150")
+
+
 def test_what_is_no_file_of_features_says_so(tmp_path: Path) -> None:
     (tmp_path / "junk.h5").write_bytes(b"junk" * 100)
     (tmp_path / "notes.txt").write_text("no")
@@ -309,3 +401,27 @@ def test_the_checksum_stays_with_the_content_not_with_the_place(tmp_path: Path) 
     copy.write_bytes((tmp_path / "a.h5").read_bytes())
     other = open_features(hdf5(tmp_path / "c.h5", one=ROWS + 1))
     assert first.checksum() == open_features(copy).checksum() != other.checksum()
+
+
+def test_whatever_changes_in_a_large_file_changes_its_checksum(tmp_path: Path) -> None:
+    path = hdf5(tmp_path / "a.h5", **{f"{number:03d}": np.ones((40, 1024), np.float32) for number in range(30)})
+    with open_features(path) as store:
+        before = {store.checksum()}
+    for number in range(30):
+        with h5py.File(path, "r+") as file:
+            file[f"{number:03d}"][:] = np.nan
+        os.utime(path, ns=(number, number))  # clocks of file systems are slow
+        with open_features(path) as store:
+            before.add(store.checksum())
+    assert len(before) == 31
+
+
+def test_a_file_that_stays_is_read_once_for_its_checksum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = hdf5(tmp_path / "a.h5", one=ROWS)
+    digests: list[str] = []
+    file_digest = hashlib.file_digest
+    monkeypatch.setattr(hashlib, "file_digest", lambda *given: digests.append("read") or file_digest(*given))
+    for _ in range(2):
+        with open_features(path) as store:
+            assert store.checksum() == f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+    assert digests == ["read"]

@@ -154,6 +154,20 @@ class TestWhatCannotBeSearched:
         with pytest.raises(UnknownWords, match="makes 11 numbers of a word, and this training reads 10"):
             CorpusSearcher.open(folder / "xml", Spoken(folder, 11))
 
+    def test_words_that_make_other_rows_than_the_file_holds(self, folder: Path) -> None:
+        class Short(Spoken):
+            def rows(self, text: str) -> np.ndarray:
+                return super().rows(text.removeprefix("query "))[:1]
+
+        with pytest.raises(UnknownWords, match=r"makes 1 rows of query 5000, and the file of this training has \d"):
+            CorpusSearcher.open(folder / "xml", Short(folder), is_said=True)
+
+    def test_words_that_are_said_to_be_of_a_file_that_is_gone(self, copied: Path) -> None:
+        words = Spoken(copied)
+        (copied / "query.h5").unlink()
+        with pytest.raises(ScoringError, match="the query features of this training: .*no such file"):
+            CorpusSearcher.open(copied / "xml", words, is_said=True)
+
     def test_words_that_nobody_can_make(self) -> None:
         with pytest.raises(UnknownWords, match="not known"):
             Words(WordsBy("file"))

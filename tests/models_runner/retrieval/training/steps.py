@@ -29,7 +29,8 @@ SIZES = (15, 1)  # samples of a batch: one that two processes cannot share evenl
 
 def made(place: Path, baseline: str, size: int, team: Team, parts: int = 1) -> dict[str, torch.Tensor]:
     """Losses of a step and the gradients of all weights, by name."""
-    lists = {"source": "listed", "path": "none"} if baseline == "conquer" else None
+    unread = {"source": "listed", "path": "../video_corpus.json"}  # no step looks at candidates
+    lists = unread if baseline == "conquer" else None
     masked = {"mask_positives": baseline == "reloclnet"}
     plan = plan_of(baseline, sizes={"dropout": 0.0}, candidates=lists, objective=masked)
     folder = place / f"rank-{team.rank}"

@@ -106,6 +106,17 @@ def test_pairs_without_features_are_skipped_and_counted(place: Path) -> None:
     assert 3 not in found.clips.found.tolist()
 
 
+@pytest.mark.parametrize("baseline", ["xml", "reloclnet"])
+def test_clips_say_where_they_lie_where_the_plan_wants_it(place: Path, baseline: str) -> None:
+    without_them, with_them = (material(place, baseline, reading={"endpoints": ends}) for ends in (False, True))
+    kinds = ("video_size", "subtitle_size", "query_size")
+    assert [with_them.sizes[kind] - without_them.sizes[kind] for kind in kinds] == [2, 2, 0]
+    one, other = (found.samples.batch(torch.tensor([4])).video.rows for found in (without_them, with_them))
+    assert torch.equal(other[:, :-2], one)
+    count = len(one)
+    assert other[:, -2].tolist() == pytest.approx([clip / count for clip in range(count)])
+
+
 def test_features_without_rows_are_as_none(place: Path) -> None:
     without(place / "video.h5", "video_03")
     with h5py.File(place / "video.h5", "a") as file:
@@ -117,7 +128,8 @@ def test_a_moment_without_a_clip_is_skipped_by_conquer_alone(place: Path) -> Non
     moments = {"video_name": "video_00", "similarity": 1.0}
     short = query_of(0, [{**moments, "timestamp": [3.0, 3.0]}, {**moments, "timestamp": [6, 4.0]}])
     changed(place / "train.json", lambda queries: [short, *queries[1:]])
-    lists = {"source": "listed", "path": "lists.json"}
+    (place / "lists.json").write_text("{}")
+    lists = {"source": "listed", "path": "../lists.json"}
     assert material(place, "conquer", top_n=20, candidates=lists).samples.skipped == {
         "the moment ends before it starts": 1,
         "the moment holds no clip": 1,

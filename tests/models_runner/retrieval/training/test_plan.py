@@ -1,6 +1,6 @@
 import json
 import re
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ def test_relative_paths_are_relative_to_the_folder(tmp_path: Path) -> None:
         ({"shuffle_links": "no"}, "shuffle_links must be true or false"),
         ({"candidates": {"source": "checkpoint", "path": "x"}}, "named for conquer"),
         ({"baseline": "conquer"}, "named for conquer, which needs them"),
-        ({"candidates": {"source": "hero"}}, "candidates must be {source: checkpoint or listed, path}"),
+        ({"candidates": {"source": "hero"}}, "candidates must be {source: checkpoint or listed, path}, and groups"),
         ({"epoch": 3}, "nothing is known of epoch"),
     ],
 )
@@ -79,6 +79,21 @@ def test_settings_are_the_released_ones_but_for_the_changes() -> None:
     assert (settings.config.video_size, settings.config.hidden, settings.batch) == (18, 32, 128)
     assert settings.objective.hard_from_epoch is None
     assert (settings.decoding.end_offset_s, settings.decoding.alpha) == (0, 20.0)
+
+
+def test_a_training_may_see_where_clips_lie_or_not() -> None:
+    assert Settings.of(plan_of("xml")).reading.endpoints
+    assert not Settings.of(plan_of("xml", reading={"endpoints": False})).reading.endpoints
+    with pytest.raises(BadPlan, match="reading: endpoints must be like True, got 1"):
+        Settings.of(plan_of("xml", reading={"endpoints": 1}))
+
+
+def test_a_plan_of_before_there_were_readings_is_the_same() -> None:
+    plan = plan_of()
+    before = {name: value for name, value in asdict(plan).items() if name != "reading"}
+    assert plan.differences(before) == []
+    (told,) = plan_of(reading={"endpoints": False}).differences(before)
+    assert told.startswith("reading: ")
 
 
 def test_sizes_that_are_not_those_of_the_features_are_refused() -> None:

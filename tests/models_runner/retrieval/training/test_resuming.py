@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import signal
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,10 +16,12 @@ from safetensors.torch import load_file
 
 from models_runner.retrieval import checkpoints
 from models_runner.retrieval.__main__ import main
+from models_runner.retrieval.models.xml import XmlOutput
 from models_runner.retrieval.training import run, trainer
 from models_runner.retrieval.training.curves import curves
 from models_runner.retrieval.training.events import EVENTS, read_events
 from models_runner.retrieval.training.plan import Plan
+from models_runner.retrieval.training.precision import Precision
 from models_runner.retrieval.training.stepping import Stepper
 from models_runner.retrieval.training.team import Team
 from models_runner.retrieval.training.trainer import Trainer
@@ -78,6 +81,38 @@ def test_a_training_stopped_within_an_epoch_goes_on_bit_for_bit(
         assert (cut / name).read_bytes() == (whole / name).read_bytes()
     told = [curves(read_events(folder))["ndcg@20_0.5"] for folder in (whole, cut)]
     assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("where", [(Stepper, "_backward"), (Precision, "backward"), (XmlOutput, "__init__")])
+def test_a_step_on_a_cpu_is_left_in_its_middle_and_made_again_bit_for_bit(
+    where: tuple[type, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked before it, between forward and backward, and within forward: released sizes take 20 s a step."""
+    whole, cut = (experiment(tmp_path, "xml", name=name, epochs=3) for name in ("whole", "cut"))
+    assert train(whole) == run.DONE
+    owner, name = where
+    act, count, step = getattr(owner, name), [0], Precision.step
+
+    def counted(self: Precision, optimiser: Any) -> None:
+        count[0] += 1
+        step(self, optimiser)
+
+    def asked(*given: Any, **values: Any) -> Any:
+        if count[0] == 7:
+            ask_to_stop()
+        return act(*given, **values)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Precision, "step", counted)
+        patch.setattr(owner, name, asked)
+        assert train(cut) == run.STOPPED
+    assert (count[0], last(cut, "stopped")["step"], last(cut, "checkpoint")["step"]) == (7, 7, 7)
+    torch.manual_seed(99)
+    assert train(cut) == run.DONE
+    assert last(cut, "start")["resumed_from_step"] == 7
+    one, other = weights_of(whole), weights_of(cut)
+    assert all(torch.equal(other[name], value) for name, value in one.items())
+    assert last(cut, "done")["metrics"] == last(whole, "done")["metrics"]
 
 
 def test_a_stop_during_an_evaluation_leaves_the_evaluation_for_later(
@@ -150,6 +185,45 @@ def test_a_checkpoint_of_other_files_is_not_gone_on_from(tmp_path: Path, capsys:
     path.write_text(path.read_text() + " ")
     assert main(["train", str(folder)]) == run.BAD_PLAN
     assert "train: another file" in capsys.readouterr().err
+
+
+def test_other_candidates_are_not_gone_on_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "lists.json").write_text(json.dumps({"5000": ["video_00"]}))
+    folder = experiment(tmp_path, "conquer", candidates=LISTS, epochs=1, test=None)
+    assert train(folder) == run.DONE
+    (tmp_path / "lists.json").write_text(json.dumps({"5000": ["video_01"], "5001": []}))
+    assert main(["train", str(folder)]) == run.BAD_PLAN
+    assert "candidates: another file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("replaced", ["best/weights.safetensors", "video.h5"])
+def test_candidates_of_another_model_or_features_are_not_gone_on_with(
+    replaced: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "own").mkdir()
+    source = experiment(tmp_path / "own", epochs=1)
+    assert train(source) == run.DONE
+    candidates = {"source": "checkpoint", "path": str(source)}
+    folder = experiment(tmp_path, "conquer", candidates=candidates, epochs=1, test=None)
+    assert train(folder) == run.DONE
+    path = next(path for path in (source / replaced, tmp_path / "own" / replaced) if path.exists())
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert main(["train", str(folder)]) == run.BAD_PLAN
+    assert re.search(r"\((candidates|video of the candidates): another file\)", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("damage", [{"plan": None}, {"step": "many"}, {"metrics": 4}])
+def test_a_damaged_checkpoint_fails_in_words(
+    damage: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = experiment(tmp_path, epochs=1)
+    assert train(folder) == run.DONE
+    meta = folder / "last" / "meta.json"
+    told = json.loads(meta.read_text())
+    meta.write_text(json.dumps({**told, "progress": {**told["progress"], **damage}}))
+    assert train(folder) == run.FAILED
+    assert f"last: meta.json tells no {min(damage)}" in capsys.readouterr().err
 
 
 def test_only_one_process_trains_in_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

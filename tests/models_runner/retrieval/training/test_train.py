@@ -99,6 +99,26 @@ def test_candidates_may_be_a_list_of_somebody_else(tmp_path: Path) -> None:
     assert list(done["metrics"]) == ["val"]
 
 
+@pytest.mark.parametrize("source", ["checkpoint", "listed"])
+def test_candidates_are_of_the_group_of_their_query(tmp_path: Path, source: str) -> None:
+    xml = experiment(tmp_path, "xml", epochs=1, test=None)
+    assert train(xml) == run.DONE
+    names = sorted(json.loads((tmp_path / "video_corpus.json").read_text()))
+    few = set(names[:3])
+    groups = {"videos": {name: "few" if name in few else "many" for name in names}, "queries": {"5000": "few"}}
+    (tmp_path / "groups.json").write_text(json.dumps(groups | {"queries": {"5000": "few", "5001": "none"}}))
+    (tmp_path / "all.json").write_text(json.dumps(dict.fromkeys(("5000", "5001", "5002"), names[::-1])))
+    path = "../xml/best" if source == "checkpoint" else "../all.json"
+    asked = {"source": source, "path": path, "groups": "../groups.json"}
+    folder = experiment(tmp_path, "conquer", candidates=asked, epochs=1, test=None)
+    assert train(folder) == run.DONE
+    found = read_run(folder / "predictions.val.json")
+    held = {query: {moment.video for moment in found[query]} for query in ("5000", "5001", "5002")}
+    assert held["5000"] and held["5000"] <= few
+    assert len(held["5002"]) == 10 and not held["5002"] <= few
+    assert last(folder, "done")["candidates"]["name"].endswith(", top 10 of its group")
+
+
 def test_candidates_that_cannot_be_had_fail_clearly(tmp_path: Path) -> None:
     folder = experiment(tmp_path, "conquer", candidates={"source": "checkpoint", "path": "../nowhere"}, epochs=1)
     assert train(folder) == run.FAILED
