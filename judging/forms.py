@@ -106,7 +106,9 @@ class FlagForm(SubmitForm):
     key = forms.UUIDField(required=False, error_messages={"invalid": UNREADABLE_KEY})
 
 
-class UnflagForm(SubmitForm):
+class KeyForm(SubmitForm):
+    """What is sent again with the same key is answered as the first time."""
+
     key = forms.UUIDField(required=False, error_messages={"invalid": UNREADABLE_KEY})
 
 

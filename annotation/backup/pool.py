@@ -2,10 +2,10 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from django.core.files import File
 from django.core.files.storage import FileSystemStorage, Storage
@@ -14,6 +14,7 @@ from annotation.backup.errors import BackupError, Unlike
 
 PIECE = 1 << 20
 Entry = dict[str, Any]  # name, bytes, sha256; or name, missing
+Outcome = Literal["equal", "stored", "replaced"]  # of a file that is brought back: its bytes, none or others were there
 
 
 class Pool:
@@ -62,29 +63,25 @@ class Pool:
             lines.write(json.dumps(entry) + "\n")
         self.known[entry["name"]] = entry
 
-    def give(self, storage: Storage, entry: Entry) -> bool:
-        """Store a copy unless a file of its name and size is there; whether it was stored.
+    def give(self, storage: Storage, entry: Entry) -> Outcome:
+        """Store a copy unless the same bytes are there under its name.
 
         Raises:
             Unlike: the copy is not what was copied.
             BackupError: it is not here.
         """
         name = entry["name"]
-        if storage.exists(name):
-            if storage.size(name) == entry["bytes"]:
-                return False
-            storage.delete(name)  # an earlier restore was ended while it wrote this
+        if _is_stored(storage, entry):
+            return "equal"
+        was_there = storage.exists(name)
         try:
             if digest_of(self.path(name)) != entry["sha256"]:
                 raise Unlike(f"The copy of {name} is damaged.")
-            with self.path(name).open("rb") as source:
-                stored = storage.save(name, File(source))
+            with self.path(name).open("rb") as copy:
+                _store(storage, name, File(copy))
         except FileNotFoundError as error:
             raise BackupError(f"The copy of {name} is missing in {self.path('')}.") from error
-        if stored != name:
-            storage.delete(stored)
-            raise BackupError(f"{name} appeared while it was restored.")
-        return True
+        return "replaced" if was_there else "stored"
 
     def keep_only(self, names: set[str]) -> int:
         """Remove copies of other files; how many there were."""
@@ -111,8 +108,33 @@ class Pool:
 
 
 def digest_of(path: Path) -> str:
-    digest = sha256()
     with path.open("rb") as file:
-        while piece := file.read(PIECE):
-            digest.update(piece)
+        return _digest(File(file).chunks(PIECE))
+
+
+def _digest(pieces: Iterable[bytes]) -> str:
+    digest = sha256()
+    for piece in pieces:
+        digest.update(piece)
     return digest.hexdigest()
+
+
+def _is_stored(storage: Storage, entry: Entry) -> bool:
+    """Whether the entry's bytes are there, all of which are read where their number is right."""
+    try:
+        if storage.size(entry["name"]) != entry["bytes"]:
+            return False
+        with storage.open(entry["name"]) as stored:
+            return bool(_digest(stored.chunks(PIECE)) == entry["sha256"])
+    except FileNotFoundError:
+        return False
+
+
+def _store(storage: Storage, name: str, content: "File[bytes]") -> None:
+    """Put it in the place of what is there, if anything is: at every instant the one or the other is there, whole."""
+    if not isinstance(storage, FileSystemStorage):
+        storage.save(name, content)  # a bucket replaces at once
+        return
+    part = f"{name}.part"
+    storage.delete(part)  # of an earlier restore that was killed
+    os.replace(storage.path(storage.save(part, content)), storage.path(name))

@@ -3,14 +3,16 @@
 import json
 import os
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from django.core.files.storage import default_storage
 
 from annotation.backup.errors import BackupError, Occupied, Unlike
-from annotation.backup.making import ABOUT, DUMP, EVERY_S, FORM, Running, Tell, entries_of, whole_backups
-from annotation.backup.pool import Pool, digest_of
+from annotation.backup.making import ABOUT, COPIERS, DUMP, EVERY_S, FORM, Running, Tell, entries_of, whole_backups
+from annotation.backup.pool import Entry, Outcome, Pool, digest_of
 from annotation.backup.programs import connected, major_of, program
 from annotation.backup.tables import Content, Link, contents, differences
 from annotation.backup.versions import bring_back
@@ -22,7 +24,7 @@ def backup_restore(*, folder: Path, replace: bool = False, jobs: int = 0, media:
     """Fill the database and the storage from a backup; says what was restored, once it is proved.
 
     ``folder`` is one backup, or a folder of several: then the newest whole one. ``replace`` empties a database that
-    holds something. Files that are there already, with the right size, stay.
+    holds something. Files that are there already stay where their bytes are those of the backup.
 
     Raises:
         Occupied: the database holds something and ``replace`` is not set, or somebody is connected.
@@ -79,7 +81,8 @@ def _emptied(link: Link, *, replace: bool) -> None:
     held = _number(link, RELATIONS)
     if held and not replace:
         raise Occupied(
-            f"The database is not empty ({held} tables, indexes and sequences). --yes replaces it. Nothing was changed."
+            f"The database is not empty ({held} tables, indexes and sequences)."
+            " --yes (of make: YES=1) replaces it. Nothing was changed."
         )
     if held:
         with link.transaction():
@@ -112,25 +115,40 @@ def _proved(link: Link, about: dict[str, Any], tell: Tell) -> dict[str, Any]:
 
 
 def _media(folder: Path, about: dict[str, Any], tell: Tell) -> dict[str, int]:
-    """Bring every file of the manifest back, where it is not there."""
-    pool, bucket = Pool(folder.parent), about["media"]["bucket"]
-    counts = {"files": 0, "stored": 0, "missing": 0}
+    """Bring every file of the manifest back, where it is not there or is another."""
+    counts = {"files": 0, "equal": 0, "stored": 0, "replaced": 0, "missing": 0}
     said_at = time.monotonic()
-    for entry in entries_of(folder):
-        if "missing" in entry:
-            counts["missing"] += 1
-            continue
-        is_listed = "version" in entry
-        new = bring_back(default_storage, entry, bucket=bucket) if is_listed else pool.give(default_storage, entry)
-        counts["files"] += 1
-        counts["stored"] += new
+    for outcome in _brought_back(folder, about["media"]["bucket"]):
+        counts[outcome] += 1
+        counts["files"] += outcome != "missing"
         if time.monotonic() - said_at >= EVERY_S:
             said_at = time.monotonic()
             tell(f"Files: {counts['files']:,} of {about['media']['files']:,}")
     if counts["files"] != about["media"]["files"]:
         raise Unlike(f"The manifest holds {counts['files']:,} files instead of {about['media']['files']:,}.")
-    tell(f"Files: {counts['files']:,}, of which {counts['stored']:,} were not there")
+    tell(
+        f"Files: {counts['files']:,}, of which {counts['stored']:,} were not there"
+        f" and {counts['replaced']:,} differed and were replaced"
+    )
     return counts
+
+
+def _brought_back(folder: Path, bucket: str) -> Iterator[Outcome | Literal["missing"]]:
+    """What became of each file, in their order: several are compared and copied at a time."""
+    pool = Pool(folder.parent)
+
+    def brought(entry: Entry) -> Outcome | Literal["missing"]:
+        if "missing" in entry:
+            return "missing"
+        if "version" in entry:
+            return bring_back(default_storage, entry, bucket=bucket)
+        return pool.give(default_storage, entry)
+
+    workers = ThreadPoolExecutor(COPIERS)
+    try:
+        yield from workers.map(brought, entries_of(folder))
+    finally:
+        workers.shutdown(cancel_futures=True)
 
 
 def _number(link: Link, query: str) -> int:

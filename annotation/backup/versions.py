@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.files.storage import Storage
 
-from annotation.backup.pool import Entry
+from annotation.backup.pool import Entry, Outcome
 
 
 def keeps_versions(storage: Storage) -> bool:
@@ -29,13 +29,14 @@ def listed(storage: Storage, names: Iterable[str]) -> Iterator[Entry]:
     yield from ({"name": name, "missing": True} for name in sorted(left))
 
 
-def bring_back(storage: Storage, entry: Entry, *, bucket: str) -> bool:
-    """Make the listed version of ``bucket`` the current one here, unless the same bytes are; whether it was needed."""
-    if _etag(storage, entry["name"]) == entry["etag"]:
-        return False
+def bring_back(storage: Storage, entry: Entry, *, bucket: str) -> Outcome:
+    """Make the listed version of ``bucket`` the current one here, unless the same bytes are, by their ETag."""
+    current = _etag(storage, entry["name"])
+    if current == entry["etag"]:
+        return "equal"
     source = {"Bucket": bucket, "Key": entry["name"], "VersionId": entry["version"]}
     _client(storage).copy(source, bucket_of(storage), entry["name"])
-    return True
+    return "replaced" if current else "stored"
 
 
 def _etag(storage: Storage, name: str) -> str:

@@ -28,7 +28,7 @@ from annotation.services.throttles import (
     MAILS_FROM,
     MAILS_TO,
     throttle_count,
-    throttle_first,
+    throttle_once,
     throttle_or_refuse,
     throttle_take_back,
 )
@@ -190,20 +190,21 @@ def password_reset_request(*, email: str, address: str) -> None:
 
 
 def password_link_mail(*, user_id: int, request: str = "") -> None:
-    """Write the message, once for each ``request``: whoever misses it asks again."""
+    """Write the message, once for each ``request``; one whose worker was killed is written when it is repeated."""
     user = User.objects.filter(pk=user_id, is_active=True).select_related("identity").first()
     if user is None or not getattr(user, "identity", None) or not user.identity.email:
         return
-    if request and not throttle_first(MAIL_ONCE, request):
-        return
     words = RESET_WORDS.format(username=user.username, link=settings.SITE_URL + password_link(user))
-    send_mail(RESET_SUBJECT, words, None, [user.identity.email])
+    with throttle_once(MAIL_ONCE, request or uuid4().hex) as is_due:
+        if is_due:
+            send_mail(RESET_SUBJECT, words, None, [user.identity.email])
 
 
 def email_changed_mail(*, email: str, request: str) -> None:
-    """Tell the address that an account had, once for each ``request``."""
-    if throttle_first(MAIL_ONCE, request):
-        send_mail(CHANGED_SUBJECT, CHANGED_WORDS, None, [email])
+    """Tell the address that an account had, as above."""
+    with throttle_once(MAIL_ONCE, request) as is_due:
+        if is_due:
+            send_mail(CHANGED_SUBJECT, CHANGED_WORDS, None, [email])
 
 
 def _accounts_of(email: str) -> QuerySet[User]:

@@ -336,7 +336,7 @@ def _count(caption: Caption, answer: Answer) -> None:
     caption.tokens_in += answer.tokens_in
     caption.tokens_out += answer.tokens_out
     price_in, price_out = settings.REWRITING_USD_PER_MILLION_IN, settings.REWRITING_USD_PER_MILLION_OUT
-    spent = answer.tokens_in * Decimal(price_in) + answer.tokens_out * Decimal(price_out)
+    spent = answer.tokens_in * price_in + answer.tokens_out * price_out
     caption.cost_usd = Decimal(caption.cost_usd) + spent / MILLION
 
 

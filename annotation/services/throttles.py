@@ -1,5 +1,7 @@
 """How often something may be tried within a while, counted in the database so that every web host counts together."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -10,6 +12,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from annotation.exceptions import TooOften
+from annotation.locks import only_one
 from annotation.models import Throttle
 
 COUNT = f"""
@@ -54,10 +57,18 @@ def throttle_count(limit: Limit, who: str) -> bool:
     return bool(tries <= limit.most)
 
 
-def throttle_first(limit: Limit, who: str) -> bool:
-    """Whether this is the first time; a repeat is not counted."""
-    _, is_new = Throttle.objects.get_or_create(kind=limit.kind, digest=throttle_digest(who))
-    return is_new
+@contextmanager
+def throttle_once(limit: Limit, who: str) -> Iterator[bool]:
+    """Whether the block is to do what is done once: it never ended well before, nor is anybody else inside.
+
+    Only its end counts: after an error or a killed process it is to be done still.
+    """
+    digest = throttle_digest(who)
+    with only_one(limit.kind, int(digest, 16)) as alone:
+        is_due = alone and not Throttle.objects.filter(kind=limit.kind, digest=digest).exists()
+        yield is_due
+        if is_due:
+            Throttle.objects.create(kind=limit.kind, digest=digest)
 
 
 def throttle_or_refuse(limit: Limit, who: str, message: str) -> None:

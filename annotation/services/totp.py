@@ -4,10 +4,12 @@ Recovery codes are kept as digests; the secret of the phone has to be kept as it
 """
 
 from base64 import b32encode
+from datetime import datetime
 from secrets import choice
 
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django_otp.models import Device
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
@@ -37,13 +39,30 @@ def totp_is_required(user: User) -> bool:
     return bool(roles) and user.memberships.filter(role__in=roles).exists()
 
 
+def token_stands(user: User, made_at: datetime) -> bool:
+    """Whether a token counts: where a role requires codes, one made since the phone was set up."""
+    if not totp_is_required(user):
+        return True
+    device = totp_device(user)
+    return device is not None and device.created_at <= made_at
+
+
 @transaction.atomic
 def totp_begin(*, user: User) -> TOTPDevice:
-    """The phone that is being set up: the one begun before, or a new one."""
-    User.objects.select_for_update().get(pk=user.pk)
-    if totp_device(user):
-        raise NotPossible("You log in with codes already. Turn that off before you set up another phone.")
-    device, _ = TOTPDevice.objects.get_or_create(user=user, confirmed=False, defaults={"name": "phone"})
+    """A phone to set up, with a secret of its own; one begun before is forgotten.
+
+    Raises:
+        NotPossible: there is a phone in use.
+    """
+    _without_phone(user)
+    TOTPDevice.objects.filter(user=user, confirmed=False).delete()
+    device: TOTPDevice = TOTPDevice.objects.create(user=user, confirmed=False, name="phone")
+    return device
+
+
+def totp_begun(user: User) -> TOTPDevice | None:
+    """The phone that is being set up."""
+    device: TOTPDevice | None = TOTPDevice.objects.filter(user=user, confirmed=False).first()
     return device
 
 
@@ -59,16 +78,19 @@ def totp_confirm(*, user: User, code: str, session: str | None) -> list[str]:
     Every other session of the person ends.
 
     Raises:
-        NotPossible: the code is wrong.
+        NotPossible: the code is wrong, or no phone is being set up.
         TooOften: too many were.
     """
     throttle_or_refuse(CODES, str(user.uuid), TOO_MANY)
     with transaction.atomic():
-        device = totp_begin(user=user)
+        _without_phone(user)
+        device = totp_begun(user)
+        if device is None:
+            raise NotPossible("No phone is being set up. Begin with your password.")
         if not device.verify_token(code_of(code)):
             raise NotPossible(WRONG)
-        device.confirmed = True
-        device.save(update_fields=["confirmed"])
+        device.confirmed, device.created_at = True, timezone.now()
+        device.save(update_fields=["confirmed", "created_at"])
         codes = _recovery_codes(user)
         audit_record(project=None, actor=user, action="totp.confirm", subject=user.uuid)
         sessions_end(user=user, actor=user, but=session)
@@ -105,8 +127,8 @@ def totp_renew_codes(*, user: User) -> list[str]:
 
 
 @transaction.atomic
-def totp_off(*, user: User) -> None:
-    """Logging in takes the password alone again.
+def totp_off(*, user: User, session: str | None) -> None:
+    """Logging in takes the password alone again; every other session, that began with a code, ends.
 
     Raises:
         NotPossible: a role of the person's requires codes.
@@ -117,6 +139,7 @@ def totp_off(*, user: User) -> None:
         )
     if totp_forget(user=user):
         audit_record(project=None, actor=user, action="totp.off", subject=user.uuid)
+        sessions_end(user=user, actor=user, but=session)
 
 
 @transaction.atomic
@@ -139,6 +162,12 @@ def totp_forget(*, user: User) -> bool:
 
 def codes_left(user: User) -> int:
     return StaticToken.objects.filter(device__user=user).count()  # type: ignore[no-any-return]
+
+
+def _without_phone(user: User) -> None:
+    User.objects.select_for_update().get(pk=user.pk)
+    if totp_device(user):
+        raise NotPossible("You log in with codes already. Turn that off before you set up another phone.")
 
 
 def code_of(text: str) -> str:

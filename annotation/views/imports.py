@@ -5,7 +5,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.db.models import QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -18,6 +17,7 @@ from annotation.exceptions import NotPossible, StorageAway, TooLarge
 from annotation.forms import ImportForm
 from annotation.importers import FORMATS
 from annotation.models import CorpusImport, Project, User
+from annotation.receiving import ReceivedOnDisk
 from annotation.services import imports
 
 IMPORTS_SHOWN = 20
@@ -42,7 +42,7 @@ def import_new(request: HttpRequest) -> HttpResponse:
     length = request.META.get("CONTENT_LENGTH") or ""
     if length.isdigit() and int(length) > settings.IMPORT_MAX_MB * 2**20 + FORM_ROOM:
         raise TooLarge(f"The file is larger than {settings.IMPORT_MAX_MB} MB; import it with manage.py import_corpus.")
-    request.upload_handlers = [TemporaryFileUploadHandler(request)]
+    request.upload_handlers = [ReceivedOnDisk(request)]
     return _import_form(request)
 
 

@@ -17,6 +17,8 @@ from annotation.views.train_sets import TYPES, train_file
 from judging.api.base import ApiView, Pages, paged
 from judging.api.given import Problem as REFUSED
 
+QUERIES = {"type": "array", "items": {"type": "object"}, "description": "docs/data-formats.md tells its fields."}
+
 
 class TrainFileGiven(serializers.Serializer[Any]):
     """A file, at an address that opens with the same token."""
@@ -72,7 +74,7 @@ class TrainSets(ApiView):
 class TrainSetJson(ApiView):
     @extend_schema(
         operation_id="train_set_json",
-        responses={(200, TYPES["json"]): OpenApiTypes.BINARY, 403: REFUSED, 404: REFUSED},
+        responses={(200, TYPES["json"]): QUERIES, 403: REFUSED, 404: REFUSED},
     )
     def get(self, request: Request, set_uuid: UUID) -> HttpResponseBase:
         """The set in the published form."""

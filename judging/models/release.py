@@ -31,7 +31,7 @@ class Release(models.Model):
         JUDGMENTS = "judgments", "Writing judgments"
         PACKING = "packing", "Packing the archive"
 
-    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)  # the key of the form that made it
     project = models.ForeignKey(Project, models.PROTECT, related_name="releases")
     version = models.PositiveIntegerField()
     state = models.CharField(max_length=9, choices=State, default=State.PREPARING)

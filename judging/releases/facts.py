@@ -10,11 +10,12 @@ from judging.models import BatchReview, Pair, Release
 from judging.releases.judgments import facts_of
 from judging.releases.pools import measures_used, pairs_of_pools, pools_used
 from judging.releases.scope import Scope
+from judging.releases.train import described_in_train
 from judging.selectors import released_edits
 
 
 def counts_of(scope: Scope) -> dict[str, Any]:
-    """Counts that are the same in every release of the same state; those of edits are told in the manifest only."""
+    """Counts that are the same in every release of the same state; others are told in the manifest only."""
     pairs = Pair.objects.filter(batch__query__in=scope.among).order_by()
     by_state = dict(pairs.order_by("state").values_list("state").annotate(n=Count("pk")))
     relevance = pairs.filter(state=Pair.State.SETTLED).order_by("relevance").values_list("relevance")
@@ -54,7 +55,7 @@ def manifest_facts(release: Release, scope: Scope, counts: dict[str, Any]) -> di
         "anonymised": release.is_anonymised,
         "partial": scope.is_partial,
         "pools": [_pool(row, pairs_of_pools(scope)) for row in pools_used(scope)],
-        "counts": {**counts, **edits},
+        "counts": {**counts, **edits, **described_in_train(scope.project)},
     }
 
 

@@ -4,9 +4,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from django.conf import settings
+from django.db.models import F, Q
 
-from annotation.models import Project
-from annotation.selectors import queries_to_train_on
+from annotation.models import Caption, Project
+from annotation.selectors import captions_to_train_on, queries_to_train_on
 from annotation.services.measures import measure_of
 from annotation.services.train_pool import train_pool_of
 from annotation.similarity import registry
@@ -34,3 +35,17 @@ def write_train(project: Project, folder: Path, *, first: int, on_progress: OnPr
                 file.add(block)
             done += len(block.numbers)
             on_progress(done, max(done, total))
+
+
+def described_in_train(project: Project) -> dict[str, int]:
+    """Texts of the training sets that are descriptions as they were brought, never rewritten, names and all.
+
+    A query keeps the text that it was drawn with when its caption is rewritten.
+    """
+    unwritten = Caption.Provider.AS_DESCRIBED
+    drawn_before = Q(text=F("caption__description__text")) & ~Q(text=F("caption__text"))
+    queries = queries_to_train_on(project.pk).filter(drawn_before | Q(caption__provider=unwritten))
+    return {
+        "captions_as_described": captions_to_train_on(project.corpus_id).filter(provider=unwritten).count(),
+        "train_queries_as_described": queries.count(),
+    }

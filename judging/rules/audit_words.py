@@ -35,14 +35,15 @@ KINDS: dict[str, dict[str, str]] = {
             "[; uploads a day: {uploads_per_day}]"
         ),
         "experiment.start": (
-            "ordered the benchmark run {name}: {baseline}, N = {top_n}, {seeds} seeds, on release {version}"
+            "ordered the benchmark run {name}: {baseline}, N = {top_n}, seeds: {seeds}, on release {version}"
         ),
         "experiment.cancel": "cancelled seed {seed} of the benchmark run {name} at step {step}",
         "experiment.resume": "had seed {seed} of the benchmark run {name} go on from step {step}",
         "experiment.finish": "ended seed {seed} of the benchmark run {name}: {state}[, best {best}]",
-        "experiment.delete": "deleted the benchmark run {name}: {baseline}, {seeds} seeds, {mb} MB of files",
+        "experiment.delete": "deleted the benchmark run {name}: {baseline}, seeds: {seeds}, {mb} MB of files",
         "features.start": "ordered the features {name} of {kind}[ by {extractor}][, {model}]",
-        "features.register": "added the official features {name} of {kind}",
+        "features.register": "added the official features {name} of {kind}[, made by {model}]",
+        "features.model": "said of the official features {name} which model made them[: {model}]",
         "features.cancel": "cancelled the features {name} after {done} of {total}",
         "features.resume": "had the features {name} go on",
         "features.delete": "deleted the features {name}",

@@ -17,6 +17,8 @@ WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
         JOIN judging_pair pair ON pair.candidate_id = candidate.id
         JOIN judging_assignment held ON held.batch_id = pair.batch_id AND held.annotator_id = %(user)s
             AND pair.id = ANY (held.pair_ids)
+        JOIN annotation_membership member ON member.project_id = held.project_id AND member.user_id = %(user)s
+            AND member.role <> 'participant' AND member.standing NOT IN ('suspended', 'left')
         WHERE candidate.moment_id = moment.id AND (held.state IN ('open', 'finished') OR EXISTS (
             SELECT 1 FROM judging_owngrade given WHERE given.pair_id = pair.id AND given.annotator_id = %(user)s)))
     OR EXISTS (SELECT 1 FROM annotation_membership member JOIN annotation_project project
@@ -29,9 +31,12 @@ WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
         WHERE example.moment_id = moment.id)
     OR EXISTS (SELECT 1 FROM judging_gateattempt attempt
         JOIN annotation_membership member ON member.project_id = attempt.project_id AND member.user_id = %(user)s
+            AND member.role <> 'participant' AND member.standing NOT IN ('suspended', 'left')
         WHERE attempt.annotator_id = %(user)s
             AND attempt.asked @> jsonb_build_array(jsonb_build_object('moment', moment.uuid::text)))
     OR EXISTS (SELECT 1 FROM judging_knownpair known JOIN judging_sitting sat ON known.id = ANY (sat.known_ids)
+        JOIN annotation_membership member ON member.project_id = known.project_id AND member.user_id = %(user)s
+            AND member.role <> 'participant' AND member.standing NOT IN ('suspended', 'left')
         WHERE known.moment_id = moment.id AND sat.annotator_id = %(user)s AND (sat.state <> 'missed' OR EXISTS (
             SELECT 1 FROM judging_sittinggrade given
             WHERE given.sitting_id = sat.id AND given.known_pair_id = known.id)))

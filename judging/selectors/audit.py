@@ -69,19 +69,19 @@ class Versions(NamedTuple):
 
 
 def audit_page(
-    project: Project, sieve: AuditSieve, *, size: int, after: UUID | None = None, until: UUID | None = None
+    project: Project, sieve: AuditSieve, *, size: int, after: UUID | None = None, before: UUID | None = None
 ) -> AuditPage:
-    """The events behind the one named ``after``, or those just in front of ``until``; from the newest where neither.
+    """The events behind the one named ``after``, or those just in front of ``before``; from the newest where neither.
 
     A place in the list is an event, not a number: page 20,000 comes as fast as the first, and new events move nothing.
     """
-    named = until or after
+    named = before or after
     place = AuditEvent.objects.filter(uuid=named).first() if named else None
     sources = _sources(project, sieve)
     if place is None:
         found = _merged(sources, ("-created_at", "-id"), sieve.words, size + 1)
         return AuditPage(found[:size], is_newer=False, is_older=len(found) > size)
-    if until:
+    if before:
         found = _merged([some.filter(_newer(place)) for some in sources], ("created_at", "id"), sieve.words, size + 1)
         return AuditPage(found[:size][::-1], is_newer=len(found) > size, is_older=True)
     found = _merged([some.filter(_older(place)) for some in sources], ("-created_at", "-id"), sieve.words, size + 1)

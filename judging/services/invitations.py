@@ -1,15 +1,14 @@
 """Invitations and self-registration: the two ways into a project.
 
 A link holds a secret of which only a digest is kept. A link that goes by e-mail gets its secret when the message is
-written: a secret made any earlier would lie in the broker's queue, which is a file. The row says that a message was
-sent *before* it is sent, so a message goes out once at most; a lead can ask for it again, which makes a new secret.
+written: a secret made any earlier would lie in the broker's queue, which is a file. The row says that it was sent once
+the mail server has it: a worker that is killed before leaves it waiting, and another message with a new secret follows.
 """
 
 import logging
 from datetime import datetime, timedelta
 from hashlib import sha256
 from secrets import token_urlsafe
-from smtplib import SMTPException
 from uuid import UUID
 
 from django.conf import settings
@@ -21,6 +20,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.exceptions import NotPossible
+from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Identity, Membership, Project, User
 from annotation.services.audit import audit_record
@@ -31,6 +31,7 @@ from judging.models import Invitation
 
 logger = logging.getLogger(__name__)
 MAIL_TASK = "judging.tasks.invitation_mail"
+MAIL_LOCK = "invitation mail"
 DAYS = 14
 LATE = timedelta(minutes=1)
 FORGOTTEN_AFTER = timedelta(days=30)  # whom an expired invitation was for
@@ -203,16 +204,21 @@ def _unused_or_refused(invitation: Invitation) -> Invitation:
 
 
 def invitation_mail(*, invitation_id: int) -> bool:
-    """Send the link to whom it is for, if that still waits to be done; False when it does not."""
+    """Send the link to whom it is for, if that still waits to be done and nobody is at it; False when it does not."""
+    with only_one(MAIL_LOCK, invitation_id) as alone:
+        return alone and _mail(invitation_id)
+
+
+def _mail(invitation_id: int) -> bool:
     secret = token_urlsafe(32)
     waiting = Invitation.objects.filter(
         pk=invitation_id, mail=Invitation.Mail.WAITING, accepted_at=None, revoked_at=None, identity__isnull=False
     )
-    if not waiting.update(mail=Invitation.Mail.SENT, digest=secret_digest(secret)):
-        return False
-    held = Invitation.objects.select_related("project", "identity").get(pk=invitation_id)
-    if held.identity is None:
-        return False  # revoked at this instant
+    waiting.update(digest=secret_digest(secret))  # before it is sent: the link is good as soon as somebody reads it
+    mine = Invitation.objects.filter(pk=invitation_id, digest=secret_digest(secret))
+    held = mine.select_related("project", "identity").first()
+    if held is None or held.identity is None:
+        return False  # not to be sent, or renewed or revoked at this instant
     words = WORDS.format(
         project=held.project.name,
         role=held.get_role_display().lower(),
@@ -221,10 +227,11 @@ def invitation_mail(*, invitation_id: int) -> bool:
     )
     try:
         send_mail(SUBJECT.format(project=held.project.name), words, None, [held.identity.email])
-    except (SMTPException, OSError) as error:
-        Invitation.objects.filter(pk=held.pk, digest=held.digest).update(mail=Invitation.Mail.FAILED)
+    except Exception as error:  # what it says may hold the address, so it goes no further
+        mine.update(mail=Invitation.Mail.FAILED)
         logger.warning("invitation %s could not be sent: %s", held.pk, type(error).__name__)
         return False
+    mine.update(mail=Invitation.Mail.SENT)
     logger.info("invitation %s sent", held.pk)
     return True
 

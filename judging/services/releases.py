@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
+from uuid import UUID, uuid4
 
 from django.core.files import File
 from django.db import OperationalError, connection, transaction
@@ -18,7 +19,7 @@ from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Project, User
 from annotation.services.audit import audit_record
-from judging.exceptions import NotPossibleNow
+from judging.exceptions import FormStale, NotPossibleNow
 from judging.models import WORDS, Release, ReleaseWords
 from judging.releases import files
 from judging.releases.scope import Scope, scope_of
@@ -29,6 +30,7 @@ LATE = timedelta(minutes=2)  # a release that has not moved for so long has lost
 READY_TASK = "models_runner.tasks.similarity_runs_make"
 EVERY_S = 1.0  # how often progress is written
 NO_WORD = "It failed without a word"
+USED = "This form made another release already. Load the page again; nothing was stored."
 
 
 @transaction.atomic
@@ -38,14 +40,26 @@ def release_create(
     actor: User | None,
     includes_pilot: bool = False,
     is_anonymised: bool = False,
+    key: UUID | None = None,
     wake: bool = True,
 ) -> Release:
-    """A new version of the project's judged data; a task writes its files unless the caller does."""
+    """A new version of the project's judged data; a task writes its files unless the caller does.
+
+    Args:
+        key: what the form carried; a form sent again is answered with the release that it made.
+
+    Raises:
+        FormStale: the form made a release already, of another kind.
+    """
     Project.objects.select_for_update().get(pk=project.pk)
-    last = Release.objects.filter(project=project).order_by("-version").first()
     chosen = {"includes_pilot": includes_pilot, "is_anonymised": is_anonymised}
+    if key and (made := Release.objects.filter(uuid=key).first()):
+        if (made.project_id, made.includes_pilot, made.is_anonymised) != (project.pk, *chosen.values()):
+            raise FormStale(USED)
+        return made
+    last = Release.objects.filter(project=project).order_by("-version").first()
     version = last.version + 1 if last else 1
-    release = Release.objects.create(project=project, version=version, created_by=actor, **chosen)
+    release = Release.objects.create(uuid=key or uuid4(), project=project, version=version, created_by=actor, **chosen)
     said = {"version": release.version, **chosen}
     audit_record(project=project, actor=actor, action="release.create", subject=release.uuid, **said)
     if wake:

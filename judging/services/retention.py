@@ -73,7 +73,7 @@ def logs_due(now: datetime) -> list[Path]:
     days = settings.RETENTION_LOG_DAYS
     if not days:
         return []
-    old = (now - days * DAY).timestamp()
+    old = _ago(now, days * DAY).timestamp()
     return sorted(path for path in (settings.MOMENTJUDGE_VAR / "log").glob("*.log.*") if path.stat().st_mtime < old)
 
 
@@ -82,8 +82,9 @@ def invited_due(now: datetime) -> "QuerySet[Identity]":
     days = settings.RETENTION_INVITATION_DAYS
     if not days:
         return Identity.objects.none()
-    waiting = Invitation.objects.filter(identity=OuterRef("pk"), expires_at__gt=now - days * DAY)
-    revoked = Invitation.objects.filter(identity=OuterRef("pk"), revoked_at__gt=now - days * DAY)
+    kept_from = _ago(now, days * DAY)
+    waiting = Invitation.objects.filter(identity=OuterRef("pk"), expires_at__gt=kept_from)
+    revoked = Invitation.objects.filter(identity=OuterRef("pk"), revoked_at__gt=kept_from)
     return Identity.objects.filter(user=None).exclude(Exists(waiting.filter(revoked_at=None))).exclude(Exists(revoked))
 
 
@@ -95,8 +96,14 @@ def left_due(now: datetime) -> "QuerySet[User]":
     staying = Membership.objects.filter(user=OuterRef("pk")).exclude(standing=Membership.Standing.LEFT)
     people = User.objects.filter(is_active=True, is_simulated=False, memberships__isnull=False)
     last = people.annotate(left_at=Max("memberships__standing_changes__created_at"))
-    return last.exclude(Exists(staying)).filter(left_at__lte=now - months * MONTH).order_by("pk")
+    return last.exclude(Exists(staying)).filter(left_at__lte=_ago(now, months * MONTH)).order_by("pk")
 
 
 def _before(rows: "QuerySet", field: str, now: datetime, days: int) -> "QuerySet":  # type: ignore[type-arg]
-    return rows.filter(**{f"{field}__lt": now - days * DAY}) if days else rows.none()
+    return rows.filter(**{f"{field}__lt": _ago(now, days * DAY)}) if days else rows.none()
+
+
+def _ago(now: datetime, kept: timedelta) -> datetime:
+    if kept < timedelta():
+        raise ValueError("Nothing is deleted: what is kept for less than no time lies ahead.")
+    return now - kept

@@ -6,6 +6,7 @@ from django.shortcuts import render
 
 from annotation.access import ANNOTATOR, MemberRequest, project_page
 from annotation.models import Project
+from annotation.rules.standing import OUT
 from judging import selectors
 from judging.models import Assignment
 from judging.views.judge import midnight
@@ -35,4 +36,5 @@ def own_grades(request: MemberRequest, project: Project) -> HttpResponse:
     ended = request.user.assignments.filter(project=project).exclude(state=Assignment.State.OPEN)
     page = Paginator(ended.select_related("batch__query").order_by("-id"), PER_PAGE).get_page(request.GET.get("page"))
     given = [(assignment, *selectors.given_in(assignment)) for assignment in page]
-    return render(request, "judging/own_grades.html", {"page": page, "given": given})
+    context = {"page": page, "given": given, "is_out": request.membership.standing in OUT}
+    return render(request, "judging/own_grades.html", context)

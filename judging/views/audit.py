@@ -47,8 +47,8 @@ class Line(NamedTuple):
 def audit(request: MemberRequest, project: Project) -> HttpResponse:
     """Who decided what, the newest first; to admins leads are numbers."""
     form = AuditForm(request.GET)
-    after, until = (_uuid(request.GET.get(name, "")) for name in ("after", "until"))
-    page = selectors.audit_page(project, form.sieve(), size=PER_PAGE, after=after, until=until)
+    after, before = (_uuid(request.GET.get(name, "")) for name in ("after", "before"))
+    page = selectors.audit_page(project, form.sieve(), size=PER_PAGE, after=after, before=before)
     names = selectors.actor_names(project, to=request.membership.role)
     asked = {name: value for name, value in request.GET.items() if value and name in form.fields}
     context = {

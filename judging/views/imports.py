@@ -5,7 +5,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
@@ -13,6 +12,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from annotation.access import post_only, staff_page
 from annotation.exceptions import NotPossible, StorageAway, TooLarge
 from annotation.models import User
+from annotation.receiving import ReceivedOnDisk
 from annotation.selectors import import_remarks
 from annotation.views.imports import FORM_ROOM, IMPORTS_SHOWN
 from judging.import_forms import JudgmentImportForm
@@ -38,7 +38,7 @@ def import_new(request: HttpRequest) -> HttpResponse:
     if length.isdigit() and int(length) > settings.IMPORT_MAX_MB * 2**20 + FORM_ROOM:
         most = settings.IMPORT_MAX_MB
         raise TooLarge(f"The file is larger than {most} MB; import it with manage.py import_label_studio.")
-    request.upload_handlers = [TemporaryFileUploadHandler(request)]
+    request.upload_handlers = [ReceivedOnDisk(request)]
     return _import_form(request)
 
 

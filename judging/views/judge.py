@@ -18,7 +18,7 @@ from annotation.models import Project, User
 from annotation.refusals import refusal_log
 from judging import selectors
 from judging.exceptions import FormStale, GuidelineUnconfirmed, NotAssigned, PairWithdrawn, WarmUpDue
-from judging.forms import FlagForm, GradeForm, SubmitForm, UnflagForm
+from judging.forms import FlagForm, GradeForm, KeyForm, SubmitForm
 from judging.models import Sitting
 from judging.selectors import Held
 from judging.services import assignments, judgments
@@ -108,7 +108,7 @@ def flag_set(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
 @login_required
 @post_only("judging:pair")
 def flag_withdraw(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
-    return _answered(request, pair_uuid, UnflagForm(request.POST), judgments.flag_withdraw)
+    return _answered(request, pair_uuid, KeyForm(request.POST), judgments.flag_withdraw)
 
 
 def _answered(

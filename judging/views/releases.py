@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -20,7 +20,8 @@ from django.utils.safestring import SafeString
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from annotation.models import Membership, Project
 from annotation.services.import_reports import safe_cell
-from judging.exceptions import NotPossibleNow
+from judging.exceptions import FormStale, NotPossibleNow
+from judging.forms import KeyForm
 from judging.markdown import markdown_html
 from judging.models import Release, ReleaseComparison
 from judging.releases import compare
@@ -46,6 +47,7 @@ def releases(request: MemberRequest, project: Project) -> HttpResponse:
     context = {
         "page": page,
         "unfinished": unfinished_queries(project.pk).count(),
+        "key": uuid4(),
         "pilot": project.queries.filter(query_set__is_pilot=True).count(),
     }
     return render(request, "judging/releases.html", context)
@@ -54,9 +56,20 @@ def releases(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(LEAD)
 @post_only(PAGE)
 def release_create(request: MemberRequest, project: Project) -> HttpResponse:
-    chosen = {"includes_pilot": "include_pilot" in request.POST, "is_anonymised": "anonymise" in request.POST}
-    made = services.release_create(project=project, actor=request.user, **chosen)
-    messages.success(request, f"Release {made.version} is being prepared.")
+    """Make a release; the same form sent again is answered with the one it made."""
+    form = KeyForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, form.first_error())
+        return redirect(PAGE, project.uuid)
+    chosen: dict[str, Any] = {"includes_pilot": "include_pilot" in request.POST, **form.cleaned_data}
+    chosen["is_anonymised"] = "anonymise" in request.POST
+    try:
+        made = services.release_create(project=project, actor=request.user, **chosen)
+    except FormStale as error:
+        messages.error(request, str(error))
+    else:
+        is_new = made.state == Release.State.PREPARING
+        messages.success(request, f"Release {made.version} {'is being prepared' if is_new else 'was made before'}.")
     return redirect(PAGE, project.uuid)
 
 

@@ -30,3 +30,5 @@ window.addEventListener("htmx:responseError", ({ detail }) => {
 document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.successful) document.querySelector(".offline")?.remove();
 });
+// On a phone the row of pages is wider than the screen: it begins where one is.
+document.querySelector("header nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

@@ -1,11 +1,13 @@
 """Waking a task: after commit, and without a broker no more than a warning."""
 
 import logging
+import socket
 from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from celery import current_app
+from celery import Celery, current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 from redis.exceptions import ResponseError
@@ -78,7 +80,21 @@ def test_a_broker_that_is_away_is_not_asked_again_for_a_while(monkeypatch: pytes
         assert len(tries) == tried, seconds
 
 
-@pytest.mark.slow  # redis tries again for some seconds
+@pytest.mark.filterwarnings("ignore:task_always_eager")
+def test_a_broker_that_hangs_is_asked_once(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    """Each further try would let whoever waits for the page wait as long again."""
+    options = {**settings.CELERY_BROKER_TRANSPORT_OPTIONS, "socket_timeout": 0.05}
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        app = Celery(broker=f"redis://127.0.0.1:{mute.getsockname()[1]}/0", set_as_current=False)
+        app.conf.update(broker_transport_options=options, task_publish_retry=settings.CELERY_TASK_PUBLISH_RETRY)
+        pretend(monkeypatch, app.send_task)
+        assert sending.send_now(TASK, 5) is False
+        mute.setblocking(False)
+        mute.accept()[0].close()
+        with pytest.raises(BlockingIOError):
+            mute.accept()
+
+
 @pytest.mark.filterwarnings("ignore:task_always_eager")
 def test_a_real_broker_that_is_away(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """Nothing listens on the test settings' socket: the message is lost, with a warning."""

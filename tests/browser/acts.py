@@ -9,7 +9,7 @@ from uuid import UUID
 from django.core.files.base import ContentFile
 from django.urls import reverse
 from PIL import Image
-from playwright.sync_api import Locator, Page, Request, expect
+from playwright.sync_api import Locator, Page, Request, Route, expect
 
 from annotation.models import Project, User
 from judging.guideline import BODY, LEVELS
@@ -18,6 +18,7 @@ from judging.services.assignments import assignment_take
 from judging.services.batches import batch_create
 from tests import factories
 
+PROBE = "/probe"
 PASSED = """typeof pairShown === 'undefined'
   || (!document.querySelector('#pair.htmx-added') && (pairShown.at = -Infinity) < 0)"""
 
@@ -122,6 +123,28 @@ def answers(page: Page) -> list[Request]:
     sent: list[Request] = []
     page.on("request", lambda request: sent.append(request) if is_answer(request) else None)
     return sent
+
+
+def catch(page: Page, pattern: str, handler: Callable[[Route], object]) -> None:
+    """``page.route``, once the page goes by it: Chromium says so some moments before it is so.
+
+    ``pattern`` is a path behind ``**``.
+    """
+    caught: list[str] = []
+
+    def caught_by(route: Route) -> None:
+        if PROBE in route.request.url:
+            caught.append(route.request.url)
+            route.abort()
+        else:
+            handler(route)
+
+    def probed() -> list[str]:
+        page.evaluate("(path) => fetch(path).then(() => null, () => null)", pattern.replace("**", PROBE))
+        return caught
+
+    page.route(pattern, caught_by)
+    wait_until(probed)
 
 
 def is_answer(request: Request) -> bool:

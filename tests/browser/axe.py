@@ -24,5 +24,6 @@ def barriers(page: Page) -> list[str]:
 def barriers_in(page: Page, scheme: Scheme, rules: dict[str, object] = EVERYTHING) -> list[str]:
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # colours do not fade into each other
     if not page.evaluate("'axe' in window"):
+        page.add_init_script(AXE)  # of the pages after this one
         page.evaluate(AXE)
     return [f"{page.url} {scheme} {line}" for line in page.evaluate(RUN, rules)]

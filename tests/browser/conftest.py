@@ -1,4 +1,7 @@
-"""Debian's chromium against Django's live server; without that browser the whole folder is skipped."""
+"""Debian's chromium against Django's live server; without that browser the whole folder is skipped.
+
+Its package chromium-headless-shell holds the same engine without the windows around it, and is quicker.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +17,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import User
 
-CHROMIUM = Path("/usr/bin/chromium")
+CHROMIUM = next(filter(Path.exists, map(Path, ("/usr/bin/chromium-headless-shell", "/usr/bin/chromium"))), None)
 FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
@@ -32,8 +35,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            if not CHROMIUM.exists():
-                item.add_marker(pytest.mark.skip(reason=f"{CHROMIUM} is missing: apt-get install chromium"))
+            if CHROMIUM is None:
+                item.add_marker(pytest.mark.skip(reason="there is no Chromium: apt-get install chromium"))
 
 
 @pytest.fixture(scope="package")

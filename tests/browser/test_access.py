@@ -1,6 +1,7 @@
 """For everybody: axe finds nothing on any page, the focus is never lost, and words alone lead through a batch."""
 
 import pytest
+from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from annotation.models import User
@@ -27,6 +28,14 @@ def test_axe_finds_nothing_on_pages_that_say_no(browse: Browse) -> None:
     project = acts.project()
     page = browse(factories.annotator(project))
     assert barriers_at(page, "/nowhere/", *paths(["judging:overview"], project)) == []
+
+
+def test_on_a_phone_the_row_of_pages_begins_where_one_is(browse: Browse) -> None:
+    project = acts.project()
+    page = browse(factories.lead(project), viewport=PHONE)
+    page.goto(reverse("judging:audit", args=[project.uuid]))
+    expect(page.locator("header nav [aria-current]")).to_be_in_viewport(ratio=1)
+    assert page.evaluate("window.scrollY") == 0
 
 
 @pytest.mark.parametrize("size", [{"width": 1280, "height": 720}, PHONE])

@@ -53,7 +53,7 @@ def test_time_counts_while_the_pair_is_seen(browse: Browse) -> None:
 
 def test_what_is_kept_says_when_it_was_pressed(browse: Browse) -> None:
     page = before_a_pair(browse)
-    page.route("**/grade/", lambda route: route.abort())
+    acts.catch(page, "**/grade/", lambda route: route.abort())
     page.evaluate("pass(100)")
     acts.by_key(page, 3)
     expect(page.get_by_role("button", name="Try now")).to_be_visible()

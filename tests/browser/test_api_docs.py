@@ -23,6 +23,16 @@ def test_reading_and_trying_it(browse: Browse) -> None:
     assert complaints == []
 
 
+def test_it_is_dark_where_the_rest_is_and_leads_back(browse: Browse) -> None:
+    page = browse(color_scheme="dark")
+    page.goto("/api/docs/")
+    expect(page.locator("html")).to_have_css("background-color", "rgb(28, 32, 34)")
+    page.emulate_media(color_scheme="light")
+    expect(page.locator("html")).not_to_have_css("background-color", "rgb(28, 32, 34)")
+    page.get_by_role("link", name="← MomentJudge").click()
+    expect(page.get_by_label("User name")).to_be_visible()
+
+
 def test_tokens(browse: Browse) -> None:
     person = annotator(BatchFactory().project)
     person.set_password("a-long-enough-password")

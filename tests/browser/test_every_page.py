@@ -220,9 +220,15 @@ def test_pages_of_an_account_are_clean(browse: Browse) -> None:
     expect(page.get_by_text("Your new token")).to_be_visible()
     complaints += looked_at(page)
 
+    page.goto(reverse("account"))
+    page.set_viewport_size(PHONE)
+    table = page.locator("table", has=page.get_by_role("button", name="Log out of"))
+    assert table.evaluate("table => table.parentElement.scrollWidth <= table.parentElement.clientWidth")
+
     page.goto(reverse("totp"))
     page.set_viewport_size(DESKTOP)
     assert left_of(page.get_by_text("Back to your account")) == left_of(page.get_by_role("heading", level=1))
+    page.get_by_label("Your password").fill(PASSWORD)
     page.get_by_role("button", name="Set it up").click()
     expect(page.get_by_role("button", name="Turn it on")).to_be_visible()
     complaints += looked_at(page)
@@ -230,6 +236,10 @@ def test_pages_of_an_account_are_clean(browse: Browse) -> None:
     page.get_by_role("button", name="Turn it on").click()
     expect(page.get_by_text("Your recovery codes")).to_be_visible()
     complaints += looked_at(page)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy them").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()").split() == page.locator(".codes code").all_inner_texts()
     assert complaints + visit(page, *map(reverse, ("account", "totp", "tokens"))) == []
 
 

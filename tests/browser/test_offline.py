@@ -14,7 +14,7 @@ def kept(page: Page) -> Locator:
 
 
 def cut(page: Page) -> None:
-    page.route("**/grade/", lambda route: route.abort())
+    acts.catch(page, "**/grade/", lambda route: route.abort())
 
 
 def test_a_grade_pressed_without_connection_is_kept_and_sent_when_it_is_back(browse: Browse) -> None:
@@ -67,7 +67,7 @@ def test_a_grade_whose_answer_was_lost_is_one_judgment(browse: Browse) -> None:
         route.fetch()
         route.abort()
 
-    page.route("**/grade/", lose_the_answer)
+    acts.catch(page, "**/grade/", lose_the_answer)
     page.keyboard.press("3")
     expect(kept(page)).to_be_visible()
     assert Judgment.objects.get().grade == 3
@@ -81,7 +81,7 @@ def test_a_grade_whose_answer_was_lost_is_one_judgment(browse: Browse) -> None:
 def test_a_server_in_trouble_is_said_and_asked_again_after_growing_pauses(browse: Browse) -> None:
     page, _ = acts.judging(browse)
     sent = acts.answers(page)
-    page.route("**/grade/", lambda route: route.fulfill(status=502, body="Bad Gateway"))
+    acts.catch(page, "**/grade/", lambda route: route.fulfill(status=502, body="Bad Gateway"))
     page.clock.install()
     page.keyboard.press("3")
     expect(kept(page)).to_contain_text("The server has trouble. Your 3 is kept")

@@ -21,7 +21,7 @@ from tests.factories import (
 )
 
 SEED = 20260101
-EVERYBODY = range(10_000)  # whoever is not done when a round is closed
+EVERYBODY = range(1_000_000)  # whoever is not done when a round is closed
 GradeOf = Callable[[KnownPair], int]
 
 

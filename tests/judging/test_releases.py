@@ -19,6 +19,7 @@ from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Relea
 from judging.releases import files, finished_queries, scope_of
 from judging.releases.facts import counts_of, manifest_facts
 from judging.releases.judged import JudgedPair
+from judging.releases.train import described_in_train
 from judging.services.query_sets import query_set_change, query_set_create
 from judging.services.releases import release_build, release_create
 from models_runner.retrieval import records
@@ -230,6 +231,21 @@ def test_training_sets_hold_captions_and_never_descriptions(tmp_path: Path) -> N
         assert "Ross" not in text and "Rachel" not in text
 
 
+def test_a_query_drawn_before_its_caption_was_rewritten_stays_a_description() -> None:
+    query = QueryFactory(split="train", caption=CaptionFactory(text="Rachel sings", provider="as-described"))
+    caption, project = query.caption, query.project
+    query.text = caption.description.text = caption.text
+    caption.description.save()
+    query.save()
+    assert described_in_train(project)["train_queries_as_described"] == 1
+    caption.text, caption.provider = "a woman sings", "rules"
+    caption.save()
+    assert described_in_train(project)["train_queries_as_described"] == 1
+    query.text = caption.text
+    query.save()
+    assert described_in_train(project)["train_queries_as_described"] == 0
+
+
 def test_training_sets_have_the_form_of_all_other_files(folder: Path) -> None:
     for n in (1, 20, 40):
         text = (folder / f"train_top{n:02d}.json").read_text()
@@ -403,6 +419,8 @@ class TestBuild:
             "moments": 4,
             "captions_edited": 0,
             "query_captions_edited": 0,
+            "captions_as_described": 5,
+            "train_queries_as_described": 0,
         }
 
     @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
-"""manage.py person_erase USERNAME: forget who somebody is, of whatever role; their grades stay under their number."""
+"""manage.py person_erase NAME: forget who somebody is, of whatever role; their grades stay under their number."""
 
+from contextlib import suppress
 from typing import Any
+from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -13,14 +15,12 @@ class Command(BaseCommand):
     help = "Erase somebody's name, e-mail and log-in. It cannot be undone, so their user name has to be typed again."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("username")
+        parser.add_argument("name", help="the user name; or the account's id, as the audit gives it")
         parser.add_argument("--typed", help="the user name again, where nobody can be asked")
         parser.add_argument("--reason", default="Asked for.", help="kept in the audit: name nobody in it")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user = User.objects.filter(username=options["username"]).first()
-        if user is None:
-            raise CommandError(f"There is no account named {options['username']!r}.")
+        user = account_of(options["name"])
         members = ", ".join(str(member) for member in user.memberships.select_related("project")) or "no project"
         self.stdout.write(f"{user.username}: {members}. Erasing cannot be undone.")
         typed = options["typed"] if options["typed"] is not None else input("Type the user name to go on: ")
@@ -31,3 +31,13 @@ class Command(BaseCommand):
         except MomentJudgeError as refused:
             raise CommandError(str(refused)) from refused
         self.stdout.write("Erased. Backups still hold it: see docs/data-protection.md.")
+
+
+def account_of(name: str) -> User:
+    """The account of this user name or id."""
+    found = User.objects.filter(username=name).first()
+    with suppress(ValueError):
+        found = found or User.objects.filter(uuid=UUID(name)).first()
+    if found is None:
+        raise CommandError(f"There is no account named {name!r}.")
+    return found

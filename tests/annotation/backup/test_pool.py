@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import SuspiciousFileOperation
 from django.core.files.base import ContentFile
-from django.core.files.storage import FileSystemStorage
+from django.core.files.storage import FileSystemStorage, default_storage
 
 from annotation.backup.errors import BackupError, Unlike
 from annotation.backup.pool import Pool
+from tests.buckets import NAME as BUCKET
+from tests.buckets import bucket
 
 NAME = "previews/0a.gif"
 
@@ -54,12 +56,59 @@ def test_a_file_that_is_not_there_is_said(storage: FileSystemStorage, pool: Pool
 
 def test_files_come_back_where_they_are_not_or_not_whole(storage: FileSystemStorage, pool: Pool) -> None:
     entry = pool.take(storage, NAME)
-    assert not pool.give(storage, entry)
+    assert pool.give(storage, entry) == "equal"
     storage.delete(NAME)
-    assert pool.give(storage, entry)
+    assert pool.give(storage, entry) == "stored"
     Path(storage.path(NAME)).write_bytes(b"mo")
-    assert pool.give(storage, entry)
+    assert pool.give(storage, entry) == "replaced"
     assert Path(storage.path(NAME)).read_bytes() == b"moving"
+
+
+def test_a_file_of_the_right_size_with_other_bytes_is_replaced(storage: FileSystemStorage, pool: Pool) -> None:
+    entry = pool.take(storage, NAME)
+    Path(storage.path(NAME)).write_bytes(bytes(6))
+    assert pool.give(storage, entry) == "replaced"
+    assert Path(storage.path(NAME)).read_bytes() == b"moving"
+
+
+def test_a_file_is_there_all_the_while_it_is_replaced(
+    storage: FileSystemStorage, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = pool.take(storage, NAME)
+    Path(storage.path(NAME)).write_bytes(bytes(6))
+
+    def killed(*paths: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as killing:
+        killing.setattr("annotation.backup.pool.os.replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            pool.give(storage, entry)
+    assert Path(storage.path(NAME)).read_bytes() == bytes(6)
+    assert pool.give(storage, entry) == "replaced"
+    assert [path.read_bytes() for path in Path(storage.path("previews")).iterdir()] == [b"moving"]
+
+
+def test_what_is_there_stays_where_its_copy_is_damaged(storage: FileSystemStorage, pool: Pool) -> None:
+    entry = pool.take(storage, NAME)
+    pool.path(NAME).write_bytes(b"mOving")
+    Path(storage.path(NAME)).write_bytes(b"mo")
+    with pytest.raises(Unlike, match="is damaged"):
+        pool.give(storage, entry)
+    assert Path(storage.path(NAME)).read_bytes() == b"mo"
+
+
+def test_what_differs_in_a_bucket_is_replaced(tmp_path: Path) -> None:
+    with bucket() as client:
+        default_storage.save(NAME, ContentFile(b"moving"))
+        pool = Pool(tmp_path)
+        entry = pool.take(default_storage, NAME)
+        assert pool.give(default_storage, entry) == "equal"
+        client.put_object(Bucket=BUCKET, Key=NAME, Body=bytes(6))
+        assert pool.give(default_storage, entry) == "replaced"
+        assert client.get_object(Bucket=BUCKET, Key=NAME)["Body"].read() == b"moving"
+        default_storage.delete(NAME)
+        assert pool.give(default_storage, entry) == "stored"
 
 
 def test_a_damaged_copy_is_not_restored(storage: FileSystemStorage, pool: Pool) -> None:

@@ -333,8 +333,8 @@ class TestChat:
             settings.REWRITING_BASE_URL, settings.REWRITING_MODEL = server.url, "model-x"  # type: ignore[attr-defined]
             settings.REWRITING_API_KEY, settings.REWRITING_TRIES = "secret", 2  # type: ignore[attr-defined]
             settings.REWRITING_CONCURRENCY, settings.REWRITING_PER_MINUTE = 2, 10**9  # type: ignore[attr-defined]
-            settings.REWRITING_USD_PER_MILLION_IN = "2.5"  # type: ignore[attr-defined]
-            settings.REWRITING_USD_PER_MILLION_OUT = "10"  # type: ignore[attr-defined]
+            settings.REWRITING_USD_PER_MILLION_IN = Decimal("2.5")  # type: ignore[attr-defined]
+            settings.REWRITING_USD_PER_MILLION_OUT = Decimal(10)  # type: ignore[attr-defined]
             monkeypatch.setattr(
                 Chat, "__init__", lambda self, endpoint: real(self, endpoint, wait=lambda seconds: None)
             )

@@ -28,7 +28,6 @@ from tests.annotation.services.train_sets import (
     QUERIES,
     content,
     filled,
-    held_elsewhere,
     killed_after,
     small_blocks,
     spy_on_ranking,
@@ -36,6 +35,8 @@ from tests.annotation.services.train_sets import (
 )
 from tests.conftest import Messages, hashed
 from tests.factories import CaptionFactory, MeasureFactory, MomentFactory, ProjectFactory, QueryFactory, UserFactory
+from tests.locks import held_elsewhere
+from tests.stored import names_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
@@ -251,7 +252,7 @@ class TestDiscarding:
         train_set_write(train_set_id=row.pk)
         assert not TrainSet.objects.exists()
         assert list(work.iterdir()) == []
-        assert not [name for name in default_storage.listdir("train_sets")[1] if row.uuid.hex in name]
+        assert not [name for name in names_in("train_sets") if row.uuid.hex in name]
 
 
 def discarded_once(discard: Callable[[], None]) -> None:
@@ -293,7 +294,7 @@ class TestCommand:
         with pytest.raises(CommandError, match="1 to 1,000,000"):
             call_command("write_train_set", project.name, depth=0)
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
-        with held_elsewhere(row.pk), pytest.raises(CommandError, match="Another process"):
+        with held_elsewhere(train_sets.LOCK, row.pk), pytest.raises(CommandError, match="Another process"):
             call_command("write_train_set", project.name, depth=3)
 
 

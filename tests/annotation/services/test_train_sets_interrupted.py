@@ -10,7 +10,6 @@ from zlib import crc32
 
 import numpy as np
 import pytest
-from django.core.files.storage import default_storage
 from django.db import connection
 from django.utils import timezone
 from numpy.typing import NDArray
@@ -25,7 +24,6 @@ from tests.annotation.services.train_sets import (
     content,
     die,
     filled,
-    held_elsewhere,
     killed_after,
     small_blocks,
     spy_on_ranking,
@@ -34,6 +32,8 @@ from tests.annotation.services.train_sets import (
 )
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
+from tests.locks import held_elsewhere
+from tests.stored import names_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
@@ -87,8 +87,7 @@ class TestInterrupted:
         train_set_write(train_set_id=row.pk)
         row.refresh_from_db()
         assert content(row) == undisturbed
-        names = default_storage.listdir("train_sets")[1]
-        assert len([name for name in names if row.uuid.hex in name]) == 2
+        assert len([name for name in names_in("train_sets") if row.uuid.hex in name]) == 2
 
     def test_killed_while_embedding_it_embeds_the_rest(
         self, project: Project, encoder: list[list[str]], monkeypatch: pytest.MonkeyPatch
@@ -135,7 +134,7 @@ class TestInterrupted:
 
     def test_a_second_worker_finds_it_taken(self, project: Project) -> None:
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
-        with held_elsewhere(row.pk):
+        with held_elsewhere(train_sets.LOCK, row.pk):
             assert train_set_write(train_set_id=row.pk) is False
             row.refresh_from_db()
             assert row.state == "running"

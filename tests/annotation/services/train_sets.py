@@ -1,15 +1,11 @@
 """A project with training queries, its training sets, and ways to interrupt their writing."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.db import connections
 
-from annotation.locks import only_one
 from annotation.models import Project, TrainSet
 from annotation.services import train_sets
 from annotation.services.train_sets import train_set_start, train_set_write
@@ -95,13 +91,3 @@ def spy_on_ranking(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
     monkeypatch.setattr(Parts, "write", noted)
     return found
-
-
-@contextmanager
-def held_elsewhere(key: int) -> Iterator[None]:
-    """The lock of a set is in the hands of another connection."""
-    with ThreadPoolExecutor(1) as other, ExitStack() as stack:
-        assert other.submit(stack.enter_context, only_one(train_sets.LOCK, key)).result()
-        yield
-        other.submit(stack.close).result()
-        other.submit(connections.close_all).result()  # its own: connections are those of the thread

@@ -60,7 +60,7 @@ def test_leafing_there_and_back(project: Project) -> None:
     second = selectors.audit_page(project, AuditSieve(), size=2, after=first.events[-1].uuid)
     assert [event.action for event in second.events] == ALL[2:4]
     assert (first.is_older, second.is_newer, second.is_older) == (True, True, True)
-    back = selectors.audit_page(project, AuditSieve(), size=2, until=second.events[0].uuid)
+    back = selectors.audit_page(project, AuditSieve(), size=2, before=second.events[0].uuid)
     assert (back.events, back.is_newer) == (first.events, False)
 
 

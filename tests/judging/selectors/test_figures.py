@@ -161,7 +161,8 @@ class TestCases:
 
     def test_found_by_number_and_page(self, project: Project) -> None:
         for number in range(100, 105):
-            batch = factories.BatchFactory(query__project=project, query__number=number, pairs=0)
+            query = factories.QueryFactory(project=project, number=number, text="A man sings" + "!" * number)
+            batch = factories.BatchFactory(query=query, pairs=0)
             factories.PairFactory(batch=batch, state="settled", relevance=1)
         page, found = cases(Scope(project.pk), words="", page="2")
         assert page.number == 2

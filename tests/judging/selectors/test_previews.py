@@ -7,7 +7,8 @@ from django.urls import reverse
 from annotation.models import Membership, Moment, Project
 from judging import selectors
 from judging.models import GuidelineExample
-from tests.factories import KnownPairFactory, MembershipFactory, MomentFactory, ProjectFactory
+from tests.factories import BatchFactory, KnownPairFactory, MembershipFactory, MomentFactory, ProjectFactory, annotator
+from tests.judging.play import judge
 
 pytestmark = pytest.mark.django_db
 
@@ -63,3 +64,18 @@ def test_the_guideline_of_who_is_out_has_no_pictures(project: Project, example: 
         client.force_login(MembershipFactory(project=project, standing=standing).user)
         page = client.get(reverse("judging:guideline", args=[project.uuid])).content.decode()
         assert (str(example.preview_uuid) in page) is pictures
+
+
+@pytest.mark.parametrize("standing", ["qualified", "suspended", "left"])
+def test_what_was_judged_is_shown_as_long_as_one_judges(standing: str) -> None:
+    batch = BatchFactory(pairs=2)
+    person = annotator(batch.project)
+    judge(batch, [3, 0], person)
+    moments = [pair.candidate.moment for pair in batch.pairs.all()]
+    Moment.objects.update(preview_state="ready")
+    member = Membership.objects.get(user=person)
+    assert seen(member, *moments) == [True, True]
+    Membership.objects.filter(pk=member.pk).update(standing=standing)
+    assert seen(member, *moments) == [standing == "qualified"] * 2
+    Membership.objects.filter(pk=member.pk).update(role="participant", number=None, standing="")
+    assert seen(member, *moments) == [False, False]

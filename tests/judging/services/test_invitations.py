@@ -18,6 +18,7 @@ from judging.models import Invitation
 from judging.services import invitations
 from judging.services.invitations import (
     FORGOTTEN_AFTER,
+    MAIL_LOCK,
     invitation_accept,
     invitation_accepted_just_now,
     invitation_create,
@@ -31,10 +32,15 @@ from judging.services.invitations import (
 )
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, UserFactory, lead
+from tests.locks import held_elsewhere
 
 pytestmark = pytest.mark.django_db
 NEW = NewAccount("newcomer", "a long password", "New Comer", "new@example.org")
 ADDRESS = "guest@example.org"
+
+
+class Killed(BaseException):
+    """What a test kills a task with."""
 
 
 @pytest.fixture
@@ -217,9 +223,51 @@ class TestMailed:
             invitations_sweep(now=timezone.now() + timedelta(minutes=2))
         assert len(mail.outbox) == 1
 
-    def test_a_server_that_refuses_is_shown(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_killed_worker_leaves_it_waiting_for_the_sweep(
+        self, project: Project, messages: Messages, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def die(*args: object) -> None:
+            raise Killed
+
+        held, _ = invite(project, email=ADDRESS)
+        with monkeypatch.context() as patched:
+            patched.setattr(invitations, "send_mail", die)
+            with pytest.raises(Killed):
+                invitation_mail(invitation_id=held.pk)
+        held.refresh_from_db()
+        assert held.mail == Invitation.Mail.WAITING
+        with messages():
+            invitations_sweep(now=timezone.now() + timedelta(minutes=2))
+        held.refresh_from_db()
+        assert (held.mail, len(mail.outbox)) == (Invitation.Mail.SENT, 1)
+        assert invitation_find(secret=secret_in(mail.outbox[0].body)) == held
+
+    def test_not_while_another_worker_sends_it(self, project: Project) -> None:
+        held, _ = invite(project, email=ADDRESS)
+        with held_elsewhere(MAIL_LOCK, held.pk):
+            assert not invitation_mail(invitation_id=held.pk)
+        assert invitation_mail(invitation_id=held.pk)
+        assert len(mail.outbox) == 1
+
+    def test_what_is_asked_for_again_meanwhile_still_waits(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def meanwhile(*args: object) -> None:
+            invitation_renew(invitation=held, actor=lead(project), mail=True)
+
+        held, _ = invite(project, email=ADDRESS)
+        with monkeypatch.context() as patched:
+            patched.setattr(invitations, "send_mail", meanwhile)
+            invitation_mail(invitation_id=held.pk)
+        held.refresh_from_db()
+        assert held.mail == Invitation.Mail.WAITING
+
+    @pytest.mark.parametrize("error", [SMTPException("no such user"), ValueError("a line break in the subject")])
+    def test_a_server_that_refuses_is_shown(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch, error: Exception
+    ) -> None:
         def refuse(*args: object) -> None:
-            raise SMTPException("no such user")
+            raise error
 
         monkeypatch.setattr(invitations, "send_mail", refuse)
         held, _ = invite(project, email=ADDRESS)

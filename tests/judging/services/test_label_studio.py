@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.utils import timezone
@@ -27,6 +26,7 @@ from tests.conftest import Messages
 from tests.factories import ProjectFactory, UserFactory
 from tests.judging.label_studio.exports import annotation, flat, rated, task, text
 from tests.judging.services.test_historic import RAW
+from tests.stored import names_in
 
 pytestmark = pytest.mark.django_db
 BY_PAIR = Mapped(pair="pair_id")
@@ -60,10 +60,6 @@ def confirm(row: JudgmentImport, messages: Messages, *, skip_bad: bool = False) 
         label_studio.judgment_import_confirm(row=row, actor=row.owner, skip_bad=skip_bad)
     row.refresh_from_db()
     return row
-
-
-def files() -> set[str]:
-    return set(default_storage.listdir("imports")[1]) if default_storage.exists("imports") else set()
 
 
 class TestThroughTheWeb:
@@ -125,20 +121,20 @@ class TestThroughTheWeb:
 
     def test_thrown_away(self, owner: User, messages: Messages) -> None:
         row = bring(owner, messages, *GOOD)
-        before = files()
+        before = names_in("imports")
         with messages():
             label_studio.judgment_import_discard(row=row, actor=owner)
-        assert len(before - files()) == 1
+        assert len(before - names_in("imports")) == 1
         with pytest.raises(NotPossible):
             confirm(row, messages)
 
     def test_one_at_a_time(self, owner: User, messages: Messages) -> None:
         row = bring(owner, messages, *GOOD)
         JudgmentImport.objects.filter(pk=row.pk).update(state="importing")
-        before = files()
+        before = names_in("imports")
         with pytest.raises(NotPossible, match="still being read"):
             bring(owner, messages, *GOOD, project_name="other")
-        assert files() == before
+        assert names_in("imports") == before
 
     def test_a_repeat_does_nothing(self, owner: User, messages: Messages) -> None:
         row = confirm(bring(owner, messages, *GOOD), messages)

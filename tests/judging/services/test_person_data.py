@@ -6,6 +6,7 @@ import json
 import os
 from datetime import timedelta
 from pathlib import Path
+from uuid import uuid4
 from zipfile import ZipFile
 
 import pytest
@@ -250,6 +251,14 @@ class TestForgetting:
         call_command("person_erase", USERNAME)
         assert traces(WORDS) == {}
 
+    def test_the_command_takes_the_id_that_the_audit_gives(self, person: User) -> None:
+        with pytest.raises(CommandError, match="There is no account named"):
+            call_command("person_erase", str(uuid4()), "--typed", USERNAME)
+        call_command("person_erase", str(person.uuid), "--typed", USERNAME)
+        assert traces(WORDS) == {}
+        told = AuditEvent.objects.filter(action="identity.erase")
+        assert set(told.values_list("subject", flat=True)) == {person.uuid}
+
     def test_the_page_asks_for_the_number(self, person: User) -> None:
         member = membership(person)
         boss = Client()
@@ -344,3 +353,11 @@ class TestRetention:
         annotator_leave(membership=membership(person), actor=lead(membership(person).project))
         mistyped("typed")
         assert set(retention_apply(now=timezone.now() + timedelta(days=4000)).values()) == {0}
+
+    @pytest.mark.parametrize("name", ["LOG_DAYS", "SESSION_DAYS", "LOGIN_DAYS", "INVITATION_DAYS", "IDENTITY_MONTHS"])
+    def test_less_than_no_time_is_refused(self, person: User, settings: Settings, name: str) -> None:
+        setattr(settings, f"RETENTION_{name}", -1)
+        annotator_leave(membership=membership(person), actor=lead(membership(person).project))
+        with pytest.raises(ValueError, match="lies ahead"):
+            retention_apply(now=timezone.now())
+        assert Identity.objects.filter(user=person).exists()

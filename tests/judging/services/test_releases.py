@@ -2,12 +2,13 @@
 
 import errno
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
 from annotation.exceptions import StorageAway, StorageFull
-from annotation.models import Project
-from judging.exceptions import NotPossibleNow
+from annotation.models import AuditEvent, Project
+from judging.exceptions import FormStale, NotPossibleNow
 from judging.models import Release, ReleaseWords
 from judging.releases import files
 from judging.services import releases as services
@@ -28,6 +29,20 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 @pytest.fixture(scope="module")
 def project(kept_for_module: None) -> Project:
     return HandMade().project
+
+
+def test_a_form_makes_one_release_however_often_it_is_sent(project: Project) -> None:
+    form = {"project": project, "actor": lead(project), "key": uuid4(), "is_anonymised": True}
+    made = release_create(**form)  # type: ignore[arg-type]
+    events = AuditEvent.objects.count()
+    assert release_create(**form) == made  # type: ignore[arg-type]
+    for other in ({"is_anonymised": False}, {"includes_pilot": True}, {"project": ProjectFactory()}):
+        with pytest.raises(FormStale, match="made another release already"):
+            release_create(**{**form, **other})  # type: ignore[arg-type]
+    assert (Release.objects.count(), AuditEvent.objects.count()) == (1, events)
+    release_create(project=project, actor=None)
+    release_create(project=project, actor=None)
+    assert project.releases.count() == 3
 
 
 def test_progress_goes_through_every_step(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

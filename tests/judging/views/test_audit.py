@@ -1,7 +1,9 @@
 """The audit page: who learns which names, what is found, leafing; and what was judged under which versions."""
 
 import csv
+import html
 import io
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -190,9 +192,9 @@ class TestLeafing:
         told = [held.data["pairs"] for page in pages for held in page.events]
         assert told == list(range(10_120, 9_999, -1))
         assert [len(page.events) for page in pages] == [50, 50, 21]
-        back = client.get(url, {"until": pages[2].events[0].uuid}).context["page"]
+        back = client.get(url, {"before": pages[2].events[0].uuid}).context["page"]
         assert (back.events, back.is_newer, back.is_older) == (pages[1].events, True, True)
-        first = client.get(url, {"until": pages[1].events[0].uuid}).context["page"]
+        first = client.get(url, {"before": pages[1].events[0].uuid}).context["page"]
         assert (first.events, first.is_newer) == (pages[0].events, False)
         file = look("judging:audit-csv").splitlines()
         assert len(file) == 122
@@ -200,7 +202,24 @@ class TestLeafing:
     def test_a_place_that_is_no_event_is_the_beginning(self, look: Look, project: Project) -> None:
         event(project, None, version=5)
         assert "release 5" in look(after=uuid4())
-        assert "release 5" in look(until="nonsense")
+        assert "release 5" in look(before="nonsense")
+
+    def test_by_its_links_with_a_day_asked_for(self, project: Project, client: Client, leader: User) -> None:
+        for number in range(121):
+            at(event(project, None, "exam.open", pairs=number), NOW)
+        client.force_login(leader)
+        place = reverse("judging:audit", args=[project.uuid])
+        last_day = NOW.date().isoformat()
+        url, seen = f"{place}?until={last_day}", []
+        for link in ("Older →", "Older →", "← Newer", "Older →", "⇤ Newest", ""):
+            answer = client.get(url)
+            page = answer.content.decode()
+            seen.append(answer.context["page"].events[0].data["pairs"])
+            assert f'value="{last_day}"' in page and "Show everything" in page
+            if link:
+                [href] = re.findall(rf'<a href="([^"]+)">{link}</a>', page)
+                url = place + html.unescape(href)
+        assert seen == [120, 70, 20, 70, 20, 120]
 
 
 class TestLinks:

@@ -5,6 +5,7 @@ import re
 import pytest
 from django.test import Client
 
+from annotation.models import Membership
 from judging.models import Assignment
 from tests.factories import BatchFactory, ProjectFactory, annotator
 from tests.judging.play import judge
@@ -80,6 +81,17 @@ class TestOwnGrades:
         page = client.get(url("own-grades", batch.project)).content.decode()
         assert batch.query.text in page
         assert sorted(re.findall(r'class="grade grade-(\d)"', page)) == ["0", "3"]
+
+    @pytest.mark.parametrize("standing", ["suspended", "left"])
+    def test_who_is_out_reads_the_grades_without_the_moments(self, client: Client, standing: str) -> None:
+        batch = BatchFactory(pairs=2)
+        person = annotator(batch.project)
+        judge(batch, [3, 0], person)
+        Membership.objects.filter(user=person).update(standing=standing)
+        client.force_login(person)
+        page = client.get(url("own-grades", batch.project)).content.decode()
+        assert sorted(re.findall(r'class="grade grade-(\d)"', page)) == ["0", "3"]
+        assert "/previews/" not in page and "you no longer do" in page
 
     def test_a_lapsed_batch_says_so_and_an_open_one_is_not_shown(self, browser: Client, held: Assignment) -> None:
         assert "No finished batch yet" in browser.get(url("own-grades", held.project)).content.decode()

@@ -1,5 +1,6 @@
 """Pages of releases: the list, one of them, what changed, what they say; grades as CSV."""
 
+import re
 from zipfile import ZipFile
 
 import pytest
@@ -62,6 +63,28 @@ def test_one_at_work_asks_how_far_it_is(browser: Client, project: Project) -> No
     assert "Ranking training queries: 20 of 60" in page
     assert '<progress value="20" max="60"' in page
     assert "<h1>" not in page
+
+
+def test_its_form_makes_one_however_often_it_is_sent(browser: Client, project: Project) -> None:
+    form = {"key": key_in(text(browser, "releases", project))}
+    for _ in range(2):
+        answer = browser.post(url("release-create", project), form, follow=True)
+        assert "Release 1 is being prepared." in answer.content.decode()
+    stale = browser.post(url("release-create", project), {**form, "anonymise": "on"}, follow=True).content.decode()
+    assert "This form made another release already" in stale
+    odd = browser.post(url("release-create", project), {"key": "odd"}, follow=True).content.decode()
+    assert "The key of this form cannot be read" in odd
+    assert project.releases.count() == 1
+    release_build(release_id=project.releases.get().pk)
+    late = browser.post(url("release-create", project), form, follow=True).content.decode()
+    assert "Release 1 was made before." in late
+    browser.post(url("release-create", project), {"key": key_in(late)})
+    assert project.releases.count() == 2
+
+
+def key_in(page: str) -> str:
+    (found,) = re.findall('name="key" value="([^"]+)"', page)
+    return str(found)
 
 
 def test_a_failed_one_says_why_and_is_tried_again(browser: Client, project: Project) -> None:

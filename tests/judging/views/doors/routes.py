@@ -108,6 +108,7 @@ RELEASES: list[Door] = [
     ("models_runner:feature-set-register", "filmed", ADMIN, "post"),
     ("models_runner:feature-set-cancel", "features", ADMIN, "get"),
     ("models_runner:feature-set-resume", "features", ADMIN, "get"),
+    ("models_runner:feature-set-model", "features", ADMIN, "get"),
     ("models_runner:feature-set-delete", "features", ADMIN, "get"),
     ("models_runner:files", "project", RUNNERS, "get"),
     ("models_runner:file", "release", RUNNERS, "get"),

@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import NamedQuerySet, Pooling, Project, TrainSet, User
+from annotation.models import Membership, NamedQuerySet, Pooling, Project, TrainSet, User
 from annotation.services.statistics import statistics_compute
 from judging.models import (
     Assignment,
@@ -121,6 +121,7 @@ class World:
             "admin": admin(self.project),
             "participant": MembershipFactory(project=self.project, role="participant").user,
         }
+        self.strangers = {role: MembershipFactory(role=role).user for role in Membership.Role}
         self.member = self.assignment.annotator.memberships.get()
         self.invitation, _ = invitation_create(project=self.project, actor=self.people["lead"], role="annotator")
         self.alert: QualityAlert = QualityAlertFactory(project=self.project, annotator=self.assignment.annotator)

@@ -1,0 +1,28 @@
+"""Files that people send, while they come in: on the disk of the data folder, as a /tmp may lie in memory."""
+
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.files.uploadhandler import TemporaryFileUploadHandler
+
+LEFT_AFTER_S = 24 * 3600  # nobody sends one file for so long
+
+
+class ReceivedOnDisk(TemporaryFileUploadHandler):
+    """Django's; it makes the folder, and first removes what a process that was killed left there."""
+
+    def new_file(self, *args: Any, **kwargs: Any) -> None:
+        folder = Path(settings.FILE_UPLOAD_TEMP_DIR)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _sweep(folder)
+        super().new_file(*args, **kwargs)
+
+
+def _sweep(folder: Path) -> None:
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):  # another process was quicker, or has stored it
+            if path.stat().st_mtime < time.time() - LEFT_AFTER_S:
+                path.unlink()

@@ -1,0 +1,54 @@
+"""Messages about accounts: one for each request, and none is lost with the worker that was sending it."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from django.core import mail
+
+from annotation.models import User
+from annotation.services import identities
+from annotation.services.identities import email_changed_mail, identity_set, password_link_mail
+from annotation.services.throttles import MAIL_ONCE, throttle_digest
+from tests.locks import held_elsewhere
+
+pytestmark = pytest.mark.django_db
+REQUEST = "0" * 32
+
+
+class Killed(BaseException):
+    """What a test kills a task with."""
+
+
+def die(*args: object) -> None:
+    raise Killed
+
+
+@pytest.fixture(params=["password link", "address changed"])
+def write(request: pytest.FixtureRequest) -> Callable[[], None]:
+    if request.param == "address changed":
+        return partial(email_changed_mail, email="old@example.org", request=REQUEST)
+    user = User.objects.create_user("somebody")
+    identity_set(user=user, name="", email="some@example.org")
+    return partial(password_link_mail, user_id=user.pk, request=REQUEST)
+
+
+def test_a_repeat_sends_no_other(write: Callable[[], None]) -> None:
+    write()
+    write()
+    assert len(mail.outbox) == 1
+
+
+def test_a_killed_worker_loses_none(write: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(identities, "send_mail", die)
+        with pytest.raises(Killed):
+            write()
+    write()
+    assert len(mail.outbox) == 1
+
+
+def test_not_while_another_worker_sends_it(write: Callable[[], None]) -> None:
+    with held_elsewhere(MAIL_ONCE.kind, int(throttle_digest(REQUEST), 16)):
+        write()
+    assert not mail.outbox
