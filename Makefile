@@ -1,6 +1,6 @@
 # MomentJudge's commands; `make help` lists them. Nothing outside this folder is touched.
 # Honoured from the environment: PORT, MOMENTJUDGE_VAR, PYTHON (which Python makes .venv), TORCH_INDEX (another
-# package index for torch), ARGS (more words for pytest).
+# package index for torch), ARGS (more words for pytest), JOBS (how many tests run at once).
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -11,6 +11,7 @@ MAKEFLAGS += --no-print-directory
 TORCH := torch==2.13.0
 VENV := .venv
 BIN := $(VENV)/bin
+JOBS ?= 2
 PIP := PIP_ROOT_USER_ACTION=ignore $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input
 # Quiet when all is well, wordy when not.
 CHECK := $(BIN)/python -m pip check > /dev/null || $(BIN)/python -m pip check
@@ -27,7 +28,7 @@ DEV := $(VENV)/.dev-$(call hash,requirements/dev.lock)
 
 help: ## list these commands
 	@printf 'MomentJudge\n\n'
-	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 24
 	@printf '\nSettings: PORT=8001, MOMENTJUDGE_VAR=/data/folder, before or after the command.\n'
 
 run: setup ## install what is missing, then run the whole site until Ctrl-C
@@ -67,7 +68,7 @@ migrations: setup-dev ## models and migrations agree
 	@DJANGO_SETTINGS_MODULE=config.settings.test $(BIN)/python manage.py makemigrations --check --dry-run
 
 pytest: setup-dev ## the tests, without the slow ones
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not production" $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not production" $(ARGS)
 
 backup: setup ## add a backup of database and files to the folder TO, while the site runs
 	@exec $(BIN)/python manage.py backup $(or $(TO),backups) $(ARGS)

@@ -232,7 +232,14 @@ def load_run(
     end = told["steady_at"] + took
     requests = [(who, what, ms) for at, who, what, ms in told["requests"] if at <= end]
     cpu = {name: after[name] - used.get(name, 0.0) for name in after}
-    return Measured(took, requests, told["errors"], told["judgments"], cpu, own, memory)
+    idle = [f"no {kind} asked for anything" for kind in kinds_of(world) if kind not in told["askers"]]
+    return Measured(took, requests, told["errors"] + idle, told["judgments"], cpu, own, memory)
+
+
+def kinds_of(world: "LoadWorld") -> list[str]:
+    """Who is to come, by the names of their requests."""
+    there = {"annotator": world.told["annotators"], "lead": world.told["leads"], "uploader": world.told["upload"]}
+    return [kind for kind, those in there.items() if those]
 
 
 def locust(url: str, folder: Path, *, people: int, warm_s: float, seconds: float) -> "subprocess.Popen[str]":

@@ -1,5 +1,7 @@
 """The API as a whole: its routes, its description, and the one place where its refusals get their shape."""
 
+from functools import cache
+from hashlib import sha256
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -7,8 +9,13 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import include, path
 from django.utils.deprecation import MiddlewareMixin
+from django.utils.encoding import force_bytes
+from django.views.decorators.http import conditional_page
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework import exceptions
+from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
@@ -17,6 +24,7 @@ from annotation.refusals import refusal_log
 from judging.api import urls as judging_urls
 from models_runner.api import urls as runs_urls
 
+FORMS = {kind.format: kind for kind in (OpenApiYamlRenderer, OpenApiJsonRenderer)}  # of the description
 NOT_HERE = "There is nothing here, or it is not yours to see."
 OUTSIDE = {  # refusals made before or outside of an endpoint
     400: ("bad_request", "This request cannot be read; nothing was stored."),
@@ -60,6 +68,33 @@ class ApiProblemsMiddleware(MiddlewareMixin):
         return response
 
 
+class SchemaView(SpectacularAPIView):
+    """The OpenAPI file, as YAML or JSON: the same for whoever asks, and however, until a new release."""
+
+    authentication_classes = permission_classes = ()
+    schema = None
+
+    def get(self, request: Request) -> HttpResponse:
+        body, etag = _written(request.accepted_renderer.format)
+        answer = HttpResponse(body, content_type=f"{request.accepted_renderer.media_type}; charset=utf-8")
+        answer["Content-Disposition"] = f'inline; filename="MomentJudge.{request.accepted_renderer.format}"'
+        answer["ETag"], answer["Cache-Control"] = etag, "public, no-cache"  # kept, and asked for again by its ETag
+        return answer
+
+
+@cache
+def _written(form: str) -> tuple[bytes, str]:
+    """The file in one of its forms, and its ETag; it takes a third of a second, so a process does it once."""
+    body = force_bytes(FORMS[form]().render(_described(), renderer_context={}))
+    return body, f'"{sha256(body).hexdigest()[:32]}"'
+
+
+@cache
+def _described() -> dict[str, Any]:
+    described: dict[str, Any] = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
+    return described
+
+
 def docs(request: HttpRequest) -> HttpResponse:
     """The description of the API, to read and to try."""
     return render(request, "api_docs.html")
@@ -67,6 +102,6 @@ def docs(request: HttpRequest) -> HttpResponse:
 
 urlpatterns = [
     path("v1/", include(([*judging_urls.urlpatterns, *runs_urls.urlpatterns], "api"))),
-    path("schema/", SpectacularAPIView.as_view(authentication_classes=[], permission_classes=[]), name="api-schema"),
+    path("schema/", conditional_page(SchemaView.as_view()), name="api-schema"),
     path("docs/", docs, name="api-docs"),
 ]

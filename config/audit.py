@@ -1,6 +1,7 @@
 """python -m config.audit: known weaknesses of the locked packages; what could not be asked is no clean bill.
 
-Exit status 0: asked, and nothing is known. 1: something is. 3: the service of advisories could not be reached.
+Exit status 0: asked, and nothing is known. 1: something is. 3: nothing is of what was asked, and some was not, as the
+service of advisories could not be reached.
 """
 
 import re
@@ -21,13 +22,13 @@ def command(lock: Path) -> list[str]:
 
 def audit(locks: Sequence[Path] = LOCKS) -> int:
     """Ask about each lock and print what is known."""
-    worst = CLEAN
+    outcomes = {CLEAN}
     for lock in locks:
         asked = subprocess.run(command(lock), capture_output=True, text=True, check=False)
         outcome = outcome_of(asked.returncode, asked.stdout + asked.stderr)
         print(words_of(lock.name, outcome, asked.stdout, asked.stderr))
-        worst = max(worst, outcome)
-    return worst
+        outcomes.add(outcome)
+    return next(outcome for outcome in (FOUND, NOT_ASKED, CLEAN) if outcome in outcomes)
 
 
 def outcome_of(status: int, said: str) -> int:

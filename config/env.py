@@ -1,11 +1,18 @@
 """Settings from the environment: typed, and loud about what cannot be read."""
 
+import math
 import os
 import sys
+from collections.abc import Callable
+from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+Number = TypeVar("Number", int, float, Decimal)
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 
 
@@ -33,12 +40,49 @@ def env_bool(name: str, default: bool) -> bool:
     raise ImproperlyConfigured(f"{name} must be one of 1/0, true/false, yes/no, on/off; it is {text!r}.")
 
 
-def env_int(name: str, default: int) -> int:
+def env_int(name: str, default: int, *, least: int = 1, most: float = math.inf) -> int:
+    return _number(name, default, int, least, most)
+
+
+def env_float(name: str, default: float, *, least: float = 0, most: float = math.inf) -> float:
+    return _number(name, default, float, least, most)
+
+
+def env_decimal(name: str, default: str) -> Decimal:
+    """A price: exact, and not below 0."""
+    return _number(name, Decimal(default), Decimal, 0, math.inf)
+
+
+def _number(name: str, default: Number, read: Callable[[str], Number], least: float, most: float) -> Number:
     text = os.environ.get(name)
+    if text is None:
+        return default
+    with suppress(ValueError, ArithmeticError):  # it is none, or too long for one
+        value = read(text)
+        if math.isfinite(value) and least <= value <= most:
+            return value
+    kind = "whole number" if read is int else "number"
+    bounds = f"of {least} or more" if most == math.inf else f"from {least} to {most}"
+    raise ImproperlyConfigured(f"{name} must be a {kind} {bounds}; it is {text!r}.")
+
+
+def env_address(name: str, default: str) -> str:
+    """An address of a server, which is not repeated where it cannot be read: it may hold a password."""
+    text = os.environ.get(name)
+    if not text:
+        return default
     try:
-        return default if text is None else int(text)
-    except ValueError as error:
-        raise ImproperlyConfigured(f"{name} must be a whole number; it is {text!r}.") from error
+        parts = urlsplit(text)
+        is_cut = "@" in parts.path + parts.query + parts.fragment  # the password ended at its /, ? or #
+        readable = not is_cut and parts.port != 0
+    except ValueError:
+        readable = False
+    if not readable:
+        raise ImproperlyConfigured(
+            f"{name} is no address that can be read. Special characters in its user and password must be"
+            " percent-encoded: %2F for /, %40 for @."
+        )
+    return text
 
 
 def roles_of(text: str) -> list[str]:
@@ -69,7 +113,5 @@ def env_secret(name: str) -> str:
 def train_command(gpus: int) -> list[str]:
     """What trains the folder that is named after it: one process, or one for each GPU."""
     program = ["-m", "models_runner.retrieval", "train"]
-    if gpus < 1:
-        raise ImproperlyConfigured(f"TRAIN_GPUS must be 1 or more; it is {gpus}.")
     several = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(gpus)] if gpus > 1 else []
     return [sys.executable, *several, *program]

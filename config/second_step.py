@@ -29,6 +29,7 @@ from annotation.services.throttles import Limit, throttle_forget, throttle_or_re
 
 WAITING = "second-step"  # in the session: who gave the right password and owes the code
 WAITS_S = 600
+BEGUN = "second-step-begun"  # in the session that gave the password: the phone whose secret it may show
 BACKEND = "config.sessions.AccountBackend"
 PASSWORDS = Limit("password asked", 6, timedelta(minutes=15))
 TOO_MANY_PASSWORDS = "Too many wrong passwords."
@@ -62,7 +63,7 @@ class PasswordForm(forms.Form):
 class SecondStepMiddleware(MiddlewareMixin):
     """Whose role requires the second step gets nothing of a session that began without it.
 
-    Tokens stand for themselves: they are made on a page that opens only after the second step.
+    Programs come without a session; config.tokens looks at when their token was made.
     """
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
@@ -137,6 +138,8 @@ def _waiting(request: HttpRequest) -> User | None:
 def second_step(request: HttpRequest) -> HttpResponse:
     """Whether logging in asks for a code; setting it up: POST confirms the phone by a first code."""
     form = CodeForm(request.POST or None)
+    if request.method == "POST" and _begun(request) is None:
+        return redirect("totp")
     if request.method == "POST" and form.is_valid():
         user = cast(User, request.user)
         try:
@@ -144,16 +147,27 @@ def second_step(request: HttpRequest) -> HttpResponse:
         except NotPossible as refused:
             form.add_error("code", str(refused))
         else:
+            del request.session[BEGUN]
             device_remember(request, totp.totp_device(user))
             return _show(request, codes=codes)
     return _show(request, form=form, status=422 if form.errors else 200)
 
 
 @login_required
+@sensitive_post_parameters("password")
 @require_POST
 def begin(request: HttpRequest) -> HttpResponse:
-    totp.totp_begin(user=cast(User, request.user))
+    """A new secret, for whoever knows the password; this session alone shows it."""
+    form = password_asked(request)
+    if form.errors:
+        return _show(request, begin_form=form, status=422)
+    request.session[BEGUN] = totp.totp_begin(user=cast(User, request.user)).pk
     return redirect("totp")
+
+
+def _begun(request: HttpRequest) -> TOTPDevice | None:
+    device = totp.totp_begun(cast(User, request.user))
+    return device if device and device.pk == request.session.get(BEGUN) else None
 
 
 @login_required
@@ -174,7 +188,7 @@ def turn_off(request: HttpRequest) -> HttpResponse:
     form = password_asked(request)
     if form.errors:
         return _show(request, off_form=form, status=422)
-    totp.totp_off(user=cast(User, request.user))
+    totp.totp_off(user=cast(User, request.user), session=request.session.session_key)
     request.session.pop(DEVICE_ID_SESSION_KEY, None)
     messages.success(request, "Turned off. Logging in takes your password alone.")
     return redirect("account")
@@ -212,9 +226,9 @@ def session_keep(request: HttpRequest, user: User) -> None:
 def _show(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
     user = cast(User, request.user)
     device = totp.totp_device(user)
-    begun = None if device else TOTPDevice.objects.filter(user=user, confirmed=False).first()
+    begun = None if device else _begun(request)
     context = {"device": device, "begun": begun, "codes_left": totp.codes_left(user), "form": CodeForm()}
-    context |= {"codes_form": PasswordForm(auto_id="codes_%s"), "off_form": PasswordForm(auto_id="off_%s")}
+    context |= {f"{name}_form": PasswordForm(auto_id=f"{name}_%s") for name in ("begin", "codes", "off")}
     context |= {"is_required": totp.totp_is_required(user)}
     if begun:
         context |= {"secret": totp.totp_secret(begun), "picture": picture_of(begun.config_url)}

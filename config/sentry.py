@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
 from structlog.contextvars import get_contextvars
 
 from annotation.refusals import without_emails, without_secrets
@@ -17,6 +18,7 @@ def begin(dsn: str, **more: Any) -> None:
     if not dsn:
         return
     import sentry_sdk
+    from sentry_sdk.utils import BadDsn
 
     said: dict[str, Any] = {
         "send_default_pii": False,
@@ -28,7 +30,10 @@ def begin(dsn: str, **more: Any) -> None:
         "environment": env_str("SENTRY_ENVIRONMENT", "production"),
         "release": env_str("SENTRY_RELEASE", "") or None,
     }
-    sentry_sdk.init(dsn, **(said | more))
+    try:
+        sentry_sdk.init(dsn, **(said | more))
+    except BadDsn:  # which repeats a part of it
+        raise ImproperlyConfigured("SENTRY_DSN must be an address such as https://key@sentry.example.org/1.") from None
 
 
 def scrubbed(event: Any, hint: Any) -> Any:

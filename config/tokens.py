@@ -19,13 +19,15 @@ from rest_framework.request import Request
 from annotation.exceptions import NotPossible
 from annotation.models import AccessToken, User
 from annotation.services.tokens import DAYS, SCOPES, token_create, token_digest, token_revoke
+from annotation.services.totp import token_stands
 from config.second_step import PasswordForm, password_asked
 from config.sessions import FIELDS
 
 PERSON = ", ".join(f"person.{field}" for field in FIELDS)
 HOLDER = (
     "SELECT token.id, token.scopes, token.expires_at <= now(),"  # noqa: S608  # nosec B608 - constants
-    f" coalesce(token.used_at < now() - interval '10 minutes', true), {PERSON} FROM {AccessToken._meta.db_table} token"
+    " coalesce(token.used_at < now() - interval '10 minutes', true), token.created_at,"
+    f" {PERSON} FROM {AccessToken._meta.db_table} token"
     f" JOIN {User._meta.db_table} person ON person.id = token.user_id WHERE token.digest = %s"
 )
 USED = f"UPDATE {AccessToken._meta.db_table} SET used_at = now() WHERE id = %s"  # noqa: S608  # nosec B608 - constants
@@ -49,18 +51,28 @@ class TokenAuthentication(BaseAuthentication):
         with connection.cursor() as cursor:
             cursor.execute(HOLDER, [token_digest(token.strip())])
             row = cursor.fetchone()
-            person = User.from_db(connection.alias, FIELDS, row[4:]) if row else None
+            person = User.from_db(connection.alias, FIELDS, row[5:]) if row else None
             if person is None or not person.is_active:
                 raise AuthenticationFailed("This token is not known, or was revoked.")
-            token_id, scopes, has_ended, is_long_ago, *_ = row
+            token_id, scopes, has_ended, is_long_ago, made_at, *_ = row
             if has_ended:
                 raise AuthenticationFailed("This token has expired. Make another one.")
+            if not token_stands(person, made_at):
+                raise SecondStepMissing()
             if is_long_ago:
                 cursor.execute(USED, [token_id])
         return person, Scopes(scopes)
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
+
+
+class SecondStepMissing(APIException):
+    """A role of the token's owner requires the second step, and the token is older than theirs."""
+
+    status_code = 403
+    default_code = "totp_required"
+    default_detail = "Your role asks for a second step when you log in. Set it up, then make another token."
 
 
 class ScopeMissing(APIException):

@@ -31,7 +31,7 @@ from annotation.similarity.wordnet import PLACE, WordNet, install, lacking, word
 from config.celery_app import app
 from config.embedded import hold_database
 from config.sessions import SessionStore
-from tests import tables
+from tests import migrated, tables
 
 # a busy machine is no failure: what is asserted on are results, never time
 hypothesis.settings.register_profile(
@@ -55,12 +55,17 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> Iterator[None]:
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[None]:
     """PostgreSQL runs while the session uses it; every xdist worker holds it, the last one out stops it."""
     if not settings.EMBEDDED_DATABASE:
         yield
         return
-    with hold_database(Path(settings.MOMENTJUDGE_VAR)):
+    var = Path(settings.MOMENTJUDGE_VAR)
+    with hold_database(var):
+        with django_db_blocker.unblock():
+            connection.settings_dict["TEST"]["TEMPLATE"] = migrated.template(var)
         yield
 
 

@@ -52,7 +52,18 @@ GIF = (
 )
 
 
-class UserFactory(DjangoModelFactory):
+class Numbered(DjangoModelFactory):
+    """Numbers far above those that tests and importers give, and all of one width, whatever ran before."""
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def _setup_next_sequence(cls) -> int:
+        return 10_000
+
+
+class UserFactory(Numbered):
     class Meta:
         model = User
 
@@ -60,14 +71,14 @@ class UserFactory(DjangoModelFactory):
     is_simulated = False
 
 
-class CorpusFactory(DjangoModelFactory):
+class CorpusFactory(Numbered):
     class Meta:
         model = Corpus
 
     name = factory.Sequence("corpus {}".format)
 
 
-class VideoFactory(DjangoModelFactory):
+class VideoFactory(Numbered):
     class Meta:
         model = Video
 
@@ -77,7 +88,7 @@ class VideoFactory(DjangoModelFactory):
     duration_s = 90.0
 
 
-class MomentFactory(DjangoModelFactory):
+class MomentFactory(Numbered):
     """A moment ready to be judged; ``preview_state`` and ``preview`` make it anything else."""
 
     class Meta:
@@ -93,7 +104,7 @@ class MomentFactory(DjangoModelFactory):
         uncut = factory.Trait(preview="", preview_state=Moment.Preview.MISSING)
 
 
-class DescriptionFactory(DjangoModelFactory):
+class DescriptionFactory(Numbered):
     class Meta:
         model = Description
 
@@ -104,7 +115,7 @@ class DescriptionFactory(DjangoModelFactory):
     kind = Description.Kind.VIDEO
 
 
-class CaptionFactory(DjangoModelFactory):
+class CaptionFactory(Numbered):
     class Meta:
         model = Caption
 
@@ -114,14 +125,14 @@ class CaptionFactory(DjangoModelFactory):
     provider = Caption.Provider.AS_DESCRIBED
 
 
-class PolicyFactory(DjangoModelFactory):
+class PolicyFactory(Numbered):
     class Meta:
         model = Policy
 
     version = 1
 
 
-class GuidelineFactory(DjangoModelFactory):
+class GuidelineFactory(Numbered):
     class Meta:
         model = Guideline
 
@@ -130,7 +141,7 @@ class GuidelineFactory(DjangoModelFactory):
     levels = factory.LazyFunction(lambda: ["Unrelated", "Touches it", "Partly", "Good", "Perfect"])
 
 
-class ProjectFactory(DjangoModelFactory):
+class ProjectFactory(Numbered):
     """A project with a policy and a guideline in force, so that people can judge in it."""
 
     class Meta:
@@ -143,7 +154,7 @@ class ProjectFactory(DjangoModelFactory):
     guideline = factory.RelatedFactory(GuidelineFactory, "project")
 
 
-class MembershipFactory(DjangoModelFactory):
+class MembershipFactory(Numbered):
     """Anybody with a role; an annotator is qualified and has confirmed the guideline."""
 
     class Meta:
@@ -165,12 +176,12 @@ class MembershipFactory(DjangoModelFactory):
             GuidelineConfirmationFactory(guideline=guideline, annotator=self.user)  # type: ignore[attr-defined]
 
 
-class GuidelineConfirmationFactory(DjangoModelFactory):
+class GuidelineConfirmationFactory(Numbered):
     class Meta:
         model = GuidelineConfirmation
 
 
-class NamedQuerySetFactory(DjangoModelFactory):
+class NamedQuerySetFactory(Numbered):
     class Meta:
         model = NamedQuerySet
 
@@ -178,7 +189,7 @@ class NamedQuerySetFactory(DjangoModelFactory):
     name = factory.Sequence("set {}".format)
 
 
-class QueryFactory(DjangoModelFactory):
+class QueryFactory(Numbered):
     class Meta:
         model = Query
 
@@ -188,7 +199,7 @@ class QueryFactory(DjangoModelFactory):
     split = Query.Split.VAL
 
 
-class MeasureFactory(DjangoModelFactory):
+class MeasureFactory(Numbered):
     class Meta:
         model = Measure
         django_get_or_create = ("name", "model", "version", "normalisation")
@@ -198,7 +209,7 @@ class MeasureFactory(DjangoModelFactory):
     normalisation = "as written"
 
 
-class CandidateFactory(DjangoModelFactory):
+class CandidateFactory(Numbered):
     class Meta:
         model = Candidate
 
@@ -217,7 +228,7 @@ class CandidateFactory(DjangoModelFactory):
             return super()._create(model_class, *args, **kwargs)  # type: ignore[no-any-return]
 
 
-class PoolingFactory(DjangoModelFactory):
+class PoolingFactory(Numbered):
     """A plan of one run that nobody has opened yet, without entries."""
 
     class Meta:
@@ -232,7 +243,7 @@ class PoolingFactory(DjangoModelFactory):
     sources = factory.RelatedFactory("tests.factories.PoolSourceFactory", "pooling")
 
 
-class PoolSourceFactory(DjangoModelFactory):
+class PoolSourceFactory(Numbered):
     class Meta:
         model = PoolSource
 
@@ -240,7 +251,7 @@ class PoolSourceFactory(DjangoModelFactory):
     name = "first run"
 
 
-class BatchFactory(DjangoModelFactory):
+class BatchFactory(Numbered):
     """An open batch of ``pairs`` open pairs (2 by default), ranks in order."""
 
     class Meta:
@@ -260,7 +271,7 @@ class BatchFactory(DjangoModelFactory):
             PairFactory(batch=self, candidate__rank=rank)
 
 
-class PairFactory(DjangoModelFactory):
+class PairFactory(Numbered):
     class Meta:
         model = Pair
 
@@ -268,7 +279,7 @@ class PairFactory(DjangoModelFactory):
     candidate = factory.SubFactory(CandidateFactory, query=factory.SelfAttribute("..batch.query"))
 
 
-class AssignmentFactory(DjangoModelFactory):
+class AssignmentFactory(Numbered):
     class Meta:
         model = Assignment
         skip_postgeneration_save = True
@@ -293,7 +304,7 @@ class AssignmentFactory(DjangoModelFactory):
         self.batch.refresh_from_db()  # type: ignore[attr-defined]
 
 
-class JudgmentFactory(DjangoModelFactory):
+class JudgmentFactory(Numbered):
     class Meta:
         model = Judgment
 
@@ -309,7 +320,7 @@ class JudgmentFactory(DjangoModelFactory):
     policy = factory.LazyAttribute(lambda row: row.assignment.project.policies.latest("version"))
 
 
-class GoldGradeFactory(DjangoModelFactory):
+class GoldGradeFactory(Numbered):
     """A grade for the first pair of an assignment that asks for it as gold."""
 
     class Meta:
@@ -326,7 +337,7 @@ class GoldGradeFactory(DjangoModelFactory):
     policy = factory.LazyAttribute(lambda row: row.assignment.project.policies.latest("version"))
 
 
-class FlagFactory(DjangoModelFactory):
+class FlagFactory(Numbered):
     class Meta:
         model = Flag
 
@@ -337,7 +348,7 @@ class FlagFactory(DjangoModelFactory):
     created_at = NOW
 
 
-class QualityAlertFactory(DjangoModelFactory):
+class QualityAlertFactory(Numbered):
     class Meta:
         model = QualityAlert
 
@@ -349,7 +360,7 @@ class QualityAlertFactory(DjangoModelFactory):
     judgments = 60
 
 
-class ExamFactory(DjangoModelFactory):
+class ExamFactory(Numbered):
     """An open exam of a first cohort, without pairs."""
 
     class Meta:
@@ -365,7 +376,7 @@ class ExamFactory(DjangoModelFactory):
     closed_at = factory.Maybe(factory.LazyAttribute(lambda row: row.state == "closed"), NOW, None)
 
 
-class KnownPairFactory(DjangoModelFactory):
+class KnownPairFactory(Numbered):
     """A pair of an exam that is open, its truth not known yet."""
 
     class Meta:
@@ -379,7 +390,7 @@ class KnownPairFactory(DjangoModelFactory):
     source = KnownPair.Source.EXAM
 
 
-class SittingFactory(DjangoModelFactory):
+class SittingFactory(Numbered):
     """Somebody sits an open exam of one pair."""
 
     class Meta:
@@ -393,7 +404,7 @@ class SittingFactory(DjangoModelFactory):
     known_ids = factory.LazyAttribute(lambda row: [KnownPairFactory(exam=row.exam).pk])
 
 
-class SittingGradeFactory(DjangoModelFactory):
+class SittingGradeFactory(Numbered):
     """A first grade for the first pair of a sitting."""
 
     class Meta:

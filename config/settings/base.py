@@ -9,7 +9,19 @@ from csp.constants import NONE, SELF
 from kombu import Queue
 
 from config.embedded.paths import socket_folder
-from config.env import env_bool, env_int, env_path, env_paths, env_str, roles_of, tls_of, train_command
+from config.env import (
+    env_address,
+    env_bool,
+    env_decimal,
+    env_float,
+    env_int,
+    env_path,
+    env_paths,
+    env_str,
+    roles_of,
+    tls_of,
+    train_command,
+)
 from config.logs import logging_for
 from config.media import accel_from_env, media_from_env, url_seconds_from_env
 
@@ -117,7 +129,7 @@ AXES_CLIENT_STR_CALLABLE = "annotation.addresses.nobody"  # its log lines name n
 AXES_DISABLE_ACCESS_LOG = True
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
-TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", 0)
+TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", 0, least=0)
 
 # Second step of the log-in: a code from a phone, or from paper
 TOTP_REQUIRED_FOR = roles_of(env_str("TOTP_REQUIRED_FOR", ""))  # who must: of annotator, participant, lead, admin
@@ -125,10 +137,10 @@ OTP_TOTP_ISSUER = "MomentJudge"
 OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0  # ours counts by account: annotation.services.throttles
 
 # E-mail: sent where a server is named
-SITE_URL = env_str("SITE_URL", f"http://127.0.0.1:{env_str('PORT', '') or 8000}").rstrip("/")
+SITE_URL = env_address("SITE_URL", f"http://127.0.0.1:{env_str('PORT', '') or 8000}").rstrip("/")
 EMAIL_HOST = env_str("EMAIL_HOST", "")
 EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend" if EMAIL_HOST else "config.mail.NoMail"
-EMAIL_PORT = env_int("EMAIL_PORT", 587)
+EMAIL_PORT = env_int("EMAIL_PORT", 587, most=65535)
 EMAIL_HOST_USER = env_str("EMAIL_USER", "")
 EMAIL_HOST_PASSWORD = env_str("EMAIL_PASSWORD", "")
 EMAIL_USE_TLS, EMAIL_USE_SSL = tls_of(env_str("EMAIL_TLS", "starttls"))
@@ -143,14 +155,14 @@ DATABASE_WAIT_S = 3  # then a page says that the database does not answer
 
 
 def pool_of(size: int) -> dict[str, Any]:
-    """The connections of one web process; a try to connect again is never far off."""
-    return {"min_size": 1, "max_size": size, "timeout": DATABASE_WAIT_S, "reconnect_timeout": DATABASE_WAIT_S}
+    """The connections of one web process, which is asked for one twice; a try to connect again is never far off."""
+    return {"min_size": 1, "max_size": size, "timeout": DATABASE_WAIT_S / 2, "reconnect_timeout": DATABASE_WAIT_S}
 
 
 def database_from_url(url: str) -> dict[str, Any]:
     parts, query = urlsplit(url), parse_qs(urlsplit(url).query)
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "config.postgresql",
         "NAME": parts.path[1:],
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
@@ -162,20 +174,23 @@ def database_from_url(url: str) -> dict[str, Any]:
             "server_side_binding": True,
             "prepare_threshold": 3,
             "connect_timeout": DATABASE_WAIT_S,
-            **({"pool": pool_of(pool)} if (pool := env_int("DATABASE_POOL", 0)) else {}),
+            **({"pool": pool_of(pool)} if (pool := env_int("DATABASE_POOL", 0, least=0)) else {}),
         },
     }
 
 
 DATABASES = {
-    "default": database_from_url(env_str("DATABASE_URL", "") or f"postgresql://momentjudge@/momentjudge?host={SOCKETS}")
+    "default": database_from_url(env_address("DATABASE_URL", f"postgresql://momentjudge@/momentjudge?host={SOCKETS}"))
 }
 
 # Celery: rows in PostgreSQL hold every outcome, the broker only wakes
-CELERY_BROKER_URL = env_str("BROKER_URL", f"redis+socket://{SOCKETS / 'valkey.sock'}")
+CELERY_BROKER_URL = env_address("BROKER_URL", f"redis+socket://{SOCKETS / 'valkey.sock'}")
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_RESULT_BACKEND = CELERY_BROKER_URL  # of searches alone, whose page waits for the answer
 CELERY_RESULT_EXPIRES = 60
+CELERY_RESULT_BACKEND_TRANSPORT_OPTIONS = {  # Celery's own waits 20 seconds for a Redis that is away
+    "retry_policy": {"max_retries": 1, "interval_start": 0.2, "interval_step": 0, "interval_max": 0.2}
+}
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_PUBLISH_RETRY = False
@@ -197,6 +212,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "unacked_restore_throttle": 1,
     "socket_timeout": 2,  # a broker that hangs is one that is away
     "socket_connect_timeout": 2,
+    "max_retries": 0,  # of connecting before a message is sent: a person waits for it, and a sweep finds the work
 }
 CELERY_REDIS_SOCKET_TIMEOUT = CELERY_REDIS_SOCKET_CONNECT_TIMEOUT = 3
 CELERY_BEAT_SCHEDULER = "config.beat.SteadyScheduler"
@@ -241,6 +257,8 @@ CSRF_FAILURE_VIEW = "config.errors.csrf_failure"
 SESSION_COOKIE_HTTPONLY = True
 SECURE_REFERRER_POLICY = "same-origin"
 FILE_UPLOAD_HANDLERS = ["config.uploads.NoFiles"]  # a page that takes files says so itself
+FILE_UPLOAD_TEMP_DIR = MOMENTJUDGE_VAR / "receiving"  # while they come in; a /tmp may lie in memory
+SILENCED_SYSTEM_CHECKS = ["files.E001"]  # annotation.receiving makes that folder
 DATA_UPLOAD_MAX_NUMBER_FILES = 2  # of such a page: annotations, and the table of video lengths
 
 # API
@@ -297,7 +315,7 @@ UPLOADS_AT_ONCE = env_int("UPLOADS_AT_ONCE", 1)  # that are read and scored; eac
 EXPERIMENTS_ROOT = env_path("EXPERIMENTS_ROOT", MOMENTJUDGE_VAR / "experiments")
 TRAIN_DEVICE = env_str("TRAIN_DEVICE", "auto")  # auto, cpu, cuda, cuda:1
 TRAIN_GPUS = env_int("TRAIN_GPUS", 1)  # of one training
-TRAIN_THREADS = env_int("TRAIN_THREADS", 0)  # 0: as many as there are cores
+TRAIN_THREADS = env_int("TRAIN_THREADS", 0, least=0)  # 0: as many as there are cores
 TRAIN_COMMAND = train_command(TRAIN_GPUS)
 
 # Searching
@@ -316,32 +334,32 @@ SENTENCE_POOLING = env_str("SENTENCE_POOLING", "")  # of a model that does not s
 WORDNET = env_path("WORDNET", Path("/usr/share/wordnet"))  # where `manage.py install_wordnet` looks
 
 # Rewriting descriptions into captions
-REWRITING_BASE_URL = env_str("REWRITING_BASE_URL", "")  # of an OpenAI-compatible chat API; empty: the provider's own
+REWRITING_BASE_URL = env_address("REWRITING_BASE_URL", "")  # an OpenAI-compatible chat API; empty: the provider's own
 REWRITING_MODEL = env_str("REWRITING_MODEL", "")
 REWRITING_API_KEY = env_str("REWRITING_API_KEY", "")
 REWRITING_CONCURRENCY = env_int("REWRITING_CONCURRENCY", 8)
 REWRITING_PER_MINUTE = env_int("REWRITING_PER_MINUTE", 500)
 REWRITING_TIMEOUT_S = env_int("REWRITING_TIMEOUT_S", 60)
 REWRITING_TRIES = env_int("REWRITING_TRIES", 5)
-REWRITING_USD_PER_MILLION_IN = env_str("REWRITING_USD_PER_MILLION_IN", "0")
-REWRITING_USD_PER_MILLION_OUT = env_str("REWRITING_USD_PER_MILLION_OUT", "0")
-CAPTION_SIMILARITY_MIN = float(env_str("CAPTION_SIMILARITY_MIN", "0.4"))
-CAPTION_NAME_SCORE_MAX = float(env_str("CAPTION_NAME_SCORE_MAX", "0.8"))
+REWRITING_USD_PER_MILLION_IN = env_decimal("REWRITING_USD_PER_MILLION_IN", "0")
+REWRITING_USD_PER_MILLION_OUT = env_decimal("REWRITING_USD_PER_MILLION_OUT", "0")
+CAPTION_SIMILARITY_MIN = env_float("CAPTION_SIMILARITY_MIN", 0.4, least=-1, most=1)
+CAPTION_NAME_SCORE_MAX = env_float("CAPTION_NAME_SCORE_MAX", 0.8, most=1)
 CAPTION_NER = env_str("CAPTION_NER", "lexicon")  # or the name of a token-classification model
 
 # The demo project, seeded into an empty database by `make run`
 DEMO_VIDEOS = env_int("DEMO_VIDEOS", 40)
-DEMO_SEED = env_int("DEMO_SEED", 20260101)
+DEMO_SEED = env_int("DEMO_SEED", 20260101, least=0)
 
 # How long what names people is kept: docs/data-protection.md. 0: until it is erased by hand
-RETENTION_LOG_DAYS = env_int("RETENTION_LOG_DAYS", 30)  # files that `make run` has set aside
-RETENTION_SESSION_DAYS = env_int("RETENTION_SESSION_DAYS", 30)  # since a log-in was last used
-RETENTION_LOGIN_DAYS = env_int("RETENTION_LOGIN_DAYS", 30)  # wrong passwords, with name and address
-RETENTION_INVITATION_DAYS = env_int("RETENTION_INVITATION_DAYS", 90)  # e-mails of who never came
-RETENTION_IDENTITY_MONTHS = env_int("RETENTION_IDENTITY_MONTHS", 0)  # of 30 days, since somebody left
+RETENTION_LOG_DAYS = env_int("RETENTION_LOG_DAYS", 30, least=0)  # files that `make run` has set aside
+RETENTION_SESSION_DAYS = env_int("RETENTION_SESSION_DAYS", 30, least=0)  # since a log-in was last used
+RETENTION_LOGIN_DAYS = env_int("RETENTION_LOGIN_DAYS", 30, least=0)  # wrong passwords, with name and address
+RETENTION_INVITATION_DAYS = env_int("RETENTION_INVITATION_DAYS", 90, least=0)  # e-mails of who never came
+RETENTION_IDENTITY_MONTHS = env_int("RETENTION_IDENTITY_MONTHS", 0, least=0)  # of 30 days, since somebody left
 
 # Logs, figures and faults: docs/observability.md
 LOGGING = logging_for(verbose=env_bool("VERBOSE", False))
-SLOW_QUERY_MS = env_int("SLOW_QUERY_MS", 200)  # a statement that takes longer is logged; 0: none is
+SLOW_QUERY_MS = env_int("SLOW_QUERY_MS", 200, least=0)  # a statement that takes longer is logged; 0: none is
 METRICS_TOKEN = env_str("METRICS_TOKEN", "")  # opens /metrics; empty: there is no such page
-SENTRY_DSN = env_str("SENTRY_DSN", "")
+SENTRY_DSN = env_address("SENTRY_DSN", "")

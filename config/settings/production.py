@@ -4,7 +4,7 @@ import os
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config.env import env_bool, env_secret, env_str
+from config.env import env_address, env_bool, env_secret
 
 from .base import *  # noqa: F403
 from .base import ALLOWED_HOSTS
@@ -13,7 +13,7 @@ for _name in ("DATABASE_URL", "BROKER_URL", "ALLOWED_HOSTS"):
     if not os.environ.get(_name):
         raise ImproperlyConfigured(f"{_name} must be set in production.")
 
-SITE_URL = env_str("SITE_URL", f"https://{ALLOWED_HOSTS[0].lstrip('.')}").rstrip("/")
+SITE_URL = env_address("SITE_URL", f"https://{ALLOWED_HOSTS[0].lstrip('.')}").rstrip("/")
 SECRET_KEY = env_secret("SECRET_KEY")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
 SECURE_SSL_REDIRECT = env_bool("SECURE_SSL_REDIRECT", True)

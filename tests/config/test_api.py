@@ -1,6 +1,8 @@
 """The description of the API: whole, true, and on a page."""
 
+import json
 import re
+from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
@@ -9,10 +11,12 @@ import yaml
 from django.core.management import call_command
 from django.test import Client
 from django.urls import get_resolver
+from drf_spectacular.generators import SchemaGenerator
 
 from annotation.exceptions import MomentJudgeError
 from config.api import OUTSIDE
 from tests.docs.pages import ROOT, tables
+from tests.factories import UserFactory
 
 DOCS = ROOT / "docs" / "api.md"
 
@@ -82,3 +86,34 @@ def test_schema_and_page_are_for_everybody(client: Client) -> None:
     assert page.status_code == 200
     assert "script-src 'self'" in page.headers["Content-Security-Policy"]
     assert "<style" not in page.content.decode()
+
+
+@pytest.mark.django_db
+def test_the_description_is_made_once_however_it_is_asked_for(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    real = SchemaGenerator.get_schema
+    monkeypatch.setattr(SchemaGenerator, "get_schema", lambda *args, **how: made.append(how) or real(*args, **how))
+    for words in ("", "?version=2", "?version=3", "?lang=de", "?format=json"):
+        assert client.get(f"/api/schema/{words}").status_code == 200
+    client.force_login(UserFactory())
+    assert client.get("/api/schema/", headers={"accept": "application/json"}).status_code == 200
+    assert len(made) <= 1
+
+
+@pytest.mark.parametrize(("asked", "read"), [("application/yaml", yaml.safe_load), ("application/json", json.loads)])
+def test_the_description_is_served_in_either_form(
+    client: Client, schema: dict[str, Any], asked: str, read: Callable[[bytes], object]
+) -> None:
+    answer = client.get("/api/schema/", headers={"accept": asked})
+    assert read(answer.content) == schema
+    assert answer.headers["Content-Type"].startswith(asked)
+    assert "Accept" in answer.headers["Vary"]
+
+
+def test_a_description_that_was_seen_is_not_sent_again(client: Client) -> None:
+    first = client.get("/api/schema/")
+    assert first.headers["Cache-Control"] == "public, no-cache"
+    again = client.get("/api/schema/", headers={"if-none-match": first.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    other_form = {"accept": "application/json", "if-none-match": first.headers["ETag"]}
+    assert client.get("/api/schema/", headers=other_form).status_code == 200

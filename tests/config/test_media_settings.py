@@ -67,7 +67,11 @@ def test_pages_may_load_from_the_origin_that_browsers_are_sent_to(
         (S3, "S3_ENDPOINT_URL or S3_REGION must be set"),
         (S3 | {"S3_REGION": "x", "S3_BUCKET": "My Bucket"}, "no name of a bucket"),
         (S3 | {"S3_ENDPOINT_URL": "s3.example.org"}, "must be an address"),
-        (S3 | {"S3_ENDPOINT_URL": "https://key:word@s3.example.org"}, "must be an address"),
+        (
+            S3 | {"S3_ENDPOINT_URL": "https://key:word@s3.example.org"},
+            r"must be an address [^:]*https://s3.example.org\b",
+        ),
+        (S3 | {"S3_ENDPOINT_URL": "https://[s3.example.org"}, "S3_ENDPOINT_URL is no address"),
         (S3 | {"S3_REGION": "x", "S3_PUBLIC_URL": "ftp://x"}, "S3_PUBLIC_URL must be an address"),
         (S3 | {"S3_REGION": "x", "S3_ADDRESSING": "both"}, "must be path or virtual"),
     ],

@@ -16,7 +16,7 @@ from pytest_django import Settings
 
 from annotation.models import AuditEvent, BrowserSession, Throttle, User
 from annotation.services.identities import identity_erase
-from annotation.services.totp import RECOVERY_CODES, code_of, totp_begin, totp_confirm, totp_verify
+from annotation.services.totp import RECOVERY_CODES, code_of, totp_begin, totp_confirm, totp_reset, totp_verify
 from tests.factories import MembershipFactory, lead
 from tests.judging.api.acts import bearer
 
@@ -65,7 +65,7 @@ class TestSettingUp:
     def test_on_by_a_first_code_and_codes_for_paper_are_shown_once(self, client: Client, person: User) -> None:
         client.force_login(person)
         assert "<svg" not in body(client.get(reverse("totp")))
-        page = body(client.post(reverse("totp-begin"), follow=True))
+        page = body(client.post(reverse("totp-begin"), {"password": PASSWORD}, follow=True))
         assert re.search(r'<svg viewBox="0 0 (\d+) \1" class="qr">', page)  # with a size it would be cut, not shrunk
         assert "style=" not in page  # which the content security policy would drop
         assert 'autocomplete="one-time-code"' in page
@@ -78,9 +78,31 @@ class TestSettingUp:
         assert CODE.findall(later) == []
         assert TOTPDevice.objects.get().key not in later
 
+    def test_asks_for_the_password_and_shows_the_secret_in_this_session_alone(
+        self, client: Client, person: User
+    ) -> None:
+        client.force_login(person)
+        assert client.post(reverse("totp-begin"), {"password": "no"}).status_code == 422
+        assert not TOTPDevice.objects.exists()
+        client.post(reverse("totp-begin"), {"password": PASSWORD})
+        other = Client()
+        other.force_login(person)
+        assert "<svg" in body(client.get(reverse("totp")))
+        assert "<svg" not in body(other.get(reverse("totp")))
+        assert other.post(reverse("totp"), {"code": shown_on_phone(person)}).headers["Location"] == reverse("totp")
+        assert not TOTPDevice.objects.get().confirmed
+
+    def test_every_beginning_has_a_secret_of_its_own(self, client: Client, person: User) -> None:
+        client.force_login(person)
+        secrets = []
+        for _ in range(2):
+            client.post(reverse("totp-begin"), {"password": PASSWORD})
+            secrets.append(TOTPDevice.objects.get().key)
+        assert secrets[0] != secrets[1]
+
     def test_a_wrong_code_turns_nothing_on(self, client: Client, person: User) -> None:
         client.force_login(person)
-        client.post(reverse("totp-begin"))
+        client.post(reverse("totp-begin"), {"password": PASSWORD})
         assert client.post(reverse("totp"), {"code": wrong(person)}).status_code == 422
         assert not TOTPDevice.objects.get().confirmed
 
@@ -88,7 +110,7 @@ class TestSettingUp:
         other = Client()
         for browser in (client, other):
             browser.force_login(person)
-        client.post(reverse("totp-begin"))
+        client.post(reverse("totp-begin"), {"password": PASSWORD})
         client.post(reverse("totp"), {"code": shown_on_phone(person)})
         assert (owes(client), owes(other)) == (False, True)
 
@@ -99,7 +121,7 @@ class TestSettingUp:
 
     def test_nobody_sets_up_a_second_phone_over_the_first(self, client: Client, person: User, paper: list[str]) -> None:
         client.force_login(person)
-        assert client.post(reverse("totp-begin")).status_code == 409
+        assert client.post(reverse("totp-begin"), {"password": PASSWORD}).status_code == 409
 
 
 class TestLoggingIn:
@@ -191,6 +213,13 @@ class TestTurningOff:
         assert not StaticToken.objects.exists()
         assert log_in(Client()).headers["Location"] == "/"
 
+    def test_other_sessions_end(self, client: Client, person: User, paper: list[str]) -> None:
+        other = Client()
+        for browser in (client, other):
+            browser.force_login(person)
+        client.post(reverse("totp-off"), {"password": PASSWORD})
+        assert (owes(client), owes(other)) == (False, True)
+
     def test_wrong_passwords_are_counted(self, client: Client, person: User, paper: list[str]) -> None:
         client.force_login(person)
         answers = [client.post(reverse("totp-off"), {"password": "no"}).status_code for _ in range(7)]
@@ -244,7 +273,7 @@ class TestRequired:
         refused = client.get("/api/v1/projects/")
         assert (refused.status_code, refused.json()["code"]) == (403, "totp_required")
         assert client.get(reverse("account")).status_code == 200
-        client.post(reverse("totp-begin"))
+        client.post(reverse("totp-begin"), {"password": PASSWORD})
         client.post(reverse("totp"), {"code": shown_on_phone(person)})
         assert client.get(reverse("judging:overview", args=[project.uuid])).status_code == 200
         assert client.get("/api/v1/projects/").status_code == 200
@@ -260,7 +289,24 @@ class TestRequired:
         client.force_login(person)
         assert client.get(reverse("judging:desk", args=[project.uuid])).status_code == 200
 
-    def test_tokens_stand_for_themselves_but_open_no_page(self, client: Client, person: User) -> None:
+    def test_a_token_made_without_it_counts_no_more(self, person: User) -> None:
+        """Be it that the person leads since, has set it up since, or set it up on another phone."""
+        proof = bearer(person)
+        assert Client(headers=proof).get("/api/v1/projects/").status_code == 200
+        MembershipFactory(user=person, role="lead")
+        refused = Client(headers=proof).get("/api/v1/projects/")
+        assert (refused.status_code, refused.json()["code"]) == (403, "totp_required")
+        totp_begin(user=person)
+        begun = bearer(person)
+        totp_confirm(user=person, code=shown_on_phone(person), session=None)
+        for old in (proof, begun):
+            assert Client(headers=old).get("/api/v1/projects/").status_code == 403
+        new = bearer(person)
+        assert Client(headers=new).get("/api/v1/projects/").status_code == 200
+        totp_reset(user=person, actor=None)
+        assert Client(headers=new).get("/api/v1/projects/").status_code == 403
+
+    def test_a_token_opens_no_page(self, client: Client, person: User, paper: list[str]) -> None:
         project = MembershipFactory(user=person, role="lead").project
         proof = bearer(person)
         assert Client(headers=proof).get("/api/v1/projects/").status_code == 200

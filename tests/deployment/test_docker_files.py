@@ -1,7 +1,9 @@
 """What can be known of docker/ without an engine: that it names what exists, and that its parts fit together."""
 
 import re
+import shlex
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +11,16 @@ import pytest
 import yaml
 from django.conf import settings
 
+from annotation.backup import programs
 from config.embedded.services import BASE_DIR
 
 DOCKER = BASE_DIR / "docker"
-FOREIGN = {  # not ours: PostgreSQL's, Python's, what libraries of the workers read, nginx's own
+FOREIGN = {  # not ours: PostgreSQL's, Python's, what libraries of the workers read, nginx's and compose's own
     *("POSTGRES_USER", "POSTGRES_PASSWORD", "POSTGRES_DB"),
     *("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PIP_NO_CACHE_DIR", "PIP_DISABLE_PIP_VERSION_CHECK", "PATH"),
     *("OMP_NUM_THREADS", "TOKENIZERS_PARALLELISM", "HF_HUB_OFFLINE"),
-    *("DJANGO_SETTINGS_MODULE", "NGINX_ENVSUBST_FILTER"),
+    *("DJANGO_SETTINGS_MODULE", "NGINX_ENVSUBST_FILTER", "SITE_HOST"),
+    *("COMPOSE_PROFILES", "STORAGE_SERVER", "WORKERS"),
 }
 
 
@@ -147,10 +151,20 @@ def test_nginx_asks_every_web_host(compose: dict[str, Any]) -> None:
     assert set(compose["services"]["nginx"]["depends_on"]) - {"storage"} == hosts
 
 
+def test_nginx_serves_while_a_web_host_is_away(compose: dict[str, Any]) -> None:
+    """A name that nobody has keeps nginx from starting, unless it is to be asked for again (`resolve`)."""
+    nginx = compose["services"]["nginx"]
+    named = re.findall(r"server \S+[^;\n]*", "\n".join(map(str, nginx["environment"].values())))
+    assert len(named) == 3 and all(" resolve" in line for line in named)
+    assert nginx["environment"]["MJ_RESOLVER"].startswith("resolver 127.0.0.11 ")
+    assert {how["condition"] for how in nginx["depends_on"].values()} == {"service_started"}
+    assert tuple(map(int, re.findall(r"\d+", nginx["image"])[:2])) >= (1, 28)
+
+
 def test_browsers_reach_the_storage_of_compose_through_nginx(compose: dict[str, Any]) -> None:
     nginx, storage = compose["services"]["nginx"], compose["services"]["storage"]
-    assert nginx["environment"]["MJ_BUCKET"] == "${S3_BUCKET:-}"
-    assert nginx["environment"]["MJ_STORAGE_SERVER"] == "${S3_BUCKET:+server storage:8333;}"
+    assert nginx["environment"]["MJ_BUCKET"] == "${STORAGE_SERVER:+${S3_BUCKET}}"
+    assert nginx["environment"]["MJ_STORAGE_SERVER"] == "${STORAGE_SERVER:+server ${STORAGE_SERVER} resolve;}"
     assert nginx["depends_on"]["storage"]["required"] is False
     assert "-s3.port=8333" in storage["command"][0]
     assert "ports" not in storage
@@ -158,7 +172,7 @@ def test_browsers_reach_the_storage_of_compose_through_nginx(compose: dict[str, 
 
 def test_every_lasting_service_is_healed_and_bounded(compose: dict[str, Any]) -> None:
     for name, service in compose["services"].items():
-        if name in ("migrate", "storage-bucket"):
+        if name in ("migrate", "manage", "storage-bucket"):
             continue
         assert service["restart"] == "unless-stopped", name
         assert service["deploy"]["resources"]["limits"]["memory"], name
@@ -174,22 +188,108 @@ def test_everything_waits_for_what_it_needs(compose: dict[str, Any]) -> None:
 
 
 def test_volumes_are_declared(compose: dict[str, Any]) -> None:
-    used = {
-        volume.split(":")[0]
-        for service in compose["services"].values()
-        for volume in service.get("volumes", [])
-        if not volume.startswith(".")
-    }
-    assert used == set(compose["volumes"])
+    volumes = [volume for service in compose["services"].values() for volume in service.get("volumes", [])]
+    used = {volume["source"] if isinstance(volume, dict) else volume.split(":")[0] for volume in volumes}
+    assert {name for name in used if not name.startswith(".")} == set(compose["volumes"])
+
+
+def test_what_is_not_ours_gets_no_secret_but_its_own(compose: dict[str, Any]) -> None:
+    for name, service in compose["services"].items():
+        assert ("env_file" in service) is ("build" in service), name
+    given = {name: set(map(str, compose["services"][name]["environment"].values())) for name in ("postgres", "storage")}
+    assert given["postgres"] == {"${POSTGRES_USER:?}", "${POSTGRES_PASSWORD:?}", "${POSTGRES_DB:?}"}
+    assert given["storage"] == {"${S3_ACCESS_KEY_ID:-}", "${S3_SECRET_ACCESS_KEY:-}"}
+
+
+def test_compose_asks_the_env_file_for_what_the_example_has() -> None:
+    asked = re.findall(r"(?<!\$)\$\{(\w+)", (DOCKER / "compose.yaml").read_text())
+    assert set(asked) - {"MOMENTJUDGE_TAG", "TORCH_INDEX"} <= set(example())
+
+
+def test_nginx_sees_of_the_data_what_it_sends(compose: dict[str, Any]) -> None:
+    mounts = [volume for volume in compose["services"]["nginx"]["volumes"] if isinstance(volume, dict)]
+    (media,) = [mount for mount in mounts if mount["source"] == "data"]
+    assert (media["read_only"], media["volume"]["subpath"]) == (True, "media")
+    assert media["target"] == compose["services"]["nginx"]["environment"]["MJ_MEDIA"]
+    assert not [volume for volume in compose["services"]["nginx"]["volumes"] if str(volume).startswith("data:")]
+    assert 'mkdir -p "${MOMENTJUDGE_VAR:-var}/media"' in (DOCKER / "migrate").read_text()
+
+
+def test_nobody_comes_as_the_gateway_of_docker(compose: dict[str, Any]) -> None:
+    published = [port for service in compose["services"].values() for port in service.get("ports", [])]
+    assert published
+    assert all(port.startswith(("0.0.0.0:", "127.0.0.1:")) for port in published)
+
+
+def mounts(service: dict[str, Any]) -> dict[str, str]:
+    """What lies where in a container, by its place there."""
+    return {place: source for source, place, *_ in (volume.split(":") for volume in service["volumes"])}
+
+
+def asked_of_compose() -> Iterator[tuple[str, list[str]]]:
+    """What docs/ asks ``docker compose`` for: its command, and that one's words after the options."""
+    for page in (BASE_DIR / "docs").glob("*.md"):
+        for said in re.findall(r"docker compose ([^`\n]+)", page.read_text()):
+            words = shlex.split(re.sub(r"--(file|profile|volume) \S+", "", said), comments=True)
+            command, *rest = (word for word in words if word.isascii() and not word.startswith("-"))
+            yield command, rest
+
+
+def test_pages_ask_compose_for_services_that_exist(compose: dict[str, Any]) -> None:
+    one = [words[0] for command, words in asked_of_compose() if command in ("run", "exec")]
+    many = [word for command, words in asked_of_compose() if command in ("up", "stop") for word in words]
+    assert {"manage", "redis", "prometheus", "web-1"} <= {*one, *many} <= set(compose["services"])
+
+
+def test_commands_reach_the_database_the_files_and_the_folder_of_backups(compose: dict[str, Any]) -> None:
+    manage, worker = compose["services"]["manage"], compose["services"]["worker"]
+    assert (manage["env_file"], manage["image"]) == (worker["env_file"], worker["image"])
+    assert manage["entrypoint"] == ["python", "manage.py"]
+    assert set(manage["depends_on"]) == {"postgres", "redis"}  # not migrate: it would fill what is to be restored
+    assert mounts(manage)["/srv/momentjudge/var"] == mounts(worker)["/srv/momentjudge/var"] == "data"
+    folders = {words[2] for _, words in asked_of_compose() if {"backup", "restore"} & set(words[1:2])}
+    assert folders == {"/backups"} <= set(mounts(manage))
+
+
+def test_the_folder_of_backups_belongs_to_the_user_of_the_image() -> None:
+    page = (BASE_DIR / "docs" / "deployment.md").read_text()
+    (user,) = re.findall(r"useradd --uid (\d+) ", (DOCKER / "Dockerfile").read_text())
+    assert f"install --directory --owner {user} --group {user} --mode 700 backups" in page
+
+
+def test_the_image_holds_programs_that_read_the_server(
+    compose: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Those of base.lock alone, as the image has no other."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(programs, "DEBIAN", tmp_path)
+    server = int(compose["services"]["postgres"]["image"].removeprefix("postgres:").split("-")[0])
+    assert [programs.program(name, server=server).name for name in ("pg_dump", "pg_restore")] == [
+        "pg_dump",
+        "pg_restore",
+    ]
+
+
+def test_prometheus_finds_its_files_and_every_web_host(compose: dict[str, Any]) -> None:
+    said = yaml.safe_load((DOCKER / "prometheus.yml").read_text())
+    (job,) = said["scrape_configs"]
+    held = mounts(compose["services"]["prometheus"])
+    assert {"/etc/prometheus/prometheus.yml", job["authorization"]["credentials_file"], *said["rule_files"]} <= set(
+        held
+    )
+    assert all((DOCKER / source).exists() for source in held.values() if source.endswith(".yml"))
+    (targets,) = (each["targets"] for each in job["static_configs"])
+    assert targets == [f"{name}:8000" for name in compose["services"] if name.startswith("web-")]
 
 
 def test_the_example_holds_no_secret() -> None:
     assert example()["SECRET_KEY"] == example()["POSTGRES_PASSWORD"] == "change-me"
-    assert "docker/*.env" in (BASE_DIR / ".dockerignore").read_text().splitlines()
-    assert "/docker/*.env" in (BASE_DIR / ".gitignore").read_text().splitlines()
+    for kept in ("docker/*.env", "docker/*.token", "docker/backups", "docker/tls"):
+        assert kept in (BASE_DIR / ".dockerignore").read_text().splitlines()
+        assert f"/{kept}" in [line.rstrip("/") for line in (BASE_DIR / ".gitignore").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("script", ["migrate", "healthy", "roll"])
+@pytest.mark.parametrize("script", ["migrate", "healthy", "roll", "momentjudge"])
 def test_scripts_are_readable_to_bash_and_can_be_run(script: str) -> None:
     path = DOCKER / script
     assert path.stat().st_mode & 0o111

@@ -6,7 +6,8 @@ import pytest
 
 from tests.production.growth import Look, gone, too_large
 
-HOSTS = {"web-1", "worker-1"}
+WEB, WORKERS = {"web-1"}, {"worker-1"}
+HOSTS = WEB | WORKERS
 LOOKS = 60  # five minutes, one every five seconds
 
 
@@ -33,28 +34,29 @@ def soak(server: str, *sizes: float) -> list[Look]:
     ],
 )
 def test_a_slope_is_told(server: str, sizes: tuple[float, ...], is_told: bool) -> None:
-    assert bool(too_large(soak(server, *sizes), hosts=HOSTS)) is is_told
+    assert bool(too_large(soak(server, *sizes), web=WEB, workers=WORKERS)) is is_told
 
 
-def test_what_is_loaded_at_once_is_no_slope() -> None:
-    looks = soak("worker-1", 140, 143)
+@pytest.mark.parametrize(("server", "is_told"), [("worker-1", False), ("web-1", True)])
+def test_what_a_worker_loads_at_once_is_no_slope(server: str, is_told: bool) -> None:
+    looks = soak(server, 140, 143)
     for place, look in enumerate(looks[LOOKS // 2 :]):
-        look["worker-1"][7] += min(place, 2) * 58
-    assert too_large(looks, hosts=HOSTS) == []
+        look[server][7] += min(place, 2) * 58
+    assert bool(too_large(looks, web=WEB, workers=WORKERS)) is is_told
 
 
 def test_what_comes_at_once_again_and_again_is() -> None:
     looks = soak("worker-1", 140, 140)
     for place, look in enumerate(looks):
         look["worker-1"][7] += place // 12 * 10
-    assert too_large(looks, hosts=HOSTS) == ["worker-1 (7) grew from 150 to 180 MB"]
+    assert too_large(looks, web=WEB, workers=WORKERS) == ["worker-1 (7) grew from 150 to 180 MB"]
 
 
 def test_a_process_that_was_replaced_hides_no_leak() -> None:
     looks = soak("worker-1", 100, 100)
     for look in looks[LOOKS // 2 :]:
         look["worker-1"] = {8: look["worker-1"][7]}
-    assert too_large(looks, hosts=HOSTS) == []
+    assert too_large(looks, web=WEB, workers=WORKERS) == []
     assert gone(looks, hosts=HOSTS) == ["worker-1 (7) is gone"]
 
 

@@ -118,3 +118,9 @@ def test_nginx_says_of_its_own_answers_what_django_says_of_its() -> None:
     (block,) = re.findall(r"location /protected/ \{\n(.*?)^    \}", TEMPLATE, re.MULTILINE | re.DOTALL)
     again = dict(re.findall(r"add_header (\S+) (\$momentjudge_\w+) always;", block))
     assert again == {name: variable for name, variable in said.items() if variable in values}
+
+
+def test_what_asks_every_server_is_answered_to_this_machine_alone() -> None:
+    found = re.search(r"location = /readyz \{(.*?)\}", TEMPLATE, re.DOTALL)
+    assert found is not None
+    assert re.findall(r"(?:allow|deny) \S+;", found[1]) == ["allow 127.0.0.0/8;", "allow ::1;", "deny all;"]

@@ -2,6 +2,7 @@
 
 import doctest
 import io
+import re
 import shlex
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -15,7 +16,8 @@ from models_runner.retrieval.__main__ import main
 from tests.docs.pages import ROOT, Block, blocks, tables
 
 PYTHON = ".venv/bin/python"
-SHELL = [block for block in blocks() if block.language in ("bash", "console")]
+MANAGED = re.compile(r"(?:(?<!`)manage\.py|(?:^|bin/)momentjudge|compose .*run .*\bmanage) ([a-z].*)")
+SHELL = [block for block in blocks() if block.language in ("", "bash", "console")]
 TESTED = [block for block in blocks() if block.tested]
 
 
@@ -69,9 +71,8 @@ def test_every_management_command_takes_the_words_shown(
     block: Block, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)  # a file to be written is opened with the words
-    for line in (line for line in block.text.splitlines() if f"{PYTHON} manage.py " in line):
-        words = shlex.split(line, comments=True)
-        name, *options = words[words.index("manage.py") + 1 :]
+    for command in (found[1] for line in block.text.splitlines() if (found := MANAGED.search(line))):
+        name, *options = shlex.split(command, comments=True)
         assert name in get_commands(), f"there is no command {name}"
         parser = load_command_class(get_commands()[name], name).create_parser("manage.py", name)
         parser.called_from_command_line = False  # raises instead of leaving

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.db import connections
+from django.test import override_settings
 from pytest_django import DjangoDbBlocker
 
 from tests.production.topology import Site, missing_programs
-from tests.production.topology.inside import django_on
+from tests.production.topology.inside import django_on, files_of
 from tests.production.topology.site import eventually, running_site
 
 TIMEOUT_S = 600
@@ -25,7 +26,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(TIMEOUT_S))
             if missing:
                 item.add_marker(pytest.mark.skip(reason=f"apt-get install {' '.join(missing)}"))
-    items.sort(key=lambda item: item.path.name == "test_soak.py")  # whatever fails is known before the longest begins
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    """Files are in the bucket once, while there are few; whatever fails is known before the longest test begins."""
+    if item.path.name == "test_soak.py":
+        return 2
+    return int("bucket" not in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")
@@ -42,14 +50,21 @@ def running(request: pytest.FixtureRequest, django_db_blocker: DjangoDbBlocker) 
 
 
 @pytest.fixture
-def site(running: Site) -> Iterator[Site]:
+def site(running: Site, request: pytest.FixtureRequest) -> Iterator[Site]:
     """The site with every server up, before the test and after it."""
     running.mend()
+    running.keep_files(in_bucket="bucket" in request.fixturenames)
     yield running
-    running.extra.clear()
     running.mend()
     connections.close_all()  # the test may have killed what they led to
     eventually(lambda: answers(running))
+
+
+@pytest.fixture
+def bucket(site: Site) -> Iterator[Site]:
+    """The site with its files in the double of object storage, which this process reaches, too."""
+    with override_settings(**files_of(site)):
+        yield site
 
 
 def answers(site: Site) -> bool:

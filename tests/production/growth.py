@@ -16,13 +16,14 @@ STEP_LOOKS = 3  # what a step may take
 CACHES_MB = 160.0  # shared_buffers, which every process of PostgreSQL counts as its own, and some more
 
 
-def too_large(looks: list[Look], *, hosts: set[str]) -> list[str]:
+def too_large(looks: list[Look], *, web: set[str], workers: set[str]) -> list[str]:
     """Every process that grew by more than it may, in words."""
     said = []
     for server in looks[-1]:
         for pid, (before, after) in grown(looks, server).items():
-            step = largest_rise([look[server][pid] for look in looks if pid in look.get(server, {})])
-            if after - before - step > most(server, before, hosts=hosts):
+            sizes = [look[server][pid] for look in looks if pid in look.get(server, {})]
+            step = largest_rise(sizes) if server in workers else 0.0
+            if after - before - step > most(server, before, hosts=web | workers):
                 said.append(f"{server} ({pid}) grew from {before:.0f} to {after:.0f} MB")
     return said
 

@@ -19,7 +19,6 @@ from benchmarks.annotator import GRADE
 from config.embedded.services import BASE_DIR
 from judging.models import Judgment
 from tests.factories import VideoFactory
-from tests.production.bucket import files_in_a_bucket
 from tests.production.topology import Site
 from tests.production.topology.stores import BUCKET, NAME, PASSWORD
 from tests.production.topology.world import World, finish, give, take
@@ -108,8 +107,10 @@ def test_what_is_restored_is_what_the_snapshot_held_while_people_judged(
 
     occupied = manage(site, "restore", str(tmp_path / "backups"), **elsewhere)
     assert (occupied.returncode, "is not empty" in occupied.stderr) == (3, True)
+    copy.write_bytes(bytes(100_000))
     again = told(manage(site, "restore", str(tmp_path / "backups"), "--yes", **elsewhere))
-    assert (again["rows"], again["media"]["stored"]) == (made["rows"], 0)
+    assert (again["rows"], again["media"]["stored"], again["media"]["replaced"]) == (made["rows"], 0, 1)
+    assert copy.read_bytes() == b"k" * 100_000
 
     in_use = manage(site, "restore", str(tmp_path / "backups"), "--yes")
     assert (in_use.returncode, "stop the site first" in in_use.stderr) == (3, True)
@@ -171,18 +172,17 @@ def refused_as_none(site: Site, folder: Path) -> bool:
 
 
 def test_files_in_a_bucket_are_copied_or_their_versions_listed(
-    site: Site, elsewhere: dict[str, str], tmp_path: Path
+    bucket: Site, elsewhere: dict[str, str], tmp_path: Path
 ) -> None:
-    with files_in_a_bucket(site):
-        video = VideoFactory()
-        video.file.save("a.mp4", ContentFile(b"moving"))
-        copied_into_another_bucket(site, elsewhere, tmp_path / "copies", str(video.file.name))
-        client = site.storage.client()
-        client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
-        try:
-            versions_brought_back(site, elsewhere, tmp_path / "lists")
-        finally:
-            client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Suspended"})
+    video = VideoFactory()
+    video.file.save("a.mp4", ContentFile(b"moving"))
+    copied_into_another_bucket(bucket, elsewhere, tmp_path / "copies", str(video.file.name))
+    client = bucket.storage.client()
+    client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
+    try:
+        versions_brought_back(bucket, elsewhere, tmp_path / "lists")
+    finally:
+        client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Suspended"})
 
 
 def copied_into_another_bucket(site: Site, elsewhere: dict[str, str], backups: Path, name: str) -> None:

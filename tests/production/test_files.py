@@ -7,11 +7,9 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import pytest
 import requests
 from django.core.files.storage import default_storage
 from django.urls import reverse
@@ -23,7 +21,6 @@ from config.storage import S3Media
 from judging.models import Batch, Release
 from judging.services.batches import batch_create, batch_review
 from tests import factories
-from tests.production.bucket import files_in_a_bucket
 from tests.production.header_lines import lacking
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
@@ -158,12 +155,6 @@ class TestKill:
             "--videos",
             str(folder / "videos"),
         ]
-
-
-@pytest.fixture
-def bucket(site: Site) -> Iterator[Site]:
-    with files_in_a_bucket(site):
-        yield site
 
 
 class TestBucket:

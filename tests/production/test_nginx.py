@@ -24,6 +24,15 @@ def test_nginx_accepts_it_without_object_storage_and_ipv6(site: Site) -> None:
         site.nginx.storage, site.nginx.also = kept
 
 
+def test_what_begins_after_a_reload_is_not_cut_off_by_it(site: Site) -> None:
+    """A connection that nginx's old processes took would be closed between two requests."""
+    for _ in range(10):
+        old = site.nginx.accepting()
+        site.nginx.reload()
+        assert site.nginx.accepting()
+        assert not set(old) & set(site.nginx.accepting())
+
+
 UPLOADS = [
     "/corpora/import/",
     "/judgments/imports/new/",

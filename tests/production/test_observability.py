@@ -5,16 +5,15 @@ import json
 import re
 from typing import Any
 
-import pytest
 from django.urls import reverse
 
+from config.metrics.site import KEPT_S
 from judging.models import Release
 from tests.production.topology import Site
 from tests.production.topology.hosts import Web
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World
 
-TOKEN = "only-for-this-test-of-figures"
 LOG_INS = re.compile(
     r'^momentjudge_request_seconds_count\{method="GET",route="login",status="2xx"\} (\S+)$', re.MULTILINE
 )
@@ -62,24 +61,20 @@ def test_one_id_leads_through_nginx_web_and_worker(site: Site) -> None:
     assert world.lead.username not in said
 
 
-@pytest.fixture
-def told(site: Site) -> Site:
-    """Both web hosts have a token for their figures."""
-    site.extra["METRICS_TOKEN"] = TOKEN
-    for web in site.web:
-        web.restart()
-    return site
+def figures(site: Site, web: Web) -> str:
+    status, text = asked(web, "/metrics", Authorization=f"Bearer {site.metrics_token}")
+    assert status == 200
+    return text
 
 
-def test_the_processes_of_a_host_count_together(told: Site) -> None:
-    web = told.web[0]
-    site_host = {"Host": web.asked_as(), "X-Forwarded-Proto": "https"}
+def test_the_processes_of_a_host_count_together(site: Site) -> None:
+    web = site.web[0]
+    before = float(LOG_INS.findall(figures(site, web))[0])
     for _ in range(20):
-        assert asked(web, "/login/", **site_host)[0] == 200
-    answers = [asked(web, "/metrics", Authorization=f"Bearer {TOKEN}") for _ in range(6)]
-    assert {status for status, _ in answers} == {200}
-    assert {float(LOG_INS.findall(text)[0]) for _, text in answers} == {20.0}
-    text = answers[-1][1]
+        assert asked(web, "/login/", **{"Host": web.asked_as(), "X-Forwarded-Proto": "https"})[0] == 200
+    answers = [figures(site, web) for _ in range(6)]
+    assert {float(LOG_INS.findall(text)[0]) for text in answers} == {before + 20}
+    text = answers[-1]
     assert 'momentjudge_up{part="broker"} 1.0' in text and 'momentjudge_up{part="database"} 1.0' in text
     assert 'momentjudge_workers{queue="celery"} 2.0' in text
     assert 'momentjudge_workers{queue="gpu"} 1.0' in text
@@ -87,15 +82,15 @@ def test_the_processes_of_a_host_count_together(told: Site) -> None:
     assert 'momentjudge_database_pool{what="size"}' in text
 
 
-def test_figures_are_for_the_token_alone_and_not_through_nginx(told: Site) -> None:
-    assert asked(told.web[0], "/metrics")[0] == 401
-    assert told.visitor().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 403
+def test_figures_are_for_the_token_alone_and_not_through_nginx(site: Site) -> None:
+    assert asked(site.web[0], "/metrics")[0] == 401
+    assert site.visitor().get("/metrics", headers={"Authorization": f"Bearer {site.metrics_token}"}).status_code == 403
 
 
-def test_a_worker_that_is_killed_is_missed(told: Site) -> None:
+def test_a_worker_that_is_killed_is_missed(site: Site) -> None:
     """It is spoken of until it has been silent for long; one that ends as it should is forgotten at once."""
-    told.workers[0].stop()
-    told.workers[1].kill()
-    text = asked(told.web[0], "/metrics", Authorization=f"Bearer {TOKEN}")[1]
-    assert f'worker="{told.workers[0].name}@{told.workers[0].address}"' not in text
-    assert f'worker="{told.workers[1].name}@{told.workers[1].address}"' in text
+    site.workers[0].stop()
+    site.workers[1].kill()
+    ended, killed = (f'worker="{worker.name}@{worker.address}"' for worker in site.workers)
+    eventually(lambda: ended not in figures(site, site.web[0]), seconds=KEPT_S + 2)
+    assert killed in figures(site, site.web[0])

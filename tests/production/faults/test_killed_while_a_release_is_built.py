@@ -15,7 +15,6 @@ from django.utils import timezone
 
 from judging.models import Batch, Release
 from judging.services.batches import batch_review
-from tests.production.bucket import files_in_a_bucket
 from tests.production.faults.crowd import swept_until
 from tests.production.faults.kills import kill, start
 from tests.production.topology import Person, Site
@@ -117,18 +116,16 @@ def test_it_gets_ready_once_and_whole(site: Site, names: tuple[str, ...]) -> Non
     assert len(archives() - before) == 1
 
 
-def test_it_gets_ready_when_the_storage_is_back(site: Site) -> None:
-    with files_in_a_bucket(site):
-        asked = Asked(site)
-        with held_up(site):
-            asked.ask()
-            eventually(waits)
-            site.storage.kill()
-        eventually(lambda: any("does not answer just now" in worker.said() for worker in site.workers))
-        asked.assert_not_offered()
-        site.storage.start()
-        asked.await_ready()
-        assert hashlib.sha256(default_storage.open(str(asked.release.archive.name)).read()).hexdigest() == (
-            asked.release.archive_sha256
-        )
-        assert len(archives()) == 1
+def test_it_gets_ready_when_the_storage_is_back(bucket: Site) -> None:
+    asked, before = Asked(bucket), archives()
+    with held_up(bucket):
+        asked.ask()
+        eventually(waits)
+        bucket.storage.kill()
+    eventually(lambda: any("does not answer just now" in worker.said() for worker in bucket.workers))
+    asked.assert_not_offered()
+    bucket.storage.start()
+    asked.await_ready()
+    stored = default_storage.open(str(asked.release.archive.name)).read()
+    assert hashlib.sha256(stored).hexdigest() == asked.release.archive_sha256
+    assert len(archives() - before) == 1

@@ -9,7 +9,6 @@ from django.urls import reverse
 from annotation.services.tokens import token_create
 from benchmarks.annotator import GRADE, KEY
 from judging.models import Assignment, Batch, Judgment, Pair
-from tests.production.bucket import files_in_a_bucket
 from tests.production.faults.crowd import Crowd, swept_until
 from tests.production.faults.kills import kill, start
 from tests.production.topology import Site
@@ -23,6 +22,7 @@ WITHOUT = {  # what is killed -> whether people judge on meanwhile
     ("worker-1", "worker-2"): True,
     ("postgres",): False,
     ("redis",): True,
+    ("nginx",): False,
 }
 
 
@@ -40,12 +40,12 @@ def test_every_grade_that_was_answered_is_kept_once(site: Site, names: tuple[str
     crowd.check()
 
 
-def test_people_judge_on_while_the_storage_is_away(site: Site) -> None:
-    with files_in_a_bucket(site), Crowd(site, batches=3) as crowd:
+def test_people_judge_on_while_the_storage_is_away(bucket: Site) -> None:
+    with Crowd(bucket, batches=3) as crowd:
         crowd.await_grades(10)
-        site.storage.kill()
+        bucket.storage.kill()
         crowd.await_grades(15)
-        site.storage.start()
+        bucket.storage.start()
         crowd.await_done()
     assert not crowd.troubles
     crowd.check()
@@ -102,11 +102,11 @@ class TestEscalation:
             worker.pause()
         for user in world.annotators:
             judge_all(world.person(site, user), world, always(2))
-        kill(site, "worker-1", "worker-2")
+        kill(site, "worker-1", "worker-2", "beat")
         site.redis.kill()
         site.redis.start()
         site.redis.client().flushall()
-        start(site, "worker-1", "worker-2")
+        start(site, "worker-1", "worker-2", "beat")
         eventually(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE, seconds=60)
 
 

@@ -62,9 +62,11 @@ class Roll:
                 return "".join(f"{name}\n" for name in ("beat", "nginx", *(web.name for web in self.site.web)))
             case ["exec", "-T", "nginx", "nginx", "-s", "reload"]:
                 subprocess.run([*self.site.nginx.command(), "-s", "reload"], check=True, capture_output=True)
+            case ["exec", "-T", name, "docker/healthy", "web"]:
+                assert [web.status("/readyz") for web in self.site.web if web.name == name] == [200]
             case ["exec", "-T", "nginx", *command]:
                 subprocess.run([self._addressed(word) for word in command], check=True)
-            case ["up", "--detach", "--no-deps", "--wait", name]:
+            case ["up", "--detach", "--no-deps", "--wait", "--wait-timeout", _, name]:
                 self._replace(name)
             case ["up", "--detach", "--no-deps", *names]:
                 for name in names:

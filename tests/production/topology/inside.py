@@ -26,8 +26,24 @@ def django_on(site: Site) -> Iterator[None]:
 
 def files_of(site: Site) -> dict[str, Any]:
     """The settings of the storage that the hosts use."""
+    if site.in_bucket:
+        return {"STORAGES": {**settings.STORAGES, "default": _bucket(site)}}
     folder = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": _media(site)}}
     return {"STORAGES": {**settings.STORAGES, "default": folder}, "MEDIA_ROOT": _media(site)}
+
+
+def _bucket(site: Site) -> dict[str, Any]:
+    said = site.storage_environment()
+    options = {
+        "bucket_name": said["S3_BUCKET"],
+        "endpoint_url": said["S3_ENDPOINT_URL"],
+        "public_url": said["S3_ENDPOINT_URL"],
+        "region_name": said["S3_REGION"],
+        "access_key": said["S3_ACCESS_KEY_ID"],
+        "secret_key": said["S3_SECRET_ACCESS_KEY"],
+        "addressing": "path",
+    }
+    return {"BACKEND": "config.storage.S3Media", "OPTIONS": options}
 
 
 def _media(site: Site) -> str:

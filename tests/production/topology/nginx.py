@@ -6,14 +6,16 @@ import re
 import socket
 import ssl
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from config.embedded.services import BASE_DIR
 from tests.production.topology.hosts import Web
-from tests.production.topology.server import Server, free_port, program
+from tests.production.topology.server import Server, ServerFailed, descendants, free_port, program
 from tests.production.topology.stores import BUCKET
 
+RELOADED_S = 30
 TEMPLATE = BASE_DIR / "docker" / "nginx" / "momentjudge.conf.template"
 MAIN = """\
 {user}
@@ -49,6 +51,13 @@ def has_ipv6() -> bool:
     except OSError:
         return False
     return True
+
+
+def _title(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().rstrip("\0 ")
+    except OSError:
+        return ""  # it has ended
 
 
 class Nginx(Server):
@@ -91,6 +100,7 @@ class Nginx(Server):
             "MJ_SITE_HOST": f"{self.address}:{self.port}",
             "MJ_CERTIFICATE": str(self.certificate),
             "MJ_CERTIFICATE_KEY": str(self.key),
+            "MJ_RESOLVER": "",
             "MJ_WEB_SERVERS": "\n    ".join(map(self._upstream, self.web)),
             "MJ_CONNECTIONS_PER_ADDRESS": "400",
             "MJ_MAX_BODY": "220m",
@@ -135,8 +145,19 @@ class Nginx(Server):
         self.reload()
 
     def reload(self) -> None:
+        """Connections that begin after this last; those to the old processes are closed between two requests."""
+        old = set(self.accepting())
         self.configure()
         subprocess.run([*self.command(), "-s", "reload"], capture_output=True, check=True)
+        deadline = time.monotonic() + RELOADED_S
+        while not (now := set(self.accepting())) or now & old:
+            if time.monotonic() > deadline:
+                raise ServerFailed(f"{self.name} has not read its configuration again.\n{self.tail()}")
+            time.sleep(0.02)
+
+    def accepting(self) -> list[int]:
+        """The processes that take new connections; one that was told to end titles itself so."""
+        return [pid for pid in descendants(self.pid) if _title(pid) == "nginx: worker process"]
 
     def _upstream(self, web: Web) -> str:
         down = " down" if web.name in self.without else ""

@@ -1,23 +1,10 @@
 """The migrated database, kept for the next run: migrating an empty one takes most of the site's start."""
 
-import hashlib
 import subprocess
 from pathlib import Path
 
-from config.embedded.services import BASE_DIR
+from tests.migrated import fingerprint
 from tests.production.topology.stores import NAME, PASSWORD, Postgres
-
-APPS = ("annotation", "judging", "models_runner")
-
-
-def fingerprint() -> str:
-    """Of all migrations and of the locked packages, which bring some too."""
-    paths = [path for app in APPS for path in sorted((BASE_DIR / app / "migrations").glob("*.py"))]
-    paths.append(BASE_DIR / "requirements" / "base.lock")
-    digest = hashlib.sha256()
-    for path in paths:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def kept(folder: Path) -> Path:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -43,13 +43,15 @@ class Site:
         self.shared = self.folder / "shared"
         self.shared.mkdir()
         self.secret_key = secrets.token_urlsafe(50)
-        self.extra: dict[str, str] = {}  # of every host; counts from their next start
+        self.metrics_token = secrets.token_urlsafe(30)
+        self.in_bucket = False  # where web and worker hosts keep files
         self.postgres = Postgres("postgres", "127.0.0.2", self.folder)
         self.redis = Redis("redis", "127.0.0.3", self.folder)
         self.storage = Storage("storage", "127.0.0.4", self.folder)
         self.web = [self._web("web-1", "127.0.0.11"), self._web("web-2", "127.0.0.12")]
         self.workers = [self._worker(f"worker-{n}", f"127.0.0.2{n}", "celery,uploads", 2) for n in (1, 2)]
         self.gpu = self._worker("gpu", "127.0.0.23", "gpu", 1)
+        self.gpu.extra.update(TRAIN_DEVICE="cpu", TRAIN_THREADS="1")
         self.search = self._worker("search", "127.0.0.24", "search", 1)
         self.beat = Beat("beat", "127.0.0.25", self.folder, environment=self.environment, shared=self.shared)
         self.nginx = Nginx("nginx", "127.0.0.10", self.folder, web=self.web, media=self.shared / "media")
@@ -84,7 +86,8 @@ class Site:
             "MEDIA_ACCEL": "/protected/",
             "STATIC_ROOT": str(self.kept / "static"),
             "PYTHONUNBUFFERED": "1",
-            **self.extra,
+            "METRICS_TOKEN": self.metrics_token,
+            **(self.storage_environment() if self.in_bucket else {}),
         }
 
     def storage_environment(self) -> dict[str, str]:
@@ -101,10 +104,7 @@ class Site:
     # Starting and stopping
 
     def start(self) -> None:
-        for server in (self.postgres, self.redis, self.storage):
-            server.start(wait=False)
-        for server in (self.postgres, self.redis, self.storage):
-            server.await_ready()
+        self.start_stores()
         self.migrate()
         self.collect_static()
         self.start_hosts()
@@ -124,13 +124,11 @@ class Site:
             self.manage("collectstatic", "--no-input", "--clear", "--verbosity", "0")
             static.note_collected(self.kept, wanted)
 
+    def start_stores(self) -> None:
+        start_missing([self.postgres, self.redis, self.storage])
+
     def start_hosts(self) -> None:
-        """All at once, then one wait: what does not run yet."""
-        fresh = [host for host in self.hosts if not host.alive()]
-        for host in fresh:
-            host.start(wait=False)
-        for host in fresh:
-            host.await_ready()
+        start_missing(self.hosts)
 
     def stop(self) -> None:
         """All at once: nothing may be left behind."""
@@ -145,11 +143,23 @@ class Site:
 
     def mend(self) -> None:
         """Every server runs and is ready again, whatever a test did to it."""
-        for server in self.servers:
-            if not server.alive():
-                server.start()
+        self.start_stores()
+        self.start_hosts()
+        start_missing([self.nginx])
         self.nginx.without.clear()
         self.nginx.reload()
+
+    def keep_files(self, *, in_bucket: bool) -> None:
+        """In object storage or in the shared folder; where that changes, those who keep them start again."""
+        if self.in_bucket == in_bucket:
+            return
+        self.in_bucket = in_bucket
+        hosts = [*self.web, *self.workers]
+        for host in hosts:
+            host.tell(host.polite)
+        for host in hosts:
+            host.stop()
+        self.start_hosts()
 
     # Talking to it
 
@@ -198,6 +208,15 @@ def running_site(folder: Path, *, failed: list[bool]) -> Iterator[Site]:
             shutil.rmtree(kept_logs, ignore_errors=True)
             shutil.copytree(site.folder / "log", kept_logs)
         site.remove()
+
+
+def start_missing(servers: Sequence[Server]) -> None:
+    """Those that do not run: all at once, then one wait."""
+    fresh = [server for server in servers if not server.alive()]
+    for server in fresh:
+        server.start(wait=False)
+    for server in fresh:
+        server.await_ready()
 
 
 def eventually(there: Callable[[], object], *, seconds: float = 30, every: float = 0.1) -> None:

@@ -11,9 +11,10 @@ from annotation.models import Project
 from models_runner import services
 from models_runner.models import FeatureSet
 from models_runner.retrieval.features import open_features
-from models_runner.services.features import LATE
+from models_runner.services.features import FULL, LATE
 from tests.factories import VideoFactory
 from tests.production.faults.background.acts import admin_of, kill, page_of, start, sweep, when
+from tests.production.faults.disks import small_disk
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World
@@ -39,6 +40,13 @@ def told(made: FeatureSet) -> FeatureSet:
     return FeatureSet.objects.get(pk=made.pk)
 
 
+def check_whole(made: FeatureSet) -> None:
+    done = told(made)
+    assert (done.state, done.n_items, done.n_failed, done.findings) == ("done", VIDEOS, 0, [])
+    with open_features(done.path) as store:
+        assert (len(store), store.checksum()) == (VIDEOS, done.checksum)
+
+
 @pytest.mark.parametrize("killed", ["gpu", "postgres", "redis"])
 def test_features_go_on_where_they_were_after_a_kill(killed: str, shared: Site, clip: bytes) -> None:
     world = World.make(annotators=0)
@@ -53,7 +61,21 @@ def test_features_go_on_where_they_were_after_a_kill(killed: str, shared: Site, 
     FeatureSet.objects.filter(pk=made.pk, state="running").update(moved_at=F("moved_at") - LATE)
     sweep(SWEEP)
     eventually(lambda: told(made).state != "running", seconds=60)
-    done = told(made)
-    assert (done.state, done.n_items, done.n_failed, done.findings) == ("done", VIDEOS, 0, [])
-    with open_features(done.path) as store:
-        assert (len(store), store.checksum()) == (VIDEOS, done.checksum)
+    check_whole(made)
+
+
+def test_a_full_disk_is_said_and_with_room_they_go_on(shared: Site, clip: bytes) -> None:
+    world = World.make(annotators=0)
+    project, person = world.project, admin_of(shared, world.project)
+    filmed(project, clip)
+    with small_disk(shared.shared / "features") as disk:
+        made = services.feature_set_start(project=project, kind="video", extractor="builtin-pixels", actor=None)
+        when(lambda: told(made).done > 0)
+        disk.fill()
+        eventually(lambda: told(made).state == "failed")
+        assert told(made).error == FULL
+        assert FULL in page_of(shared, person, "models_runner:features", project.uuid)
+        disk.make_room()
+        services.feature_set_resume(feature_set=made, actor=None)
+        eventually(lambda: told(made).state != "running", seconds=60)
+        check_whole(made)

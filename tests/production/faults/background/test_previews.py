@@ -1,7 +1,6 @@
 """kill -9 while GIFs are cut: every moment has its GIF and its twin in the end, and none that is offered is half."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from django.core.files.storage import default_storage
 from annotation.media import probe
 from annotation.models import Corpus, Moment
 from tests.factories import MomentFactory, VideoFactory
-from tests.production.bucket import files_in_a_bucket
 from tests.production.faults.background.acts import (
     KILLED,
     is_whole_gif,
@@ -98,12 +96,6 @@ def test_all_gifs_are_cut_once_after_a_kill(killed: str, site: Site, clip: bytes
 
 def previews(site: Site) -> bool:
     return (site.shared / "media" / "previews").is_dir()
-
-
-@pytest.fixture
-def bucket(site: Site) -> Iterator[Site]:
-    with files_in_a_bucket(site):
-        yield site
 
 
 def test_all_gifs_are_cut_after_the_storage_was_away(bucket: Site, clip: bytes, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.db.models import F
+from django.urls import reverse
 
 from config.embedded.processes import all_pids
 from models_runner import services
@@ -15,13 +16,14 @@ from models_runner.models import Run, Training
 from models_runner.progress import EventsFile
 from tests.models_runner.benchmarks import features_drawn, features_of, trainable
 from tests.production.faults.background.acts import admin_of, kill, start, sweep, when
+from tests.production.faults.disks import SmallDisk, small_disk
 from tests.production.topology import Person, Site
 from tests.production.topology.server import descendants
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World
 
 SWEEP = "models_runner.tasks.trainings_sweep"
-EPOCHS = 600
+EPOCHS = 250
 OPTIONS = {
     "epochs": EPOCHS,
     "evaluations_per_epoch": 0.01,
@@ -33,17 +35,14 @@ OPTIONS = {
 
 
 @pytest.fixture
-def trainer(site: Site) -> Iterator[Site]:
-    """The worker of the queue ``gpu`` trains on the CPU."""
-    site.gpu.extra.update(TRAIN_DEVICE="cpu", TRAIN_THREADS="1")
-    site.gpu.restart()
-    yield site
-    site.gpu.extra.clear()
-    site.gpu.stop()
+def disk(site: Site) -> Iterator[SmallDisk]:
+    """Experiments lie on a small disk of their own; asked for before ``training``."""
+    with small_disk(site.shared / "experiments", megabytes=16) as made:
+        yield made
 
 
 @pytest.fixture
-def training(trainer: Site, tmp_path: Path) -> Iterator[Training]:
+def training(site: Site, tmp_path: Path) -> Iterator[Training]:
     """One that is at work, and has written a checkpoint."""
     world = World.make(annotators=0)
     release = trainable(world.project)
@@ -60,7 +59,7 @@ def training(trainer: Site, tmp_path: Path) -> Iterator[Training]:
     )
     made = ordered.trainings.get()
     try:
-        when(lambda: (folder_of(trainer, made) / "last" / "meta.json").is_file() and told(made).step > 0)
+        when(lambda: (folder_of(site, made) / "last" / "meta.json").is_file() and told(made).step > 0)
         yield made
     finally:
         Training.objects.filter(pk=made.pk, state="waiting").update(state="cancelled", ended_at=F("created_at"))
@@ -124,7 +123,9 @@ def check_trained_once(site: Site, training: Training, *, attempts: int, crashes
     """It is done, it went on from a checkpoint, its runs are there once and scored, and no program is left."""
     eventually(lambda: told(training).state == "done", seconds=60)
     done = told(training)
-    assert (done.attempts, done.crashes, done.error, done.step) == (attempts, crashes, "", done.steps)
+    assert (done.attempts, done.crashes, done.error, done.step) == (attempts, 0, "", done.steps)
+    said = [worker.said() for worker in (*site.workers, site.gpu)]
+    assert sum(one.count(f"training {training.pk} crashed (") for one in said) == crashes
     first, *later = starts(site, training)
     assert first == 0 and len(later) == attempts - 1 and all(0 < step < done.steps for step in later)
     steps = steps_since_start(site, training)
@@ -143,63 +144,78 @@ def page_of(person: Person, training: Training) -> str:
     return answer.text
 
 
-def test_a_killed_worker_leaves_a_checkpoint_to_go_on_from(trainer: Site, training: Training) -> None:
+def test_a_killed_worker_leaves_a_checkpoint_to_go_on_from(site: Site, training: Training) -> None:
     """The worker dies at once; the kernel tells its program, which writes a checkpoint and ends."""
-    program = programs(trainer, training)
+    program = programs(site, training)
     assert len(program) == 1
-    family = [trainer.gpu.pid, *descendants(trainer.gpu.pid)]
+    family = [site.gpu.pid, *descendants(site.gpu.pid)]
     for pid in set(family) - set(program):
         os.kill(pid, signal.SIGKILL)
-    eventually(lambda: not programs(trainer, training), seconds=15)
-    eventually(lambda: not trainer.gpu.alive())
-    before, person = stamp(folder_of(trainer, training)), admin_of(trainer, training.experiment.project)
+    eventually(lambda: not programs(site, training), seconds=15)
+    eventually(lambda: not site.gpu.alive())
+    before, person = stamp(folder_of(site, training)), admin_of(site, training.experiment.project)
     silent(training)
     sweep(SWEEP)
     eventually(lambda: told(training).state == "waiting", seconds=20)
     said = page_of(person, training)
     assert "It goes on from its last checkpoint when a worker of the queue <code>gpu</code> takes it." in said
     assert '<span class="state waiting">waiting</span>' in said
-    trainer.gpu.start()
-    assert stamp(folder_of(trainer, training)) == before
+    site.gpu.start()
+    assert stamp(folder_of(site, training)) == before
     sweep(SWEEP)
-    check_trained_once(trainer, training, attempts=2, crashes=0)
+    check_trained_once(site, training, attempts=2, crashes=0)
     assert '<span class="state done">done</span>' in page_of(person, training)
 
 
-def test_a_killed_program_is_begun_again(trainer: Site, training: Training) -> None:
+def test_a_killed_program_is_begun_again(site: Site, training: Training) -> None:
     """The worker lives and sees it: a crash, counted and told, and another attempt."""
-    (program,) = programs(trainer, training)
+    (program,) = programs(site, training)
     os.kill(program, signal.SIGKILL)
-    check_trained_once(trainer, training, attempts=2, crashes=1)
+    check_trained_once(site, training, attempts=2, crashes=1)
 
 
-def test_a_killed_host_is_missed_and_its_training_goes_on(trainer: Site, training: Training) -> None:
+def test_a_killed_host_is_missed_and_its_training_goes_on(site: Site, training: Training) -> None:
     """Worker and program die together."""
-    kill(trainer, "gpu")
-    assert programs(trainer, training) == []
-    start(trainer, "gpu")
+    kill(site, "gpu")
+    assert programs(site, training) == []
+    start(site, "gpu")
     silent(training)
     sweep(SWEEP)
-    check_trained_once(trainer, training, attempts=2, crashes=1)
+    check_trained_once(site, training, attempts=2, crashes=1)
 
 
-def test_a_database_that_is_killed_stops_it_at_a_checkpoint(trainer: Site, training: Training) -> None:
-    kill(trainer, "postgres")
-    eventually(lambda: not programs(trainer, training), seconds=20)
-    start(trainer, "postgres")
+def test_a_database_that_is_killed_stops_it_at_a_checkpoint(site: Site, training: Training) -> None:
+    kill(site, "postgres")
+    eventually(lambda: not programs(site, training), seconds=20)
+    start(site, "postgres")
     silent(training)
     sweep(SWEEP)
-    check_trained_once(trainer, training, attempts=2, crashes=0)
+    check_trained_once(site, training, attempts=2, crashes=0)
 
 
-def test_a_broker_that_is_killed_does_not_disturb_it(trainer: Site, training: Training) -> None:
-    kill(trainer, "redis")
-    assert len(programs(trainer, training)) == 1
+def test_a_broker_that_is_killed_does_not_disturb_it(site: Site, training: Training) -> None:
+    kill(site, "redis")
+    assert len(programs(site, training)) == 1
     step = told(training).step
     eventually(lambda: told(training).step > step, seconds=10)
-    start(trainer, "redis")
+    start(site, "redis")
     sweep(SWEEP)
     eventually(lambda: told(training).state == "done", seconds=60)
     assert told(training).attempts == 1
-    assert starts(trainer, training) == [0]
+    assert starts(site, training) == [0]
     assert Run.objects.filter(project=training.experiment.project, source="baseline").count() == 2
+
+
+def test_a_full_disk_is_said_and_with_room_it_goes_on_from_its_last_checkpoint(
+    disk: SmallDisk, site: Site, training: Training
+) -> None:
+    person = admin_of(site, training.experiment.project)
+    disk.fill()
+    eventually(lambda: Training.objects.get(pk=training.pk).state == "failed")
+    assert "disk" in Training.objects.get(pk=training.pk).error
+    assert "is full" in page_of(person, training)
+    assert not programs(site, training)
+    disk.make_room()
+    answer = person.post(reverse("models_runner:training-resume", args=[training.uuid]))
+    assert answer.status_code == 200
+    check_trained_once(site, training, attempts=2, crashes=0)

@@ -1,0 +1,47 @@
+"""What .ci/run does around the tests: packages are asked about, and a service that is away stops nothing."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from config.audit import CLEAN, FOUND, NOT_ASKED
+from config.embedded.services import BASE_DIR
+
+TESTS, PRODUCTION = "make test CI=1", "make test-production CI=1"
+
+
+def run(folder: Path, audited: int) -> tuple[int, list[str], str]:
+    """Status, what was called, and what was said; every program is a stand-in that writes down its name."""
+    done = folder / "done"
+    (folder / ".ci").mkdir()
+    shutil.copy(BASE_DIR / ".ci" / "run", folder / ".ci" / "run")
+    stand_in(folder / "bin" / "make", f'echo "make $* CI=$CI" >> {done}')
+    stand_in(folder / "bin" / "apt-get", "exit 0")
+    stand_in(folder / ".venv" / "bin" / "python", f'echo "python $*" >> {done}; exit {audited}')
+    environment = {name: value for name, value in os.environ.items() if name != "CI"}
+    environment["PATH"] = f"{folder / 'bin'}:{environment['PATH']}"
+    ran = subprocess.run(
+        [folder / ".ci" / "run"], env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    return ran.returncode, done.read_text().splitlines(), ran.stderr
+
+
+def stand_in(path: Path, command: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{command}\n")
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize(("audited", "warns"), [(CLEAN, False), (NOT_ASKED, True)])
+def test_without_a_known_weakness_it_goes_on(tmp_path: Path, audited: int, warns: bool) -> None:
+    status, called, said = run(tmp_path, audited)
+    assert (status, called) == (0, [TESTS, "python -m config.audit", PRODUCTION])
+    assert ("WARNING: packages were not checked" in said) is warns
+
+
+def test_a_known_weakness_fails_it(tmp_path: Path) -> None:
+    status, called, _ = run(tmp_path, FOUND)
+    assert (status, called) == (FOUND, [TESTS, "python -m config.audit"])

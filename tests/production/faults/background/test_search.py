@@ -1,0 +1,77 @@
+"""The search worker or Redis is killed: the page says so in words, and answers again when they are back."""
+
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+import pytest
+import requests
+from django.core.files.base import ContentFile
+from django.test import override_settings
+from django.urls import reverse
+
+from annotation.models import Project, Video
+from models_runner import services
+from models_runner.models import FeatureSet, Training
+from models_runner.selectors.features import Choice
+from tests.models_runner.benchmarks import trainable
+from tests.production.faults.background.acts import kill, start
+from tests.production.faults.background.test_training import OPTIONS, told
+from tests.production.topology import Person, Site
+from tests.production.topology.site import eventually
+from tests.production.topology.world import World
+
+LOADING_S = 60.0  # torch, the text model, the training
+WAYS = {"video": "builtin-pixels", "query": "builtin-text"}
+HEARD = 8  # searches after which most threads of the web hosts have listened for an answer
+SAID = {"search": (1, "No search worker took the query"), "redis": (HEARD, "The broker that carries queries")}
+Trained = tuple[Site, Training, Person]
+
+
+@pytest.fixture
+def trained(site: Site, clip: bytes) -> Iterator[Trained]:
+    """A checkpoint that was learnt from real features, so that typed words can be looked for with it."""
+    world = World.make(annotators=0)
+    release = trainable(world.project)
+    for video in Video.objects.filter(corpus=world.project.corpus):
+        video.file.save("clip.mp4", ContentFile(clip))
+    with override_settings(FEATURES_ROOT=site.shared / "features"):
+        features = {kind: Choice.of(made(world.project, kind, way)).told() for kind, way in WAYS.items()}
+        options = {**OPTIONS, "epochs": 5}
+        ordered = services.experiment_create(
+            release=release, baseline="xml", top_n=1, seeds=1, features=features, options=options, actor=None
+        )
+        training = ordered.trainings.get()
+        eventually(lambda: told(training).state == "done", seconds=90)
+        yield site, training, world.person(site, world.lead)
+
+
+def made(project: Project, kind: str, way: str) -> FeatureSet:
+    ordered = services.feature_set_start(project=project, kind=kind, extractor=way, actor=None)
+    eventually(lambda: FeatureSet.objects.get(pk=ordered.pk).state != "running", seconds=60)
+    ordered.refresh_from_db()
+    assert ordered.state == "done", ordered.error
+    return ordered
+
+
+def asked(person: Person, training: Training) -> requests.Response:
+    """The search page; it answers, or says that it cannot."""
+    words = urlencode({"q": "somebody sings", "training": training.uuid})
+    answer = person.get(f"{reverse('models_runner:search', args=[training.experiment.project.uuid])}?{words}")
+    assert "Traceback" not in answer.text
+    return answer
+
+
+def finds(answer: requests.Response) -> bool:
+    return answer.status_code == 200 and 'id="hit-1"' in answer.text
+
+
+def test_it_is_said_in_words_and_the_next_query_is_answered(trained: Trained) -> None:
+    site, training, person = trained
+    eventually(lambda: finds(asked(person, training)), seconds=LOADING_S)
+    assert all(finds(asked(person, training)) for _ in range(HEARD))
+    for killed, (times, words) in SAID.items():
+        kill(site, killed)
+        for answer in [asked(person, training) for _ in range(times)]:
+            assert (answer.status_code, words in answer.text) == (503, True), answer.text
+        start(site, killed)
+        eventually(lambda: finds(asked(person, training)), seconds=LOADING_S)
