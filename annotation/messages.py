@@ -2,6 +2,8 @@
 
 import logging
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from typing import Any
 
@@ -12,7 +14,14 @@ from redis.exceptions import RedisError
 
 AWAY_S = 30.0  # a missing broker is not asked again for so long: each try costs seconds
 _away_until = 0.0
+_aside: ThreadPoolExecutor | None = None
 logger = logging.getLogger(__name__)
+
+
+def send_aside() -> None:
+    """Let one thread of this process send, in order: who waits for a page never waits for the broker."""
+    global _aside  # noqa: PLW0603
+    _aside = ThreadPoolExecutor(max_workers=1, thread_name_prefix="messages")
 
 
 def send_on_commit(task: str, *args: Any, expires_s: float | None = None) -> None:
@@ -20,12 +29,26 @@ def send_on_commit(task: str, *args: Any, expires_s: float | None = None) -> Non
 
     After ``expires_s`` seconds nobody takes it any more.
     """
-    transaction.on_commit(partial(_send, task, args, expires_s))
+    transaction.on_commit(partial(_hand_over, task, args, expires_s))
 
 
 def send_now(task: str, *args: Any) -> bool:
     """Send ``task``, which no sweep would find; whether the broker took it."""
     return _send(task, args)
+
+
+def _hand_over(task: str, args: tuple[Any, ...], expires_s: float | None) -> None:
+    if _aside is None or current_app.conf.task_always_eager:
+        _send(task, args, expires_s)
+    else:  # with what log lines tell of the request
+        _aside.submit(copy_context().run, _send_or_log, task, args, expires_s)
+
+
+def _send_or_log(task: str, args: tuple[Any, ...], expires_s: float | None) -> None:
+    try:
+        _send(task, args, expires_s)
+    except Exception:
+        logger.exception("%s%s was not sent", task, args)
 
 
 def _send(task: str, args: tuple[Any, ...], expires_s: float | None = None) -> bool:

@@ -2,7 +2,9 @@
 
 import logging
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +13,7 @@ from celery import Celery, current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 from redis.exceptions import ResponseError
+from structlog.contextvars import bound_contextvars, get_contextvars
 
 from annotation import messages as sending
 from annotation.messages import send_on_commit
@@ -80,9 +83,54 @@ def test_a_broker_that_is_away_is_not_asked_again_for_a_while(monkeypatch: pytes
         assert len(tries) == tried, seconds
 
 
+@pytest.fixture
+def aside(monkeypatch: pytest.MonkeyPatch) -> Iterator[ThreadPoolExecutor]:
+    """Messages are sent as in a web process; all of them have been once this is shut down."""
+    monkeypatch.setattr(sending, "_aside", None)
+    sending.send_aside()
+    assert sending._aside is not None
+    yield sending._aside
+    sending._aside.shutdown()
+
+
+@pytest.mark.django_db
+def test_a_page_waits_for_no_broker(
+    monkeypatch: pytest.MonkeyPatch, messages: Messages, aside: ThreadPoolExecutor
+) -> None:
+    hangs, held = threading.Event(), []
+
+    def send_task(*message: object, **options: object) -> None:
+        assert hangs.wait(30)
+        held.append((*message, get_contextvars()["request_id"]))
+
+    pretend(monkeypatch, send_task)
+    with bound_contextvars(request_id="r-1"), messages(), transaction.atomic():
+        send_on_commit(TASK, 5)
+        send_on_commit(TASK, 6)
+    assert held == []  # the block has ended, the broker has not answered
+    hangs.set()
+    aside.shutdown()
+    assert held == [(TASK, (5,), "r-1"), (TASK, (6,), "r-1")]
+
+
+@pytest.mark.django_db
+def test_a_bug_met_aside_is_logged(
+    monkeypatch: pytest.MonkeyPatch, messages: Messages, aside: ThreadPoolExecutor, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*message: object, **options: object) -> None:
+        raise TypeError("a bug")
+
+    pretend(monkeypatch, broken)
+    with messages(), transaction.atomic():
+        send_on_commit(TASK, 5)
+    aside.shutdown()
+    assert "judging.tasks.batch_advance(5,) was not sent" in caplog.text
+    assert "TypeError: a bug" in caplog.text
+
+
 @pytest.mark.filterwarnings("ignore:task_always_eager")
 def test_a_broker_that_hangs_is_asked_once(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    """Each further try would let whoever waits for the page wait as long again."""
+    """Each further try would let whoever waits for ``send_now`` wait as long again."""
     options = {**settings.CELERY_BROKER_TRANSPORT_OPTIONS, "socket_timeout": 0.05}
     with socket.create_server(("127.0.0.1", 0)) as mute:
         app = Celery(broker=f"redis://127.0.0.1:{mute.getsockname()[1]}/0", set_as_current=False)

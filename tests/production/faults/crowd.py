@@ -3,7 +3,6 @@ it again with the same key, as static/js/outbox.js does."""
 
 import html
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from types import TracebackType
@@ -59,7 +58,6 @@ class Browser:
         self.accepted: dict[UUID, int] = {}  # what was answered with 200
         self.troubles: Counter[str] = Counter()
         self.refusals: list[str] = []
-        self.slowest_s = 0.0
 
     def work(self) -> None:
         page = ""
@@ -101,7 +99,6 @@ class Browser:
                 return answer
 
     def _ask(self, method: str, path: str, data: dict[str, str] | None = None) -> str:
-        began = time.monotonic()
         try:
             if method == "GET":
                 answer = self.person.get(path, timeout=PATIENCE_S)
@@ -110,8 +107,6 @@ class Browser:
         except requests.RequestException as error:
             self.troubles[type(error).__name__] += 1
             raise Trouble from error
-        finally:
-            self.slowest_s = max(self.slowest_s, time.monotonic() - began)
         if answer.status_code >= 500:
             self.troubles[str(answer.status_code)] += 1
             raise Trouble
@@ -159,10 +154,6 @@ class Crowd:
     @property
     def refusals(self) -> list[str]:
         return [line for browser in self.browsers for line in browser.refusals]
-
-    @property
-    def slowest_s(self) -> float:
-        return max(browser.slowest_s for browser in self.browsers)
 
     def await_grades(self, more: int, *, seconds: float = 30) -> None:
         """So many further grades were answered."""

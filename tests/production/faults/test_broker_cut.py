@@ -1,13 +1,15 @@
-"""The broker is cut off for a minute: it hangs (SIGSTOP), so nothing is refused and nothing is answered."""
+"""The broker is cut off for a minute: it hangs (SIGSTOP), so nothing is refused and nothing is answered.
+
+That no page waits for it at all is tests/annotation/test_messages.py's.
+"""
 
 import time
 
-from tests.production.faults.crowd import Crowd
+from tests.production.faults.crowd import PATIENCE_S, Crowd
 from tests.production.topology import Site
 
 CUT_S = 60
 PACE_S = 1.5  # of five people: work enough for the whole minute
-QUICK_S = 9.0  # a page that waits longer than 10 s keeps the answer and sends it again
 
 
 def test_people_judge_on_and_everything_settles_afterwards(site: Site) -> None:
@@ -17,14 +19,12 @@ def test_people_judge_on_and_everything_settles_afterwards(site: Site) -> None:
         site.redis.pause()
         try:
             while (left := CUT_S - (time.monotonic() - began)) > 0:
-                crowd.await_grades(1, seconds=QUICK_S + PACE_S)
+                crowd.await_grades(1, seconds=PATIENCE_S)
                 time.sleep(min(1.0, left))
-            slowest_s = crowd.slowest_s
         finally:
             site.redis.resume()
         for browser in crowd.browsers:
             browser.pace_s = 0.1
         crowd.await_done(seconds=120)
     assert not crowd.troubles, crowd.troubles
-    assert slowest_s < QUICK_S
     crowd.check()

@@ -196,6 +196,7 @@ class Site:
 def running_site(folder: Path, *, failed: list[bool]) -> Iterator[Site]:
     """A site that runs inside the block; its logs are copied to ``folder`` when something ``failed``."""
     site, kept_logs = Site(kept=folder), folder / "log"
+    site.postgres.flushes = False  # only processes die in tests, and a busy disk lets everybody wait
     try:
         site.start()
         yield site

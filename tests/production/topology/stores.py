@@ -36,9 +36,11 @@ def postgres_folder() -> Path | None:
 
 
 class Postgres(Server):
-    """Debian's PostgreSQL on a fresh cluster, with fsync as in production. As root it runs as nobody."""
+    """Debian's PostgreSQL on a fresh cluster, with fsync as in production unless ``flushes`` is unset. As root it runs
+    as nobody."""
 
     polite = signal.SIGINT  # the fast shutdown
+    flushes = True
 
     @property
     def data(self) -> Path:
@@ -55,7 +57,8 @@ class Postgres(Server):
 
     def command(self) -> list[str]:
         places = {"listen_addresses": self.address, "port": str(self.port), "unix_socket_directories": ""}
-        options = [word for name, value in (places | POSTGRES_OPTIONS).items() for word in ("-c", f"{name}={value}")]
+        said = places | POSTGRES_OPTIONS | {"fsync": "on" if self.flushes else "off"}
+        options = [word for name, value in said.items() for word in ("-c", f"{name}={value}")]
         last_will = ["setpriv", "--pdeathsig", "INT", "--"] if shutil.which("setpriv") else []
         return [*self.prefix, *last_will, str(self.program("postgres")), "-D", str(self.data), *options]
 
