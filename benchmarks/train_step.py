@@ -1,10 +1,11 @@
 """How long one training step takes, beside a plain re-statement of the released computation.
 
-    python benchmarks/train_step.py [--models xml reloclnet conquer] [--steps 3] [--threads 2] [--device cpu] [--json]
+    python benchmarks/train_step.py [--models xml reloclnet conquer] [--steps 5] [--threads 2] [--device cpu] [--json]
 
 Full dimensions, random features of realistic lengths (51 +- 15 clips, 17 +- 4 words), forward, loss, backward and
-optimiser, dropout on, no data loading. Every figure comes from a process of its own: seconds of processor, the least of
-the steps after a first one (on a GPU seconds of wall), and the largest memory. Besides the two paddings, which are
+optimiser, dropout on, no data loading. Every way has a process of its own; they step in turns, so that a machine that
+slows down for a while does so for all. Counted are seconds of processor, the least of the steps after a first one (on a
+GPU seconds of wall), and the largest memory. Besides the two paddings, which are
 what is compared, ``compact`` with most products in bfloat16 is shown: another arithmetic, for those who train anew.
 Method and figures: docs/benchmarks/train-step.md. Exit status 1: a ratio asked for is missed, or the re-statement is
 not as fast as the released code was found to be (then ratios mean nothing).
@@ -12,6 +13,7 @@ not as fast as the released code was found to be (then ratios mean nothing).
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -37,6 +39,7 @@ from models_runner.retrieval.optim import BertAdam, CorrectedAdam, parameter_gro
 from models_runner.retrieval.ragged import Padding, Sequences  # noqa: E402
 from models_runner.retrieval.training.memory import keep_freed  # noqa: E402
 from models_runner.retrieval.training.precision import Precision  # noqa: E402
+from models_runner.training_child import HUGE_PAGES  # noqa: E402
 
 BATCH = {"xml": 128, "reloclnet": 128, "conquer": 16}
 KNOWN_S = {"xml": 6.0, "reloclnet": 13.2, "conquer": 8.4}  # CPU seconds a step of the released code, on 2 threads
@@ -53,7 +56,7 @@ WAYS = ("published", *OURS)
 def main() -> int:
     options = parse()
     if options.way:
-        print(json.dumps(measure(options.models[0], options.way, options)))
+        take_turns(options.models[0], options.way, options)
         return 0
     report: dict[str, Any] = {"machine": machine(), "device": device_name(options.device), "threads": options.threads}
     report["models"] = {name: compared(name, options) for name in options.models}
@@ -64,7 +67,7 @@ def main() -> int:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", choices=BATCH, default=list(BATCH))
-    parser.add_argument("--steps", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--json", action="store_true")
@@ -74,7 +77,7 @@ def parse() -> argparse.Namespace:
 
 def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
     """One model in all ways, with the ratios to the published way."""
-    rows = {way: in_own_process(name, way, options) for way in WAYS}
+    rows = side_by_side(name, options)
     base = rows["published"]
     ratios = {way: {key: round(rows[way][key] / base[key], 3) for key in ("seconds", "memory_mib")} for way in OURS}
     near = abs(base["seconds"] / KNOWN_S[name] - 1) <= NEAR
@@ -85,30 +88,57 @@ def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
     return {**rows, "ratios": ratios, "as_published": near, "met": met, "kept": near and met}
 
 
-def in_own_process(name: str, way: str, options: argparse.Namespace) -> dict[str, float]:
-    command = [sys.executable, __file__, "--models", name, "--way", way, "--steps", str(options.steps)]
+def side_by_side(name: str, options: argparse.Namespace) -> dict[str, dict[str, float]]:
+    """Seconds of the quickest step and the most memory of each way; round by round, each makes a step.
+
+    Every other round goes backwards: whoever follows the re-statement finds all caches emptied.
+    """
+    processes = {way: own_process(name, way, options) for way in WAYS}
+    try:
+        rounds = [WAYS[:: -1 if number % 2 else 1] for number in range(options.steps + 1)]
+        taken = [{way: told(processes[way], "step") for way in ways} for ways in rounds]
+        seconds = {way: min(steps[way] for steps in taken[1:]) for way in WAYS}
+        return {
+            way: {"seconds": round(seconds[way], 4), "memory_mib": round(told(process, "memory"))}
+            for way, process in processes.items()
+        }
+    finally:
+        for process in processes.values():
+            process.communicate()
+
+
+def own_process(name: str, way: str, options: argparse.Namespace) -> subprocess.Popen[str]:
+    command = [sys.executable, __file__, "--models", name, "--way", way]
     command += ["--threads", str(options.threads), "--device", options.device]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    environment = dict(os.environ) if way == "published" else {**HUGE_PAGES, **os.environ}  # as a training is started
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
 
-def measure(name: str, way: str, options: argparse.Namespace) -> dict[str, float]:
-    """Seconds of the quickest step, and the most memory."""
+def told(process: subprocess.Popen[str], asked: str) -> float:
+    """What a process of ``take_turns`` answers."""
+    assert process.stdin is not None and process.stdout is not None
+    print(asked, file=process.stdin, flush=True)
+    return float(process.stdout.readline())
+
+
+def take_turns(name: str, way: str, options: argparse.Namespace) -> None:
+    """Make a step for each line "step" that comes in, telling its seconds; tell the memory for "memory"."""
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
     if way != "published":
         keep_freed()  # as the program that trains does
     step = step_of(name, way, options.device)
-    clock = time.process_time if options.device == "cpu" else time.perf_counter
-    taken = []
-    for _ in range(options.steps + 1):
+    on_device = options.device != "cpu"
+    clock = time.perf_counter if on_device else time.process_time
+    for line in sys.stdin:
+        if line.strip() == "memory":
+            print(torch.cuda.max_memory_allocated() / 2**20 if on_device else own_memory(), flush=True)
+            continue
         began = clock()
         step()
-        if options.device != "cpu":
+        if on_device:
             torch.cuda.synchronize()
-        taken.append(clock() - began)
-    on_device = options.device != "cpu"
-    most = torch.cuda.max_memory_allocated() / 2**20 if on_device else own_memory()
-    return {"seconds": round(min(taken[1:]), 4), "memory_mib": round(most)}
+        print(clock() - began, flush=True)
 
 
 def own_memory() -> float:

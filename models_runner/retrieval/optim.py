@@ -91,25 +91,30 @@ class BertAdam(Optimizer):
 class CorrectedAdam(torch.optim.Adam):
     """Adam with bias correction whose epsilon stands beside the uncorrected second moment; then weights decay.
 
-    p <- p - lr * sqrt(1 - b2^t) / (1 - b1^t) * m / (sqrt(v) + eps), then p <- p - lr * decay * p. torch's Adam has
-    sqrt(v / (1 - b2^t)) + eps below the line: the same, with another epsilon at every step.
+    p <- p - lr * sqrt(1 - b2^t) / (1 - b1^t) * m / (sqrt(v) + eps), then p <- p - lr * decay * p. torch's AdamW has
+    sqrt(v / (1 - b2^t)) + eps below the line and decays first: the same, with another epsilon at every step and a rate
+    smaller by the decay. All of it is one pass over the parameters.
     """
 
     def __init__(self, groups: Any, *, lr: float) -> None:
         groups = [{**group, "decay": group.get("weight_decay", WEIGHT_DECAY), "weight_decay": 0.0} for group in groups]
-        super().__init__(groups, lr=lr, betas=BETAS, eps=EPSILON, fused=True)
+        super().__init__(groups, lr=lr, betas=BETAS, eps=EPSILON, fused=True, decoupled_weight_decay=True)
         self._step_supports_amp_scaling = False  # a step that overflowed is left out as a whole, decay and all
 
     def step(self, closure: None = None) -> None:
         """Change every parameter that has a gradient."""
-        for group in self.param_groups:
+        rates = [group["lr"] for group in self.param_groups]
+        for group, rate in zip(self.param_groups, rates, strict=True):
+            lost = rate * group["decay"]
             group["eps"] = EPSILON / (1 - BETAS[1] ** (self._steps(group) + 1)) ** 0.5
-        super().step()
-        with torch.no_grad():
-            for group in self.param_groups:
-                moved = [parameter for parameter in group["params"] if parameter.grad is not None]
-                if group["decay"] and moved:
-                    torch._foreach_mul_(moved, 1 - group["lr"] * group["decay"])
+            group["lr"] = rate * (1 - lost)
+            group["weight_decay"] = lost / group["lr"] if rate else 0.0
+            group["decoupled_weight_decay"] = True  # whatever an older checkpoint says
+        try:
+            super().step()
+        finally:
+            for group, rate in zip(self.param_groups, rates, strict=True):
+                group["lr"], group["weight_decay"] = rate, 0.0
 
     def _steps(self, group: dict[str, Any]) -> int:
         """How many steps the group has made; its parameters make them together."""

@@ -6,6 +6,9 @@ h heads. Rows that a layout does not keep cost nothing.
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -16,6 +19,7 @@ NORM_EPSILON = 1e-5
 AnyLayout = Layout | SideBySide
 Laid = tuple[Tensor, AnyLayout]  # rows and where they lie
 SPREAD = 0.02  # standard deviation of fresh weights
+ALL_WORDS: Any = {"dtype": np.uint64, "endpoint": True}
 
 
 class Dropout(nn.Module):
@@ -36,10 +40,15 @@ class Dropout(nn.Module):
 
 
 def _kept(values: Tensor, share: float) -> Tensor:
-    """0 with a probability of ``share``, to 1 in 65,536, else 1 / (1 - share); of the same shape and type."""
-    words = torch.empty((values.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
-    bits = words.view(torch.int16)[: values.numel()].view(values.shape)
-    return (bits >= round(share * 2**16) - 2**15).to(values.dtype).mul_(1 / (1 - share))
+    """0 with a probability of ``share``, to 1 in 65,536, else 1 / (1 - share); of the same shape and type.
+
+    torch's generator draws but the seed of one that is four times as quick.
+    """
+    seed = int(torch.empty((), dtype=torch.int64).random_())
+    words = np.random.Generator(np.random.SFC64(seed)).integers(2**64 - 1, size=(values.numel() + 3) // 4, **ALL_WORDS)
+    bits = torch.from_numpy(words.view(np.int16))[: values.numel()].view(values.shape)
+    kept = torch.empty_like(values, memory_format=torch.contiguous_format)
+    return torch.ge(bits, round(share * 2**16) - 2**15, out=kept).mul_(1 / (1 - share))
 
 
 class InputProjection(nn.Module):

@@ -11,6 +11,7 @@ from benchmarks import padded
 from models_runner.retrieval.baselines import BASELINES
 from models_runner.retrieval.batches import Batch, Sample, collate
 from models_runner.retrieval.losses import RandomNegatives
+from models_runner.retrieval.models.conquer import ClipScore
 from models_runner.retrieval.objective import Objective
 from models_runner.retrieval.ragged import Layout, Padding, Sequences
 from tests.models_runner.retrieval.baselines.small import batch_of, model_of, sample
@@ -154,3 +155,22 @@ def test_sequences_are_taken_in_any_order() -> None:
     sequences = Sequences(torch.arange(5.0)[:, None], torch.tensor([2, 0, 3]))
     taken = sequences.taken(torch.tensor([2, 0, 1]))
     assert (taken.rows.ravel().tolist(), taken.lengths.tolist()) == ([2, 3, 4, 0, 1], [3, 2, 0])
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 9])
+def test_a_clip_is_scored_as_by_a_convolution(width: int) -> None:
+    torch.manual_seed(5)
+    lengths = torch.tensor([width, max(1, width - 4), 1])
+    layout = Layout(lengths, (lengths + 2).clamp(max=width), width, torch.device("cpu"))
+    score = ClipScore(hidden=6, narrow=4, kernel_size=5)
+    rows = torch.randn(int(layout.kept.sum()), 6, requires_grad=True)
+    convolved = score.alone(functional.relu(score.around(layout.spread(rows).transpose(1, 2)))).squeeze(1)
+    scored = score(rows, layout)
+    torch.testing.assert_close(scored[layout.real], convolved[layout.real])
+    of = [rows, score.around.weight, score.alone.weight]
+    for ours, theirs in zip(
+        torch.autograd.grad(scored[layout.real].square().sum(), of),
+        torch.autograd.grad(convolved[layout.real].square().sum(), of),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, theirs)

@@ -56,3 +56,4 @@ def test_corrected_adam_is_its_formula() -> None:
         parameter.grad = torch.from_numpy(gradient)
         optimiser.step()
         np.testing.assert_allclose(parameter.numpy(), expected, rtol=1e-10)
+        assert optimiser.param_groups[0]["lr"] == 0.1  # what is told and kept is what was asked for

@@ -1,7 +1,14 @@
-"""Memory that is freed is kept: the kernel clears its pages once, not at every step."""
+"""Memory of a program that trains: what is freed is kept, so that the kernel clears its pages once and not at every
+step, and large pages are asked for."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
+
+from models_runner.training_child import HUGE_PAGES
 
 STEPS = """
 import resource
@@ -26,3 +33,31 @@ def test_the_next_step_finds_its_pages_there() -> None:
     assert keeps
     assert kept < PAGES / 100
     assert given_back > kept
+
+
+IN_HUGE_PAGES = """
+import re
+from pathlib import Path
+from models_runner.retrieval.training.memory import keep_freed
+
+keep_freed()
+held = b"x" * 2**26  # numpy would ask for large pages itself
+print(re.search(r"AnonHugePages: +([0-9]+) kB", Path("/proc/self/smaps_rollup").read_text())[1])
+"""
+OFFERED = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+@pytest.mark.skipif(
+    not OFFERED.is_file() or "[madvise]" not in OFFERED.read_text(),
+    reason="this kernel gives no large pages on request",
+)
+def test_a_program_that_trains_gets_large_pages() -> None:
+    def held(environment: dict[str, str]) -> int:
+        done = subprocess.run(
+            [sys.executable, "-c", IN_HUGE_PAGES], check=True, capture_output=True, text=True, env=environment
+        )
+        return int(done.stdout)
+
+    bare = {name: value for name, value in os.environ.items() if name not in HUGE_PAGES}
+    assert held(bare) < 2**16 / 100  # of the 64 MiB
+    assert held({**HUGE_PAGES, **bare}) > 2**16 / 2
