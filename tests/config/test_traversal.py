@@ -9,7 +9,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from annotation.exceptions import NotPossible
-from models_runner.services.features import _allowed
+from models_runner.services.features.ordering import _allowed
 from models_runner.training_files import kept_file
 from tests.judging.views.doors import World
 

@@ -22,7 +22,7 @@ from models_runner import services
 from models_runner.models import FeatureSet
 from models_runner.retrieval.features import FeatureWriter, open_features
 from models_runner.retrieval.features.extractors import EXTRACTORS, Kind, extract
-from models_runner.services import features as module
+from models_runner.services.features import making, material, progress
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, ProjectFactory, QueryFactory, VideoFactory, admin
 from tests.models_runner.retrieval.features.test_pixels import film
@@ -133,7 +133,7 @@ def test_a_model_that_is_not_here_fails_the_set(project: Project) -> None:
 
 def stopping(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
     """After its first item an extraction meets ``act``."""
-    monkeypatch.setattr(module, "EVERY_S", 0.0)
+    monkeypatch.setattr(progress, "EVERY_S", 0.0)
 
     def acting(*args: Any, on_progress: Any, **values: Any) -> Any:
         def told(done: int, total: int) -> None:
@@ -143,7 +143,7 @@ def stopping(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
 
         return extract(*args, on_progress=told, **values)
 
-    monkeypatch.setattr(module, "extract", acting)
+    monkeypatch.setattr(making, "extract", acting)
 
 
 def test_a_cancelled_set_keeps_what_was_made_and_goes_on(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,11 +156,11 @@ def test_a_cancelled_set_keeps_what_was_made_and_goes_on(project: Project, monke
     made: list[str] = []
 
     def films(owner: Project, is_known: Any) -> Iterator[Any]:
-        for item in module._films(owner, is_known):
+        for item in material.films(owner, is_known):
             made.extend([] if is_known(item.name) else [item.name])
             yield item
 
-    monkeypatch.setitem(module.ITEMS, "video", films)
+    monkeypatch.setitem(material.ITEMS, "video", films)
     assert worked(held).state == "done" and made == ["two"]
     actions = project.audit_events.order_by("id").values_list("action", flat=True)
     assert list(actions) == ["features.start", "features.cancel", "features.resume"]
@@ -191,12 +191,12 @@ def killing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Whoever begins with this video is killed."""
 
     def films(owner: Project, is_known: Any) -> Iterator[Any]:
-        for item in module._films(owner, is_known):
+        for item in material.films(owner, is_known):
             if item.name == name:
                 raise Killed
             yield item
 
-    monkeypatch.setitem(module.ITEMS, "video", films)
+    monkeypatch.setitem(material.ITEMS, "video", films)
 
 
 def starts_until_it_ends(held: FeatureSet) -> int:
@@ -227,7 +227,7 @@ def test_a_worker_that_is_killed_ever_further_on_is_started_as_often_as_it_needs
     for name in names[2:]:
         VideoFactory(corpus=project.corpus, name=name, file="")
     held = start(project)
-    monkeypatch.setattr(module, "EVERY_S", 0.0)
+    monkeypatch.setattr(progress, "EVERY_S", 0.0)
     for name in names:
         with monkeypatch.context() as patch, suppress(Killed):
             killing(patch, name)
@@ -245,7 +245,7 @@ def test_a_worker_that_is_killed_before_the_first_item_is_given_up_too(
     def killed(*_: Any) -> None:
         raise Killed
 
-    monkeypatch.setattr(module, "names_wanted", killed)
+    monkeypatch.setattr(making, "names_wanted", killed)
     assert starts_until_it_ends(held) == 4
     assert held.error == "Its worker was killed before the first item, 3 times in a row."
 

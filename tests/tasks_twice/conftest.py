@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from judging.services.demo import progress
-from models_runner.services import features
+from models_runner.services.features import making
 from tests.judging.world import HandMade
 from tests.models_runner.benchmarks import Drawn, places
 from tests.tasks_twice.scenes import Ground
@@ -40,7 +40,7 @@ def ground(
     monkeypatch.setattr(settings, "FEATURES_ROOT", tmp_path / "features")
     places(settings, tmp_path)
     monkeypatch.setattr(progress, "render_episode", lambda episode, path: path.write_bytes(clip))
-    monkeypatch.setattr(features, "extractor_of", lambda *way, **more: Rows())
+    monkeypatch.setattr(making, "extractor_of", lambda *way, **more: Rows())
     return Ground(deepcopy(made_once), clip, tmp_path)
 
 

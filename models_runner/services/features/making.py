@@ -1,0 +1,132 @@
+"""Feature sets made and checked by a task that can be killed."""
+
+import logging
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.db import OperationalError
+
+from annotation import clock
+from annotation.exceptions import MomentJudgeError, NotPossible
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from models_runner.models import FeatureSet
+from models_runner.retrieval.durable import is_out_of_room
+from models_runner.retrieval.errors import ScoringError
+from models_runner.retrieval.features import FeatureWriter, check, open_features
+from models_runner.retrieval.features.extractors import Kind, Outcome, Setup, Way, extract, extractor_of
+from models_runner.services.features.material import ITEMS, names_wanted
+from models_runner.services.features.ordering import TASK, throw_away
+from models_runner.services.features.progress import OnProgress, Progress, Stopped
+
+logger = logging.getLogger(__name__)
+LOCK = "feature-set"
+ATTEMPTS = 3  # starts that bring nothing more, after which it is given up: what is next kills its worker
+LATE = timedelta(minutes=2)  # one that has not moved for so long has lost its worker or its message
+FULL = "The disk of features is full. Make room, then go on: what was made is kept."
+State, Step = FeatureSet.State, FeatureSet.Step
+
+
+def feature_sets_sweep(*, now: datetime) -> None:
+    """Send what does not move: its worker or its message was lost, or it waits behind a training."""
+    stale = FeatureSet.objects.filter(state=State.RUNNING, moved_at__lte=now - LATE)
+    for pk in stale.values_list("pk", flat=True):
+        send_on_commit(TASK, pk)
+    stale.update(moved_at=now)  # one message at a time
+
+
+def feature_set_work(*, feature_set_id: int, on_progress: OnProgress | None = None) -> None:
+    """Make what is left of a set, and check it; a repeat finds it done or at work."""
+    with only_one(LOCK, feature_set_id) as alone:
+        rows = FeatureSet.objects.select_related("project")
+        held = rows.filter(pk=feature_set_id, state=State.RUNNING).first()
+        if not alone or held is None:
+            return
+        if held.attempts >= ATTEMPTS:
+            _fail(held, _killed(held))
+            return
+        held.attempts += 1
+        rows.filter(pk=held.pk).update(attempts=held.attempts)
+        progress = Progress(held, on_progress)
+        try:
+            if held.is_ours:
+                _extract(held, progress)
+            _check(held, progress)
+        except Stopped:
+            _after_stop(held)
+        except OperationalError:
+            raise
+        except (ScoringError, MomentJudgeError, OSError) as error:
+            _fail(held, FULL if is_out_of_room(error) else str(error))
+        except Exception as error:
+            _fail(held, f"{type(error).__name__}: {error}")
+            raise
+
+
+def _killed(held: FeatureSet) -> str:
+    if not held.total:
+        return f"Its worker was killed before the first item, {held.attempts} times in a row."
+    number, names = min(held.done + 1, held.total), names_wanted(held.project, held.kind)
+    named = f" ({names[number - 1]})" if number <= len(names) else ""
+    often = f"{held.attempts} times in a row"
+    return f"Its worker was killed at item {number:,} of {held.total:,}{named} or just behind it, {often}."
+
+
+def _extract(held: FeatureSet, progress: Progress) -> None:
+    path = Path(held.path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    progress.step(Step.EXTRACTING, len(names_wanted(held.project, held.kind)))
+    setup = Setup(settings.SENTENCE_DEVICE, settings.SENTENCE_THREADS)
+    extractor = extractor_of(Way(held.extractor), Kind(held.kind), model=held.model, setup=setup)
+    held.made_by = extractor.name[:300]
+    writer = FeatureWriter(path, width=extractor.width)
+    try:
+        items = ITEMS[held.kind](held.project, writer.__contains__)
+        outcome = extract(items, extractor, writer, on_progress=progress.extracting)
+        if not len(writer):
+            raise NotPossible(_nothing_made(outcome))
+        writer.finish()
+    finally:
+        writer.close()
+    held.n_failed, held.reasons = outcome.failures, outcome.reasons
+
+
+def _nothing_made(outcome: Outcome) -> str:
+    name, reason = next(iter(outcome.reasons.items()), ("", "there is nothing to make them of"))
+    return f"No features could be made; first {name}: {reason}." if name else f"No features: {reason}."
+
+
+def _check(held: FeatureSet, progress: Progress) -> None:
+    names = names_wanted(held.project, held.kind)
+    progress.step(Step.CHECKING, len(names))
+    with open_features(held.path) as store:
+        findings = check({held.kind: store}, {held.kind: names}, on_progress=progress.checking)
+        values = {
+            "width": store.width,
+            "n_items": len(store),
+            "checksum": store.checksum(),
+            "made_by": held.made_by,
+            "n_failed": held.n_failed,
+            "reasons": held.reasons,
+            "findings": [finding.as_dict() for finding in findings],
+        }
+    now = clock.now()
+    at_work = FeatureSet.objects.filter(pk=held.pk, state=State.RUNNING)
+    if not at_work.update(state=State.DONE, done=len(names), finished_at=now, moved_at=now, **values):
+        raise Stopped
+    logger.info("feature set %s: %s of %s %s", held.pk, values["n_items"], len(names), held.kind)
+
+
+def _after_stop(held: FeatureSet) -> None:
+    """Cancelled sets keep what was made; of deleted ones nothing stays."""
+    if held.is_ours and not FeatureSet.objects.filter(pk=held.pk).exists():
+        throw_away(Path(held.path))
+
+
+def _fail(held: FeatureSet, error: str) -> None:
+    values = {"state": State.FAILED, "error": error[:2000] or "unknown"}
+    if FeatureSet.objects.filter(pk=held.pk, state=State.RUNNING).update(**values):
+        logger.warning("feature set %s failed: %s", held.pk, error)
+    else:
+        _after_stop(held)
