@@ -1,4 +1,4 @@
-"""Files that people send, while they come in: on the disk of the data folder, as a /tmp may lie in memory."""
+"""Files on their way in or out: on the disk of the data folder, as a /tmp may lie in memory."""
 
 import time
 from contextlib import suppress
@@ -15,10 +15,15 @@ class ReceivedOnDisk(TemporaryFileUploadHandler):
     """Django's; it makes the folder, and first removes what a process that was killed left there."""
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
-        folder = Path(settings.FILE_UPLOAD_TEMP_DIR)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _sweep(folder)
+        _sweep(receiving_folder())
         super().new_file(*args, **kwargs)
+
+
+def receiving_folder() -> Path:
+    """Where Django, and the storage of a bucket, put what does not stay in memory; it is there from now on."""
+    folder = Path(settings.FILE_UPLOAD_TEMP_DIR)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
 
 
 def _sweep(folder: Path) -> None:

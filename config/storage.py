@@ -14,6 +14,7 @@ from storages.backends.s3 import S3File, S3Storage
 from storages.utils import clean_name
 
 from annotation.exceptions import StorageAway
+from annotation.receiving import receiving_folder
 
 NO_BUCKET = "NoSuchBucket"  # answered with 404 too, but no word on the file
 HELD_BYTES = 8 << 20  # of a file that is read; what is larger waits on the disk
@@ -37,6 +38,7 @@ class S3MediaFile(S3File):  # type: ignore[misc]
     """A file of the bucket; it is fetched as a whole when it is first read."""
 
     def _get_file(self) -> IO[bytes]:
+        receiving_folder()  # of what is larger than HELD_BYTES
         with answering(self.name):
             return super()._get_file()  # type: ignore[no-any-return]
 

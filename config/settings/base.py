@@ -212,7 +212,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "unacked_restore_throttle": 1,
     "socket_timeout": 2,  # a broker that hangs is one that is away
     "socket_connect_timeout": 2,
-    "max_retries": 0,  # of connecting before a message is sent: a person waits for it, and a sweep finds the work
+    "max_retries": 0,  # of connecting before a message is sent: somebody may wait for it
 }
 CELERY_REDIS_SOCKET_TIMEOUT = CELERY_REDIS_SOCKET_CONNECT_TIMEOUT = 3
 CELERY_BEAT_SCHEDULER = "config.beat.SteadyScheduler"
@@ -257,7 +257,7 @@ CSRF_FAILURE_VIEW = "config.errors.csrf_failure"
 SESSION_COOKIE_HTTPONLY = True
 SECURE_REFERRER_POLICY = "same-origin"
 FILE_UPLOAD_HANDLERS = ["config.uploads.NoFiles"]  # a page that takes files says so itself
-FILE_UPLOAD_TEMP_DIR = MOMENTJUDGE_VAR / "receiving"  # while they come in; a /tmp may lie in memory
+FILE_UPLOAD_TEMP_DIR = MOMENTJUDGE_VAR / "receiving"  # on their way in, and from a bucket; a /tmp may lie in memory
 SILENCED_SYSTEM_CHECKS = ["files.E001"]  # annotation.receiving makes that folder
 DATA_UPLOAD_MAX_NUMBER_FILES = 2  # of such a page: annotations, and the table of video lengths
 

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 
 from annotation.exceptions import StorageAway
-from config.storage import S3Media
+from config.storage import HELD_BYTES, S3Media
+from tests.buckets import bucket
 from tests.factories import UserFactory
 from tests.judging.watching import logged_in, watched, ways
 
@@ -37,6 +39,15 @@ class TestNginx:
         for url in ways(moment):
             answer = logged_in(UserFactory()).get(url)
             assert (answer.status_code, answer.headers.get("X-Accel-Redirect")) == (404, None)
+
+
+def test_a_large_file_of_a_bucket_is_read_where_nothing_was_received_yet(settings: Any, tmp_path: Path) -> None:
+    settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "data" / "receiving"
+    large = bytes(HELD_BYTES + 1)
+    with bucket():
+        default_storage.save("large", ContentFile(large))
+        with default_storage.open("large") as stored:
+            assert stored.read() == large
 
 
 def test_a_bucket_that_does_not_answer_is_said_in_words(settings: Any) -> None:
