@@ -40,8 +40,11 @@ def send_now(task: str, *args: Any) -> bool:
 def _hand_over(task: str, args: tuple[Any, ...], expires_s: float | None) -> None:
     if _aside is None or current_app.conf.task_always_eager:
         _send(task, args, expires_s)
-    else:  # with what log lines tell of the request
+        return
+    try:  # with what log lines tell of the request
         _aside.submit(copy_context().run, _send_or_log, task, args, expires_s)
+    except RuntimeError:  # this process ends, and answers its last request
+        _send_or_log(task, args, expires_s)
 
 
 def _send_or_log(task: str, args: tuple[Any, ...], expires_s: float | None) -> None:

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from annotation.backup.programs import connected, major_of, program
 from annotation.backup.tables import Content, Link, contents, differences
 from annotation.backup.versions import bring_back
 
+HANDED_OUT = 1000  # files that wait for a copier: a manifest may hold millions
 NEW_SCHEMA = 14  # the server from which the public schema belongs to whoever owns the database
 
 
@@ -144,9 +146,10 @@ def _brought_back(folder: Path, bucket: str) -> Iterator[Outcome | Literal["miss
             return bring_back(default_storage, entry, bucket=bucket)
         return pool.give(default_storage, entry)
 
-    workers = ThreadPoolExecutor(COPIERS)
+    workers, entries = ThreadPoolExecutor(COPIERS), entries_of(folder)
     try:
-        yield from workers.map(brought, entries_of(folder))
+        while some := list(islice(entries, HANDED_OUT)):
+            yield from workers.map(brought, some)
     finally:
         workers.shutdown(cancel_futures=True)
 

@@ -114,6 +114,14 @@ def test_a_page_waits_for_no_broker(
 
 
 @pytest.mark.django_db
+def test_a_process_that_ends_sends_itself(sent: list[object], messages: Messages, aside: ThreadPoolExecutor) -> None:
+    aside.shutdown()
+    with messages(), transaction.atomic():
+        send_on_commit(TASK, 5)
+    assert sent == [(TASK, (5,))]
+
+
+@pytest.mark.django_db
 def test_a_bug_met_aside_is_logged(
     monkeypatch: pytest.MonkeyPatch, messages: Messages, aside: ThreadPoolExecutor, caplog: pytest.LogCaptureFixture
 ) -> None:

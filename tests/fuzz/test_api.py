@@ -16,6 +16,7 @@ import schemathesis
 import yaml
 from django.core.management import call_command
 from django.core.signals import request_finished, request_started
+from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, transaction
 from hypothesis import strategies as st
 from schemathesis import Case, GenerationMode
@@ -26,7 +27,6 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from config.wsgi import application
 from tests.fuzz.places import FOUND, Places, Right
 from tests.models_runner.benchmarks import places as stand_ins
 
@@ -69,7 +69,7 @@ def described() -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def schema() -> Any:
     held = schemathesis.openapi.from_dict(described())
-    held.app = application
+    held.app = get_wsgi_application()
     return held
 
 

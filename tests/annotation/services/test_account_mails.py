@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 from django.core import mail
@@ -10,6 +11,7 @@ from annotation.models import User
 from annotation.services import identities
 from annotation.services.identities import email_changed_mail, identity_set, password_link_mail
 from annotation.services.throttles import MAIL_ONCE, throttle_digest
+from tests.conftest import Messages
 from tests.locks import held_elsewhere
 
 pytestmark = pytest.mark.django_db
@@ -37,6 +39,44 @@ def test_a_repeat_sends_no_other(write: Callable[[], None]) -> None:
     write()
     write()
     assert len(mail.outbox) == 1
+
+
+class TestFormerAddress:
+    """Nothing but the message knows it."""
+
+    @pytest.fixture(autouse=True)
+    def mails(self, settings: Any) -> None:
+        settings.EMAIL_HOST = "mail.example.org"
+
+    @pytest.fixture
+    def user(self) -> User:
+        made = User.objects.create_user("somebody")
+        identity_set(user=made, name="", email="old@example.org")
+        return made
+
+    def test_it_is_told_by_a_worker(self, user: User, messages: Messages) -> None:
+        with messages():
+            identity_set(user=user, name="", email="new@example.org")
+        assert [message.to for message in mail.outbox] == [["old@example.org"]]
+
+    def test_it_is_told_without_a_broker(self, user: User, messages: Messages, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(identities, "send_now", lambda *message: False)
+        with messages():
+            identity_set(user=user, name="", email="new@example.org")
+        assert [message.to for message in mail.outbox] == [["old@example.org"]]
+
+    def test_a_mail_server_that_is_away_too_is_logged(
+        self, user: User, messages: Messages, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def refuse(*args: object) -> None:
+            raise ConnectionRefusedError("nobody listens")
+
+        monkeypatch.setattr(identities, "send_now", lambda *message: False)
+        monkeypatch.setattr(identities, "send_mail", refuse)
+        with messages():
+            identity_set(user=user, name="", email="new@example.org")
+        assert "was not told at the former one: nobody listens" in caplog.text
+        assert "old@example.org" not in caplog.text
 
 
 def test_a_killed_worker_loses_none(write: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
