@@ -118,7 +118,9 @@ def told(process: subprocess.Popen[str], asked: str) -> float:
     """What a process of ``take_turns`` answers."""
     assert process.stdin is not None and process.stdout is not None
     print(asked, file=process.stdin, flush=True)
-    return float(process.stdout.readline())
+    if not (answer := process.stdout.readline()):
+        raise SystemExit(f"a process ended with status {process.wait()}; all four together need up to 15 GB")
+    return float(answer)
 
 
 def take_turns(name: str, way: str, options: argparse.Namespace) -> None:

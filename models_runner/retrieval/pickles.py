@@ -85,8 +85,10 @@ class _Look(pickle._Unpickler):
 
     def persistent_load(self, told: Any) -> Numbers:
         _, kind, key, _, count, *_ = told
+        if not isinstance(count, int) or count < 0:
+            raise UnsafeCheckpoint(f"it is refused: a tensor of it has {count!r} numbers")
         held = Numbers(kind.size, count)
-        self.storages[key, count] = held.size * held.count
+        self.storages[key, count] = max(held.size * count, self.storages.get((key, count), 0))
         return held
 
     def load_build(self) -> None:

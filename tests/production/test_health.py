@@ -24,7 +24,7 @@ def test_a_broker_that_is_gone_is_named(site: Site) -> None:
     eventually(lambda: said(site)[0] == 200)
 
 
-def test_a_database_that_hangs_is_named_in_time(site: Site) -> None:
+def test_a_database_that_hangs_is_named(site: Site) -> None:
     site.postgres.pause()
     try:
         eventually(lambda: said(site)[1]["database"] in ("no answer", "not reachable"))

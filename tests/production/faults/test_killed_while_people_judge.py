@@ -50,7 +50,7 @@ def test_people_judge_on_while_the_storage_is_away(bucket: Site) -> None:
     crowd.check()
 
 
-def test_nobody_waits_for_a_broker_that_is_away(site: Site) -> None:
+def test_people_judge_on_while_the_broker_is_away(site: Site) -> None:
     with Crowd(site, batches=2) as crowd:
         crowd.await_grades(5)
         site.redis.kill()

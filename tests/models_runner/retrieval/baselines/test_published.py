@@ -246,6 +246,20 @@ def test_storages_larger_than_the_file_are_refused(is_new: bool, tmp_path: Path)
         load_published(path)
 
 
+@pytest.mark.parametrize("is_new", [True, False])
+def test_storages_smaller_than_nothing_are_refused(is_new: bool, tmp_path: Path) -> None:
+    """They would make up for others that are too large."""
+
+    def lessened(pickled: bytes) -> bytes:
+        return pickled.replace(b"K\x4d", b"J\xff\xff\xff\xff", 1)  # 77 numbers become -1
+
+    path = tmp_path / "best.ckpt"
+    torch.save({"model": {"a": torch.zeros(77)}}, path, _use_new_zipfile_serialization=is_new)
+    path.write_bytes(rezipped(path, lessened) if is_new else lessened(path.read_bytes()))
+    with pytest.raises(UnsafeCheckpoint, match="a tensor of it has -1 numbers"):
+        load_published(path)
+
+
 def rezipped(path: Path, change: Callable[[bytes], bytes]) -> bytes:
     """The archive with another pickle."""
     target = io.BytesIO()

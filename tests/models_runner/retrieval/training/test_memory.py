@@ -44,13 +44,18 @@ keep_freed()
 held = b"x" * 2**26  # numpy would ask for large pages itself
 print(re.search(r"AnonHugePages: +([0-9]+) kB", Path("/proc/self/smaps_rollup").read_text())[1])
 """
-OFFERED = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+ASKED = [Path(f"/sys/kernel/mm/transparent_hugepage/{file}") for file in ("enabled", "defrag")]
 
 
-@pytest.mark.skipif(
-    not OFFERED.is_file() or "[madvise]" not in OFFERED.read_text(),
-    reason="this kernel gives no large pages on request",
-)
+def gives_when_asked() -> bool:
+    """Whether the kernel looks for large pages where a program asks for them, and only there."""
+    if not all(file.is_file() for file in ASKED):
+        return False
+    enabled, defrag = (file.read_text() for file in ASKED)
+    return "[madvise]" in enabled and "[never]" not in defrag
+
+
+@pytest.mark.skipif(not gives_when_asked(), reason="this kernel gives no large pages when asked")
 def test_a_program_that_trains_gets_large_pages() -> None:
     def held(environment: dict[str, str]) -> int:
         done = subprocess.run(
