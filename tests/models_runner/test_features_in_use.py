@@ -14,7 +14,8 @@ from annotation.exceptions import NotPossible
 from judging.models import Release
 from models_runner import services
 from models_runner.models import Experiment, FeatureSet
-from models_runner.services import experiments, features
+from models_runner.services import experiments
+from models_runner.services.features import ordering
 from tests.factories import ProjectFactory, admin
 from tests.judging.concurrency.meeting import overlap
 from tests.models_runner.benchmarks import features_of, only, ordered, places, trainable, trained
@@ -116,8 +117,8 @@ class TestAtTheSameInstant:
     ) -> None:
         told = features_of(release.project, tmp_path)
         given = {"baseline": "xml", "top_n": 1, "seeds": 1, "options": {}, "actor": None}
-        ordering = partial(services.experiment_create, release=release, features=told, **given)
+        ordered_on = partial(services.experiment_create, release=release, features=told, **given)
         deleting = partial(deleted, made(release, "video"))
-        gone, refused = overlap(monkeypatch, (features, "audit_record"), deleting, ordering)
+        gone, refused = overlap(monkeypatch, (ordering, "audit_record"), deleting, ordered_on)
         assert gone is None and "have been deleted" in str(refused)
         assert not Experiment.objects.exists()
