@@ -157,7 +157,7 @@ def second_step(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters("password")
 @require_POST
 def begin(request: HttpRequest) -> HttpResponse:
-    """A new secret, for whoever knows the password; this session alone shows it."""
+    """A new secret, for whoever knows the password; the browser that asked for it alone is shown it."""
     form = password_asked(request)
     if form.errors:
         return _show(request, begin_form=form, status=422)
