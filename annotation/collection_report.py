@@ -8,7 +8,9 @@ from annotation.rules.collection_figures import PUBLISHED, ROWS, TABLE_1, TABLE_
 Column = Mapping[str, Any]
 SPLITS = {"train": "Training", "val": "Validation", "test": "Test"}
 PAPER = "published "
-ESCAPED = str.maketrans({char: f"\\{char}" for char in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\~{}"})
+ESCAPED = str.maketrans(
+    {char: f"\\{char}" for char in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\~{}", "^": r"\^{}"}
+)
 
 
 class Line(NamedTuple):

@@ -34,14 +34,14 @@ import numpy as np  # noqa: E402
 
 from benchmarks import demo_material as material  # noqa: E402
 from benchmarks.machine import machine  # noqa: E402
-from models_runner.retrieval import formats  # noqa: E402
-from models_runner.retrieval.corpus import VideoCorpus, read_corpus  # noqa: E402
-from models_runner.retrieval.features.extractors.frames import clip_count  # noqa: E402
-from models_runner.retrieval.metrics.report import evaluate  # noqa: E402
-from models_runner.retrieval.preprocessing import CLIP_S  # noqa: E402
-from models_runner.retrieval.tables import JudgedTable, RunTable  # noqa: E402
-from models_runner.retrieval.training.events import read_events  # noqa: E402
-from models_runner.retrieval.training.plan import Plan  # noqa: E402
+from moment_retrieval import formats  # noqa: E402
+from moment_retrieval.corpus import VideoCorpus, read_corpus  # noqa: E402
+from moment_retrieval.features.extractors.frames import clip_count  # noqa: E402
+from moment_retrieval.metrics.report import evaluate  # noqa: E402
+from moment_retrieval.preprocessing import CLIP_S  # noqa: E402
+from moment_retrieval.tables import JudgedTable, RunTable  # noqa: E402
+from moment_retrieval.training.events import read_events  # noqa: E402
+from moment_retrieval.training.plan import Plan  # noqa: E402
 
 SEED = 20260101  # of the corpus, its queries and random spans
 K, MU = 20, 0.5
@@ -169,7 +169,7 @@ def plan_of(place: Place, baseline: str, way: str) -> Plan:
 
 
 def _train(folder: Path) -> None:
-    command = [sys.executable, "-m", "models_runner.retrieval", "train", str(folder)]
+    command = [sys.executable, "-m", "moment_retrieval", "train", str(folder)]
     one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=ROOT, env=one_thread, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -23,8 +23,8 @@ from annotation.similarity import sentences
 from annotation.train_sets.files import JsonTrainFile
 from annotation.train_sets.moments import TrainMoments
 from annotation.train_sets.ranks import TextRanker, ranked_blocks
-from models_runner.retrieval.features import FeatureWriter
-from models_runner.retrieval.features.extractors import (
+from moment_retrieval.features import FeatureWriter
+from moment_retrieval.features.extractors import (
     Film,
     Kind,
     Line,
@@ -34,7 +34,7 @@ from models_runner.retrieval.features.extractors import (
     extract,
     extractor_of,
 )
-from models_runner.retrieval.features.extractors.frames import clip_count
+from moment_retrieval.features.extractors.frames import clip_count
 
 TOP_N = 40
 JUDGED = {split: splits.Share(Fraction(20)) for split in splits.JUDGED}  # of the different captions; the others train

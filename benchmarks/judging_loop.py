@@ -27,7 +27,7 @@ if str(ROOT) not in sys.path:
 from benchmarks.annotator import PASSWORD, Annotator, work_together  # noqa: E402
 from benchmarks.figures import each_ms, percentile_ms  # noqa: E402
 from benchmarks.machine import machine  # noqa: E402
-from benchmarks.own_site import OwnSite, own_site  # noqa: E402
+from benchmarks.own_site import WORKERS, OwnSite, own_site  # noqa: E402
 
 SHOWN_ERRORS = 5
 FEWEST_QUERIES = 200
@@ -171,7 +171,7 @@ def measure(site: OwnSite, count: int, options: Options) -> Result:
         web_cpu_ms=each_ms(used["web"], len(judgments)),
         database_cpu_ms=each_ms(used["database"], len(judgments)),
         broker_cpu_ms=each_ms(used["valkey"], len(judgments)),
-        worker_cpu_ms=each_ms(used["worker"], len(judgments)),
+        worker_cpu_ms=each_ms(sum(used[name] for name in WORKERS), len(judgments)),
         cpu_ms=each_ms(sum(used.values()), len(judgments)),
         errors=len(errors),
         sql_per_judgment=len(after),
@@ -201,7 +201,7 @@ def faults(
     if recorded != answered:
         found.append(f"{answered} grades were answered, {recorded} are in the database")
     if undecided:
-        found.append(f"{undecided} finished batches wait for the worker")
+        found.append(f"{undecided} finished batches wait for the judging worker")
     if statements[0] != statements[1]:
         found.append(f"a judgment took {statements[0]} statements before the run and {statements[1]} after it")
     return found

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.own_site import BROKER, DATABASE, OwnSite
+from benchmarks.own_site import BROKER, DATABASE, WORKERS, OwnSite
 
-VICTIMS = ("worker", "web", DATABASE, BROKER)
+VICTIMS = ("judging", "web", DATABASE, BROKER)
 SOONEST, LATEST = 0.05, 0.9  # of the grades planned
 
 
@@ -69,6 +69,6 @@ def kill_9(pids: Sequence[int]) -> None:
 def keep_alive(site: OwnSite) -> list[str]:
     """Restart what has ended; returns what that was."""
     ended = site.ended()
-    for name in sorted(ended, key=[DATABASE, BROKER, "web", "worker"].index):
+    for name in sorted(ended, key=[DATABASE, BROKER, "web", *WORKERS].index):
         site.restart(name)
     return ended

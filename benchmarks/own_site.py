@@ -1,7 +1,7 @@
-"""A whole site of its own for the length of a benchmark: data folder, PostgreSQL, Valkey, web server, worker.
+"""A whole site of its own for the length of a benchmark: data folder, PostgreSQL, Valkey, web server, workers.
 
-The commands are those of ``make run`` (config.embedded.services), so what is measured is what is run;
-only beat and the demo are left out. Services that a benchmark kills are restarted as the supervisor does it.
+The commands are those of ``make run`` (config.embedded.services), so what is measured is what is run; only the gpu and
+search workers, beat and the demo are left out. Services that a benchmark kills are restarted as the supervisor does it.
 """
 
 import http.client
@@ -21,12 +21,22 @@ from config.embedded.farewell import end_children
 from config.embedded.holding import Hold
 from config.embedded.postgres import log_tail
 from config.embedded.processes import all_pids
-from config.embedded.services import BASE_DIR, Child, Service, environment_for, manage, web_command, worker_command
+from config.embedded.services import (
+    BASE_DIR,
+    Child,
+    Service,
+    environment_for,
+    judging_command,
+    manage,
+    web_command,
+    worker_command,
+)
 
 HOST = "127.0.0.1"
 START_S = 90
 DATABASE, BROKER = "database", "valkey"
 PREPARED_BY = (("migrate", "--verbosity", "0", "--no-input"), ("collectstatic", "--verbosity", "0", "--no-input"))
+WORKERS = {"judging": ("judging",), "worker": ("celery", "uploads")}  # and the queues they listen on
 FOREIGN = ("DATABASE_URL", "BROKER_URL", "DATABASE_POOL")  # would lead to somebody else's data
 
 
@@ -71,6 +81,8 @@ class OwnSite:
                 command = valkey.command(self.var / BROKER, self.broker)
             case "web":
                 command = web_command(self.port)
+            case "judging":
+                command = judging_command()
             case _:
                 command = worker_command()
         environment = environment_for(name, var=self.var, mark={})
@@ -87,9 +99,9 @@ class OwnSite:
         self.children[name].kill_group()
         if name == BROKER:
             shutil.rmtree(self.var / BROKER)
-        if name == "worker":
+        if name in WORKERS:
             _await(self, BROKER, lambda: valkey.answers(self.broker))
-            valkey.restore_unacknowledged(self.broker)
+            valkey.restore_unacknowledged(self.broker, WORKERS[name])
         self.start(name)
 
     def cpu_s(self) -> dict[str, float]:
@@ -116,8 +128,8 @@ def own_site() -> Iterator[OwnSite]:
         for step in preparing:
             _finish(step)
         _await(site, BROKER, lambda: valkey.answers(site.broker))
-        site.start("web")
-        site.start("worker")
+        for name in ("web", *WORKERS):
+            site.start(name)
         _await(site, "web", lambda: _healthy(site.port))
         yield site
     finally:

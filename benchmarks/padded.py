@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models_runner.retrieval.batches import Batch
-from models_runner.retrieval.losses import DrawNegatives, both_hinges, boundary_loss, frame_contrast, video_contrast
-from models_runner.retrieval.models.blocks import (
+from moment_retrieval.batches import Batch
+from moment_retrieval.losses import DrawNegatives, both_hinges, boundary_loss, frame_contrast, video_contrast
+from moment_retrieval.models.blocks import (
     Attention,
     Dropout,
     EncoderBlock,
@@ -26,11 +26,11 @@ from models_runner.retrieval.models.blocks import (
     InputProjection,
     PositionalEncoding,
 )
-from models_runner.retrieval.models.conquer import Conquer, ConquerOutput, conquer_loss
-from models_runner.retrieval.models.reloclnet import Reloclnet
-from models_runner.retrieval.models.two_stream import Stream, TwoStream
-from models_runner.retrieval.objective import Objective
-from models_runner.retrieval.ragged import Sequences
+from moment_retrieval.models.conquer import Conquer, ConquerOutput, conquer_loss
+from moment_retrieval.models.reloclnet import Reloclnet
+from moment_retrieval.models.two_stream import Stream, TwoStream
+from moment_retrieval.objective import Objective
+from moment_retrieval.ragged import Sequences
 
 HIDDEN, NOTHING, NO_CLIP = -10_000.0, -1e10, -1e4
 Masked = tuple[Tensor, Tensor]  # rows [B, L, D] and 1 where they are real [B, L]

@@ -31,9 +31,9 @@ if str(ROOT) not in sys.path:
 
 from benchmarks import naive_scorer  # noqa: E402
 from benchmarks.machine import machine  # noqa: E402
-from models_runner.retrieval.metrics.ndcg_iou import Convention  # noqa: E402
-from models_runner.retrieval.metrics.report import KS, MUS, evaluate  # noqa: E402
-from models_runner.retrieval.tables import JudgedTable, RunTable  # noqa: E402
+from moment_retrieval.metrics.ndcg_iou import Convention  # noqa: E402
+from moment_retrieval.metrics.report import KS, MUS, evaluate  # noqa: E402
+from moment_retrieval.tables import JudgedTable, RunTable  # noqa: E402
 
 QUERIES = 2_781  # of the TVR-Ranking test split
 VIDEOS = 19_614  # of its corpus

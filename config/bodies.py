@@ -1,4 +1,7 @@
-"""The rest of a body whose request was refused: whoever still sends when the connection closes never sees why."""
+"""The body of a refused request: the files that came with it go at once, and the rest of it is read.
+
+Whoever still sends when the connection closes never sees why.
+"""
 
 import contextlib
 from typing import Any
@@ -6,15 +9,18 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.utils.deprecation import MiddlewareMixin
 
+from annotation.receiving import uploads_discard
+
 PIECE = 64 * 1024
 MOST = 32 * 2**20  # who sends more loses the connection
 
 
 class UnreadBodyMiddleware(MiddlewareMixin):
-    """Reads what a refused request still sends, and throws it away."""
+    """Removes what a refused request has sent as files; reads what it still sends, and throws it away."""
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if response.status_code >= 400:
+            uploads_discard(request)
             with contextlib.suppress(OSError):  # the client is gone
                 throw_away(unread(request))
         return response

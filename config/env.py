@@ -112,6 +112,6 @@ def env_secret(name: str) -> str:
 
 def train_command(gpus: int) -> list[str]:
     """What trains the folder that is named after it: one process, or one for each GPU."""
-    program = ["-m", "models_runner.retrieval", "train"]
+    program = ["-m", "moment_retrieval", "train"]
     several = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(gpus)] if gpus > 1 else []
     return [sys.executable, *several, *program]

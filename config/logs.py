@@ -85,7 +85,7 @@ def as_line(logger: Any, method: str, event: Event) -> str:
 
 def logging_for(*, verbose: bool) -> dict[str, Any]:
     """Django's LOGGING: everything to the standard error, without what opens something."""
-    ours = ("annotation", "judging", "models_runner", "config")
+    ours = ("annotation", "judging", "models_runner", "moment_retrieval", "config")
     return {
         "version": 1,
         "disable_existing_loggers": False,

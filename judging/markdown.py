@@ -1,11 +1,28 @@
 """Markdown to HTML for texts that leads write; raw HTML in them is shown, not run."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 
+from django.utils.html import escape
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
 
+EMBEDDED = "data:image/"  # markdown-it lets no other `data:` through, and no SVG
 _renderer = MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+def _image(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+    """Render an image that is part of the text; another is a link, as pages load nothing from elsewhere."""
+    source = str(tokens[index].attrs["src"])
+    if source.startswith(EMBEDDED):
+        return self.image(tokens, index, options, env)
+    return f'<a href="{escape(source)}">{escape(tokens[index].content or source)}</a>'
+
+
+_renderer.add_render_rule("image", _image)
 
 
 @lru_cache(maxsize=16)

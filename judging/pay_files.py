@@ -1,11 +1,11 @@
 """Statements as CSV. Seconds are exact; hours and amounts are rounded as on the page (judging/rules/pay.py)."""
 
-import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 
 from django.http import HttpResponse
 
+from annotation.spreadsheets import csv_download
 from judging.rules.pay import Time
 from judging.selectors import Account, Statement
 
@@ -26,7 +26,7 @@ def lines_csv(statement: Statement, numbers: Mapping[int, int]) -> HttpResponse:
         for account in sorted(statement.accounts, key=lambda account: numbers[account.annotator_id])
         for line in account.lines
     ]
-    return _file(f"pay-{_period(statement)}", LINES, rows)
+    return csv_download(f"pay-{_period(statement)}.csv", LINES, rows)
 
 
 def days_csv(statement: Statement, account: Account, number: int) -> HttpResponse:
@@ -35,7 +35,7 @@ def days_csv(statement: Statement, account: Account, number: int) -> HttpRespons
     for worked in account.days:
         rate = account.rates.on(account.annotator_id, worked.day)
         rows.append([number, worked.day, worked.judgments, *_time(worked.time), rate.rate, rate.currency])
-    return _file(f"hours-{number}-{_period(statement)}", DAYS, rows)
+    return csv_download(f"hours-{number}-{_period(statement)}.csv", DAYS, rows)
 
 
 def _time(time: Time) -> list[Decimal]:
@@ -44,12 +44,3 @@ def _time(time: Time) -> list[Decimal]:
 
 def _period(statement: Statement) -> str:
     return f"{statement.first_day}-to-{statement.last_day}"
-
-
-def _file(name: str, columns: list[str], rows: Iterable[Iterable[object]]) -> HttpResponse:
-    headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
-    response = HttpResponse(content_type="text/csv; charset=utf-8", headers=headers)
-    writer = csv.writer(response, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return response

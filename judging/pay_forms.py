@@ -34,7 +34,7 @@ class PeriodForm(SubmitForm):
     )
     first = DayField(required=False, label="From")
     last = DayField(required=False, label="to")
-    pilot = forms.BooleanField(required=False)
+    without_pilot = forms.BooleanField(required=False)
 
     def __init__(self, data: Any, *, today: date) -> None:
         super().__init__(data)
@@ -97,7 +97,11 @@ def number(least: object, most: object, step: object) -> forms.NumberInput:
 
 
 class ForecastForm(SubmitForm):
-    """``Assumptions`` with shares in per cent."""
+    """``Assumptions`` with shares in per cent.
+
+    ``start`` is what the form was filled with: its numbers are shown rounded and computed with in full where the text
+    is still the one shown.
+    """
 
     queries = forms.IntegerField(label="Queries", min_value=0, max_value=10_000_000)
     pairs = forms.FloatField(label="Pairs in a batch", min_value=1, max_value=1000, widget=number(1, 1000, "0.1"))
@@ -114,13 +118,21 @@ class ForecastForm(SubmitForm):
 
     SHARES = ("second", "escalated", "gold")
 
+    def __init__(self, data: Any, *, start: Assumptions | None = None) -> None:
+        super().__init__(data)
+        self.start = start
+
     @classmethod
     def of(cls, given: Assumptions) -> "ForecastForm":
-        return cls({field.name: shown(field.name, getattr(given, field.name)) for field in fields(given)})
+        return cls({field.name: shown(field.name, getattr(given, field.name)) for field in fields(given)}, start=given)
 
     def assumptions(self) -> Assumptions:
-        given = dict(self.cleaned_data)
-        return Assumptions(**{name: value / 100 if name in self.SHARES else value for name, value in given.items()})
+        return Assumptions(**{name: self._exact(name, value) for name, value in self.cleaned_data.items()})
+
+    def _exact(self, name: str, value: Any) -> Any:
+        if self.start and self.data.get(name) == shown(name, getattr(self.start, name)):
+            return getattr(self.start, name)
+        return value / 100 if name in self.SHARES else value
 
 
 def shown(name: str, value: float | Decimal | str | None) -> str:

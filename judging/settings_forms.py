@@ -187,6 +187,21 @@ LABELS = {
     "gate_attempts": ("Attempts", "", "After these a lead decides."),
     "exam_weights": ("Kappa of the pass rule", "", "How much a near miss counts."),
     "exam_kappa": ("Least kappa", "-1 to 1", "Of first grades against the truth."),
+    "exam_kappa_low": (
+        "Least lower bound of kappa",
+        "-1 to 1",
+        "Of its 95 % interval; -1 asks for nothing. Needs ten pairs.",
+    ),
+    "exam_bias": (
+        "Most bias",
+        "grades",
+        "How far first grades may be above or below the truth on average; 4 asks for nothing.",
+    ),
+    "exam_levels": (
+        "Levels told apart",
+        "1 to 5",
+        "Between how many levels of the truth grades must rise beyond chance; 1 asks for nothing.",
+    ),
     "exam_attempts": ("Attempts", "", "The exam and its retakes."),
     "warm_up": ("Warm-up before a session", "", "Five pairs of known truth over all levels."),
     "warm_up_hours": ("A session ends after", "hours", "Without a grade."),
@@ -208,7 +223,7 @@ GROUPS = {
     "Leases and breaks": ("lease_minutes", "break_minutes"),
     "Second batches": ("extend_from_mean", "extend_automatically"),
     "Gate": ("gate_is_open", "gate_questions", "gate_passing", "gate_attempts"),
-    "Exam": ("exam_weights", "exam_kappa", "exam_attempts"),
+    "Exam": ("exam_weights", "exam_kappa", "exam_kappa_low", "exam_bias", "exam_levels", "exam_attempts"),
     "Warm-up and gold": ("warm_up", "warm_up_hours", "gold_percent"),
     "Pay": ("pay_rate", "pay_currency", "pay_cap_s", "pays_training", "time_zone"),
     "Alerts": (

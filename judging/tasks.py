@@ -23,11 +23,11 @@ def batch_extend(batch_id: int) -> None:
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
-def batches_extend(project_id: int) -> None:
-    """Open the second batches that were asked for together; a repeat finds them open."""
+def batches_extend(project_id: int | None, after: int = 0) -> None:
+    """Open some of the second batches that were asked for together, and send for the rest; a repeat finds them open."""
     from judging.services import batches
 
-    batches.batches_extend(project_id=project_id)
+    batches.batches_extend(project_id=project_id, after=after)
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)

@@ -1,11 +1,9 @@
 """The tables of the papers as CSV and LaTeX, with the labels of the page."""
 
-import csv
 from collections.abc import Iterator
-from io import StringIO
 from typing import Any
 
-from annotation.services.import_reports import safe_cell
+from annotation.spreadsheets import csv_text
 from models_runner import published_values as published
 from models_runner.board_files import escaped
 from models_runner.selectors.benchmark_tables import Cell, Line, Setting, Tables
@@ -18,12 +16,7 @@ SCORES, SIMILARITY = "scores", "similarity"
 
 def as_csv(tables: Tables) -> str:
     """A row for each experiment, split, K and mu; one without ours where nothing was trained."""
-    target = StringIO()
-    writer = csv.writer(target, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for entry in entries(tables):
-        writer.writerow([safe_cell(entry.get(name)) for name in COLUMNS])
-    return target.getvalue()
+    return csv_text(COLUMNS, ([entry.get(name) for name in COLUMNS] for entry in entries(tables)))
 
 
 def entries(tables: Tables) -> Iterator[dict[str, Any]]:

@@ -1,33 +1,29 @@
 """A leaderboard as CSV, JSON and LaTeX."""
 
-import csv
 from collections.abc import Iterator
-from io import StringIO
 from typing import Any
 
-from annotation.services.import_reports import safe_cell
-from models_runner.models import Score
+from annotation.spreadsheets import csv_text
+from models_runner.leaderboard_rules import INTERVAL_STEPS
 from models_runner.selectors.asked import Asked
 from models_runner.selectors.leaderboard import Row, Table
+from models_runner.selectors.shown_scores import ShownScore
 
-DECIMALS = 4
-UNJUDGED_DECIMALS = 2  # whole percents
 COLUMNS = ["system", "team", "source", "release", "split", "metric", "convention", "gain"]
 COLUMNS += ["value", "low", "high", "unjudged", "p", "p_holm", "tested_against"]
 LATEX = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {"~": "\\textasciitilde{}", "^": "\\textasciicircum{}"})
 
 
-def entries(asked: Asked, table: Table, decimals: int | None = None) -> Iterator[dict[str, Any]]:
+def entries(asked: Asked, table: Table) -> Iterator[dict[str, Any]]:
     """A row for each run and measure; the p-values are those of the measure that the leaderboard is sorted by."""
     for row in table.ranked:
         for column in asked.all_columns:
             if column.metric in row.scores:
-                yield _entry(asked, table, row, row.scores[column.metric], decimals)
+                yield _entry(asked, table, row, row.scores[column.metric])
 
 
-def _entry(asked: Asked, table: Table, row: Row, score: Score, decimals: int | None) -> dict[str, Any]:
+def _entry(asked: Asked, table: Table, row: Row, score: ShownScore) -> dict[str, Any]:
     tested = score.metric == asked.sorted_by.metric and not row.is_base
-    values = told_of(score, decimals)
     return {
         "system": row.run.system,
         "team": row.run.team,
@@ -35,36 +31,26 @@ def _entry(asked: Asked, table: Table, row: Row, score: Score, decimals: int | N
         "release": asked.release.version,
         "split": asked.split,
         "metric": score.metric,
-        "convention": score.convention,
-        "gain": score.gain,
-        **values,
+        "convention": score.column.convention,
+        "gain": score.column.gain,
+        "value": score.value,
+        "low": score.low,
+        "high": score.high,
+        "unjudged": score.unjudged,
         "p": row.p if tested else None,
         "p_holm": row.p_holm if tested else None,
         "tested_against": table.base.run.name if tested and table.base else None,
     }
 
 
-def told_of(score: Score, decimals: int | None) -> dict[str, float | None]:
-    """The numbers of a score; where ``decimals`` says how exactly, the unjudged rate is one of whole percents."""
-    held = {name: getattr(score, name) for name in ("value", "low", "high", "unjudged")}
-    if decimals is None:
-        return held
-    places = {**dict.fromkeys(held, decimals), "unjudged": UNJUDGED_DECIMALS}
-    return {name: None if value is None else round(value, places[name]) for name, value in held.items()}
+def as_csv(asked: Asked, table: Table) -> str:
+    return csv_text(COLUMNS, ([entry[name] for name in COLUMNS] for entry in entries(asked, table)))
 
 
-def as_csv(asked: Asked, table: Table, decimals: int | None = None) -> str:
-    target = StringIO()
-    writer = csv.writer(target, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for entry in entries(asked, table, decimals):
-        writer.writerow([safe_cell(entry[name]) for name in COLUMNS])
-    return target.getvalue()
-
-
-def as_json(asked: Asked, table: Table, decimals: int | None = None) -> dict[str, Any]:
+def as_json(asked: Asked, table: Table) -> dict[str, Any]:
     about = {"release": asked.release.version, "split": asked.split, "is_testing": table.is_testing}
-    return {**about, "scores": list(entries(asked, table, decimals))}
+    about |= {"step": float(table.step) if table.step else None, "refusal": table.refusal}
+    return {**about, "scores": list(entries(asked, table))}
 
 
 def as_latex(asked: Asked, table: Table) -> str:
@@ -73,7 +59,7 @@ def as_latex(asked: Asked, table: Table) -> str:
     heads = " & ".join(escaped(column.metric) for column in asked.columns)
     lines = [
         f"% release {asked.release.version}, {asked.split}; convention {asked.convention}, gain {asked.gain}",
-        "% 95 % bootstrap intervals over queries; u: share of the first K without a relevance: not judged, or dropped",
+        f"% {_about_intervals(table)}; u: share of the first K without a relevance: not judged, or dropped",
         f"\\begin{{tabular}}{{l{'r' * len(asked.columns)}}}",
         "\\toprule",
         f"System & {heads} \\\\",
@@ -85,21 +71,28 @@ def as_latex(asked: Asked, table: Table) -> str:
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
 
 
-def _cells(table: Table) -> list[list[Score | None]]:
+def _about_intervals(table: Table) -> str:
+    if table.step:
+        return f"hidden labels: scores in steps of {table.step}, 95 % intervals of {INTERVAL_STEPS} steps each way"
+    return "95 % bootstrap intervals over queries"
+
+
+def _cells(table: Table) -> list[list[ShownScore | None]]:
     return [row.cells for row in table.ranked]
 
 
-def _latex_cell(score: Score | None, best: float) -> str:
+def _latex_cell(score: ShownScore | None, best: float) -> str:
     if score is None:
         return "--"
-    value = f"{score.value:.{DECIMALS}f}"
+    value = f"{score.value:.{score.decimals}f}"
     value = f"\\textbf{{{value}}}" if score.value >= best else value
-    told = f"[{score.low:.{DECIMALS}f}, {score.high:.{DECIMALS}f}]"
+    told = f"[{score.low:.{score.decimals}f}, {score.high:.{score.decimals}f}]"
     told += "" if score.unjudged is None else f" u {score.unjudged:.0%}".replace("%", "\\,\\%")
     return f"{value} {{\\scriptsize {told}}}"
 
 
 def escaped(text: str) -> str:
     """As LaTeX takes it for plain text."""
-    words = text.replace("\\", "\0").translate(LATEX).replace("\0", "\\textbackslash{}")
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    words = line.replace("\\", "\0").translate(LATEX).replace("\0", "\\textbackslash{}")
     return words.replace(">=", "$\\geq$").replace("<", "$<$")

@@ -14,7 +14,10 @@ WAYS = {
 }
 WITH_MODEL = (Extractor.IMAGES, Extractor.TEXTS)
 NAME_HELP = "Experiments show it; one is made where it stays empty."
-MODEL_HELP = "Of transformers: a name on the Hugging Face hub, or the absolute path of a folder."
+MODEL_HELP = (
+    "Of transformers: a name on the Hugging Face hub, or the absolute path of a folder below those that the setting"
+    " MOMENTJUDGE_MODELS names."
+)
 MADE_HELP = f"Of queries, if you know what made them: it reads what is typed on the page Search. {MODEL_HELP}"
 
 

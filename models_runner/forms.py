@@ -8,8 +8,9 @@ from django.db.models import QuerySet
 from annotation.models import Project, Query
 from annotation.services.sniffing import text_or_packed
 from judging.models import Release
-from models_runner.models import Truth
-from models_runner.models.leaderboard import UPLOADS_PER_DAY
+from models_runner.leaderboard_rules import ALIKE_PERCENT, LEAST_QUERIES
+from models_runner.models import Leaderboard, Truth
+from models_runner.models.leaderboard import UPLOADS_IN_ALL, UPLOADS_PER_DAY
 
 if TYPE_CHECKING:
     Base = forms.ModelChoiceField[Release]
@@ -78,4 +79,30 @@ class LeaderboardForm(forms.Form):
         max_value=1000,
         initial=UPLOADS_PER_DAY,
         help_text="Files that cannot be read do not count; they have a limit of their own, 20.",
+    )
+    uploads_in_all = forms.IntegerField(
+        label="Uploads of a participant to a hidden split in all",
+        min_value=1,
+        max_value=10_000,
+        initial=UPLOADS_IN_ALL,
+        help_text="Every score tells a little of the labels.",
+    )
+    least_queries = forms.IntegerField(
+        label="Fewest judged queries of a hidden split whose scores are shown",
+        min_value=1,
+        max_value=100_000,
+        initial=LEAST_QUERIES,
+        help_text="Scores over fewer tell the labels of single queries; participants see none then.",
+    )
+    ladder = forms.ChoiceField(
+        label="Show a run only when it is a step better than its owner's runs before (Ladder)",
+        choices=Leaderboard.Ladder.choices,
+        initial=Leaderboard.Ladder.AUTO,
+    )
+    alike_percent = forms.IntegerField(
+        label="List runs that differ from an earlier one of the same person in fewer queries than this, in percent",
+        min_value=0,
+        max_value=100,
+        initial=ALIKE_PERCENT,
+        help_text="For you alone; 0 lists none.",
     )

@@ -14,7 +14,7 @@ BARS = 600  # differences drawn at most
 T = TypeVar("T")
 
 
-def intervals_chart(metric: str, rows: Sequence[tuple[str, float, float, float]]) -> Canvas:
+def intervals_chart(metric: str, rows: Sequence[tuple[str, float, float, float]], decimals: int = 4) -> Canvas:
     """A line for each run: its name, its score, and the interval around it."""
     names = [_short(name) for name, *_ in rows]
     left = 14 + LETTER * max(map(len, names))
@@ -32,7 +32,7 @@ def intervals_chart(metric: str, rows: Sequence[tuple[str, float, float, float]]
         canvas.words(x(tick), foot + 18, axis.label(tick))
     for place, (name, (_, value, least, most)) in enumerate(zip(names, rows, strict=True)):
         y = HEAD + ROW * (place + 0.5)
-        title = f"{rows[place][0]}: {value:.4f}, {least:.4f} to {most:.4f}"
+        title = f"{rows[place][0]}: {value:.{decimals}f}, {least:.{decimals}f} to {most:.{decimals}f}"
         canvas.words(left - 10, y + 4, name, "key", "end")
         canvas.mark("line", "whisker", title=title, x1=x(least), y1=y, x2=x(most), y2=y)
         canvas.mark("circle", "dot", title=title, cx=x(value), cy=y, r=4)

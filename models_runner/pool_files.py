@@ -1,10 +1,9 @@
 """The pool report as CSV: by query and source, and source against source."""
 
-import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import IO
 
-from annotation.services.import_reports import safe_cell
+from annotation.spreadsheets import csv_write
 from judging.selectors import ALL_RUNS, Counts, PoolReport
 
 COUNTS = ["spans", "unmatched", "without_preview", "moments", "in_similarity", "passed_over"]
@@ -15,7 +14,7 @@ OVERLAP_COLUMNS = ["source", "moments", "other", "other_moments", "both"]
 
 def report_write(report: PoolReport, target: IO[str]) -> None:
     """Rows of each query, one a source and one for all runs; those without a query are the totals."""
-    _write(target, COLUMNS, _rows(report))
+    csv_write(target, COLUMNS, _rows(report))
 
 
 def _rows(report: PoolReport) -> Iterator[list[object]]:
@@ -39,10 +38,4 @@ def overlaps_write(report: PoolReport, target: IO[str]) -> None:
         for one in report.overlaps
         for other, both in zip(report.overlaps, one.shared, strict=True)
     ]
-    _write(target, OVERLAP_COLUMNS, rows)
-
-
-def _write(target: IO[str], columns: list[str], rows: Iterable[list[object]]) -> None:
-    writer = csv.writer(target, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([safe_cell(value) for value in row] for row in rows)
+    csv_write(target, OVERLAP_COLUMNS, rows)

@@ -14,9 +14,9 @@ from annotation.models import Pooling, PoolSource, Project, User
 from annotation.services.poolings import Returned, Scope, pooling_create, pooling_fail
 from judging.services.pools import pool_plan
 from models_runner.models import Run
-from models_runner.retrieval import formats, records
-from models_runner.retrieval.errors import ScoringError, at
-from models_runner.retrieval.formats.tvr_ranking import INTEGER_ID
+from moment_retrieval import formats, records
+from moment_retrieval.errors import ScoringError, at
+from moment_retrieval.formats.tvr_ranking import INTEGER_ID
 
 PLAN_TASK = "models_runner.tasks.pool_prepare"
 LATE = timedelta(minutes=1)  # a pool still without a plan by then has lost its message, or its worker is busy

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from models_runner.retrieval.searching.held import Held
+from moment_retrieval.searching.held import Held
 
 if TYPE_CHECKING:
-    from models_runner.retrieval.searching.searchers import Searcher
-    from models_runner.retrieval.searching.words import Words
+    from moment_retrieval.searching.searchers import Searcher
+    from moment_retrieval.searching.words import Words
 
 Stamp = tuple[int, int]
 TEXT_MODELS = 2  # at once, with the trainings that read words by them: CONQUER and its candidates may read by two
@@ -52,7 +52,7 @@ def searcher_of(source: Source) -> Searcher:
 
 
 def _opened(source: Source, first: Searcher | None) -> Searcher:
-    from models_runner.retrieval.searching.searchers import CandidateSearcher, CorpusSearcher
+    from moment_retrieval.searching.searchers import CandidateSearcher, CorpusSearcher
 
     if first is None:
         return CorpusSearcher.open(source.folder, _words(source), source.made_by, is_said=source.is_said)
@@ -71,7 +71,7 @@ def _texts() -> Held[Words]:
 
 
 def _words(source: Source) -> Words:
-    from models_runner.retrieval.searching.words import Words, WordsBy
+    from moment_retrieval.searching.words import Words, WordsBy
 
     return _texts().get(_text(source), lambda: Words(WordsBy(source.way, source.model)))
 

@@ -21,11 +21,11 @@ from judging.releases import JUDGED_SPLITS
 from judging.releases.archives import archive_opened
 from judging.releases.forms import TRAIN_FILES, VIDEO_CORPUS
 from models_runner.models import Experiment, Run, Training
-from models_runner.retrieval import formats
-from models_runner.retrieval.formats.tvr_ranking import write_ground_truth
-from models_runner.retrieval.similarity_labels import similarity_labelled
 from models_runner.selectors.experiments import SOURCE_SPLIT, queries_by_source_split
 from models_runner.training_child import folder_held
+from moment_retrieval import formats
+from moment_retrieval.formats.tvr_ranking import write_ground_truth
+from moment_retrieval.similarity_labels import similarity_labelled
 
 NAMED_BY_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TAIL = 48 * 1024

@@ -70,10 +70,13 @@ def _blocks(parts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
     """Lines between blank ones, with the number of the first."""
     block: list[str] = []
     start = 1
+    size = 0  # of the block; what is longer than any text is cut short, and refused
     for number, line in enumerate(parts, start=1):
         if line.strip():
-            start = start if block else number
-            block.append(line.strip()[: LONGEST_LINE + 1])
+            start, size = (start, size) if block else (number, 0)
+            if size <= LONGEST_LINE:
+                block.append(line.strip()[: LONGEST_LINE + 1])
+                size += len(block[-1]) + 1
         elif block:
             yield start, block
             block = []

@@ -24,6 +24,11 @@ def is_storable(text: str) -> bool:
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
+def storable(text: str) -> str:
+    """The text with what PostgreSQL cannot hold replaced, for messages that quote a file."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
 def notes_of(text: str) -> tuple[str, ...]:
     """What is unusual about a description that is kept all the same."""
     found = [

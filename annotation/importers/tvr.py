@@ -20,6 +20,7 @@ from annotation.importers.fields import Numbers, Refused, Videos
 from annotation.importers.texts import is_storable, notes_of, shown
 
 KINDS: Mapping[str, Kind] = {"v": "video", "t": "subtitle", "vt": "both"}
+LARGEST_INDEX = 2**31 - 1  # what the database holds
 FIELDS = ("vid_name", "duration", "ts", "desc", "type", "desc_id")
 
 
@@ -108,8 +109,10 @@ def _duration_entry(name: str, entry: object) -> tuple[float, int]:
     duration_s, index = fields.seconds(entry[0]), entry[1]
     if not name.strip() or not is_storable(name):
         raise ImportFileError("A video's name is empty or holds characters that cannot be stored.")
+    if len(name) > fields.LONGEST_NAME:
+        raise ImportFileError(f"The name {shown(name)} has more than {fields.LONGEST_NAME} characters.")
     if duration_s is None or duration_s <= 0:
         raise ImportFileError(f"The duration of video {shown(name)} is not a positive number.")
-    if isinstance(index, bool) or not isinstance(index, int) or index < 0:
-        raise ImportFileError(f"The index of video {shown(name)} is not a whole number from 0.")
+    if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index <= LARGEST_INDEX:
+        raise ImportFileError(f"The index of video {shown(name)} is not a whole number from 0 to {LARGEST_INDEX}.")
     return duration_s, index

@@ -19,6 +19,7 @@ from annotation.models import (
     Video,
 )
 from annotation.models.imports import Upload
+from annotation.spreadsheets import plain
 
 REMARKS_SHOWN = 50
 
@@ -78,7 +79,8 @@ def import_remarks(row: Upload) -> list[dict[str, str]]:
     if not row.report:
         return []
     with row.report.open("rb") as source, io.TextIOWrapper(source, encoding="utf-8", newline="") as text:
-        return list(islice(csv.DictReader(text), REMARKS_SHOWN))
+        rows = islice(csv.DictReader(text), REMARKS_SHOWN)
+        return [{name: plain(cell or "") for name, cell in row.items()} for row in rows]
 
 
 def corpus_is_seen(corpus_id: int) -> bool:

@@ -12,12 +12,14 @@ from django.db import transaction
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
+from annotation.model_folders import ModelRefused, model_check
 from annotation.models import Candidate, Measure, Moment, Project, Query, TextVector, User
 from annotation.rules.pooling import DEPTH, top_moments
 from annotation.selectors import captions_serving, corpus_is_seen, queries_to_judge
 from annotation.services.audit import audit_record
 from annotation.services.measures import measure_of
 from annotation.similarity import registry, sentences
+from annotation.similarity.base import SimilarityMissing
 from annotation.similarity.gpu import ranker_here
 
 logger = logging.getLogger(__name__)
@@ -173,8 +175,22 @@ def candidates_rank(
 
 
 def similarity_of(project: Project) -> str:
-    """The name of the similarity that ranks the project's candidates."""
+    """Return the name of the similarity that ranks the project's candidates.
+
+    Raises:
+        SimilarityMissing: it came with a file, or from a time before MOMENTJUDGE_MODELS, and names a folder elsewhere.
+    """
+    _check_models(project.similarity)
     return project.similarity or settings.SENTENCE_MODEL
+
+
+def _check_models(similarity: str) -> None:
+    for model in registry.sentence_models_of(similarity) if similarity else ():
+        if model != settings.SENTENCE_MODEL:
+            try:
+                model_check(model)
+            except ModelRefused as error:
+                raise SimilarityMissing(str(error)) from error
 
 
 @transaction.atomic
@@ -182,9 +198,10 @@ def similarity_choose(*, project: Project, name: str, actor: User | None) -> Non
     """Let the similarity of this name rank the candidates of queries that have none yet; empty for the default.
 
     Raises:
-        SimilarityMissing: it is not here.
+        SimilarityMissing: it is not here, or names a folder that is not below MOMENTJUDGE_MODELS.
         TopNotOffered: it does not rank.
     """
+    _check_models(name)
     registry.check(name or settings.SENTENCE_MODEL)
     held = Project.objects.select_for_update().get(pk=project.pk)
     if held.similarity != name:

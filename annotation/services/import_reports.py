@@ -1,19 +1,17 @@
 """What an import read and added, and what is to be said about single lines."""
 
-import csv
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import IO, NamedTuple
 
 from annotation.importers.base import BadLine, DescriptionRecord, MomentRecord, SubtitleRecord
 from annotation.models import Description
+from annotation.spreadsheets import csv_line
 
+MOST_REMARKS = 1_000_000  # of a report
 BAD_KEPT = 1000  # in memory; the written report has them all
 TEXT_SHOWN = 200
 COLUMNS = ("file", "line", "item", "outcome", "reason", "text")
-CARRIAGE_RETURN = re.compile(r"\r\n?")
-FORMULA = ("=", "+", "-", "@", "\t", "\n")
 
 
 class Remark(NamedTuple):
@@ -27,7 +25,7 @@ class Remark(NamedTuple):
     text: str = ""
 
 
-OnRemark = Callable[[Remark], None]
+OnRemark = Callable[[Remark], object]
 
 
 @dataclass
@@ -89,18 +87,20 @@ class ImportReport:
 
 
 def remarks_writer(target: IO[str]) -> OnRemark:
-    """A function that writes every remark to ``target`` as a row of CSV, the header first."""
-    writer = csv.writer(target)
-    writer.writerow(COLUMNS)
-    return lambda remark: writer.writerow([safe_cell(value) for value in remark])
+    """A function that writes remarks to ``target`` as rows of CSV, the header first, MOST_REMARKS at most.
 
-
-def safe_cell(value: object) -> object:
-    """A text that a spreadsheet takes for no formula, and that UTF-8 can hold.
-
-    A line feed stands for every end of line: the writer quotes it, while a lone carriage return begins a row.
+    A line of two characters gives a remark of a hundred; a file that is all bad must not fill the disk.
     """
-    if not isinstance(value, str):
-        return value
-    safe = CARRIAGE_RETURN.sub("\n", value.encode("utf-8", "backslashreplace").decode())
-    return f"'{safe}" if safe.startswith(FORMULA) else safe
+    target.write(csv_line(COLUMNS))
+    count = 0
+
+    def write(remark: Remark) -> None:
+        nonlocal count
+        count += 1
+        if count <= MOST_REMARKS:
+            target.write(csv_line(remark))
+        elif count == MOST_REMARKS + 1:
+            end = f"No more than {MOST_REMARKS:,} remarks are listed."
+            target.write(csv_line(["", remark.line, "", "", end, ""]))
+
+    return write

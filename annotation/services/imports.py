@@ -10,7 +10,6 @@ from datetime import datetime
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, OperationalError, transaction
 
@@ -26,6 +25,7 @@ from annotation.importers import (
     form_of,
 )
 from annotation.importers.files import read_file
+from annotation.importers.limits import Budget
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Corpus, CorpusImport, Membership, User
@@ -41,6 +41,7 @@ from annotation.services.uploads import (
     upload_fail,
     upload_finish,
     upload_forget,
+    upload_limits,
     upload_throw_away,
 )
 
@@ -202,8 +203,8 @@ def _run(row: CorpusImport, preview: list[dict[str, Any]], remarks: IO[str], *, 
     durations = corpus_durations(corpus_name=row.corpus_name) if form.holds == "subtitles" else _durations(row)
     with row.file.open("rb") as source, Progress(row) as progress:
         given = Given(durations, clip=row.clip)
-        most = settings.IMPORT_MAX_UNPACKED_MB * 2**20
-        items = read_file(form, source, row.file_name, given, most=most, on_bytes=progress.add)
+        budget = Budget(upload_limits())
+        items = read_file(form, source, row.file_name, given, budget=budget, on_bytes=progress.add)
         return corpus_import(
             corpus_name=row.corpus_name,
             source_split=row.source_split,

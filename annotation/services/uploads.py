@@ -5,10 +5,13 @@ from functools import partial
 from time import monotonic
 from typing import IO, Any
 
+from django.conf import settings
 from django.core.files import File
 from django.db import connection, transaction
 from django.db.models import F
 
+from annotation.importers.limits import Limits
+from annotation.importers.texts import storable
 from annotation.models.imports import Upload
 from annotation.services.stored_files import files_delete
 
@@ -17,6 +20,16 @@ KEPT = timedelta(days=7)  # a checked file waits so long for a yes
 BEING_READ = "A file of yours is still being read; wait until that is done."
 EVERY_S = 1.0  # how often progress is written
 MOVED = "UPDATE {} SET bytes_read = LEAST(%s, bytes_total), updated_at = now() WHERE id = %s"
+
+
+def upload_limits() -> Limits:
+    """Return the limits of one upload of annotations or judgments."""
+    return Limits(
+        size=settings.IMPORT_MAX_UNPACKED_MB * 2**20,
+        lines=settings.UPLOAD_MAX_LINES,
+        ratio=settings.UPLOAD_MAX_RATIO,
+        seconds=settings.UPLOAD_MAX_S,
+    )
 
 
 def upload_finish(row: Upload, remarks: IO[str], **values: Any) -> None:
@@ -32,7 +45,7 @@ def upload_finish(row: Upload, remarks: IO[str], **values: Any) -> None:
 
 
 def upload_fail(row: Upload, error: str) -> None:
-    values = {"state": Upload.State.FAILED, "error": error[:2000], **no_files(row)}
+    values = {"state": Upload.State.FAILED, "error": storable(error)[:2000], **no_files(row)}
     with transaction.atomic():
         if _rows(row).update(**values):
             upload_throw_away(row)

@@ -129,6 +129,15 @@ def check(name: str) -> None:
             sentences.check(part, pooling=settings.SENTENCE_POOLING)
 
 
+def sentence_models_of(name: str) -> list[str]:
+    """Return the sentence models that the similarity of this name reads: none for the proxies.
+
+    Raises:
+        SimilarityMissing: there is no such similarity.
+    """
+    return [part for part in _parts(name) if part and part not in NAMES]
+
+
 def _parts(name: str) -> tuple[str, str]:
     """What scores, and what finds the moments that it scores; the second is empty where one does both."""
     judge, over, finder = name.partition(OVER)

@@ -1,8 +1,5 @@
 """The page of statistics: descriptions and captions in words, as last computed."""
 
-import csv
-from collections.abc import Iterable, Sequence
-
 from django.conf import settings
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -11,8 +8,8 @@ from annotation import text_report as report
 from annotation.access import STAFF, MemberRequest, post_only, project_page
 from annotation.collection_report import published, tables
 from annotation.models import Project, TextStatistics
-from annotation.services.import_reports import safe_cell
 from annotation.services.statistics import statistics_are_old, statistics_request
+from annotation.spreadsheets import csv_download
 
 PAGE = "annotation:statistics"
 
@@ -59,13 +56,13 @@ def compute(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(STAFF)
 def measures_csv(request: MemberRequest, project: Project) -> HttpResponse:
     """Every figure as a line."""
-    return _csv("statistics.csv", report.COLUMNS, report.measure_rows(_computed(project).data))
+    return csv_download("statistics.csv", report.COLUMNS, report.measure_rows(_computed(project).data))
 
 
 @project_page(STAFF)
 def histograms_csv(request: MemberRequest, project: Project) -> HttpResponse:
     """Every bin as a line."""
-    return _csv("histograms.csv", report.HISTOGRAM_COLUMNS, report.histogram_rows(_computed(project).data))
+    return csv_download("histograms.csv", report.HISTOGRAM_COLUMNS, report.histogram_rows(_computed(project).data))
 
 
 def _computed(project: Project) -> TextStatistics:
@@ -73,12 +70,3 @@ def _computed(project: Project) -> TextStatistics:
     if kept is None:
         raise Http404
     return kept
-
-
-def _csv(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> HttpResponse:
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    writer = csv.writer(response, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([safe_cell(value) for value in row] for row in rows)
-    return response

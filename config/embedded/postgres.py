@@ -25,6 +25,7 @@ NAME = "momentjudge"  # of the database and of its owner
 PORT = "5432"  # only part of the socket's name; no TCP port is opened
 START_ATTEMPTS = 4
 ANSWER_S = 120  # recovery after a crash may take its time
+STATUS_LINE, STOPPING = 7, "stopping"  # of postmaster.pid (PostgreSQL's utils/pidfile.h)
 NAMESPACE = ["unshare", "--user", f"--map-user={NOBODY}", f"--map-group={NOBODY}"]
 AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
 OPTIONS = {
@@ -111,6 +112,21 @@ class Postgres:
         except (OSError, ValueError, IndexError):
             return None
         return found if found is not None and self._is_server(found) else None
+
+    def finish_stopping(self) -> bool:
+        """End the server at once if it waits to end; return whether it did.
+
+        Asked by SIGTERM it takes no new connection and waits for the last one to go. Those of a running site never do.
+        """
+        server = self.server()
+        try:
+            status = (self.data / "postmaster.pid").read_text().splitlines()[STATUS_LINE]
+        except (OSError, IndexError):
+            return False
+        if server is None or status.strip() != STOPPING:
+            return False
+        processes.send(server, signal.SIGINT)
+        return True
 
     def ensure_running(self, *, die_with_caller: bool = False, waiting: Callable[[], None] = no_wait) -> None:
         """Return when the database ``momentjudge`` answers; made, started or only awaited, as needed.

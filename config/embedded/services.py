@@ -97,10 +97,16 @@ def manage(*words: str) -> list[str]:
 
 
 def web_command(port: int) -> list[str]:
-    words = ["--bind", f"127.0.0.1:{port}", "--worker-class", "gthread", "--workers", "2", "--threads", "4"]
+    words = ["--bind", f"127.0.0.1:{port}", "--worker-class", "config.buffered_worker.BufferedWorker"]
+    words += ["--workers", "2", "--threads", "4"]
     words += ["--graceful-timeout", "3", "--no-control-socket", "--access-logfile", "-"]
     words += ["--logger-class", "config.access_log.AccessLog", "--config", "python:config.web_processes"]
     return python("-m", "gunicorn", "config.wsgi", *words)
+
+
+def judging_command() -> list[str]:
+    """The worker that decides batches and ends leases; nothing else ever keeps it from that."""
+    return _worker("judging", "judging", processes=1)
 
 
 def worker_command() -> list[str]:

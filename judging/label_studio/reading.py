@@ -7,10 +7,12 @@ from enum import StrEnum
 from typing import Any
 
 from annotation.importers import ImportFileError
+from annotation.importers.texts import storable
 from judging.label_studio.mapping import TYPES, Mapped
 
 LARGEST_PAIR, LARGEST_PERSON = 2**53, 2**31 - 1
-LONGEST_NAME = 500  # of a query or moment
+LONGEST_NAME = 500  # of a query, moment or control
+NAMES_SHOWN, NUMBER_SHOWN = 10, 40  # names of controls; characters of a number
 OF_MIN = ("annotation_id", "annotator")  # only that form has these beside the data
 OF_TASK = ("id", "created_at", "updated_at", "lead_time")  # beside them, of every task
 Key = int | tuple[str, str]
@@ -57,11 +59,11 @@ class Elements:
         elif isinstance(element.get("data"), dict) and not any(name in element for name in OF_MIN):
             yield from self._task(line, element)
         else:
-            yield self._annotation(line, element, f"task {element.get('id')}", element, element)
+            yield self._annotation(line, element, f"task {_number(element.get('id'))}", element, element)
 
     def _task(self, line: int, task: Mapping[str, Any]) -> Iterator[Given | Told]:
         held = task.get("annotations", task.get("completions"))  # what old exports call them
-        name = f"task {task.get('id')}"
+        name = f"task {_number(task.get('id'))}"
         if not isinstance(held, list):
             yield Told(line, name, Outcome.REFUSED, "the task holds no list of annotations")
             return
@@ -70,7 +72,7 @@ class Elements:
             yield Told(line, f"{name}, draft {draft + 1}", Outcome.LEFT_OUT, "a draft that was never submitted")
         for row in held:
             if isinstance(row, dict):
-                yield self._annotation(line, row, f"{name}, annotation {row.get('id')}", task["data"], None)
+                yield self._annotation(line, row, f"{name}, annotation {_number(row.get('id'))}", task["data"], None)
             else:
                 yield Told(line, name, Outcome.REFUSED, "an annotation without its content; export tasks as JSON")
 
@@ -93,13 +95,12 @@ class Elements:
     def _value(self, result: object) -> object:
         """What the control says in a list of results; the same value for several regions is one."""
         found = [one for one in result or [] if _holds_a_grade(one)] if isinstance(result, list) else []
-        names = {str(one.get("from_name")) for one in found}
+        names = {_control(one.get("from_name")) for one in found}
         if not self.control and len(names) > 1:
-            listed = ", ".join(sorted(names))
-            raise ImportFileError(f"Several controls could hold the grade: {listed}. Say which one.")
+            raise ImportFileError(f"Several controls could hold the grade: {_listed(sorted(names))}. Say which one.")
         if not self.control and names:
             (self.control,) = names
-        values = [one["value"].get(one["type"]) for one in found if str(one.get("from_name")) == self.control]
+        values = [one["value"].get(one["type"]) for one in found if _control(one.get("from_name")) == self.control]
         return _single(values)
 
     def _flat_value(self, element: Mapping[str, Any]) -> object:
@@ -107,8 +108,8 @@ class Elements:
             named = [name for name, value in element.items() if _looks_rated(value)]
             if len(named) != 1:
                 raise ImportFileError(_which_control(named or self._possible(element)))
-            (self.control,) = named
-        value = element.get(self.control)
+            (self.control,) = map(_control, named)
+        value = next((value for name, value in element.items() if _control(name) == self.control), None)
         values = value if isinstance(value, list) else [] if value is None else [value]
         return _single([_of_control(one) for one in values])
 
@@ -131,8 +132,23 @@ class Elements:
 
 
 def _which_control(found: Sequence[str]) -> str:
-    could = f"could be {', '.join(found)}" if found else "none was found that holds one of the values"
+    could = f"could be {_listed(found)}" if found else "none was found that holds one of the values"
     return f"This is the JSON-MIN form: say which control holds the grade ({could})."
+
+
+def _control(name: object) -> str:
+    """The name of a control as it is shown and stored."""
+    return storable(str(name))[:LONGEST_NAME]
+
+
+def _listed(names: Sequence[str]) -> str:
+    some = ", ".join(_control(name) for name in names[:NAMES_SHOWN])
+    return f"{some} and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else some
+
+
+def _number(value: object) -> str:
+    """What an export calls a task or an annotation, short enough to be repeated in a report."""
+    return storable(str(value))[:NUMBER_SHOWN] if isinstance(value, int | str | None) else "of no number"
 
 
 def _holds_a_grade(result: object) -> bool:

@@ -6,7 +6,7 @@ from uuid import uuid4
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
 from annotation.models import Moment, Project, Query
@@ -34,6 +34,10 @@ class Exam(models.Model):
         CLOSED = "closed"
         FAILED = "failed"
 
+    class TruthRule(models.TextChoices):
+        MEDIAN = "median"  # of all first grades, as in the paper
+        AGREEING = "agreeing"  # of a majority of three or more within one grade; elsewhere no truth
+
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     project = models.ForeignKey(Project, models.PROTECT, related_name="exams")
     number = models.PositiveSmallIntegerField()
@@ -42,6 +46,13 @@ class Exam(models.Model):
     seed = models.PositiveIntegerField()
     queries = models.PositiveSmallIntegerField(default=10)
     depth = models.PositiveSmallIntegerField(default=10)
+    truth_rule = models.CharField(
+        max_length=8,
+        choices=TruthRule,
+        default=TruthRule.MEDIAN,
+        db_default="median",
+        help_text="How the truth of a first cohort follows from its grades; chosen when the round is closed.",
+    )
     error = models.TextField(blank=True)
     report = models.JSONField(default=dict, help_text="Of the cohort; empty until it is computed.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
@@ -63,6 +74,10 @@ class Exam(models.Model):
             models.CheckConstraint(
                 condition=Q(state="closed", closed_at__isnull=False) | (~Q(state="closed") & Q(closed_at__isnull=True)),
                 name="exam_closed_has_its_time",
+            ),
+            models.CheckConstraint(
+                condition=Q(truth_rule="median") | Q(truth_rule="agreeing", kind="cohort"),
+                name="exam_truth_rule_is_of_a_cohort",
             ),
         ]
 
@@ -87,6 +102,9 @@ class KnownPair(models.Model):
     exam = models.ForeignKey(Exam, models.PROTECT, null=True, related_name="known_pairs")
     pair = models.OneToOneField(Pair, models.PROTECT, null=True, related_name="known_pair")
     truth = models.DecimalField(max_digits=2, decimal_places=1, null=True, help_text="0 to 4 in halves.")
+    anchor = models.PositiveSmallIntegerField(
+        null=True, help_text="The lead's own grade, given before anybody hands in; compared with, never part of truth."
+    )
     explanation = models.TextField(blank=True, help_text="Why this grade; shown to who graded otherwise.")
     tutorial_position = models.PositiveSmallIntegerField(null=True, help_text="Place in the tutorial, from 1.")
     is_retired = models.BooleanField(default=False, help_text="A lead found it unfit; nobody is asked it again.")
@@ -107,6 +125,10 @@ class KnownPair(models.Model):
             models.CheckConstraint(
                 condition=Q(tutorial_position__isnull=True) | Q(source="lead", truth__isnull=False),
                 name="known_pair_of_the_tutorial_has_its_truth",
+            ),
+            models.CheckConstraint(
+                condition=Q(anchor__isnull=True) | Q(anchor__range=(0, 4), source="exam"),
+                name="known_pair_anchor_is_a_grade_in_an_exam",
             ),
         ]
 
@@ -129,6 +151,8 @@ class Sitting(models.Model):
         DONE = "done"
         MISSED = "missed"  # the exam was closed before all were given
 
+    NO_RESULT = "no_result"  # key of a report: too few pairs of the exam can be compared
+
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     project = models.ForeignKey(Project, models.PROTECT, related_name="sittings")
     annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="sittings")
@@ -139,6 +163,17 @@ class Sitting(models.Model):
     state = models.CharField(max_length=8, choices=State, default=State.OPEN)
     report = models.JSONField(default=dict, help_text="Empty until it is computed.")
     passed = models.BooleanField(null=True)
+    missed_counts = models.BooleanField(
+        default=False, db_default=False, help_text="A lead decided that this missed exam is an attempt."
+    )
+    left_out = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="A lead left these grades out of the truth when the round was closed.",
+    )
+    shown_before = models.PositiveSmallIntegerField(
+        null=True, help_text="Of a later exam: how many of its pairs had their truth shown to somebody before it began."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     graded_at = models.DateTimeField(null=True, help_text="When the last first grade was given.")
     ended_at = models.DateTimeField(null=True)
@@ -161,10 +196,31 @@ class Sitting(models.Model):
                 | (~Q(state__in=["done", "missed"]) & Q(ended_at__isnull=True)),
                 name="sitting_ended_has_its_time",
             ),
+            models.CheckConstraint(
+                condition=Q(missed_counts=False) | Q(purpose="exam", state="missed"),
+                name="sitting_counted_by_a_lead_was_missed",
+            ),
+            models.CheckConstraint(
+                condition=Q(left_out=False) | Q(purpose="exam", state__in=["feedback", "done", "missed"]),
+                name="sitting_left_out_was_closed",
+            ),
+            models.CheckConstraint(
+                condition=Q(shown_before__isnull=True) | Q(purpose="exam", shown_before__lte=F("known_ids__len")),
+                name="sitting_shown_before_is_a_part_of_it",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"sitting {self.uuid}"
+
+    @property
+    def has_no_result(self) -> bool:
+        """Whether the exam was sat to its end and decides nothing about the person; it is no attempt."""
+        return self.NO_RESULT in self.report
+
+    @property
+    def is_decided(self) -> bool:
+        return self.passed is not None or self.has_no_result
 
 
 class SittingGrade(models.Model):

@@ -35,6 +35,19 @@ class Policy(models.Model):
     gate_attempts = models.PositiveSmallIntegerField(default=3)
     exam_weights = models.CharField(max_length=10, choices=Weights, default=Weights.QUADRATIC)
     exam_kappa = models.FloatField(default=0.4, help_text="Least kappa of first grades against the truth.")
+    exam_kappa_low = models.FloatField(
+        default=-1.0,
+        db_default=-1.0,
+        help_text="Least lower bound of the 95 % interval of that kappa; -1 asks for nothing.",
+    )
+    exam_bias = models.FloatField(
+        default=0.6,
+        db_default=4.0,  # what the release before publishes asks for nothing
+        help_text="Most that first grades may be above or below the truth on average; 4 asks for nothing.",
+    )
+    exam_levels = models.PositiveSmallIntegerField(
+        default=3, db_default=1, help_text="Levels of the truth that first grades tell apart; 1 asks for nothing."
+    )
     exam_attempts = models.PositiveSmallIntegerField(default=2)
     warm_up = models.BooleanField(default=False, help_text="Five pairs over all levels before a session.")
     warm_up_hours = models.PositiveSmallIntegerField(
@@ -82,6 +95,12 @@ class Policy(models.Model):
                 condition=Q(exam_kappa__range=(-1, 1), exam_attempts__gte=1, exam_weights__in=Weights.values),
                 name="policy_exam_can_be_passed",
                 violation_error_message="The least kappa lies between -1 and 1, and the exam allows an attempt.",
+            ),
+            models.CheckConstraint(
+                condition=Q(exam_kappa_low__range=(-1, 1), exam_bias__range=(0, 4), exam_levels__range=(1, 5)),
+                name="policy_exam_conditions_are_bounds",
+                violation_error_message="The least lower bound lies between -1 and 1, the bias between 0 and 4, "
+                "and the levels told apart between 1 and 5.",
             ),
             models.CheckConstraint(
                 condition=Q(gold_percent__lte=50),

@@ -4,6 +4,7 @@ Coordinates are the SVG's own units: a letter is about 7 wide, on phones about 9
 files bring their own sheet.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree as ET  # nosec B405 - it writes, and reads nothing
 
@@ -12,6 +13,7 @@ from judging.plots.axes import Axis
 LETTER, WIDE_LETTER, BOLD_LETTER = 7.0, 9.0, 11.0
 GAP = 26  # between the charts of a file
 XMLNS = "http://www.w3.org/2000/svg"
+UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, production 2
 Key = tuple[str, str]  # of a legend: class of its mark, words
 
 
@@ -22,18 +24,18 @@ class Canvas:
         self.label, self.width, self.height = label, width, height
         box = f"0 0 {number(width)} {number(height)}"
         css = f"chart {classes}".strip()
-        self.root = ET.Element("svg", {"class": css, "viewBox": box, "role": "img", "aria-label": label})
+        self.root = ET.Element("svg", {"class": css, "viewBox": box, "role": "img", "aria-label": writable(label)})
 
     def mark(self, tag: str, css: str = "", *, title: str = "", text: str = "", **attributes: float | str) -> None:
         """Add a shape or words; ``title`` is what a pointer over it is told."""
         given = {name.replace("_", "-"): number(value) for name, value in attributes.items()}
         element = ET.SubElement(self.root, tag, {"class": css, **given} if css else given)
         if title:
-            ET.SubElement(element, "title").text = title
+            ET.SubElement(element, "title").text = writable(title)
             if text:
-                element[0].tail = text
+                element[0].tail = writable(text)
         elif text:
-            element.text = text
+            element.text = writable(text)
 
     def words(self, x: float, y: float, text: str, css: str = "tick", anchor: str = "middle") -> None:
         self.mark("text", css, text=text, x=x, y=y, text_anchor=anchor)
@@ -133,18 +135,25 @@ def number(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.1f}".removesuffix(".0").replace("-0", "0", value > -0.05)
 
 
+def writable(text: str) -> str:
+    """Replace what XML has no way to write, as a control character: one of them makes a whole file unreadable."""
+    return UNWRITABLE.sub("\ufffd", text)
+
+
 def document(title: str, charts: Sequence[tuple[str, Canvas]], style: str) -> bytes:
     """A file that stands alone: the charts one below the other, each under its heading, with a sheet of their own."""
     width = max(chart.width for _, chart in charts) + 2 * GAP
     height = sum(chart.height + 2 * GAP for _, chart in charts) + GAP
     size = {"width": number(width), "height": number(height), "viewBox": f"0 0 {number(width)} {number(height)}"}
     root = ET.Element("svg", {"xmlns": XMLNS, "class": "chart file", **size})
-    ET.SubElement(root, "title").text = title
+    ET.SubElement(root, "title").text = writable(title)
     ET.SubElement(root, "style").text = style
     ET.SubElement(root, "rect", {"class": "paper", "width": number(width), "height": number(height)})
     y = float(GAP)
     for heading, chart in charts:
-        ET.SubElement(root, "text", {"class": "heading", "x": number(GAP), "y": number(y + 10)}).text = heading
+        ET.SubElement(root, "text", {"class": "heading", "x": number(GAP), "y": number(y + 10)}).text = writable(
+            heading
+        )
         group = ET.SubElement(root, "g", {"transform": f"translate({GAP} {number(y + GAP)})"})
         group.extend(chart.root)
         y += chart.height + 2 * GAP

@@ -7,14 +7,19 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import IO, NamedTuple, Self
+from typing import IO, NamedTuple, Self, TextIO
 from zipfile import ZipFile
 
-from judging.releases.forms import COLUMNS, PAIRS
+from annotation.exceptions import ImportRefused
+from annotation.importers import ImportFileError
+from annotation.importers.archives import member_opened, zip_opened
+from judging.releases.forms import PAIRS
+from judging.releases.lines import BoundedLines, Cells
 
 SETTLED = "settled"
+NEEDED = ("query_id", "rank", "pair_id", "query", "video_name", "start", "end", "state", "relevance")
 KINDS = {
     "added": "pairs that only the later one has",
     "changed": "in both, with another relevance or state",
@@ -84,8 +89,9 @@ class Compared:
         self.counted = Comparison()
 
     def __enter__(self) -> Self:
-        self.stack = ExitStack()
-        self.lines = [pair_lines(self.stack.enter_context(ZipFile(source))) for source in self.sources]
+        with ExitStack() as stack:
+            self.lines = [pair_lines(stack.enter_context(_archive(source))) for source in self.sources]
+            self.stack = stack.pop_all()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -108,26 +114,54 @@ class Compared:
         self.counted.queries_removed = seen[0] - seen[1]
 
 
+@contextmanager
+def _archive(source: IO[bytes]) -> Iterator[ZipFile]:
+    try:
+        with zip_opened(source) as archive:
+            yield archive
+    except ImportFileError as error:
+        raise ImportRefused(str(error)) from error
+
+
 def pair_lines(archive: ZipFile) -> Iterator[PairLine]:
-    """The lines of pairs.csv, by query and rank."""
-    with archive.open(PAIRS) as source, io.TextIOWrapper(source, "utf-8", newline="") as text:
-        reader = csv.reader(text)
-        columns = next(reader)
-        place = {name: columns.index(name) for name in COLUMNS[PAIRS] if name in columns}
-        for cells in reader:
-            yield _pair_line(cells, place)
+    """The lines of pairs.csv, by query and rank.
+
+    Raises:
+        ImportRefused: there is none in the archive, or a line of it cannot be read.
+    """
+    try:
+        with member_opened(archive, PAIRS) as source, io.TextIOWrapper(source, "utf-8", newline="") as text:
+            yield from _pair_lines(text)
+    except KeyError as error:
+        raise ImportRefused(f"There is no {PAIRS} in the archive.") from error
+    except (ImportFileError, csv.Error, UnicodeDecodeError) as error:
+        raise ImportRefused(f"{PAIRS} cannot be read: {error}") from error
 
 
-def _pair_line(cells: list[str], place: dict[str, int]) -> PairLine:
-    video, start, end = (cells[place[name]] for name in ("video_name", "start", "end"))
+def _pair_lines(text: TextIO) -> Iterator[PairLine]:
+    lines = BoundedLines(text, PAIRS)
+    reader = csv.reader(lines)
+    columns = next(reader, [])
+    if missing := [name for name in NEEDED if name not in columns]:
+        raise ImportRefused(f"{PAIRS} has no column {', '.join(missing)}.")
+    for cells in reader:
+        lines.begin()
+        try:
+            yield _pair_line(Cells(dict(zip(columns, cells, strict=True))))
+        except ValueError as error:
+            raise ImportRefused(f"{PAIRS}, line {reader.line_num}: {error}.") from error
+
+
+def _pair_line(cells: Cells) -> PairLine:
+    video, start, end = (cells.text(name) for name in ("video_name", "start", "end"))
     return PairLine(
-        query_id=int(cells[place["query_id"]]),
-        rank=int(cells[place["rank"]]),
-        pair_id=int(cells[place["pair_id"]]),
-        query=cells[place["query"]],
+        query_id=cells.number("query_id"),
+        rank=cells.number("rank"),
+        pair_id=cells.number("pair_id"),
+        query=cells.text("query"),
         moment=f"{video} {start}-{end}" if video else "",
-        state=cells[place["state"]],
-        relevance=cells[place["relevance"]],
+        state=cells.text("state"),
+        relevance=cells.text("relevance"),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from judging.releases.markdown_text import plain_line, prose
 from judging.releases.scope import STATES
 
 NOT_SAID = "*Not said yet.*"
@@ -35,7 +36,7 @@ def datasheet(settings: Facts, counts: Facts) -> str:
     """The datasheet of a release, from what settings.json says and what was counted."""
     words = settings["words"]
     parts = [
-        f"# {words['title'] or settings['project']}: datasheet",
+        f"# {plain_line(words['title'] or settings['project'])}: datasheet",
         "The questions are those of *Datasheets for Datasets*. Figures were counted when the release was made; "
         "`manifest.json` names the day of its last grade or decision, and the days on which grades were given.",
         _section("Motivation", _motivation(words)),
@@ -59,7 +60,7 @@ def _section(title: str, paragraphs: Sequence[str]) -> str:
 
 
 def _answer(question: str, words: str) -> str:
-    return f"**{question}** {words or NOT_SAID}"
+    return f"**{question}** {prose(words) or NOT_SAID}"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

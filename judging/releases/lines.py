@@ -92,7 +92,7 @@ def rows(folder: Path, name: str, read: Callable[[Cells], T], bad: BadLines) -> 
     columns = COLUMNS[name]
     try:
         with _open(folder, name) as file:
-            lines = _Lines(file, name)
+            lines = BoundedLines(file, name)
             reader = csv.reader(lines, strict=True)
             if next(reader, None) != list(columns):
                 raise ImportRefused(f"{name}: the first line must be {','.join(columns)}.")
@@ -111,7 +111,7 @@ def rows(folder: Path, name: str, read: Callable[[Cells], T], bad: BadLines) -> 
 def objects(folder: Path, name: str, read: Callable[[dict[str, Any]], T], bad: BadLines) -> Iterator[T]:
     """Each line of a file of JSON objects as ``read`` makes of it."""
     with _open(folder, name) as file:
-        lines = _Lines(file, name)
+        lines = BoundedLines(file, name)
         for number, line in enumerate(lines, start=1):
             lines.begin()
             try:
@@ -133,7 +133,7 @@ def document(folder: Path, name: str) -> dict[str, Any]:
     return held
 
 
-class _Lines:
+class BoundedLines:
     """The lines of a file, none so long that it fills the memory; a line of CSV may be several of the file."""
 
     def __init__(self, file: TextIO, name: str) -> None:

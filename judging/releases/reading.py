@@ -3,23 +3,23 @@
 import json
 import re
 import shutil
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
-from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+from zipfile import ZipFile, ZipInfo
 
 from annotation.exceptions import ImportRefused
+from annotation.importers import ImportFileError
+from annotation.importers.archives import member_opened, zip_opened
+from annotation.importers.limits import FREE_BYTES, MOST_RATIO
 from judging.releases import forms
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")  # of a file: it lies beside the others, nowhere else
 LARGEST_MANIFEST = 16 * 2**20
-MOST_TIMES, FREE_OF_DOUBT = 250, 2**20  # a file that unpacks to more than so many times its packed size is no text
 PIECE = 1 << 20
-PACKED = (ZIP_STORED, ZIP_DEFLATED)
 NOT_NEEDED = {
     *forms.JUDGED_SPLITS.values(),
     *forms.TRAIN_FILES.values(),
@@ -41,10 +41,10 @@ def opened(path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     else:
         with TemporaryDirectory(prefix="momentjudge-import-") as made:
             try:
-                with path.open("rb") as source, ZipFile(source) as archive:
-                    manifest = _unpack(archive, Path(made))
-            except (BadZipFile, NotImplementedError, EOFError, OSError) as error:
-                raise ImportRefused(f"{path.name} is no zip archive that can be read: {error}.") from error
+                with path.open("rb") as source, zip_opened(source) as archive:
+                    manifest = _unpack(archive, Path(made), path.stat().st_size)
+            except (ImportFileError, OSError) as error:
+                raise ImportRefused(f"{path.name} is no zip archive that can be read: {error}") from error
             yield Path(made), manifest
 
 
@@ -80,8 +80,11 @@ def _folder_check(folder: Path, files: Mapping[str, Any]) -> None:
             _check(name, told, path.stat().st_size, source, None)
 
 
-def _unpack(archive: ZipFile, folder: Path) -> dict[str, Any]:
+def _unpack(archive: ZipFile, folder: Path, packed_size: int) -> dict[str, Any]:
     entries: dict[str, ZipInfo] = {}
+    whole = sum(entry.file_size for entry in archive.infolist())
+    if whole > FREE_BYTES + MOST_RATIO * packed_size:  # entries may share their bytes
+        raise ImportRefused(f"The archive would unpack to {whole:,} bytes; it is not unpacked.")
     for entry in archive.infolist():
         if not NAME.fullmatch(entry.filename):
             raise ImportRefused(f"The archive holds {entry.filename[:100]!r}, which does not lie beside its manifest.")
@@ -89,9 +92,7 @@ def _unpack(archive: ZipFile, folder: Path) -> dict[str, Any]:
             raise ImportRefused(f"The archive holds {entry.filename} twice.")
         if entry.flag_bits & 1:
             raise ImportRefused(f"{entry.filename} is encrypted.")
-        if entry.compress_type not in PACKED:
-            raise ImportRefused(f"{entry.filename} is packed in a way that no release is.")
-        if entry.file_size > FREE_OF_DOUBT and entry.file_size > MOST_TIMES * entry.compress_size:
+        if entry.file_size > max(FREE_BYTES, MOST_RATIO * entry.compress_size):
             raise ImportRefused(f"{entry.filename} would unpack to {entry.file_size:,} bytes; it is not unpacked.")
         entries[entry.filename] = entry
     held = entries.get(forms.MANIFEST)
@@ -109,7 +110,7 @@ def _unpack(archive: ZipFile, folder: Path) -> dict[str, Any]:
 
 
 def _unpack_one(archive: ZipFile, entry: ZipInfo, told: Mapping[str, Any], folder: Path) -> None:
-    with archive.open(entry) as source:
+    with member_opened(archive, entry) as source:
         if entry.filename in NOT_NEEDED:
             _check(entry.filename, told, entry.file_size, source, None)
         else:
@@ -118,8 +119,8 @@ def _unpack_one(archive: ZipFile, entry: ZipInfo, told: Mapping[str, Any], folde
 
 
 def _read(archive: ZipFile, entry: ZipInfo) -> bytes:
-    with _told_of(entry.filename):
-        return archive.read(entry)
+    with _told_of(entry.filename), member_opened(archive, entry) as source:
+        return source.read(entry.file_size + 1)  # ``archive.read`` would unpack all there is, whatever its size
 
 
 @contextmanager
@@ -127,8 +128,8 @@ def _told_of(name: str) -> Iterator[None]:
     """What is damaged inside is said of the file."""
     try:
         yield
-    except (BadZipFile, EOFError, OSError, zlib.error) as error:
-        raise ImportRefused(f"{name} cannot be unpacked: {error}.") from error
+    except (ImportFileError, OSError) as error:
+        raise ImportRefused(f"{name} cannot be unpacked: {error}") from error
 
 
 def _check(name: str, told: Mapping[str, Any], size: int, source: IO[bytes], target: IO[bytes] | None) -> None:

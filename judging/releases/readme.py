@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from judging.releases import forms
+from judging.releases.markdown_text import plain_line
 
 ABOUT = {
     forms.README: "this file",
@@ -81,7 +82,7 @@ These measures ask for the very moment of the qrels; NDCG@K,IoU≥μ, which lets
 MomentJudge, for each split with a run of the queries of that split alone:
 
 ```bash
-python -m models_runner.retrieval score RUN --ground-truth val.json
+python -m moment_retrieval score RUN --ground-truth val.json
 ```
 """
 BACK = "The whole release goes back into a site of its own by `manage.py import_release ARCHIVE`.\n"
@@ -99,7 +100,7 @@ def readme(settings: Mapping[str, Any], counts: Mapping[str, Any], names: Iterab
     remarks = (PARTIAL if counts["queries_unfinished"] else "") + (NO_GROUND_TRUTH if imported else "")
     pairs = sum(counts["pairs"].values())
     return (
-        f"# {settings['words']['title'] or settings['project']}\n\n"
+        f"# {plain_line(settings['words']['title'] or settings['project'])}\n\n"
         f"{_counted(counts['queries'], 'judged query', 'judged queries')}, {_counted(pairs, 'pair')}, "
         f"{_counted(counts['judgments'], 'judgment')}.{remarks}\n\n"
         "## Files\n\n| file | holds |\n|---|---|\n"

@@ -163,14 +163,22 @@ def resampled(table: Counts, *, samples: int, seed: int) -> Counts:
     return drawn.reshape(samples, LEVELS, LEVELS)
 
 
-def kappas_of(tables: Counts, weights: Weights) -> NDArray[np.float64]:
-    """Cohen's kappa of each of the tables [S, 5, 5], without those where it is undefined: [D], D at most S."""
+def kappa_values(tables: Counts, weights: Weights) -> NDArray[np.float64]:
+    """Cohen's kappa of each of the tables [S, 5, 5]: [S], NaN where it is undefined."""
     n = tables.sum(axis=(1, 2))  # [S]
     expected = tables.sum(axis=2)[:, :, None] * tables.sum(axis=1)[:, None, :]  # [S, 5, 5], times n
     by_chance = (expected * weights.matrix).sum(axis=(1, 2))  # [S]
     observed = (tables * weights.matrix).sum(axis=(1, 2)) * n
+    values = np.full(len(tables), np.nan)
     defined = by_chance > 0  # exact: whole numbers
-    found: NDArray[np.float64] = 1.0 - observed[defined] / by_chance[defined]
+    values[defined] = 1.0 - observed[defined] / by_chance[defined]
+    return values
+
+
+def kappas_of(tables: Counts, weights: Weights) -> NDArray[np.float64]:
+    """Cohen's kappa of each of the tables [S, 5, 5], without those where it is undefined: [D], D at most S."""
+    values = kappa_values(tables, weights)
+    found: NDArray[np.float64] = values[~np.isnan(values)]
     return found
 
 

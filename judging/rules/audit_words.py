@@ -32,7 +32,8 @@ KINDS: dict[str, dict[str, str]] = {
         "run.withdraw": "withdrew the run {system} on {split}[: {reason}]",
         "leaderboard.change": (
             "changed what participants may[; test labels hidden: {hides_test}][; validation labels hidden: {hides_val}]"
-            "[; uploads a day: {uploads_per_day}]"
+            "[; uploads a day: {uploads_per_day}][; uploads in all: {uploads_in_all}][; least queries: {least_queries}]"
+            "[; Ladder: {ladder}][; lists runs that differ in less than {alike_percent} %]"
         ),
         "experiment.start": (
             "ordered the benchmark run {name}: {baseline}, N = {top_n}, seeds: {seeds}, on release {version}"
@@ -76,7 +77,14 @@ KINDS: dict[str, dict[str, str]] = {
     "Exams, training, gate": {
         "exam.create": "prepared exam {number} ({kind}: {queries} queries of {depth} pairs)",
         "exam.open": "opened an exam of {pairs} pairs",
-        "exam.close": "closed an exam: {finished} finished, {missed} missed it",
+        "exam.close": (
+            "closed an exam: {finished} finished, {missed} missed it[; truth of agreeing majorities: {truths} pairs]"
+            "[; left out of the truth: {left_out}]"
+        ),
+        "exam.missed_counts": "let the missed exam {exam} of annotator {annotator} count as an attempt: {reason}",
+        "exam.missed_counts_not": "let the missed exam {exam} of annotator {annotator} not count: {reason}",
+        "known_pair.anchor": "gave a pair of an exam the anchor {grade}[, before {was}]",
+        "known_pair.anchor_remove": "took back the anchor {was} of a pair of an exam",
         "known_pair.explain": "explained a pair of known truth: {becomes}",
         "known_pair.retire": "retired a pair of known truth: {reason}",
         "training.draw": "drew training pairs of {queries} queries (seed {seed})",

@@ -1,7 +1,8 @@
 """What a project will ask of its annotators: judgments, hours and money. Pure.
 
 The defaults are those of TVR-Ranking (Liang et al., arXiv:2407.06597): 3,281 queries, of which 1,544 got a second
-batch; 17,421 of 96,483 pairs were given four grades; 23 people gave 227,808 judgments in about 1,200 hours, at 14 SGD.
+batch; 4,825 batches of 96,483 pairs, the last ones short; 17,421 pairs were given four grades; 23 people gave 227,808
+judgments in about 1,200 hours, at 14 SGD. They are kept as fractions: rounded, they miss the judgments by hundreds.
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ class Assumptions:
     """What a forecast rests on. Shares are of 1."""
 
     queries: int = 3281
-    pairs: float = 20  # of a batch
+    pairs: float = 96483 / 4825  # of a batch
     second: float = 1544 / 3281  # share of the queries with a second batch
     escalated: float = 17421 / 96483  # share of the pairs with four grades
     seconds: float = 19.0  # of a judgment

@@ -43,11 +43,12 @@ class Time(NamedTuple):
 
 
 class Day(NamedTuple):
-    """One annotator's day; ``judgments`` are those whose time is known."""
+    """One annotator's day; ``judgments`` are those whose time is known, ``untimed`` the others."""
 
     day: date
     time: Time
     judgments: int = 0
+    untimed: int = 0
 
 
 class Rate(NamedTuple):

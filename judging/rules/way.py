@@ -57,6 +57,11 @@ def standing_due(facts: Facts) -> str:
     return standing
 
 
+def may_confirm(facts: Facts) -> bool:
+    """Whether the guideline can be confirmed by now: after the test before the training, where there is one."""
+    return standing_due(facts) != CANDIDATE
+
+
 def next_step(facts: Facts) -> Step:
     """The one thing to do next, or what is waited for."""
     standing = standing_due(facts)

@@ -29,7 +29,16 @@ from judging.selectors.audit import (
 )
 from judging.selectors.caption_edits import Edit, EditCounts, caption_edits, edit_counts, released_edits
 from judging.selectors.coverage import coverage_found, coverage_studies, moments_drawn_from, plan_lacks, queries_studied
-from judging.selectors.exams import EXAM_SPLITS, exam_pairs, exam_rows, exam_unfinished, exams_of, sittings_of
+from judging.selectors.exams import (
+    EXAM_SPLITS,
+    exam_anchor_rows,
+    exam_anchors_open,
+    exam_pairs,
+    exam_rows,
+    exam_unfinished,
+    exams_of,
+    sittings_of,
+)
 from judging.selectors.flags import (
     DROPPED,
     FLAGGED,
@@ -50,7 +59,7 @@ from judging.selectors.guidelines import (
     guideline_confirmed,
 )
 from judging.selectors.held import Card, Held, held_by_pair, held_open
-from judging.selectors.known_pairs import known_pairs_in_stock, known_pairs_unseen
+from judging.selectors.known_pairs import known_pairs_in_stock, known_pairs_shown, known_pairs_unseen
 from judging.selectors.lead import (
     annotator_numbers,
     batch_rows,
@@ -73,6 +82,7 @@ from judging.selectors.pools import (
     pooled_progress,
     queries_to_pool,
 )
+from judging.selectors.power import ExamPower, exam_power
 from judging.selectors.quality import people_have_judged
 from judging.selectors.query_sets import queries_matching, queries_outside_sets, query_sets_with_counts
 from judging.selectors.reviews import (
@@ -126,6 +136,7 @@ __all__ = [
     "Counts",
     "Edit",
     "EditCounts",
+    "ExamPower",
     "Held",
     "Listed",
     "Outlook",
@@ -156,7 +167,10 @@ __all__ = [
     "coverage_studies",
     "deciders_of",
     "edit_counts",
+    "exam_anchor_rows",
+    "exam_anchors_open",
     "exam_pairs",
+    "exam_power",
     "exam_rows",
     "exam_unfinished",
     "exams_of",
@@ -184,6 +198,7 @@ __all__ = [
     "judged_under",
     "judgments_under",
     "known_pairs_in_stock",
+    "known_pairs_shown",
     "known_pairs_unseen",
     "last_reviews",
     "listed",

@@ -7,7 +7,7 @@ from django.db.models import Count, Q, QuerySet
 
 from annotation.models import Membership, Project, Query
 from judging.models import Exam, KnownPair, Sitting, SittingGrade
-from judging.rules.exam import is_aligned
+from judging.rules.exam import Distance, distance, is_aligned
 from judging.selectors.lead import annotator_numbers
 
 EXAM_SPLITS = (Query.Split.TRAIN.value,)
@@ -23,6 +23,14 @@ class ExamRow:
     graded: int
     asked: int
     regraded: int  # pairs given a later grade
+
+
+@dataclass(frozen=True)
+class AnchorRow:
+    """One person who handed in, beside the lead's anchors."""
+
+    number: int | None
+    distance: Distance
 
 
 @dataclass(frozen=True)
@@ -65,14 +73,41 @@ def exam_unfinished(exam: Exam) -> list[int]:
 
 
 def exam_pairs(exam: Exam) -> list[PairRow]:
-    """The pairs of a first cohort by query and rank, each with what people gave it first."""
+    """The pairs of a first cohort by query and rank, each with the first grades that make its truth.
+
+    Left out is what counts for nothing: of who has not handed in, missed the exam, or was left out by the lead.
+    """
     numbers = annotator_numbers(exam.project)
     given: dict[int, list[tuple[int | None, int]]] = {}
-    rows = SittingGrade.objects.filter(sitting__exam=exam, attempt=0).exclude(sitting__state=State.OPEN)
+    rows = SittingGrade.objects.filter(sitting__exam=exam, attempt=0, sitting__left_out=False)
+    rows = rows.exclude(sitting__state__in=[State.OPEN, State.MISSED])
     for known_id, annotator, grade in rows.order_by("annotator").values_list("known_pair", "annotator", "grade"):
         given.setdefault(known_id, []).append((numbers.get(annotator), grade))
     asked = exam.known_pairs.select_related("query", "moment__video").order_by("query__number", "rank")
     return [PairRow(known, _marked(known, given.get(known.pk, []))) for known in asked]
+
+
+def exam_anchors_open(exam: Exam) -> bool:
+    """Whether a lead may still give anchors: until somebody hands in."""
+    if exam.kind != Exam.Kind.COHORT or exam.state != Exam.State.OPEN:
+        return False
+    return not exam.sittings.exclude(state=State.OPEN).exists()
+
+
+def exam_anchor_rows(exam: Exam) -> list[AnchorRow]:
+    """Everybody who handed in, by annotator number; empty where the exam has no anchors."""
+    given_beforehand = exam.known_pairs.filter(anchor__isnull=False, is_retired=False).values_list("pk", "anchor")
+    anchors = {pk: anchor for pk, anchor in given_beforehand if anchor is not None}
+    if not anchors:
+        return []
+    grades: dict[int, dict[int, int]] = {}
+    rows = SittingGrade.objects.filter(sitting__exam=exam, attempt=0, known_pair__in=anchors)
+    rows = rows.exclude(sitting__state__in=[State.OPEN, State.MISSED])
+    for annotator, known_id, grade in rows.values_list("annotator", "known_pair", "grade"):
+        grades.setdefault(annotator, {})[known_id] = grade
+    numbers = annotator_numbers(exam.project)
+    found = [AnchorRow(numbers.get(person), distance(given, anchors)) for person, given in grades.items()]
+    return sorted(found, key=lambda row: (row.number is None, row.number or 0))
 
 
 def _marked(known: KnownPair, given: Sequence[tuple[int | None, int]]) -> list[tuple[int | None, int, bool]]:

@@ -48,6 +48,17 @@ ORDER BY known.id"""  # noqa: S608  # nosec B608 - constants
 
 STOCK = f"SELECT known.id, known.query_id, known.truth {SERVING} ORDER BY known.id"
 
+SHOWN = """
+SELECT known.id FROM judging_knownpair known
+JOIN annotation_query query ON query.id = known.query_id
+WHERE known.project_id = %(project)s AND (query.text, known.moment_id) IN (
+    SELECT of.text, shown.moment_id FROM judging_sitting sat
+    JOIN judging_sittinggrade given ON given.sitting_id = sat.id AND given.attempt = 0
+    JOIN judging_knownpair shown ON shown.id = given.known_pair_id AND shown.truth IS NOT NULL
+    JOIN annotation_query of ON of.id = shown.query_id
+    WHERE sat.project_id = %(project)s AND (sat.purpose <> 'exam'
+        OR (sat.state IN ('feedback', 'done') AND abs(given.grade - shown.truth) > 1)))"""
+
 
 class Known(NamedTuple):
     """A pair that may be asked, and what is known of it."""
@@ -65,6 +76,13 @@ def known_pairs_unseen(*, project_id: int, annotator_id: int, splits: Collection
 def known_pairs_in_stock(*, project_id: int, splits: Collection[str] | None = None) -> list[Known]:
     """What may be asked of somebody who has seen nothing; of these splits, or of all."""
     return _read(STOCK, project=project_id, splits=None if splits is None else list(splits))
+
+
+def known_pairs_shown(*, project_id: int) -> frozenset[int]:
+    """Pairs whose truth somebody was told, by the query's words: in feedback, in a tutorial or a warm-up."""
+    with connection.cursor() as cursor:
+        cursor.execute(SHOWN, {"project": project_id})
+        return frozenset(known_id for (known_id,) in cursor.fetchall())
 
 
 def _read(statement: str, **values: int | list[str] | None) -> list[Known]:

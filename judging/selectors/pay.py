@@ -74,7 +74,8 @@ SELECT annotator_id, day,
     coalesce(sum(ms) FILTER (WHERE kind = 'correction'), 0)::bigint,
     coalesce(sum(timed) FILTER (WHERE kind = 'judging' AND NOT is_pilot), 0)::bigint,
     coalesce(sum(timed) FILTER (WHERE kind = 'judging' AND is_pilot), 0)::bigint,
-    coalesce(sum(untimed) FILTER (WHERE kind = 'judging'), 0)::bigint
+    coalesce(sum(untimed) FILTER (WHERE kind = 'judging' AND NOT is_pilot), 0)::bigint,
+    coalesce(sum(untimed) FILTER (WHERE kind = 'judging' AND is_pilot), 0)::bigint
 FROM spent GROUP BY annotator_id, day ORDER BY annotator_id, day"""
 
 # The policy's rates come with nobody's name.
@@ -99,7 +100,8 @@ class DayRow(NamedTuple):
     correction_ms: int
     judgments: int
     pilot_judgments: int
-    untimed: int  # judgments that came with a file: nobody knows how long they took
+    untimed: int  # judgments whose time is unknown, as those of a file
+    pilot_untimed: int
 
     def as_paid(self, *, pilot: bool) -> Day:
         time = day_time(
@@ -107,7 +109,8 @@ class DayRow(NamedTuple):
             training=self.training_ms,
             correction=self.correction_ms,
         )
-        return Day(self.day, time, self.judgments + (self.pilot_judgments if pilot else 0))
+        judgments = self.judgments + (self.pilot_judgments if pilot else 0)
+        return Day(self.day, time, judgments, self.untimed + (self.pilot_untimed if pilot else 0))
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,15 @@ class Account:
         return sum(worked.judgments for worked in self.days)
 
     @property
+    def untimed(self) -> int:
+        return sum(worked.untimed for worked in self.days)
+
+    @property
+    def grades(self) -> int:
+        """All judgments, whether their time is known or not."""
+        return self.judgments + self.untimed
+
+    @property
     def amounts(self) -> list[tuple[str, Decimal]]:
         return amounts_of(self.lines)
 
@@ -163,8 +175,7 @@ class Statement:
     pilot: bool
     accounts: Sequence[Account]
     rates: Rates
-    untimed: int
-    left_out: Time  # spent on pilot batches that are not paid
+    left_out: Time  # spent on pilot batches, where these are left out
 
     @cached_property
     def time(self) -> Time:
@@ -173,6 +184,10 @@ class Statement:
     @property
     def judgments(self) -> int:
         return sum(account.judgments for account in self.accounts)
+
+    @property
+    def untimed(self) -> int:
+        return sum(account.untimed for account in self.accounts)
 
     @property
     def amounts(self) -> list[tuple[str, Decimal]]:
@@ -211,11 +226,12 @@ def pay_statement(
     first_day: date,
     last_day: date,
     annotator_id: int | None = None,
-    pilot: bool = False,
+    pilot: bool = True,
 ) -> Statement:
-    """Hours and pay of one annotator, or of everybody who has any, from ``first_day`` to ``last_day``.
+    """Return hours and pay of one annotator, or of everybody who has any, from ``first_day`` to ``last_day``.
 
-    ``pilot`` counts what was spent on pilot batches.
+    Time spent on pilot batches counts unless ``pilot`` is False. What an annotator reads must never leave it out:
+    a batch that adds grades but no hours would be known as a pilot.
     """
     rows = hours_by_day(
         project_id=project_id, zone=zone, first_day=first_day, last_day=last_day, annotator_id=annotator_id
@@ -230,7 +246,6 @@ def pay_statement(
         pilot,
         [Account(person, worked, rates) for person, worked in days.items()],
         rates,
-        untimed=sum(row.untimed for row in rows),
         left_out=Time() if pilot else Time(judging=sum(row.pilot_ms for row in rows)),
     )
 

@@ -3,19 +3,21 @@
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.db.models import Case, Count, Max, QuerySet, When
+from django.db.models import Case, Count, F, Max, QuerySet, When
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from annotation.models import Identity, Membership, Project
-from judging.models import Invitation, Judgment, Sitting
+from judging.models import Flag, GateAttempt, GoldGrade, Invitation, Judgment, Sitting, SittingGrade
 
 ANNOTATOR = Membership.Role.ANNOTATOR
 
 
 @dataclass(frozen=True)
 class Person:
-    """An annotator as their lead sees them."""
+    """An annotator as their lead sees them; last seen at work here, training and exams included, or logging in."""
 
     membership: Membership
     identity: Identity | None
@@ -33,11 +35,13 @@ def people_of(project: Project, *, standing: str = "", number: int | None = None
         found = found.filter(number=number)
     members = list(found)
     given = _given(project, [member.user_id for member in members])
+    worked = _last_worked(project, [member.user_id for member in members])
     kappas = _exam_kappas(project)
     people = []
     for member in members:
         grades, newest = given.get(member.user_id, (0, None))
-        seen = max(filter(None, (newest, member.user.last_login)), default=None)
+        times = (newest, worked.get(member.user_id), member.user.last_login)
+        seen = max(filter(None, times), default=None)
         identity = getattr(member.user, "identity", None)
         people.append(Person(member, identity, grades, seen, kappas.get(member.user_id)))
     return people
@@ -48,6 +52,24 @@ def _given(project: Project, user_ids: list[int]) -> dict[int, tuple[int, dateti
     rows = Judgment.objects.filter(pair__batch__project=project, annotator__in=user_ids).order_by()
     counted = rows.values_list("annotator").annotate(grades=Count("pk"), newest=Max("created_at"))
     return {user: (grades, newest) for user, grades, newest in counted}
+
+
+def _last_worked(project: Project, user_ids: list[int]) -> dict[int, datetime]:
+    """When each of them last did anything here that is no judgment: gold pairs, flags, training, exams, the test."""
+    sources: list[tuple[QuerySet[Any], Any]] = [
+        (GoldGrade.objects.filter(assignment__project=project), F("created_at")),
+        (Flag.objects.filter(assignment__project=project), F("created_at")),
+        (SittingGrade.objects.filter(sitting__project=project), F("created_at")),
+        (GateAttempt.objects.filter(project=project), Coalesce("answered_at", "created_at")),
+    ]
+    first, *others = (
+        rows.filter(annotator__in=user_ids).order_by().values_list("annotator").annotate(newest=Max(at))
+        for rows, at in sources
+    )
+    found: dict[int, datetime] = {}
+    for user, newest in first.union(*others, all=True):
+        found[user] = max(newest, found.get(user, newest))
+    return found
 
 
 def _exam_kappas(project: Project) -> dict[int, float | None]:

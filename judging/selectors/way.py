@@ -32,9 +32,8 @@ CROSS JOIN LATERAL (SELECT max(change.created_at) AS at FROM annotation_standing
     WHERE change.membership_id = member.id AND change.from_standing IN ('suspended', 'left')) returned
 CROSS JOIN LATERAL (SELECT bool_or(sat.passed AND counts.it) AS passed,
         bool_or(sat.state = 'waiting') AS waiting, bool_or(sat.state = 'feedback') AS feedback,
-        bool_or(sat.state = 'done' AND sat.passed IS NULL) AS counting,
-        count(*) FILTER (WHERE counts.it AND (NOT sat.passed OR (sat.state = 'missed' AND EXISTS (
-            SELECT 1 FROM judging_sittinggrade given WHERE given.sitting_id = sat.id)))) AS failed
+        bool_or(sat.state = 'done' AND sat.passed IS NULL AND NOT sat.report ? 'no_result') AS counting,
+        count(*) FILTER (WHERE counts.it AND (NOT sat.passed OR sat.missed_counts)) AS failed
     FROM judging_sitting sat
     CROSS JOIN LATERAL (SELECT returned.at IS NULL OR sat.ended_at >= returned.at AS it) counts
     WHERE sat.project_id = member.project_id AND sat.annotator_id = member.user_id AND sat.purpose = 'exam') exams

@@ -26,7 +26,8 @@ from judging.services.seats import flagged_withdraw, seats_count
 
 logger = logging.getLogger(__name__)
 ADVANCE_TASK = "judging.tasks.batch_advance"
-EXTEND_TASK = "judging.tasks.batch_extend"
+EXTEND_TASK, EXTEND_ALL_TASK = "judging.tasks.batch_extend", "judging.tasks.batches_extend"
+EXTENDED_AT_ONCE = 25  # second batches by one message: half a second
 WORD = {True: BatchReview.Decision.EXTEND, False: BatchReview.Decision.CLOSE}
 
 
@@ -203,8 +204,12 @@ def batch_extend(*, batch_id: int) -> Batch | None:
     return batch_create(query=query, number=2) if query and asked.exists() else None
 
 
-def batches_extend(*, project_id: int | None = None) -> None:
-    """Open every second batch that was asked for, is not there, and has a pair that can be shown."""
+def batches_extend(*, project_id: int | None = None, after: int = 0) -> None:
+    """Open second batches that were asked for, are not there, and have a pair that can be shown.
+
+    EXTENDED_AT_ONCE of them, in the order of their first batches from ``after`` on; a message opens those that follow,
+    so that decisions which people wait for are taken in between.
+    """
     second = Batch.objects.filter(query=OuterRef("batch__query"), number=2)
     beyond = Candidate.objects.filter(
         query=OuterRef("batch__query"),
@@ -215,8 +220,11 @@ def batches_extend(*, project_id: int | None = None) -> None:
     asked = BatchReview.objects.filter(~Exists(second), Exists(beyond), decision=BatchReview.Decision.EXTEND)
     if project_id is not None:
         asked = asked.filter(batch__project=project_id)
-    for batch_id in asked.values_list("batch", flat=True):
+    batch_ids = list(asked.filter(batch__gt=after).order_by("batch").values_list("batch", flat=True)[:EXTENDED_AT_ONCE])
+    for batch_id in batch_ids:
         batch_extend(batch_id=batch_id)
+    if len(batch_ids) == EXTENDED_AT_ONCE:
+        send_on_commit(EXTEND_ALL_TASK, project_id, batch_ids[-1])
 
 
 def batches_sweep() -> None:

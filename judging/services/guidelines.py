@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.utils import timezone
 
+from annotation.exceptions import NotPossible
 from annotation.models import Moment, Project, User
 from annotation.services.audit import audit_record
 from judging.exceptions import GuidelineStale, NotPossibleNow
 from judging.models import Guideline, GuidelineConfirmation, GuidelineDraft, GuidelineDraftExample
+from judging.rules.way import may_confirm
+from judging.selectors.way import way_facts
 from judging.services.policies import Example, guideline_in_force, guideline_publish
 from judging.services.way import way_advance
 
@@ -114,10 +117,13 @@ def guideline_confirm(*, project: Project, annotator: User, version: int) -> Gui
 
     Raises:
         GuidelineStale: another version is in force.
+        NotPossible: the test before the training comes first.
     """
     in_force = guideline_in_force(project.pk)
     if version != in_force.version:
         raise GuidelineStale(f"Version {in_force.version} of the guideline is in force by now. Read that one.")
+    if not may_confirm(way_facts(project_id=project.pk, annotator_id=annotator.pk)):
+        raise NotPossible("First comes the multiple-choice test; then read the guideline and confirm it.")
     confirmed, is_new = GuidelineConfirmation.objects.get_or_create(guideline=in_force, annotator=annotator)
     if is_new:
         audit_record(

@@ -61,16 +61,17 @@ def read_judgments(path: Path) -> list[HistoricPair]:
     bad: list[str] = []
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
         reader = csv.reader(file)
-        if next(reader, None) != COLUMNS:
-            raise ImportRefused(f"{path.name}: the first line must be {','.join(COLUMNS)}.")
-        for line in reader:
-            if not line:
-                continue
-            try:
-                pair_id, worker, grade = _numbers(line)
-                rows.setdefault(pair_id, []).append((worker, grade))
-            except ValueError as error:
-                bad.append(f"line {reader.line_num}: {error}")
+        try:
+            if next(reader, None) != COLUMNS:
+                raise ImportRefused(f"{path.name}: the first line must be {','.join(COLUMNS)}.")
+            for line in filter(None, reader):
+                try:
+                    pair_id, worker, grade = _numbers(line)
+                    rows.setdefault(pair_id, []).append((worker, grade))
+                except ValueError as error:
+                    bad.append(f"line {reader.line_num}: {error}")
+        except csv.Error as error:
+            raise ImportRefused(f"{path.name}, line {reader.line_num}: {error}.") from error
     bad += [
         f"pair {pair_id}: {len(held)} grades, at most four make a pair"
         for pair_id, held in rows.items()

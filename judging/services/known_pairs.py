@@ -9,7 +9,9 @@ from django.db.models import Exists, OuterRef
 from annotation.exceptions import NotPossible
 from annotation.models import Project, User
 from annotation.services.audit import audit_record
-from judging.models import KnownPair, Sitting
+from judging.exceptions import NotPossibleNow
+from judging.models import Exam, KnownPair, Sitting
+from judging.rules.consensus import GRADES
 from judging.services.sittings.endings import sitting_settle
 
 logger = logging.getLogger(__name__)
@@ -71,6 +73,41 @@ def known_pair_explain(*, known: KnownPair, actor: User, explanation: str) -> Kn
     )
     held.explanation = words
     held.save(update_fields=["explanation"])
+    return held
+
+
+@transaction.atomic
+def known_pair_anchor(*, known: KnownPair, actor: User, grade: int | None) -> KnownPair:
+    """Give a pair of a first cohort the lead's own grade to compare people with, change it, or take it back (None).
+
+    Raises:
+        ValueError: the grade is outside 0..4.
+        NotPossibleNow: its exam is not open, is no first cohort's, or somebody has handed in: from then on leads see
+            grades, and an anchor would not be their own.
+    """
+    if grade is not None and grade not in GRADES:
+        raise ValueError(f"a grade is 0 to 4, got {grade}")
+    exam = None
+    if known.exam_id is not None:
+        exam = Exam.objects.select_for_update().filter(pk=known.exam_id).first()
+    if exam is None or exam.kind != Exam.Kind.COHORT or exam.state != Exam.State.OPEN:
+        raise NotPossibleNow("Only pairs of a first cohort that is open get an anchor.")
+    sittings = exam.sittings.select_for_update().order_by("pk")
+    if any(state != Sitting.State.OPEN for state in sittings.values_list("state", flat=True)):
+        raise NotPossibleNow("Somebody has handed in, so anchors are final: they are given before grades are seen.")
+    held = KnownPair.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=known.pk)
+    if held.anchor == grade:
+        return held
+    audit_record(
+        project=held.project,
+        actor=actor,
+        action="known_pair.anchor_remove" if grade is None else "known_pair.anchor",
+        subject=held.uuid,
+        **({} if grade is None else {"grade": grade}),
+        **({} if held.anchor is None else {"was": str(held.anchor)}),
+    )
+    held.anchor = grade
+    held.save(update_fields=["anchor"])
     return held
 
 

@@ -13,13 +13,13 @@ from hashlib import sha256
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, OperationalError, transaction
 
 from annotation.exceptions import MomentJudgeError, NotPossible
 from annotation.importers import ImportFileError
-from annotation.importers.files import MOST_BYTES, OnBytes, pieces_of
+from annotation.importers.files import pieces_of
+from annotation.importers.limits import Budget, OnBytes
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Project, User
@@ -35,6 +35,7 @@ from annotation.services.uploads import (
     upload_fail,
     upload_finish,
     upload_forget,
+    upload_limits,
     upload_throw_away,
 )
 from judging.label_studio import Export, Mapped, read_export
@@ -67,7 +68,7 @@ def export_read(
     *,
     source: IO[bytes],
     mapped: Mapped,
-    most: int = MOST_BYTES,
+    budget: Budget | None = None,
     on_bytes: OnBytes | None = None,
     on_remark: OnRemark | None = None,
 ) -> Checked:
@@ -82,7 +83,7 @@ def export_read(
         if on_remark:
             on_remark(Remark("", item.line, item.item, item.outcome, item.reason))
 
-    export = read_export(pieces_of(source, most=most, on_bytes=on_bytes), mapped, told)
+    export = read_export(pieces_of(source, budget=budget, on_bytes=on_bytes), mapped, told)
     pairs = [HistoricPair(*pair) for pair in export.pairs]
     return Checked(pairs, export.texts, digest, {**_counts(export, pairs), **summary(pairs)})
 
@@ -219,12 +220,11 @@ def _import(row: JudgmentImport) -> None:
 
 
 def _read(row: JudgmentImport, remarks: IO[str]) -> Checked:
-    most = settings.IMPORT_MAX_UNPACKED_MB * 2**20
     with row.file.open("rb") as source, Progress(row) as progress:
         return export_read(
             source=source,
             mapped=Mapped(**row.mapping),
-            most=most,
+            budget=Budget(upload_limits()),
             on_bytes=progress.add,
             on_remark=remarks_writer(remarks),
         )

@@ -61,7 +61,7 @@ def hours_correct(
     if day > (now or timezone.now()).astimezone(ZoneInfo(zone)).date():
         raise NotPossible(f"{_name(day)} has not come yet.")
     statement = selectors.pay_statement(
-        project_id=project.pk, zone=zone, first_day=day, last_day=day, annotator_id=annotator.pk, pilot=True
+        project_id=project.pk, zone=zone, first_day=day, last_day=day, annotator_id=annotator.pk
     )
     held_s = statement.time.total / 1000
     if held_s + seconds < 0:

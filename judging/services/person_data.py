@@ -5,7 +5,6 @@ what others gave. The full file is found by walking every table for references t
 in it without being named here.
 """
 
-import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from django.utils import timezone
 
 from annotation.models import AuditEvent, Identity, User
 from annotation.services.audit import audit_record
+from annotation.spreadsheets import csv_text
 
 OWN: Mapping[str, tuple[str, Sequence[str]]] = {  # table: how it names the person, and its columns
     "annotation.Membership": ("user", ["project__name", "role", "number", "standing", "created_at"]),
@@ -110,18 +110,12 @@ def table_text(columns: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> str:
     first = next(rows, None)
     if first is None:
         return ""
-    text = io.StringIO()
-    file = csv.writer(text, lineterminator="\n")
-    file.writerow([name.replace("__", "_") for name in columns])
-    for row in (first, *rows):
-        file.writerow([_cell(value) for value in row])
-    return text.getvalue()
+    head = [name.replace("__", "_") for name in columns]
+    return csv_text(head, ([_cell(value) for value in row] for row in (first, *rows)))
 
 
 def _cell(value: Any) -> Any:
-    """Lists and objects as JSON; a text that a spreadsheet would compute is kept a text."""
+    """Lists and objects as JSON."""
     if isinstance(value, dict | list):
         return json.dumps(value, cls=DjangoJSONEncoder, ensure_ascii=False)
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return f"'{value}"
     return value.isoformat() if hasattr(value, "isoformat") else value

@@ -11,6 +11,8 @@ from annotation.services.audit import audit_record
 from judging.exceptions import GateTooShort, NotPossibleNow, PolicyStale
 from judging.models import GateQuestion, Guideline, GuidelineExample, Judgment, Policy
 from judging.models.policy import POLICY_VALUES
+from judging.rules.agreement import Weights
+from judging.rules.exam import PassRule
 
 REVIEW_TASK = "judging.tasks.reviews_decide"
 
@@ -25,6 +27,17 @@ class Example(NamedTuple):
 
 def policy_in_force(project_id: int) -> Policy:
     return Policy.objects.filter(project=project_id).latest("version")
+
+
+def pass_rule_of(policy: Policy) -> PassRule:
+    """What this version asks of who sits an exam."""
+    return PassRule(
+        weights=Weights(policy.exam_weights),
+        kappa=policy.exam_kappa,
+        kappa_low=policy.exam_kappa_low,
+        bias=policy.exam_bias,
+        levels=policy.exam_levels,
+    )
 
 
 def guideline_in_force(project_id: int) -> Guideline:

@@ -81,15 +81,17 @@ def _store(project: Project, policy: Policy, figures: dict[str, Any], newest: in
 
 
 def _alert_raise(project: Project, annotator_id: int, past: rules.Past, *, judgments: int, again_after: int) -> None:
-    """Tell the lead, unless they have been told and little has been judged since."""
-    figures = {"value": past.value, "threshold": past.threshold}
+    """Raise an alert for the lead, unless they have seen it and little has been judged since.
+
+    An alert that nobody has seen yet follows the figures, its base included: a value over more judgments than are
+    named beside it could not be true.
+    """
+    figures = {"value": past.value, "threshold": past.threshold, "judgments": judgments}
     last = QualityAlert.objects.filter(project=project, annotator=annotator_id, kind=past.kind).first()
     if last and last.seen_at is None:
         QualityAlert.objects.filter(pk=last.pk).update(**figures)
     elif last is None or judgments >= last.judgments + again_after:
-        QualityAlert.objects.create(
-            project=project, annotator_id=annotator_id, kind=past.kind, judgments=judgments, **figures
-        )
+        QualityAlert.objects.create(project=project, annotator_id=annotator_id, kind=past.kind, **figures)
         logger.info("alert %s of annotator %s in project %s", past.kind, annotator_id, project.pk)
 
 

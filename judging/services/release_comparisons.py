@@ -9,6 +9,7 @@ from itertools import islice
 from django.db import transaction
 
 from annotation import clock
+from annotation.exceptions import ImportRefused
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from judging.exceptions import NotPossibleNow
@@ -46,7 +47,7 @@ def release_compare(*, comparison_id: int) -> None:
                 row.counts = _changes_store(row)
                 row.state = State.READY
                 _save(row)
-        except (NotPossibleNow, OSError, ValueError, *DAMAGED) as error:
+        except (NotPossibleNow, ImportRefused, OSError, ValueError, *DAMAGED) as error:
             logger.warning("comparison %s: %s", row.pk, error)
             row.counts, row.state, row.error = {}, State.FAILED, UNREADABLE
             _save(row)

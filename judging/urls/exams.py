@@ -18,5 +18,8 @@ urlpatterns = [
     path("exams/<uuid:exam_uuid>/results.csv", exams.exam_csv, name="exam-csv"),
     path("known/<uuid:pair_uuid>/exam/", exams.known_pair, name="known-exam"),
     path("known/<uuid:pair_uuid>/explain/", exams.known_pair_explain, name="known-explain"),
+    path("sittings/<uuid:sitting_uuid>/missed/", exams.missed_exam, name="missed-exam"),
+    path("sittings/<uuid:sitting_uuid>/missed/count/", exams.missed_exam_count, name="missed-exam-count"),
+    path("known/<uuid:pair_uuid>/anchor/", exams.known_pair_anchor, name="known-anchor"),
     path("known/<uuid:pair_uuid>/retire/", exams.known_pair_retire, name="known-retire"),
 ]

@@ -1,6 +1,6 @@
 """Pages about agreement and the work of each annotator, by number; figures as last computed."""
 
-import csv
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from annotation.models import Project
+from annotation.spreadsheets import csv_download
 from judging import selectors
 from judging.models import QualityAlert
 from judging.services import quality
@@ -49,28 +50,25 @@ def agreement_compute(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(STAFF)
 def agreement_csv(request: MemberRequest, project: Project) -> HttpResponse:
     """The table as a file."""
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = 'attachment; filename="agreement.csv"'
-    writer = csv.writer(response, lineterminator="\n")
-    writer.writerow([*COLUMNS, *MORE_COLUMNS])
-    for number, found in _annotators(selectors.quality_report(project)):
-        kappas = found["against_relevance"]
-        writer.writerow(
-            [
-                number,
-                found["judgments"],
-                found["consensus"],
-                *(kappas[weights]["value"] for weights in ("unweighted", "linear", "quadratic")),
-                found["with_partners"]["quadratic"],
-                found["bias"],
-                found["seconds"]["median"],
-                found["longest_run"],
-                found["fast_streak"],
-                found["gold"]["judgments"],
-                found["gold"]["misaligned"],
-            ]
-        )
-    return response
+    rows = (_line(number, found) for number, found in _annotators(selectors.quality_report(project)))
+    return csv_download("agreement.csv", [*COLUMNS, *MORE_COLUMNS], rows)
+
+
+def _line(number: Any, found: Mapping[str, Any]) -> list[object]:
+    kappas = found["against_relevance"]
+    return [
+        number,
+        found["judgments"],
+        found["consensus"],
+        *(kappas[weights]["value"] for weights in ("unweighted", "linear", "quadratic")),
+        found["with_partners"]["quadratic"],
+        found["bias"],
+        found["seconds"]["median"],
+        found["longest_run"],
+        found["fast_streak"],
+        found["gold"]["judgments"],
+        found["gold"]["misaligned"],
+    ]
 
 
 @project_page(STAFF)

@@ -1,10 +1,7 @@
 """The audit: who decided what, and under which versions pairs were judged. For leads and admins."""
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
@@ -16,14 +13,13 @@ from django.shortcuts import render
 
 from annotation.access import STAFF, MemberRequest, project_page
 from annotation.models import AuditEvent, Membership, Project
-from annotation.services.import_reports import safe_cell
+from annotation.spreadsheets import csv_stream
 from judging import selectors
 from judging.audit_forms import SYSTEM, AuditForm
 from judging.rules.audit_words import KINDS, in_words, kind_words, told
 from judging.views.audit_links import link_of
 
 PER_PAGE = 50
-SENT = 500  # lines of a file at once
 OUTSIDE = "somebody without a role here"
 COLUMNS = ("at", "who", "action", "in_words", "object", "details")
 VERSION_COLUMNS = ("guideline_version", "policy_version", "judgments", "pairs", "first_at", "last_at")
@@ -93,7 +89,7 @@ def audit_csv(request: MemberRequest, project: Project) -> StreamingHttpResponse
     events = selectors.audit_all(project, AuditForm(request.GET).sieve())
     names = selectors.actor_names(project, to=request.membership.role)
     rows = (_csv_row(event, names) for event in events)
-    return _csv("audit.csv", COLUMNS, rows)
+    return csv_stream("audit.csv", COLUMNS, rows)
 
 
 def _csv_row(event: AuditEvent, names: dict[int, str]) -> list[object]:
@@ -134,9 +130,9 @@ def versions_csv(request: MemberRequest, project: Project) -> StreamingHttpRespo
     """The counts; with ``guideline`` and ``policy``, every judgment given under these two."""
     under = selectors.judged_under(project)
     if "guideline" not in request.GET:
-        return _csv("judged-under.csv", VERSION_COLUMNS, (_times(row) for row in under))
+        return csv_stream("judged-under.csv", VERSION_COLUMNS, (_times(row) for row in under))
     shown = _asked_versions(request, under)
-    return _csv("judgments-under.csv", JUDGED_COLUMNS, _judged_rows(project, shown))
+    return csv_stream("judgments-under.csv", JUDGED_COLUMNS, _judged_rows(project, shown))
 
 
 def _times(row: selectors.Versions) -> list[object]:
@@ -154,19 +150,3 @@ def _judged_rows(project: Project, shown: selectors.Versions) -> Iterator[list[o
             *(row.pair.batch.number, row.pair.candidate.rank, row.pair.uuid, numbers.get(row.annotator_id, "")),
             *(row.round, row.grade, row.source, row.created_at.isoformat()),
         ]
-
-
-def _csv(name: str, columns: Iterable[str], rows: Iterable[list[object]]) -> StreamingHttpResponse:
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingHttpResponse(_text(columns, rows), content_type="text/csv; charset=utf-8", headers=headers)
-
-
-def _text(columns: Iterable[str], rows: Iterable[list[object]]) -> Iterator[str]:
-    """Many lines at once: each piece costs the server as much as a line."""
-    left = iter(rows)
-    piece: list[list[object]] = [list(columns)]
-    while piece:
-        held = io.StringIO()
-        csv.writer(held, lineterminator="\n").writerows([safe_cell(value) for value in row] for row in piece)
-        yield held.getvalue()
-        piece = list(islice(left, SENT))

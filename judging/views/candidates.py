@@ -1,6 +1,5 @@
 """The candidates of all queries, for study outside."""
 
-import csv
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +8,7 @@ from django.http import StreamingHttpResponse
 
 from annotation.access import STAFF, MemberRequest, project_page
 from annotation.models import Candidate, Project
-from annotation.services.import_reports import safe_cell
+from annotation.spreadsheets import csv_stream
 
 CHUNK = 2000  # rows read, and sent, at once
 COLUMNS: dict[str, str] = {
@@ -27,24 +26,14 @@ COLUMNS: dict[str, str] = {
 }
 
 
-class _Line:
-    """What the writer of rows writes to: it hands each line on."""
-
-    def write(self, line: str) -> str:
-        return line
-
-
 @project_page(STAFF)
 def candidates_csv(request: MemberRequest, project: Project) -> StreamingHttpResponse:
-    headers = {"Content-Disposition": 'attachment; filename="candidates.csv"'}
-    return StreamingHttpResponse(_lines(project), content_type="text/csv; charset=utf-8", headers=headers)
+    return csv_stream("candidates.csv", list(COLUMNS), _rows(project))
 
 
-def _lines(project: Project) -> Iterator[str]:
-    writer = csv.writer(_Line(), lineterminator="\n")
-    yield writer.writerow(COLUMNS)
+def _rows(project: Project) -> Iterator[list[object]]:
     rows = Candidate.objects.filter(query__project=project, query__is_placeholder=False)
     found: QuerySet[Any] = rows.order_by("query__number", "rank").values_list(*COLUMNS.values())
     for *facts, wordings, measure in found.iterator(chunk_size=CHUNK):
         said = " | ".join(wordings[key] for key in sorted(wordings, key=int))
-        yield writer.writerow([safe_cell(value) for value in (*facts, said, measure)])
+        yield [*facts, said, measure]

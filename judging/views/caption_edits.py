@@ -1,14 +1,12 @@
 """Captions edited after queries and candidates were made of them: told, not applied."""
 
-import csv
-
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
 
 from annotation.access import STAFF, MemberRequest, project_page
 from annotation.models import Project
-from annotation.services.import_reports import safe_cell
+from annotation.spreadsheets import csv_download
 from judging import selectors
 from judging.selectors import Edit
 
@@ -37,12 +35,7 @@ def edits_said(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_page(STAFF)
 def caption_edits_csv(request: MemberRequest, project: Project) -> HttpResponse:
-    headers = {"Content-Disposition": 'attachment; filename="caption-edits.csv"'}
-    response = HttpResponse(content_type="text/csv; charset=utf-8", headers=headers)
-    writer = csv.writer(response, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([safe_cell(value) for value in _row(edit)] for edit in selectors.caption_edits(project))
-    return response
+    return csv_download("caption-edits.csv", COLUMNS, map(_row, selectors.caption_edits(project)))
 
 
 def _row(edit: Edit) -> list[object]:

@@ -11,37 +11,53 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from annotation.exceptions import NotPossible
 from annotation.models import Membership, Project, User
 from annotation.refusals import refusal_log
 from judging import selectors
-from judging.exam_forms import ExamForm, ExplanationForm, RetireForm
+from judging.exam_forms import AnchorForm, CloseForm, ExamForm, ExplanationForm, MissedForm, RetireForm
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
-from judging.models import Exam, KnownPair
+from judging.models import Exam, KnownPair, Policy, Sitting
+from judging.rules.consensus import GRADES
+from judging.rules.exam.passing import LEAST_PAIRS, LEAST_PERCENT
 from judging.services import exams as services
-from judging.services import known_pairs
+from judging.services import known_pairs, sittings
 from judging.services.exams.closing import FEWEST
-from judging.services.policies import policy_in_force
-from judging.views.exam_figures import PAPER_KAPPA, PAPER_SHARE, figures_of, report_csv, share_words
+from judging.services.exams.opening import DEPTH, QUERIES
+from judging.services.policies import pass_rule_of, policy_in_force
+from judging.views.exam_figures import (
+    PAPER_KAPPA,
+    PAPER_SHARE,
+    PowerTable,
+    figures_of,
+    power_table,
+    report_csv,
+    share_words,
+)
 
 WEIGHTS = ("quadratic", "linear", "unweighted")
+SIZES = ((10, 10), (5, 10), (4, 5))  # to look at, where there is no script
 RUNNING = (Exam.State.PREPARING, Exam.State.OPEN)
 
 
 @project_page(STAFF)
 def exams(request: MemberRequest, project: Project) -> HttpResponse:
-    """All exams, and how to open one."""
-    return _exams(request, project, ExamForm())
+    """All exams, and how to open one; the query chooses for which kind and size it says who would pass."""
+    part = "#power" if request.htmx else ""
+    return _exams(request, project, ExamForm(request.GET) if "kind" in request.GET else ExamForm(), part=part)
 
 
 def _exams(
-    request: MemberRequest, project: Project, form: ExamForm, *, note: str = "", status: int = 200
+    request: MemberRequest, project: Project, form: ExamForm, *, note: str = "", status: int = 200, part: str = ""
 ) -> HttpResponse:
+    policy = policy_in_force(project.pk)
     stock = selectors.known_pairs_in_stock(project_id=project.pk, splits=selectors.EXAM_SPLITS)
     at_exam = project.memberships.filter(standing=Membership.Standing.EXAM).count()
     rows = list(selectors.exams_of(project))
+    running = next((row for row in rows if row.state in RUNNING), None)
     context = {
         "exams": rows,
-        "running": next((row for row in rows if row.state in RUNNING), None),
+        "running": running,
         "form": form,
         "note": note,
         "stock": len(stock),
@@ -49,11 +65,29 @@ def _exams(
         "at_exam": at_exam,
         "lacking": max(0, FEWEST - at_exam),
         "fewest": FEWEST,
-        "policy": policy_in_force(project.pk),
+        "policy": policy,
+        "rule": pass_rule_of(policy),
+        "chosen": _chosen(form),
+        "sizes": SIZES,
+        "power": None if running or request.membership.role not in LEAD else _power(project, form, policy),
         "may_decide": request.membership.role in LEAD,
     }
-    response = render(request, "exams/exams.html", context, status=status)
+    response = render(request, f"exams/exams.html{part}", context, status=status)
     return refusal_log(request, response, note) if status >= 400 else response
+
+
+def _chosen(form: ExamForm) -> dict[str, Any]:
+    """The kind and size that the form asks for, where they can be read; else the paper's."""
+    chosen = {"kind": Exam.Kind.COHORT, "queries": QUERIES, "depth": DEPTH}
+    if form.is_bound and form.is_valid():
+        chosen |= {name: form.cleaned_data[name] for name in chosen}
+    return chosen
+
+
+def _power(project: Project, form: ExamForm, policy: Policy) -> PowerTable | None:
+    rule = pass_rule_of(policy)
+    found = selectors.exam_power(project, **_chosen(form), rule=rule, attempts=policy.exam_attempts)
+    return None if found is None else power_table(found)
 
 
 @project_page(LEAD)
@@ -84,6 +118,7 @@ def _exam(
     membership: Membership,
     *,
     asking: Unfinished | None = None,
+    chosen: dict[str, Any] | None = None,
     part: str = "",
     status: int = 200,
 ) -> HttpResponse:
@@ -94,10 +129,19 @@ def _exam(
         "figures": figures_of(rows),
         "unfinished": selectors.exam_unfinished(held) if held.state == Exam.State.OPEN else [],
         "asking": asking,
+        "chosen": chosen or {},
         "fewest": FEWEST,
         "complete": sum(row.graded == row.asked for row in rows),
         "may_decide": membership.role in LEAD,
-        "pairs": selectors.exam_pairs(held) if closed else [],
+        "pairs": [] if part else selectors.exam_pairs(held),
+        "closed": closed,
+        "anchors_open": selectors.exam_anchors_open(held),
+        "anchors": selectors.exam_anchor_rows(held),
+        "grades": GRADES,
+        "without_truth": closed and held.known_pairs.filter(truth__isnull=True, is_retired=False).count(),
+        "has_no_result": any(row.sitting.has_no_result for row in rows),
+        "least_percent": LEAST_PERCENT,
+        "least_pairs": LEAST_PAIRS,
         "misaligned": share_words(held.report.get("misaligned")) if held.report else "",
         "kappas": [(name, held.report["kappas"][name]) for name in WEIGHTS if held.report.get("kappas")],
         "paper_share": PAPER_SHARE,
@@ -111,10 +155,17 @@ def _exam(
 def exam_close(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
     """Close it; while people are unfinished, ask first and name them."""
     held, membership = _exam_of_lead(request, exam_uuid)
+    form = CloseForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, form.first_error())
+        return redirect("judging:exam", held.uuid)
+    rule, left_out = form.cleaned_data["truth_rule"], _numbers(request.POST.getlist("left_out"))
+    confirmed = _numbers(request.POST.getlist("confirmed"))
     try:
-        services.exam_close(exam=held, actor=membership.user, confirmed=_numbers(request.POST.getlist("confirmed")))
+        services.exam_close(exam=held, actor=membership.user, confirmed=confirmed, left_out=left_out, truth_rule=rule)
     except Unfinished as error:
-        response = _exam(request, held, membership, asking=error, status=error.status)
+        chosen = {"truth_rule": rule, "left_out": left_out}
+        response = _exam(request, held, membership, asking=error, chosen=chosen, status=error.status)
         return refusal_log(request, response, str(error))
     messages.success(request, "The exam is closed.")
     return redirect("judging:exam", held.uuid)
@@ -153,6 +204,56 @@ def known_pair_explain(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     known_pairs.known_pair_explain(known=known, actor=lead, explanation=form.cleaned_data["explanation"])
     messages.success(request, "The explanation is kept.")
     return redirect(_place(known))
+
+
+@login_required
+@post_only("judging:known-exam")
+def known_pair_anchor(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+    """A lead's own grade, given before anybody hands in; an empty one takes it back."""
+    known, lead = _known_of_lead(request, pair_uuid)
+    form = AnchorForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, form.first_error())
+        return redirect(_place(known))
+    try:
+        known_pairs.known_pair_anchor(known=known, actor=lead, grade=form.cleaned_data["grade"])
+    except NotPossibleNow as refused:
+        messages.error(request, str(refused))
+    return redirect(_place(known))
+
+
+@login_required
+def missed_exam(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
+    """The page of the exam that the sitting is of."""
+    sat, _ = _missed(request, sitting_uuid, STAFF)
+    assert sat.exam is not None  # of an exam, as it is looked for
+    return redirect("judging:exam", sat.exam.uuid)
+
+
+@login_required
+@post_only("judging:missed-exam")
+def missed_exam_count(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
+    """Let a missed exam count as an attempt, or not any more."""
+    sat, membership = _missed(request, sitting_uuid, LEAD)
+    assert sat.exam is not None
+    form = MissedForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, form.first_error())
+        return redirect("judging:exam", sat.exam.uuid)
+    try:
+        sittings.missed_exam_count(sitting=sat, actor=membership.user, **form.cleaned_data)
+    except (NotPossible, NotPossibleNow) as refused:
+        messages.error(request, str(refused))
+    else:
+        said = "counts as an attempt now" if form.cleaned_data["counts"] else "does not count as an attempt"
+        messages.success(request, f"The missed exam {said}.")
+    return redirect("judging:exam", sat.exam.uuid)
+
+
+def _missed(request: HttpRequest, sitting_uuid: UUID, roles: frozenset[Membership.Role]) -> tuple[Sitting, Membership]:
+    of_exams = Sitting.objects.filter(purpose=Sitting.Purpose.EXAM).select_related("project", "exam")
+    sat = get_object_or_404(of_exams, uuid=sitting_uuid)
+    return sat, grant(request, sat.project, roles)
 
 
 @login_required

@@ -13,6 +13,8 @@ from judging.pay_forms import ForecastForm, shown
 from judging.rules.forecast import TVR_RANKING, Assumptions, Forecast
 from judging.services.policies import policy_in_force
 
+STARTS = ("here", "paper")  # what a form can have been filled with
+
 
 @project_page(LEAD)
 def forecast(request: MemberRequest, project: Project) -> HttpResponse:
@@ -21,16 +23,24 @@ def forecast(request: MemberRequest, project: Project) -> HttpResponse:
     here = selectors.forecast_measured(project, policy)
     money: dict[str, Any] = {"rate": policy.pay_rate, "currency": policy.pay_currency}
     measured = {name: value for name, value in here.items() if value is not None}
+    came_from = request.GET.get("from", "")
+    start = _start(came_from == "here", {**measured, **money})
     if "queries" in request.GET:
-        form = ForecastForm(request.GET)
+        form = ForecastForm(request.GET, start=start if came_from in STARTS else None)
     else:
-        form = ForecastForm.of(_start(request.GET.get("from") == "here", {**measured, **money}))
+        form = ForecastForm.of(start)
+        came_from = "here" if came_from == "here" else "paper"
     valid = form.is_valid()
     rows = [
         (field, shown(name, getattr(TVR_RANKING, name)), shown(name, {**here, **money}.get(name)))
         for name, field in ((field.name, field) for field in form)
     ]
-    context = {"form": form, "rows": rows, "forecast": Forecast(form.assumptions()) if valid else None}
+    context = {
+        "form": form,
+        "rows": rows,
+        "forecast": Forecast(form.assumptions()) if valid else None,
+        "came_from": came_from if came_from in STARTS else "",
+    }
     return render(request, "pay/forecast.html", context, status=200 if valid else 422)
 
 

@@ -13,6 +13,7 @@ from annotation.models import Membership, Project
 from annotation.rules.standing import OUT
 from judging import selectors
 from judging.markdown import markdown_html
+from judging.rules.way import may_confirm
 from judging.services import guidelines
 from judging.services.policies import guideline_in_force
 
@@ -38,7 +39,7 @@ def _to_confirm(request: MemberRequest, project: Project) -> dict[str, Any]:
     said = selectors.changes_said(project, after=read.version) if read else []
     return {
         "read": read,
-        "to_confirm": True,
+        "to_confirm": may_confirm(selectors.way_facts(project_id=project.pk, annotator_id=request.user.pk)),
         "said": said,
         "lines": selectors.guideline_changes(read, in_force) if read else [],
     }

@@ -5,6 +5,7 @@ from datetime import date
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 
 from annotation.access import ANNOTATOR, MemberRequest, project_page
 from annotation.models import Project
@@ -12,13 +13,12 @@ from judging import selectors
 from judging.pay_files import days_csv
 from judging.pay_forms import FIRST_DAY
 from judging.selectors import Statement
-from judging.views.judge import midnight
 from judging.views.periods import period_of
 
 
 @project_page(ANNOTATOR)
 def hours(request: MemberRequest, project: Project) -> HttpResponse:
-    period = period_of(request, project, pilot=False)
+    period = period_of(request, project, separable=False)
     me = request.user.pk
     last_day = max(period.last_day, period.today)
     ever = _own(request, project, FIRST_DAY, last_day, zone=period.zone).account_of(me)
@@ -29,7 +29,7 @@ def hours(request: MemberRequest, project: Project) -> HttpResponse:
         "ever": ever,
         "months": ever.by_month(),
         "rate": ever.rates.on(me, period.today),
-        "work": selectors.work_done(project=project, annotator=request.user, since=midnight()),
+        "batches": selectors.work_done(project=project, annotator=request.user, since=timezone.now())["batches"],
         "corrections": selectors.corrections_of(
             project=project, annotator_id=me, first_day=period.first_day, last_day=period.last_day
         ),
@@ -39,7 +39,7 @@ def hours(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_page(ANNOTATOR)
 def hours_csv(request: MemberRequest, project: Project) -> HttpResponse:
-    period = period_of(request, project, pilot=False)
+    period = period_of(request, project, separable=False)
     if period.error:
         messages.error(request, period.error)
         return redirect("judging:hours", project.uuid)
@@ -48,7 +48,7 @@ def hours_csv(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _own(request: MemberRequest, project: Project, first_day: date, last_day: date, *, zone: str) -> Statement:
-    """Without pilot batches, whatever the address says: annotators are not told which those are."""
+    """With pilot batches, whatever the address says: annotators are not told which those are."""
     return selectors.pay_statement(
         project_id=project.pk,
         zone=zone,

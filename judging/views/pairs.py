@@ -1,6 +1,5 @@
 """Lists of pairs that were flagged, dropped or withdrawn, and what a lead says to them. Admins may look."""
 
-import csv
 from collections.abc import Iterator
 from typing import Any, cast
 from urllib.parse import urlencode
@@ -16,7 +15,7 @@ from django.urls import reverse
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from annotation.models import Project, User
 from annotation.refusals import refusal_log
-from annotation.services.import_reports import safe_cell
+from annotation.spreadsheets import csv_download
 from judging import selectors
 from judging.exceptions import NotPossibleNow
 from judging.forms import BoundsForm, SieveForm, SubmitForm, WithdrawForm, WordForm
@@ -116,16 +115,11 @@ def withdrawn_csv(request: MemberRequest, project: Project) -> HttpResponse:
 def _csv(request: MemberRequest, project: Project, which: str) -> HttpResponse:
     """The whole list as asked for, not only what fits a page; annotators by number."""
     _, sieve = _sieve(request, which)
-    headers = {"Content-Disposition": f'attachment; filename="{which}-pairs.csv"'}
-    response = HttpResponse(content_type="text/csv; charset=utf-8", headers=headers)
-    writer = csv.writer(response, lineterminator="\n")
-    for row in _csv_rows(project, which, sieve, to=request.membership.role):
-        writer.writerow([safe_cell(value) for value in row])
-    return response
+    rows = _csv_rows(project, which, sieve, to=request.membership.role)
+    return csv_download(f"{which}-pairs.csv", [*COLUMNS, *MORE_COLUMNS], rows)
 
 
 def _csv_rows(project: Project, which: str, sieve: Sieve, *, to: str) -> Iterator[list[object]]:
-    yield [*COLUMNS, *MORE_COLUMNS]
     found = selectors.pairs_listed(project, which, sieve)
     ids = list(found.values_list("pk", flat=True))
     for start in range(0, len(ids), CHUNK):

@@ -117,7 +117,7 @@ def _statement(project: Project, period: Period, member: Membership | None = Non
         first_day=period.first_day,
         last_day=period.last_day,
         annotator_id=member.user_id if member else None,
-        pilot=period.pilot,
+        pilot=not period.without_pilot,
     )
 
 

@@ -22,7 +22,7 @@ class Period:
     last_day: date
     zone: str
     today: date
-    pilot: bool = False
+    without_pilot: bool = False
     error: str = ""
 
     @property
@@ -33,23 +33,26 @@ class Period:
     def query(self) -> str:
         """The period as the pages take it."""
         days = {"first": self.first_day, "last": self.last_day}
-        return urlencode({**days, "pilot": "on"} if self.pilot else days)
+        return urlencode({**days, **self._pilot})
 
     @property
     def choices(self) -> list[tuple[str, str, bool]]:
         """Months at hand: name, query, and whether it is the one shown."""
         months = [("This month", month_of(self.today)), ("Last month", month_before(self.today))]
-        pilot = {"pilot": "on"} if self.pilot else {}
         return [
-            (name, urlencode({"month": f"{month[0]:%Y-%m}", **pilot}), month == (self.first_day, self.last_day))
+            (name, urlencode({"month": f"{month[0]:%Y-%m}", **self._pilot}), month == (self.first_day, self.last_day))
             for name, month in months
         ]
 
+    @property
+    def _pilot(self) -> dict[str, str]:
+        return {"without_pilot": "on"} if self.without_pilot else {}
 
-def period_of(request: HttpRequest, project: Project, *, pilot: bool = True) -> Period:
+
+def period_of(request: HttpRequest, project: Project, *, separable: bool = True) -> Period:
     """What the address asks for; the present month where it asks for nothing.
 
-    ``pilot``: whether it may ask for pilot batches.
+    ``separable``: whether it may ask to leave pilot batches out; a lead may; an annotator must not learn which.
     """
     zone = policy_in_force(project.pk).time_zone
     today = timezone.now().astimezone(ZoneInfo(zone)).date()
@@ -57,4 +60,4 @@ def period_of(request: HttpRequest, project: Project, *, pilot: bool = True) -> 
     if not form.is_valid():
         return Period(*month_of(today), zone, today, error=form.first_error())
     given = form.cleaned_data
-    return Period(given["first"], given["last"], zone, today, pilot=pilot and given["pilot"])
+    return Period(given["first"], given["last"], zone, today, without_pilot=separable and given["without_pilot"])

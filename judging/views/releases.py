@@ -1,7 +1,5 @@
 """Releases: the list, one with its files and its datasheet, what changed since another, and downloads."""
 
-import csv
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID, uuid4
@@ -19,7 +17,7 @@ from django.utils.safestring import SafeString
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from annotation.models import Membership, Project
-from annotation.services.import_reports import safe_cell
+from annotation.spreadsheets import csv_stream
 from judging.exceptions import FormStale, NotPossibleNow
 from judging.forms import KeyForm
 from judging.markdown import markdown_html
@@ -159,30 +157,15 @@ def release_changes_csv(request: HttpRequest, release_uuid: UUID) -> HttpRespons
     if found.state != ReleaseComparison.State.READY:
         return redirect(f"{reverse('judging:release-changes', args=[held.uuid])}?before={before.uuid}")
     name = f"release-{before.version}-to-{held.version}.csv"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingHttpResponse(
-        _change_lines(found, _kind(request)), content_type="text/csv; charset=utf-8", headers=headers
-    )
+    fields = compare.Change._fields
+    kind = _kind(request)
+    rows = found.changes.filter(kind=kind) if kind else found.changes.all()
+    return csv_stream(name, fields, rows.values_list(*fields).iterator(chunk_size=2000))
 
 
 def others(held: Release) -> QuerySet[Release]:
     """The other releases of the project that have an archive, newest first."""
     return held.project.releases.filter(state=Release.State.READY).exclude(pk=held.pk)
-
-
-class _Line:
-    """What the writer of rows writes to: it hands each line on."""
-
-    def write(self, line: str) -> str:
-        return line
-
-
-def _change_lines(found: ReleaseComparison, kind: str) -> Iterator[str]:
-    writer = csv.writer(_Line(), lineterminator="\n")
-    yield writer.writerow(compare.Change._fields)
-    rows = found.changes.filter(kind=kind) if kind else found.changes.all()
-    for values in rows.values_list(*compare.Change._fields).iterator(chunk_size=2000):
-        yield writer.writerow([safe_cell(value) for value in values])
 
 
 def _kind(request: HttpRequest) -> str:

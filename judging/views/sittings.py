@@ -142,7 +142,7 @@ def _on(request: HttpRequest, sat: Sat, *, status: int = 302) -> HttpResponse:
 def _result(request: HttpRequest, sat: Sat, *, status: int = 200) -> HttpResponse:
     """Waiting for the others or for the figures, or what came of it."""
     held = Sitting.objects.select_related("exam").get(pk=sat.sitting_id)
-    counting = held.purpose == Sitting.Purpose.EXAM and held.state == Sitting.State.DONE and held.passed is None
+    counting = held.purpose == Sitting.Purpose.EXAM and held.state == Sitting.State.DONE and not held.is_decided
     context = {
         **screens.context_of(sat, None),
         "held": held,

@@ -1,6 +1,5 @@
 """Tables 1 and 4 of TVR-Ranking over what was judged, beside what the paper prints."""
 
-import csv
 from typing import Any
 
 from django.http import HttpResponse
@@ -10,9 +9,9 @@ from annotation import collection_report as report
 from annotation.access import STAFF, MemberRequest, project_page
 from annotation.models import Project, Query, TextStatistics
 from annotation.rules.collection_figures import ROWS, Row
-from annotation.services.import_reports import safe_cell
 from annotation.services.statistics import statistics_are_old, statistics_request
 from annotation.similarity.registry import wordnet_is_here
+from annotation.spreadsheets import csv_download
 from judging import selectors
 from judging.releases import finished_queries
 from judging.views.figures.pages import figures_for, file_answer
@@ -64,13 +63,9 @@ def tables(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(STAFF)
 def tables_csv(request: MemberRequest, project: Project) -> HttpResponse:
     """Every value as a line: column, measure, value."""
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = 'attachment; filename="momentjudge-tables.csv"'
-    writer = csv.writer(response, lineterminator="\n")
-    writer.writerow(("column", "measure", "value"))
     found = [*_columns(project, _kept(project)), *_published()]
-    writer.writerows([safe_cell(value) for value in row] for row in report.value_rows(found, (*ROWS, *JUDGED)))
-    return response
+    rows = report.value_rows(found, (*ROWS, *JUDGED))
+    return csv_download("momentjudge-tables.csv", ("column", "measure", "value"), rows)
 
 
 @project_page(STAFF)

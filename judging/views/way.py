@@ -45,6 +45,8 @@ class Way:
     exam: Exam | None = None
     running: Sitting | None = None
     failed: Sitting | None = None  # the latest exam that was not passed
+    without_result: Sitting | None = None  # the latest exam, where it decided nothing
+    missed: Sitting | None = None  # the latest exam, where it was closed before all grades were given
     attempts_left: int = 0
 
     @property
@@ -69,17 +71,20 @@ def way_of(*, project: Project, annotator: User) -> Way:
     sat = list(selectors.sittings_of(project=project, annotator_id=annotator.pk))
     running = next((row for row in sat if row.purpose == Sitting.Purpose.EXAM and row.ended_at is None), None)
     failed = next((row for row in sat if row.passed is False), None)
+    latest = next((row for row in sat if row.purpose == Sitting.Purpose.EXAM), None)
+    missed = latest if latest and latest.state == Sitting.State.MISSED else None
+    without_result = latest if latest and latest.has_no_result else None
     exam = project.exams.filter(state=Exam.State.OPEN).first()
     if step == Step.EXAM and running is None and exam and not _pairs_are_left(exam, annotator):
         step = Step.NO_PAIRS
-    return Way(step, _stops(facts, step), exam, running, failed, facts.attempts_left)
+    return Way(step, _stops(facts, step), exam, running, failed, without_result, missed, facts.attempts_left)
 
 
 def _pairs_are_left(exam: Exam, annotator: User) -> bool:
     if exam.kind == Exam.Kind.COHORT:
         return True
     try:
-        return bool(stored_pairs(exam, annotator.pk, SystemRandom().randrange(2**31)))
+        return bool(stored_pairs(exam, annotator.pk, SystemRandom().randrange(2**31)).known_ids)
     except TooFewPairs:
         return False
 

@@ -8,6 +8,7 @@ from django.http import Http404, QueryDict
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
+from rest_framework.exceptions import ParseError
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -19,14 +20,13 @@ from judging.api.base import ApiView, Invalid, Pages, paged
 from judging.api.given import Problem as REFUSED
 from models_runner import board_files, services
 from models_runner.forms import SPLITS, RunForm
-from models_runner.models import Run, Score, Scoring
-from models_runner.retrieval.metrics.ndcg_iou import Convention, Gain
-from models_runner.selectors.asked import asked_for
-from models_runner.selectors.leaderboard import is_blind, is_told, sees_all
+from models_runner.models import Run, Scoring
+from models_runner.selectors.asked import asked_by
+from models_runner.selectors.shown_scores import ScoreView, sees_all
 from models_runner.services.runs import upload_check
-from models_runner.services.settings import leaderboard_of
-from models_runner.views.leaderboard import decimals_for, leaderboard_tested
+from models_runner.views.leaderboard import leaderboard_tested
 from models_runner.views.uploads import granted, room_checked, withdrawable
+from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 
 
 class RunGiven(serializers.ModelSerializer[Run]):
@@ -42,31 +42,42 @@ class RunGiven(serializers.ModelSerializer[Run]):
         ]
 
 
-class ScoreGiven(serializers.ModelSerializer[Score]):
-    """A mean with its 95 % interval; of hidden labels with four decimals where you may not see them."""
+class ScoreGiven(serializers.Serializer[Any]):
+    """A mean with its 95 % interval; of labels that are hidden from you in steps (see the leaderboard's ``step``)."""
 
-    class Meta:
-        model = Score
-        fields = ["metric", "convention", "gain", "k", "mu", "value", "low", "high", "unjudged"]
-
-    def to_representation(self, instance: Score) -> dict[str, Any]:
-        return super().to_representation(instance) | board_files.told_of(instance, self.context["decimals"])
+    metric = serializers.CharField(source="column.metric")
+    convention = serializers.CharField(source="column.convention")
+    gain = serializers.CharField(source="column.gain")
+    k = serializers.IntegerField(source="column.k")
+    mu = serializers.FloatField(source="column.mu", allow_null=True)
+    value = serializers.FloatField()
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+    unjudged = serializers.FloatField(allow_null=True)
 
 
 class ScoringGiven(serializers.ModelSerializer[Scoring]):
     """The run on one release; ``missing`` are its queries that the run does not answer."""
 
     release = serializers.IntegerField(source="release.version")
-    scores = serializers.SerializerMethodField(help_text="None where labels are hidden and few queries answered.")
+    scores = serializers.SerializerMethodField(help_text="None where ``refusal`` says why.")
+    refusal = serializers.SerializerMethodField(help_text="Why scores on hidden labels are not shown to you, or empty.")
 
     @extend_schema_field(ScoreGiven(many=True))
     def get_scores(self, scoring: Scoring) -> list[dict[str, Any]]:
-        told = list(scoring.scores.all()) if is_told(scoring, blind=self.context["blind"]) else []
-        return list(ScoreGiven(told, many=True, context=self.context).data)
+        view: ScoreView = self.context["view"]
+        return list(ScoreGiven(view.shown(scoring, scoring.scores.all()), many=True).data)
+
+    def get_refusal(self, scoring: Scoring) -> str:
+        view: ScoreView = self.context["view"]
+        return view.refusal(scoring)
 
     class Meta:
         model = Scoring
-        fields = ["release", "state", "n_queries", "n_answered", "n_others", "missing", "remarks", "error", "scores"]
+        fields = [
+            *("release", "state", "n_queries", "n_answered", "n_others"),
+            *("missing", "remarks", "error", "scores", "refusal"),
+        ]
 
 
 class RunWithScoresGiven(RunGiven):
@@ -79,7 +90,7 @@ class RunWithScoresGiven(RunGiven):
 
     @extend_schema_field(ScoringGiven(many=True))
     def get_scorings(self, run: Run) -> list[dict[str, Any]]:
-        rows = run.scorings.select_related("release").prefetch_related("scores").order_by("-release__version")
+        rows = run.scorings.select_related("release", "run").prefetch_related("scores").order_by("-release__version")
         return list(ScoringGiven(rows, many=True, context=self.context).data)
 
 
@@ -119,6 +130,10 @@ class LeaderboardGiven(serializers.Serializer[Any]):
     release = serializers.IntegerField()
     split = serializers.CharField()
     is_testing = serializers.BooleanField(help_text="Whether p-values are missing that will come: ask again.")
+    step = serializers.FloatField(
+        allow_null=True, help_text="Of the scores, where labels are hidden from you; there are no p-values then."
+    )
+    refusal = serializers.CharField(help_text="Why scores on hidden labels are not shown to you, or empty.")
     scores = EntryGiven(many=True)
 
 
@@ -146,7 +161,7 @@ class Runs(ApiView):
     @extend_schema(
         operation_id="run_upload",
         request={"multipart/form-data": RunTaken},
-        responses={201: RunGiven, **dict.fromkeys((403, 409, 413, 422), REFUSED)},
+        responses={201: RunGiven, **dict.fromkeys((400, 403, 409, 413, 415, 422), REFUSED)},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Bring a run: it is stored, then read and scored by a worker; ask for it until its state says scored."""
@@ -160,6 +175,8 @@ class Runs(ApiView):
         return Response(RunGiven(run).data, status=201)
 
     def _said(self, request: Request, membership: Membership) -> dict[str, Any]:
+        if not request.data and not request.FILES:  # of an empty body the framework makes no form at all
+            raise ParseError("Nothing was sent. Send a form (multipart/form-data) with a file.", code="malformed")
         said = cast(QueryDict, request.data).dict()
         if unknown := said.keys() - RunForm.base_fields.keys():
             raise Invalid(f"There is no field {min(unknown)[:40]!r} here.")
@@ -179,8 +196,7 @@ class OneRun(ApiView):
     def get(self, request: Request, run_uuid: UUID) -> Response:
         """One run with its scores; yours, or any to leads and admins."""
         run, membership = granted(request, run_uuid)
-        blind = is_blind(membership, run.split)
-        context = {"request": request, "decimals": decimals_for(membership, blind), "blind": blind}
+        context = {"request": request, "view": ScoreView(membership, run.split)}
         return Response(RunWithScoresGiven(run, context=context).data)
 
     @extend_schema(
@@ -215,8 +231,7 @@ class Leaderboard(ApiView):
         sort = request.query_params.get("sort", "")
         show = f"k{sort.partition('@')[2].partition(',')[0]}" if sort.startswith("NDCG") else ""
         given = {"show": "recall" if sort.startswith("R@") else show, **request.query_params.dict()}
-        asked = asked_for(membership.project, given)
+        asked = asked_by(membership, given)
         if asked is None:
             raise Http404
-        decimals = decimals_for(membership, leaderboard_of(membership.project).hides(asked.split))
-        return Response(board_files.as_json(asked, leaderboard_tested(asked, membership), decimals))
+        return Response(board_files.as_json(asked, leaderboard_tested(asked, membership)))

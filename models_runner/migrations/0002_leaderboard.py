@@ -94,7 +94,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='run',
             name='form',
-            field=models.CharField(blank=True, help_text='Of the file; see models_runner.retrieval.formats.', max_length=20),
+            field=models.CharField(blank=True, help_text='Of the file; see moment_retrieval.formats.', max_length=20),
         ),
         migrations.AddField(
             model_name='run',

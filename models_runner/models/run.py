@@ -57,11 +57,14 @@ class Run(models.Model):
     step = models.CharField(max_length=7, choices=Step, default=Step.WAITING)
     file = models.FileField(upload_to=run_path, blank=True, max_length=255, help_text="As it was brought.")
     file_name = models.CharField(max_length=200, blank=True)
-    form = models.CharField(max_length=20, blank=True, help_text="Of the file; see models_runner.retrieval.formats.")
+    form = models.CharField(max_length=20, blank=True, help_text="Of the file; see moment_retrieval.formats.")
     bytes = models.PositiveBigIntegerField(default=0)
     sha256 = models.CharField(max_length=64, blank=True)
     table = models.FileField(upload_to=run_path, blank=True, max_length=255, help_text="As it is scored.")
     n_queries = models.PositiveIntegerField(default=0)
+    concerns = models.JSONField(
+        default=list, db_default=[], help_text="Why a lead should look at it; for leads and admins alone."
+    )
     remarks = models.JSONField(default=list, help_text="Sentences on what is odd about the file.")
     error = models.TextField(blank=True)
     reason = models.CharField(max_length=500, blank=True, help_text="Why it was withdrawn.")

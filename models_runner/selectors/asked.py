@@ -1,15 +1,16 @@
 """Which leaderboard somebody asks for: release, split, measures, and the run that others are tested against."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from annotation.models import Project
+from annotation.models import Membership, Project
 from judging.models import Release
 from models_runner.models import Truth
-from models_runner.retrieval.metrics.board import COLUMNS, Column
-from models_runner.retrieval.metrics.ndcg_iou import Convention, Gain
-from models_runner.retrieval.metrics.report import KS
+from models_runner.selectors.shown_scores import BLIND_COLUMNS, BLIND_CONVENTION, BLIND_GAIN, is_blind
+from moment_retrieval.metrics.board import COLUMNS, Column
+from moment_retrieval.metrics.ndcg_iou import Convention, Gain
+from moment_retrieval.metrics.report import KS
 
 SPLITS = ("test", "val")
 RECALL = "recall"
@@ -19,7 +20,11 @@ FIRST = f"k{KS[0]}"
 
 @dataclass(frozen=True)
 class Asked:
-    """A leaderboard: what is not known falls back to the newest release, test, K = 10, paper, exponential."""
+    """A leaderboard: what is not known falls back to the newest release, test, K = 10, paper, exponential.
+
+    Attributes:
+        is_blind: whether the viewer must not learn the labels, and sees the measures of ``BLIND_COLUMNS`` alone.
+    """
 
     release: Release
     split: str
@@ -28,6 +33,7 @@ class Asked:
     gain: str
     sort: str
     base: str
+    is_blind: bool = False
 
     @property
     def is_recall(self) -> bool:
@@ -41,6 +47,8 @@ class Asked:
     @property
     def all_columns(self) -> list[Column]:
         """The measures under the convention and the gain, whether shown or not."""
+        if self.is_blind:
+            return list(BLIND_COLUMNS)
         return [c for c in COLUMNS if c.convention in ("", self.convention) and c.gain in ("", self.gain)]
 
     def _is_shown(self, column: Column) -> bool:
@@ -86,6 +94,15 @@ def asked_for(project: Project, given: Mapping[str, str]) -> Asked | None:
         sort=given.get("sort", ""),
         base=given.get("base", ""),
     )
+
+
+def asked_by(membership: Membership, given: Mapping[str, str]) -> Asked | None:
+    """The leaderboard that ``given`` names, as far as this person may see it; None where no release is ready."""
+    asked = asked_for(membership.project, given)
+    if asked is None or not is_blind(membership, asked.split):
+        return asked
+    group = FIRST if asked.is_recall else asked.group
+    return replace(asked, group=group, convention=BLIND_CONVENTION, gain=BLIND_GAIN, base="", is_blind=True)
 
 
 def release_asked(project: Project, given: Mapping[str, str]) -> Release | None:

@@ -11,9 +11,9 @@ from annotation.models import Project
 from judging.models import Release
 from models_runner import published_values as published
 from models_runner.models import Experiment, Run, Score, Scoring, Training
-from models_runner.retrieval.metrics.ndcg_iou import Convention, Gain
 from models_runner.selectors.asked import known_or_first, release_asked
 from models_runner.selectors.benchmark_labels import Standing, notes_of, standing_of
+from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 
 CONVENTIONS = (Convention.RELEASED.value, Convention.PAPER.value)
 SETTINGS = tuple((baseline, n) for baseline in published.BASELINES for n in published.NS)

@@ -9,15 +9,15 @@ import numpy as np
 
 from annotation.models import Project
 from models_runner.models import Scoring
-from models_runner.retrieval.metrics.iou import span_iou
-from models_runner.retrieval.metrics.matching import NOTHING, matches
-from models_runner.retrieval.metrics.ndcg_iou import Convention
-from models_runner.retrieval.records import JudgedMoment, ScoredMoment, Span
-from models_runner.retrieval.tables import JudgedTable
 from models_runner.selectors.asked import Asked
 from models_runner.selectors.previews import Seen, plain, previews_of
 from models_runner.services.scorings import run_table
 from models_runner.services.truths import truth_table
+from moment_retrieval.metrics.iou import span_iou
+from moment_retrieval.metrics.matching import NOTHING, matches
+from moment_retrieval.metrics.ndcg_iou import Convention
+from moment_retrieval.records import JudgedMoment, ScoredMoment, Span
+from moment_retrieval.tables import JudgedTable
 
 MOST_RUNS = 3
 

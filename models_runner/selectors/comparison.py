@@ -4,12 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from models_runner.leaderboard_rules import score_step
 from models_runner.models import Score, ScoreTest, Scoring
-from models_runner.retrieval.tables import Flags, Floats
 from models_runner.selectors.asked import Asked
+from models_runner.selectors.shown_scores import ScoreView, ShownScore
 from models_runner.services.score_tests import score_tests_of
 from models_runner.services.scorings import columns_of
 from models_runner.services.truths import truth_table
+from moment_retrieval.tables import Flags, Floats
 
 EQUAL = 1e-9  # values of a query that differ by less are a tie
 LISTED = 20
@@ -86,13 +88,31 @@ def comparison(asked: Asked, one: Scoring, other: Scoring) -> Comparison:
         scores=scores,
         mean=(float(values[known, 0].mean()), float(values[known, 1].mean())) if known.any() else (np.nan, np.nan),
         difference=float(by[known].mean()) if known.any() else np.nan,
-        test=score_tests_of(scores[0], scores[1:]).get(scores[1].pk),
+        test=score_tests_of(scores[0].pk, [scores[1].pk]).get(scores[1].pk),
         wins=int((by > EQUAL).sum()),
         ties=int((np.abs(by) <= EQUAL).sum()),
         losses=int((by < -EQUAL).sum()),
         values=values[known],
         differences=[Difference(judged.query_ids[n], texts[n], *map(float, values[n])) for n in differing],
     )
+
+
+@dataclass(frozen=True)
+class ComparisonInSteps:
+    """Two runs on hidden labels by one measure: what is shown of each, and how far apart that is."""
+
+    scores: tuple[ShownScore, ShownScore]
+    step: str
+
+    @property
+    def difference(self) -> float:
+        return self.scores[0].value - self.scores[1].value
+
+
+def comparison_in_steps(asked: Asked, one: Scoring, other: Scoring, view: ScoreView) -> ComparisonInSteps:
+    """How two runs compare for somebody from whom the labels are hidden: by their shown scores and nothing else."""
+    first, second = (view.shown(scoring, [_score(asked, scoring)])[0] for scoring in (one, other))
+    return ComparisonInSteps((first, second), str(score_step(one.n_queries)))
 
 
 def _score(asked: Asked, scoring: Scoring) -> Score:

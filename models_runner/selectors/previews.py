@@ -5,8 +5,8 @@ from typing import NamedTuple
 from uuid import UUID
 
 from annotation.models import Moment, Project
-from models_runner.retrieval.metrics.iou import span_iou
-from models_runner.retrieval.records import Span
+from moment_retrieval.metrics.iou import span_iou
+from moment_retrieval.records import Span
 
 SEEN_FROM = 0.3  # a moment of ours is shown for a span that it overlaps by so much
 

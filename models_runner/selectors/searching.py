@@ -9,9 +9,9 @@ from django.db.models import QuerySet
 
 from annotation.models import Project, Video
 from models_runner.models import Experiment, FeatureSet, Training
-from models_runner.retrieval.records import Span
-from models_runner.retrieval.searching.answers import Answer, Hit, Why
 from models_runner.selectors.previews import Seen, previews_of
+from moment_retrieval.records import Span
+from moment_retrieval.searching.answers import Answer, Hit, Why
 
 
 class WordsBy(NamedTuple):

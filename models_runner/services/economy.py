@@ -19,10 +19,10 @@ from annotation.services.audit import audit_record
 from judging.models import Release
 from judging.releases.archives import archive_opened
 from models_runner.models import EconomyStudy, Run, Scoring
-from models_runner.retrieval.errors import ScoringError
-from models_runner.retrieval.statistics.economy import LEAST_RUNS, Pair, study
 from models_runner.services.scorings import run_table
 from models_runner.services.truths import truth_table
+from moment_retrieval.errors import ScoringError
+from moment_retrieval.statistics.economy import LEAST_RUNS, Pair, study
 
 logger = logging.getLogger(__name__)
 TASK = "models_runner.tasks.economy_work"

@@ -19,12 +19,12 @@ from judging.releases.archives import archive_opened
 from judging.releases.forms import TRAIN_FILES
 from models_runner.models import Experiment, Run, Training
 from models_runner.models.experiment import MOST_SEEDS
-from models_runner.retrieval.errors import ScoringError
-from models_runner.retrieval.features import open_features
 from models_runner.services.features import features_hold
 from models_runner.services.runs import name_checked
 from models_runner.services.trainings import TASK, training_stop
 from models_runner.services.truths import truths_make
+from moment_retrieval.errors import ScoringError
+from moment_retrieval.features import open_features
 
 LONGEST_NAME = 80
 USED = "This form ordered another benchmark run already; nothing was stored. Start it again for one more."

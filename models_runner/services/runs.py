@@ -4,6 +4,7 @@ import logging
 import unicodedata
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -17,19 +18,19 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from annotation.exceptions import MomentJudgeError, NotPossible, TooLarge
+from annotation.importers import ImportFileError
+from annotation.importers.limits import Budget, Limits
+from annotation.importers.texts import storable
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Membership, Query, User
 from annotation.services.audit import audit_record
 from annotation.services.names import checked_name
 from annotation.services.stored_files import files_delete
+from annotation.services.uploads import upload_limits
 from judging.models import Release
 from models_runner.models import Run, Scoring
 from models_runner.pool_services import corpus_of
-from models_runner.retrieval import formats, kept
-from models_runner.retrieval.errors import ScoringError, UnknownQuery
-from models_runner.retrieval.metrics.recall import DEPTH
-from models_runner.retrieval.tables import RunTable
 from models_runner.services.score_tests import score_tests_drop
 from models_runner.services.scorings import (
     LEAST_ANSWERED,
@@ -43,6 +44,11 @@ from models_runner.services.scorings import (
 from models_runner.services.settings import leaderboard_of
 from models_runner.services.similarity import SIMILARITY
 from models_runner.services.truths import truth_table
+from models_runner.services.upload_concerns import answered_queries, concerns_about
+from moment_retrieval import formats, jsonfiles, kept
+from moment_retrieval.errors import ScoringError, UnknownQuery
+from moment_retrieval.metrics.recall import DEPTH
+from moment_retrieval.tables import RunTable
 
 logger = logging.getLogger(__name__)
 TASK = "models_runner.tasks.run_work"
@@ -60,7 +66,7 @@ Step = Run.Step
 
 
 class UploadLimit(NotPossible):
-    """As many runs as a participant may upload within a day."""
+    """As many runs as a participant may upload, within a day or in all."""
 
     code = "upload_limit"
 
@@ -91,6 +97,7 @@ def run_upload(
     run = Run(project=release.project, release=release, split=split, source=Run.Source.UPLOAD, **names)
     run.owner, run.file_name, run.bytes = membership.user, (file.name or "run")[-200:], file.size or 0
     upload_check(membership, now)
+    upload_check_in_all(membership, split)
     if _has(run):
         raise NotPossible(_taken(run))
     run.sha256 = checksum(file)
@@ -121,11 +128,31 @@ def upload_check(membership: Membership, now: datetime) -> None:
         raise NotPossible(AT_WORK)
 
 
+def upload_check_in_all(membership: Membership, split: str) -> None:
+    """Raise UploadLimit when a participant has uploaded as many runs to a hidden split as they may in all."""
+    settings_of_project = leaderboard_of(membership.project)
+    if membership.role != Membership.Role.PARTICIPANT or not settings_of_project.hides(split):
+        return
+    most = settings_of_project.uploads_in_all
+    if uploads_in_all(membership, split) >= most:
+        raise UploadLimit(
+            f"You have uploaded {most} run{'' if most == 1 else 's'} to the {split} split, as many as a participant "
+            "may in all: its labels are hidden, and every score tells a little of them."
+        )
+
+
+def uploads_in_all(membership: Membership, split: str) -> int:
+    """How many uploads of this person to the split were read or may be; withdrawn ones count."""
+    runs = Run.objects.filter(project=membership.project_id, owner=membership.user_id, split=split)
+    return runs.exclude(state=Run.State.FAILED, form="").count()
+
+
 @transaction.atomic
 def _upload_keep(run: Run, membership: Membership, now: datetime) -> None:
     """The row and its message; the person's membership is locked, so that two uploads count each other."""
     Membership.objects.select_for_update().get(pk=membership.pk)
     upload_check(membership, now)
+    upload_check_in_all(membership, run.split)
     run.save()
     Scoring.objects.create(run=run, release=run.release)
     said = {"system": run.system, "split": run.split, "version": run.release.version, "sha256": run.sha256}
@@ -171,9 +198,10 @@ def checksum(file: "File[Any]") -> str:
 
 def name_checked(name: str, what: str) -> str:
     """A name that everybody reads, as it is kept. Raises NotPossible for one that is not seen or misleads."""
-    name = checked_name(unicodedata.normalize("NFC", name))
+    name = unicodedata.normalize("NFC", name)
     if any(unicodedata.category(letter) in UNSEEN for letter in name):
         raise NotPossible(f"The name of the {what} holds a character that nobody sees.")
+    name = checked_name(name)
     if unicodedata.normalize("NFKC", name).casefold() == SIMILARITY:
         raise NotPossible(f"{SIMILARITY!r} is what the site calls its own run; choose another name for the {what}.")
     if len(name) > LONGEST:
@@ -254,7 +282,7 @@ def _run_work(run_id: int) -> bool:
             _work(run)
         except OperationalError:
             raise
-        except (ScoringError, MomentJudgeError) as error:
+        except (ScoringError, ImportFileError, MomentJudgeError) as error:
             run_fail(run, str(error))
         except Exception:
             run_fail(run, UNEXPECTED)
@@ -271,11 +299,17 @@ def _work(run: Run) -> None:
     check_answered(table, run, judged.query_ids)
     _step(run, Step.SCORING)
     result = scored(kept.cut(table, depth=DEPTH), judged, durations_s=durations_of(run))
+    concerns = concerns_about(run, table)
     scoring, _ = Scoring.objects.get_or_create(run=run, release=run.release)
     run.table.save("table", ContentFile(kept.run_bytes(kept.cut(table, depth=DEPTH))), save=False)
     with transaction.atomic():
         taken = Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(
-            state=Run.State.SCORED, table=run.table.name, form=run.form, n_queries=len(table), error=""
+            state=Run.State.SCORED,
+            table=run.table.name,
+            form=run.form,
+            n_queries=len(table),
+            error="",
+            concerns=concerns,
         )
         if taken:
             scoring_write(scoring, result)
@@ -285,13 +319,33 @@ def _work(run: Run) -> None:
 
 
 def run_parsed(run: Run) -> RunTable:
-    """The run's file, in whatever form; sets ``run.form``. Raises ScoringError with the line."""
+    """The run's file, in whatever form; sets ``run.form``.
+
+    Raises:
+        ScoringError: it cannot be used; the message has the line.
+        ImportFileError: it goes beyond the limits of uploads.
+    """
     with run.file.open("rb") as file:
         data = file.read(settings.RUN_MAX_MB * 2**20 + 1)
-    source = formats.Source(data, corpus_of(run.project), strict=run.source == Run.Source.UPLOAD, most=MOST_PREDICTIONS)
+    budget = Budget(run_limits())
+    budget.begin(data, packed=jsonfiles.is_packed(data))
+    source = formats.Source(
+        data,
+        corpus_of(run.project),
+        strict=run.source == Run.Source.UPLOAD,
+        most=MOST_PREDICTIONS,
+        watch=budget.check_time,
+        read=budget.read,
+    )
     form, table = formats.parsed(source, formats.Form(run.form) if run.form else None)
     run.form = form.value
     return table
+
+
+def run_limits() -> Limits:
+    """What a run may come to; unpacked, what the library holds in memory."""
+    advice = "give each query fewer predictions"
+    return replace(upload_limits(), size=jsonfiles.MAX_BYTES, size_setting="", advice=advice)
 
 
 def check_known(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
@@ -317,7 +371,7 @@ def check_answered(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
     staff = Membership.objects.filter(project=run.project_id, user=run.owner_id, role__in=SEE_ALL).exists()
     if staff or not leaderboard_of(run.project).hides(run.split):
         return
-    n_answered = len(set(judged) & set(table.query_ids))
+    n_answered = len(set(judged) & set(answered_queries(table)))
     if not answers_enough(n_answered, len(judged)):
         raise NotPossible(
             f"The run answers {n_answered} of the {len(judged)} judged queries of {run.split}. The labels of this "
@@ -333,7 +387,7 @@ def _step(run: Run, step: Step) -> None:
 def run_fail(run: Run, error: str) -> None:
     """The run says why; its file goes, its scorings too."""
     if Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(
-        state=Run.State.FAILED, error=error[:2000] or "unknown", file="", table=""
+        state=Run.State.FAILED, error=storable(error)[:2000] or "unknown", file="", table=""
     ):
         run.scorings.all().delete()
         name = str(run.file.name)

@@ -8,14 +8,15 @@ from datetime import datetime, timedelta
 import numpy as np
 from django.db import OperationalError, transaction
 from django.db.models import F, Q, QuerySet
+from django.utils.crypto import salted_hmac
 
 from annotation.messages import send_on_commit
 from models_runner.models import Run, Score, ScoreTest
 from models_runner.models.score_test import ATTEMPTS
-from models_runner.retrieval.metrics.board import COLUMNS, Column
-from models_runner.retrieval.statistics.bootstrap import intervals
-from models_runner.retrieval.statistics.randomisation import randomisation_test
 from models_runner.services.scorings import columns_of
+from moment_retrieval.metrics.board import COLUMNS, Column
+from moment_retrieval.statistics.bootstrap import intervals
+from moment_retrieval.statistics.randomisation import randomisation_test
 
 logger = logging.getLogger(__name__)
 TASK = "models_runner.tasks.score_tests_work"
@@ -24,12 +25,12 @@ SWEPT = 2_000  # tests that a sweep looks at
 
 
 @transaction.atomic
-def score_tests_order(*, base: Score, others: Iterable[Score]) -> None:
-    """Have the scores tested against ``base``; what is there, or ordered, stays as it is."""
-    pairs = sorted(sorted((base.pk, other.pk)) for other in others)
+def score_tests_order(*, base: int, others: Iterable[int]) -> None:
+    """Have the scores of these keys tested against ``base``; what is there, or ordered, stays as it is."""
+    pairs = sorted(sorted((base, other)) for other in others)
     if pairs:
         ScoreTest.objects.bulk_create([ScoreTest(one_id=a, other_id=b) for a, b in pairs], ignore_conflicts=True)
-        send_on_commit(TASK, base.pk)
+        send_on_commit(TASK, base)
 
 
 def score_tests_work(*, score_id: int) -> None:
@@ -54,12 +55,18 @@ def _work(score_id: int) -> None:
     column = {scoring: number for number, scoring in enumerate(scorings)}
     ones, others = ([column[score.scoring_id] for score in side] for side in zip(*map(_sides, tests), strict=True))
     differences = values[:, ones] - values[:, others]
-    found = zip(tests, randomisation_test(differences), intervals(differences), strict=True)
+    p_values = randomisation_test(differences, seed=seed_of_signs())
+    found = zip(tests, p_values, intervals(differences), strict=True)
     for test, p, bounds in found:
         test.p = float(p)
         test.low, test.high = (None, None) if np.isnan(bounds).any() else map(float, bounds)
     ScoreTest.objects.bulk_update(tests, ["p", "low", "high"], batch_size=500)
     logger.info("%d runs tested against score %s", len(tests), score_id)
+
+
+def seed_of_signs() -> int:
+    """Return the seed of the random signs: the site's secret, since known signs tell from p which query differs."""
+    return int.from_bytes(salted_hmac("models_runner.score_tests", "signs", algorithm="sha256").digest()[:8], "big")
 
 
 def _sides(test: ScoreTest) -> tuple[Score, Score]:
@@ -71,11 +78,11 @@ def place_of(score: Score) -> int:
     return COLUMNS.index(Column(score.metric, score.k, score.mu, score.convention, score.gain))
 
 
-def score_tests_of(base: Score, others: Iterable[Score]) -> dict[int, ScoreTest]:
-    """By the other score, the tests against ``base`` that are there or ordered."""
-    asked = [other.pk for other in others]
+def score_tests_of(base: int, others: Iterable[int]) -> dict[int, ScoreTest]:
+    """By the other score, the tests against ``base`` that are there or ordered; all are keys."""
+    asked = list(others)
     tests = ScoreTest.objects.filter(Q(one=base, other__in=asked) | Q(other=base, one__in=asked))
-    return {test.other_id if test.one_id == base.pk else test.one_id: test for test in tests}
+    return {test.other_id if test.one_id == base else test.one_id: test for test in tests}
 
 
 def score_tests_drop(*, run: Run) -> None:

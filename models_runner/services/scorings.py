@@ -19,14 +19,14 @@ from annotation.messages import send_on_commit
 from annotation.models import Video
 from judging.models import Release
 from models_runner.models import PerQuery, Run, Score, Scoring
-from models_runner.retrieval import kept
-from models_runner.retrieval.errors import EmptyFile, ScoringError
-from models_runner.retrieval.metrics.board import COLUMNS, Board, board
-from models_runner.retrieval.metrics.remarks import Durations, run_remarks
-from models_runner.retrieval.metrics.report import KS
-from models_runner.retrieval.statistics.bootstrap import intervals
-from models_runner.retrieval.tables import Floats, JudgedTable, RunTable
 from models_runner.services.truths import truth_table
+from moment_retrieval import kept
+from moment_retrieval.errors import EmptyFile, ScoringError
+from moment_retrieval.metrics.board import COLUMNS, Board, board
+from moment_retrieval.metrics.remarks import Durations, run_remarks
+from moment_retrieval.metrics.report import KS
+from moment_retrieval.statistics.bootstrap import intervals
+from moment_retrieval.tables import Floats, JudgedTable, RunTable
 
 logger = logging.getLogger(__name__)
 SCORE_TASK = "models_runner.tasks.scoring_work"
@@ -61,7 +61,7 @@ def scored(run: RunTable, judged: JudgedTable, *, durations_s: Durations | None 
     if not len(answers):
         raise EmptyFile(f"the run answers none of the {len(judged)} judged queries")
     found = board(answers, judged)
-    told = tuple(run_remarks(answers, judged, max(KS), durations_s))
+    told = tuple(run_remarks(answers, max(KS), durations_s))
     return Scored(found, intervals(found.values), told, len(answers), len(run) - len(answers))
 
 

@@ -11,12 +11,13 @@ from redis.exceptions import RedisError
 
 from annotation.exceptions import MomentJudgeError
 from annotation.locks import only_one
+from annotation.model_folders import ModelRefused, model_check
 from models_runner import search_worker, tasks, training_files
 from models_runner.models import Experiment, Training
-from models_runner.retrieval.errors import ScoringError
-from models_runner.retrieval.searching.answers import Answer
 from models_runner.search_worker import Source
 from models_runner.selectors.searching import words_by
+from moment_retrieval.errors import ScoringError
+from moment_retrieval.searching.answers import Answer
 
 logger = logging.getLogger(__name__)
 MOST_MOMENTS = 40
@@ -111,9 +112,9 @@ def search_work(*, training_id: int, text: str, moments: int, every: bool) -> di
         training = Training.objects.select_related("experiment__candidates__experiment").get(pk=training_id)
         with only_one(LOCK):
             found = search_worker.searcher_of(_source(training)).answer(text, moments, every=every)
-    except ScoringError as error:
+    except (ScoringError, ModelRefused) as error:
         logger.warning("training %s cannot be searched: %s", training_id, error)
-        return {"refused": f"{training} cannot be searched: {error}."}
+        return {"refused": f"{training} cannot be searched: {str(error).removesuffix('.')}."}
     except Exception as error:
         logger.exception("training %s: a search failed", training_id)
         return {"refused": _failure(error)}
@@ -124,4 +125,6 @@ def _source(training: Training) -> Source:
     experiment: Experiment = training.experiment
     first = experiment.candidates
     folder, by = training_files.folder_of(training), words_by(experiment)
+    if by.model:
+        model_check(by.model)
     return Source(folder, *by, first=_source(first) if first else None)

@@ -13,11 +13,11 @@ from annotation.models import Candidate, Query, User
 from annotation.services.audit import audit_record
 from judging.models import Release
 from models_runner.models import Run, Scoring
-from models_runner.retrieval import formats, kept, records
-from models_runner.retrieval.errors import ScoringError
-from models_runner.retrieval.tables import JudgedTable
 from models_runner.services.scorings import scored, scoring_write
 from models_runner.services.truths import truth_table, truths_make
+from moment_retrieval import formats, kept, records
+from moment_retrieval.errors import ScoringError
+from moment_retrieval.tables import JudgedTable
 
 logger = logging.getLogger(__name__)
 SIMILARITY = "similarity"

@@ -20,12 +20,12 @@ from annotation.services.audit import audit_record
 from models_runner import training_files
 from models_runner.models import Training
 from models_runner.progress import EventsFile, Progress
-from models_runner.retrieval.errors import ScoringError
-from models_runner.retrieval.training.events import Events
 from models_runner.services.baseline_runs import baseline_runs_make
 from models_runner.services.experiment_deletion import deleted_files_sweep
 from models_runner.training_child import TrainingChild, folder_held, status_words
 from models_runner.training_devices import devices_named, devices_shown, devices_used
+from moment_retrieval.errors import ScoringError
+from moment_retrieval.training.events import Events
 
 logger = logging.getLogger(__name__)
 TASK = "models_runner.tasks.training_work"

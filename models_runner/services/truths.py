@@ -1,10 +1,12 @@
 """The judged moments of a release, read from its archive once and kept as columns."""
 
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 
+import numpy as np
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
@@ -15,11 +17,12 @@ from judging.models import Release
 from judging.releases import JUDGED_SPLITS
 from judging.releases.archives import archive_opened
 from models_runner.models import ReadRelease, Run, Truth
-from models_runner.retrieval import formats, kept
-from models_runner.retrieval.errors import EmptyFile
-from models_runner.retrieval.similarity_labels import similarity_labelled
-from models_runner.retrieval.tables import JudgedTable
+from moment_retrieval import formats, kept
+from moment_retrieval.errors import EmptyFile
+from moment_retrieval.similarity_labels import similarity_labelled
+from moment_retrieval.tables import JudgedTable
 
+DIGESTS = 1_000  # of truths, of 64 letters each
 HELD = 4  # tables that a process keeps; the largest has about 10 MB
 
 
@@ -68,6 +71,21 @@ def truth_table(*, release: Release, split: str, labels: str = Run.Labels.JUDGED
         raise NotPossible(f"Release {release.version} has no judged query of the split {split}.")
     name = str(truth.table.name)
     return _table(name) if labels == Run.Labels.JUDGED else _relabelled(name)
+
+
+def truth_digest(*, release: Release, split: str) -> str:
+    """Equal for equal judged moments of the split, whichever release holds them; empty where there are none."""
+    name = Truth.objects.filter(release=release, split=split).values_list("table", flat=True).first()
+    return _digest(str(name)) if name else ""
+
+
+@lru_cache(maxsize=DIGESTS)
+def _digest(name: str) -> str:
+    judged = _table(name)
+    digest = sha256("\0".join([*judged.query_ids, "", *judged.spans.names]).encode())
+    for column in (judged.offsets, judged.spans.video, judged.spans.start_s, judged.spans.end_s, judged.weights):
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()
 
 
 @lru_cache(maxsize=HELD)

@@ -9,16 +9,17 @@ from annotation.models import Project
 from models_runner import services
 from models_runner.models import Scoring
 from models_runner.plots import differences_chart, scatter_chart
-from models_runner.selectors.asked import asked_for
+from models_runner.selectors.asked import asked_by
 from models_runner.selectors.cases import MOST_RUNS, case
-from models_runner.selectors.comparison import Comparison, comparison
-from models_runner.selectors.leaderboard import is_blind, leaderboard, scored_run, sees_all
+from models_runner.selectors.comparison import Comparison, comparison, comparison_in_steps
+from models_runner.selectors.leaderboard import leaderboard, scored_run
+from models_runner.selectors.shown_scores import ScoreView, sees_all
 
 
 @project_page(RUNNERS)
 def compare(request: MemberRequest, project: Project) -> HttpResponse:
     """Which queries make the difference between two runs."""
-    asked = asked_for(project, request.GET)
+    asked = asked_by(request.membership, request.GET)
     if asked is None:
         return redirect("models_runner:runs", project.uuid)
     table = leaderboard(asked, request.membership, tested=False)
@@ -28,13 +29,15 @@ def compare(request: MemberRequest, project: Project) -> HttpResponse:
         "runs": [row.run for row in table.ranked],
         "one": one,
         "other": other,
-        "open": not is_blind(request.membership, asked.split),
+        "refusal": table.refusal,
     }
-    if one and other and one != other:
+    if one and other and one != other and asked.is_blind:
+        context["in_steps"] = comparison_in_steps(asked, one, other, ScoreView(request.membership, asked.split))
+    elif one and other and one != other:
         found = comparison(asked, one, other)
         if found.test is None:
-            services.score_tests_order(base=found.scores[0], others=found.scores[1:])
-        context |= {"found": found, **(_drawn(found, one, other) if context["open"] else {})}
+            services.score_tests_order(base=found.scores[0].pk, others=[found.scores[1].pk])
+        context |= {"found": found, **_drawn(found, one, other)}
     return render(request, "models_runner/compare.html", context)
 
 
@@ -51,10 +54,10 @@ def _drawn(found: Comparison, one: Scoring, other: Scoring) -> dict[str, str]:
 @project_page(RUNNERS)
 def case_page(request: MemberRequest, project: Project) -> HttpResponse:
     """A query: what was judged, what up to three runs returned, and what that earned."""
-    asked = asked_for(project, request.GET)
+    asked = asked_by(request.membership, request.GET)
     if asked is None:
         return redirect("models_runner:runs", project.uuid)
-    if is_blind(request.membership, asked.split):  # what a query scores tells its labels, piece by piece
+    if asked.is_blind:  # what a query scores tells its labels, piece by piece
         raise PermissionDenied
     table = leaderboard(asked, request.membership, tested=False)
     chosen = [scored_run(asked, request.membership, uuid) for uuid in request.GET.getlist("run")[:MOST_RUNS]]

@@ -1,7 +1,5 @@
 """What fewer judgments would have said: the page, its order, its CSV."""
 
-import csv
-from io import StringIO
 from typing import Any
 
 from django.contrib import messages
@@ -12,13 +10,13 @@ from django.urls import reverse
 from annotation.access import STAFF, MemberRequest, post_only, project_page
 from annotation.exceptions import NotPossible
 from annotation.models import Project
-from annotation.services.import_reports import safe_cell
+from annotation.spreadsheets import csv_download
 from judging.models import Release
 from models_runner.models import EconomyStudy
-from models_runner.retrieval.statistics.economy import LEAST_RUNS
 from models_runner.selectors.asked import Asked, asked_for, splits_of
 from models_runner.selectors.economy import Row, rows_of, table_rows
 from models_runner.services.economy import lacking, runs_of, study_create
+from moment_retrieval.statistics.economy import LEAST_RUNS
 
 
 @project_page(STAFF)
@@ -80,10 +78,5 @@ def economy_csv(request: MemberRequest, project: Project) -> HttpResponse:
     study = _newest(asked, EconomyStudy.State.DONE) if asked else None
     if asked is None or study is None:
         raise Http404
-    target = StringIO()
-    writer = csv.writer(target, lineterminator="\n")
-    for row in table_rows(study.result):
-        writer.writerow([safe_cell(value) for value in row])
-    name = f"economy-{asked.release.version}-{asked.split}.csv"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse(target.getvalue(), content_type="text/csv; charset=utf-8", headers=headers)
+    columns, *rows = table_rows(study.result)
+    return csv_download(f"economy-{asked.release.version}-{asked.split}.csv", map(str, columns), rows)

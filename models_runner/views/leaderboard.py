@@ -10,10 +10,11 @@ from judging.models import Release
 from models_runner import board_files, services
 from models_runner.models import Run
 from models_runner.plots import intervals_chart
-from models_runner.retrieval.metrics.ndcg_iou import Convention, Gain
-from models_runner.selectors.asked import GROUPS, Asked, asked_for, splits_of
-from models_runner.selectors.leaderboard import Table, leaderboard, sees_all
+from models_runner.selectors.asked import GROUPS, RECALL, Asked, asked_by, splits_of
+from models_runner.selectors.leaderboard import Table, leaderboard, runs_with_concerns, truth_size
+from models_runner.selectors.shown_scores import participants_see, sees_all
 from models_runner.services.settings import leaderboard_of
+from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 
 MOST_DRAWN = 30
 FORMS = ("csv", "json", "tex")
@@ -22,7 +23,7 @@ FORMS = ("csv", "json", "tex")
 @project_page(RUNNERS)
 def runs(request: MemberRequest, project: Project) -> HttpResponse:
     """The runs of one release and split, with intervals, tests, and what has no relevance."""
-    asked = asked_for(project, request.GET)
+    asked = asked_by(request.membership, request.GET)
     context: dict[str, object] = {"staff": sees_all(request.membership), "settings": leaderboard_of(project)}
     if asked is not None:
         context |= _board(request, project, asked)
@@ -33,25 +34,32 @@ def leaderboard_tested(asked: Asked, membership: Membership) -> Table:
     """The leaderboard; tests that it lacks are ordered, and there when it is asked for again."""
     table = leaderboard(asked, membership)
     if table.base is not None and table.untested:
-        services.score_tests_order(base=table.base.scores[asked.sorted_by.metric], others=table.untested)
+        services.score_tests_order(base=table.base.scores[asked.sorted_by.metric].pk, others=table.untested)
     return table
 
 
 def _board(request: MemberRequest, project: Project, asked: Asked) -> dict[str, object]:
     table = leaderboard_tested(asked, request.membership)
     own = project.runs.filter(owner=request.user).select_related("release")[:10]
+    settings, splits = leaderboard_of(project), splits_of(asked.release)
     return {
         "asked": asked,
         "table": table,
         "own": own,
         "at_work": table.waiting or any(run.is_at_work for run in own),
         "headings": [(column, asked.query(sort=column.metric)) for column in asked.columns],
-        "groups": [(name, label, asked.query(show=name, sort="")) for name, label in GROUPS.items()],
+        "groups": [
+            (name, label, asked.query(show=name, sort=""))
+            for name, label in GROUPS.items()
+            if not (asked.is_blind and name == RECALL)
+        ],
         "releases": project.releases.filter(state=Release.State.READY),
-        "splits": splits_of(asked.release),
+        "splits": splits,
+        "open_splits": [split for split in splits if not settings.hides(split)],
         "conventions": [each.value for each in Convention],
         "gains": [each.value for each in Gain],
-        "hidden": leaderboard_of(project).hides(asked.split),
+        "participants_see": participants_see(settings, asked.split, truth_size(asked)),
+        "concerns": runs_with_concerns(project, asked.split) if sees_all(request.membership) else [],
         "chart": _chart(table, asked),
     }
 
@@ -60,32 +68,27 @@ def _chart(table: Table, asked: Asked) -> str:
     metric = asked.sorted_by.metric
     rows = [(row.run.name, row.scores[metric]) for row in table.ranked[:MOST_DRAWN] if metric in row.scores]
     drawn = [(name, score.value, score.low, score.high) for name, score in rows]
-    return intervals_chart(asked.sorted_by.metric, drawn).inline() if len(drawn) > 1 else ""
+    decimals = max((score.decimals for _, score in rows), default=0)
+    return intervals_chart(asked.sorted_by.metric, drawn, decimals).inline() if len(drawn) > 1 else ""
 
 
 @project_page(RUNNERS)
 def export(request: MemberRequest, project: Project, form: str) -> HttpResponse:
     """The leaderboard asked for as CSV, JSON or LaTeX."""
-    asked = asked_for(project, request.GET)
+    asked = asked_by(request.membership, request.GET)
     if asked is None or form not in FORMS:
         raise Http404
-    decimals = decimals_for(request.membership, leaderboard_of(project).hides(asked.split))
     table = leaderboard_tested(asked, request.membership)
     name = f"leaderboard-{asked.release.version}-{asked.split}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     if form == "json":
-        return JsonResponse(board_files.as_json(asked, table, decimals), headers=headers)
+        return JsonResponse(board_files.as_json(asked, table), headers=headers)
     text, kind = (
-        (board_files.as_csv(asked, table, decimals), "text/csv")
+        (board_files.as_csv(asked, table), "text/csv")
         if form == "csv"
         else (board_files.as_latex(asked, table), "application/x-tex")
     )
     return HttpResponse(text, content_type=f"{kind}; charset=utf-8", headers=headers)
-
-
-def decimals_for(membership: Membership, hidden: bool) -> int | None:
-    """To how many decimals scores are told: a mean in full tells more of hidden labels than a rank needs."""
-    return board_files.DECIMALS if hidden and not sees_all(membership) else None
 
 
 @project_page(STAFF)

@@ -59,5 +59,6 @@ def settings(request: MemberRequest, project: Project) -> HttpResponse:
         messages.success(request, "Saved. It holds from now on.")
         return redirect("models_runner:settings", project.uuid)
     people = project.memberships.filter(role="participant").count()
-    context = {"form": form, "participants": people}
+    fields = [field for field in form if not field.name.startswith("hides")]
+    context = {"form": form, "fields": fields, "participants": people}
     return render(request, "models_runner/settings.html", context, status=422 if form.errors else 200)

@@ -20,12 +20,12 @@ from annotation.models import Membership, Project, User
 from annotation.receiving import ReceivedOnDisk
 from annotation.stored import file_answer
 from models_runner import services
-from models_runner.forms import RunForm, ready_releases
+from models_runner.forms import SPLITS, RunForm, ready_releases
 from models_runner.models import Run
-from models_runner.retrieval.formats import Form
-from models_runner.selectors.leaderboard import is_blind, is_told, sees_all
-from models_runner.services.runs import upload_check, upload_possible_at
+from models_runner.selectors.shown_scores import ScoreView, sees_all
+from models_runner.services.runs import upload_check, upload_possible_at, uploads_in_all
 from models_runner.services.settings import leaderboard_of
+from moment_retrieval.formats import Form
 
 FORM_ROOM = 2**20  # what the fields beside the file may take
 
@@ -74,16 +74,19 @@ def _run_form(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _form_page(request: MemberRequest, project: Project, form: RunForm, status: int, refusal: str = "") -> HttpResponse:
-    now, membership = timezone.now(), request.membership
+    now, membership, settings_of_project = timezone.now(), request.membership, leaderboard_of(project)
     context = {
         "form": form,
         "refusal": refusal,
         "most_mb": settings.RUN_MAX_MB,
         "forms": [known.value for known in Form],
         "ready": ready_releases(project).exists(),
-        "settings": leaderboard_of(project),
+        "settings": settings_of_project,
         "limited": membership.role == Membership.Role.PARTICIPANT,
         "possible_at": upload_possible_at(membership, now),
+        "in_all": [
+            (split, uploads_in_all(membership, split)) for split, _ in SPLITS if settings_of_project.hides(split)
+        ],
         "now": now,
     }
     return render(request, "models_runner/run_new.html", context, status=status)
@@ -93,10 +96,10 @@ def _form_page(request: MemberRequest, project: Project, form: RunForm, status: 
 def run_page(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
     """One run: how far it is, what is odd about it, and its scores on every release."""
     run, membership = granted(request, run_uuid)
-    scorings = run.scorings.select_related("release").order_by("-release__version")
-    blind = is_blind(membership, run.split)
-    untold = [scoring.pk for scoring in scorings if not is_told(scoring, blind=blind)]
-    context = {"run": run, "scorings": scorings, "untold": untold, "staff": sees_all(membership)}
+    view = ScoreView(membership, run.split)
+    scorings = run.scorings.select_related("release", "run").prefetch_related("scores").order_by("-release__version")
+    shown = [(scoring, view.shown(scoring, scoring.scores.all()), view.refusal(scoring)) for scoring in scorings]
+    context = {"run": run, "scorings": shown, "is_blind": view.is_blind, "staff": sees_all(membership)}
     context["may_withdraw"] = run.owner_id and (membership.role == "lead" or run.owner_id == membership.user_id)
     return render(request, "models_runner/run.html", context)
 

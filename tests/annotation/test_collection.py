@@ -116,7 +116,7 @@ def test_on_the_page_in_the_file_and_by_the_command(project: Project, client: Cl
     page = client.get(reverse("annotation:statistics", args=[project.uuid])).content.decode()
     assert "Lengths (Table 4)" in page and "as published" in page and "Source split one" in page
     file = client.get(reverse("annotation:statistics-csv", args=[project.uuid])).content.decode()
-    assert "source one,collection,moments,2\n" in file
+    assert '"source one","collection","moments",2\n' in file
     assert "verbs" not in file
 
 

@@ -1,12 +1,17 @@
-"""Files on their way in lie in the data folder, and what a killed process left of one goes."""
+"""Files on their way in lie in the data folder; what is refused or fails goes at once, what a kill left after a day."""
 
+import errno
+import gc
+import io
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploadedFile
+from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
@@ -63,3 +68,112 @@ def test_runs_are_received_there(door: str, folder: Path, client: Client) -> Non
     form = {"file": SimpleUploadedFile("run.json", b"[]")}
     client.post(reverse(door, args=[project.uuid]), form, headers=bearer(person))
     assert folder.is_dir()
+
+
+UPLOADS = ["models_runner:run-new", "api:runs", "annotation:import-new", "judging:judgment-import-new"]
+MUCH = b"[]" * 100_000
+PART = b'--b\r\nContent-Disposition: form-data; name="file"; filename="run.json"\r\n\r\n' + MUCH
+
+
+@pytest.fixture
+def _uncollected() -> Iterator[None]:
+    """Python's collector would remove some of the files by and by."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("_uncollected")
+@pytest.mark.parametrize("upload", UPLOADS)
+class TestFailed:
+    """When an upload is refused or fails nothing of it is left in the folder, before its answer is sent."""
+
+    def send(self, upload: str, client: Client, *names: str, **environ: Any) -> HttpResponse:
+        project = ProjectFactory()
+        person = lead(project)
+        client.force_login(person)
+        client.raise_request_exception = False
+        path = reverse(upload, args=[project.uuid] if "run" in upload else [])
+        form = {name: SimpleUploadedFile(f"{name}.json", MUCH) for name in names}
+        if not environ:
+            return client.post(path, form, headers=bearer(person))  # type: ignore[return-value]
+        return client.generic("POST", path, headers=bearer(person), **environ)  # type: ignore[return-value]
+
+    def test_a_form_that_is_refused(self, upload: str, folder: Path, client: Client) -> None:
+        assert self.send(upload, client, "file").status_code == 422
+        assert list(folder.iterdir()) == []
+
+    def test_too_many_files(self, upload: str, folder: Path, client: Client) -> None:
+        assert self.send(upload, client, "file", "second", "third").status_code == 400
+        assert list(folder.iterdir()) == []
+
+    def test_a_full_disk(self, upload: str, folder: Path, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        full_at("file", monkeypatch)
+        assert self.send(upload, client, "file").status_code == 507
+        assert list(folder.iterdir()) == []
+
+    def test_a_disk_that_is_full_with_the_second_file(
+        self, upload: str, folder: Path, client: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        full_at("second", monkeypatch)
+        assert self.send(upload, client, "file", "second").status_code == 507
+        assert list(folder.iterdir()) == []
+
+    @pytest.mark.parametrize("reset", [True, False])
+    def test_a_client_that_hangs_up(self, upload: str, reset: bool, folder: Path, client: Client) -> None:
+        announced = {"CONTENT_TYPE": "multipart/form-data; boundary=b", "CONTENT_LENGTH": str(2 * len(PART))}
+        broken = Broken(PART, reset=reset)
+        answer = self.send(upload, client, **announced, **{"wsgi.input": broken})
+        assert broken.exhausted and answer.status_code >= 400
+        assert list(folder.iterdir()) == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("upload", ["models_runner:run-new", "annotation:import-new", "judging:judgment-import-new"])
+@pytest.mark.parametrize(
+    ("kind", "body", "status"),
+    [
+        ("", b"", 422),
+        ("multipart/form-data; boundary=b", b"", 422),
+        ("multipart/form-data; boundary=b", b"--b--\r\n", 422),
+        ("multipart/form-data; boundary=b", PART[: -len(MUCH)] + b"\r\n--b--\r\n", 422),  # a file of no bytes
+        ("multipart/form-data", PART, 400),
+        ("application/json", b"[]", 422),
+    ],
+)
+def test_a_page_refuses_what_is_no_upload(upload: str, kind: str, body: bytes, status: int, client: Client) -> None:
+    project = ProjectFactory()
+    client.force_login(lead(project))
+    client.raise_request_exception = False
+    path = reverse(upload, args=[project.uuid] if "run" in upload else [])
+    environ: dict[str, Any] = {"CONTENT_TYPE": kind, "CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body)}
+    assert client.generic("POST", path, **environ).status_code == status
+
+
+def full_at(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk takes every file but this one, of which it takes the first piece."""
+
+    def write(file: TemporaryUploadedFile, piece: bytes) -> int:
+        if file.name == f"{name}.json" and file.tell():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written: int = file.file.write(piece)  # type: ignore[union-attr]
+        return written
+
+    monkeypatch.setattr(TemporaryUploadedFile, "write", write, raising=False)
+
+
+class Broken(io.BytesIO):
+    """The body as the server hands it on: it ends too early, by an error or without one."""
+
+    def __init__(self, content: bytes, *, reset: bool) -> None:
+        super().__init__(content)
+        self.reset, self.exhausted = reset, False
+
+    def read(self, size: int | None = -1) -> bytes:
+        piece = super().read(size)
+        if not piece:
+            self.exhausted = True
+            if self.reset:
+                raise ConnectionResetError
+        return piece

@@ -56,6 +56,16 @@ def test_decisions_made_in_a_file(project: Project, tmp_path: Path) -> None:
     assert found[left.pk] == ("?", "in_review", None)
 
 
+@pytest.mark.parametrize("text", ["'Tis a man.", "=A man waves; -he leaves.", "Two men,＝wave.", "''=Two men."])
+def test_a_wording_that_nobody_touched_comes_back_as_it_was(project: Project, tmp_path: Path, text: str) -> None:
+    caption = waiting(project, text=text)
+    file, rows = written(tmp_path)
+    said, _ = decided(file, [{**row, "decision": "edit"} for row in rows], lead(project).username)
+    assert said["edit"] == 1
+    caption.refresh_from_db()
+    assert caption.text == text
+
+
 def test_a_line_that_cannot_be_stored_is_told_and_the_others_are(project: Project, tmp_path: Path) -> None:
     for _ in range(4):
         waiting(project)

@@ -211,7 +211,8 @@ def test_command(project: Project, tmp_path: Path, capsys: pytest.CaptureFixture
     call_command("query_statistics", project.name, *words)
     line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("All"))
     assert line.split()[:2] == ["All", "6"]
-    assert (tmp_path / "figures.csv").read_text().startswith("group,texts,measure,value\nall,descriptions,texts,6\n")
-    assert "all,captions,words,2,3,1\n" in (tmp_path / "bins.csv").read_text()
+    head = '"group","texts","measure","value"\n"all","descriptions","texts",6\n'
+    assert (tmp_path / "figures.csv").read_text().startswith(head)
+    assert '"all","captions","words",2,3,1\n' in (tmp_path / "bins.csv").read_text()
     with pytest.raises(CommandError, match="no project named 'x'"):
         call_command("query_statistics", "x")

@@ -7,9 +7,9 @@ import pytest
 from annotation.demo import true_relevance
 from benchmarks import demo_experiment, demo_material
 from benchmarks.demo_experiment import LEARNT, SHUFFLED, Place
-from models_runner.retrieval.corpus import VideoCorpus
-from models_runner.retrieval.records import JudgedMoment
-from models_runner.retrieval.tables import JudgedTable
+from moment_retrieval.corpus import VideoCorpus
+from moment_retrieval.records import JudgedMoment
+from moment_retrieval.tables import JudgedTable
 
 
 @pytest.fixture(scope="module")

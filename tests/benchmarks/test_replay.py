@@ -32,7 +32,7 @@ def test_a_few_pairs_with_each_service_killed_once() -> None:
     assert result["faults"] == []
     assert result["stored"] == result["planned"]
     assert result["stored"]["escalated"] == 2
-    assert result["killed"] == {"worker": 1, "web": 1, "database": 1, "valkey": 1}
+    assert result["killed"] == {"judging": 1, "web": 1, "database": 1, "valkey": 1}
     assert result["restarts"].keys() == result["killed"].keys()
 
 

@@ -183,7 +183,7 @@ def moving_gif(frames: int = 8, *, duration_ms: int = 500) -> bytes:
     return file.getvalue()
 
 
-def wait_until(holds: Callable[[], object], *, within_s: float = 10.0) -> None:
+def wait_until(holds: Callable[[], object], *, within_s: float = 30.0) -> None:
     """For what the page does not show, as when a request has reached the server."""
     deadline = time.monotonic() + within_s
     while not holds():

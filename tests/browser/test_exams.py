@@ -9,6 +9,7 @@ from judging.models import Exam, KnownPair, Sitting
 from judging.services.exams import exam_close, exam_report
 from judging.services.guidelines import guideline_confirm
 from judging.services.known_pairs import known_pair_explain
+from judging.services.policies import policy_publish
 from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse
@@ -56,6 +57,7 @@ def path(name: str, row: object) -> str:
 
 def test_from_the_guideline_to_judging(browse: Browse) -> None:
     project = acts.project()
+    policy_publish(project=project, actor=None, exam_levels=1)  # four pairs tell no levels apart
     tutorial_of(project)
     exam = exam_of(project)
     others = dict(zip(exam.known_pairs.order_by("pk").values_list("pk", flat=True), GRADES, strict=True))

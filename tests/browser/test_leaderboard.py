@@ -69,3 +69,23 @@ def test_a_run_is_brought_scored_compared_and_looked_into(browse: Browse, tmp_pa
     seen.append(page.url)
     assert complaints == []
     assert visit(page, *seen) == []
+
+
+def test_of_hidden_labels_a_participant_sees_steps_and_why_some_runs_are_not_there(browse: Browse) -> None:
+    project = acts.project()
+    release = released(project)
+    services.leaderboard_change(
+        project=project, actor=None, hides_val=True, hides_test=True, uploads_per_day=9, least_queries=2
+    )
+    member = participant(project)
+    bring(member, release, run_json({10: GOOD, 11: GOOD}))
+    worse = bring(member, release, run_json({10: WRONG, 11: WRONG}), system="worse")
+    page = browse(member.user)
+    complaints = Complaints(page)
+    page.goto(reverse("models_runner:runs", args=[project.uuid]) + "?split=val")
+    expect(page.get_by_role("row", name=re.compile("^1 ours"))).to_contain_text("1.0 0.0–1.0")
+    expect(page.get_by_role("region", name="Scores").get_by_text("worse")).to_have_count(0)
+    page.get_by_role("link", name="worse").click()
+    expect(page.get_by_text("not a step (0.5) better")).to_be_visible()
+    assert page.url.endswith(reverse("models_runner:run", args=[worse.uuid]))
+    assert complaints == []

@@ -4,8 +4,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -146,9 +147,18 @@ def test_ctrl_c_leaves_the_database_until_the_command_ends(var: Path) -> None:
         server = Postgres(var).server()
         assert server is not None
         assert os.getsid(server.pid) != os.getsid(process.pid)
-        process.send_signal(signal.SIGINT)
-        process.wait(100)
+        interrupt(process)
     assert Postgres(var).server() is None
+
+
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """Press Ctrl-C until it ends: a signal that comes just before a read is seen only after it."""
+    for _ in range(3):
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(30)
+            return
+    pytest.fail("Ctrl-C does not end the command.")
 
 
 def test_committed_rows_survive_a_killed_server(var: Path) -> None:
@@ -157,7 +167,7 @@ def test_committed_rows_survive_a_killed_server(var: Path) -> None:
         server = postgres.server()
         assert server is not None
         os.kill(server.pid, signal.SIGKILL)
-        wait_gone([server], 5)
+        wait_gone([server], 60)
         with hold_database(var) as recovered:
             assert rows(recovered.url) == 1000
     assert postgres.server() is None
@@ -166,7 +176,7 @@ def test_committed_rows_survive_a_killed_server(var: Path) -> None:
 def test_stale_locks_that_name_a_foreign_process_are_cleared(var: Path) -> None:
     with hold_database(var) as postgres:
         keep_rows(postgres.url, 5)
-    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as foreign:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as foreign:
         (postgres.data / "postmaster.pid").write_text(f"{foreign.pid}\n{postgres.data}\n")
         (postgres.sockets / ".s.PGSQL.5432.lock").write_text(f"{foreign.pid}\n")
         (postgres.sockets / ".s.PGSQL.5432").touch()
@@ -227,3 +237,29 @@ def test_many_commands_at_once_share_one_server(var: Path) -> None:
     crowd = [subprocess.Popen([sys.executable, "-c", code, str(var)]) for _ in range(6)]
     assert [process.wait(120) for process in crowd] == [0] * 6
     assert Postgres(var).server() is None
+
+
+def test_a_server_that_waits_for_its_clients_to_go_is_ended(var: Path) -> None:
+    """As ``kill PID`` asks it to: those of a running site never go, and nobody new is let in."""
+    with hold_database(var) as postgres, closing(psycopg.connect(postgres.url)) as client:
+        client.execute("SELECT 1")
+        server = postgres.server()
+        assert server is not None
+        assert not postgres.finish_stopping()
+        os.kill(server.pid, signal.SIGTERM)
+        wait_until(postgres.finish_stopping)
+        assert wait_gone([server], 60) == []
+        postgres.ensure_running()
+        assert rows_of_nothing(postgres.url) == 0
+
+
+def rows_of_nothing(url: str) -> int:
+    with psycopg.connect(url) as connection:
+        return len(connection.execute("SELECT 1 WHERE false").fetchall())
+
+
+def wait_until(holds: Callable[[], bool], *, within_s: float = 60) -> None:
+    deadline = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < deadline, "it did not come true"
+        time.sleep(0.02)

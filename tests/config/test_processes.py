@@ -11,7 +11,7 @@ import pytest
 from config.embedded import processes
 from config.embedded.processes import Identity, RunFile
 
-SLEEP = "import time; time.sleep(60)"
+SLEEP = "import time; time.sleep(600)"
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_living_process_is_identified(sleeper: subprocess.Popen[bytes]) -> None:
 def test_zombie_has_ended(sleeper: subprocess.Popen[bytes]) -> None:
     was = known(sleeper.pid)
     sleeper.kill()
-    assert processes.wait_gone([was], 5) == []  # not reaped yet
+    assert processes.wait_gone([was], 60) == []  # not reaped yet
 
 
 @pytest.mark.parametrize("field", ["started", "command"])
@@ -56,12 +56,12 @@ def test_mark_finds_what_a_run_started(sleeper: subprocess.Popen[bytes]) -> None
 
 
 def test_end_kills_who_does_not_listen(tmp_path: Path) -> None:
-    deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(60)"
+    deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(600)"
     with subprocess.Popen([sys.executable, "-c", deaf], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
         processes.end([known(process.pid)], 0.2)
-        assert process.wait(5) == -signal.SIGKILL
+        assert process.wait(60) == -signal.SIGKILL
 
 
 def test_run_file_comes_back_as_it_was(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
@@ -85,10 +85,10 @@ def test_child_dies_with_a_killed_parent() -> None:
         "from config.embedded.processes import dies_with_parent\n"
         f"child = subprocess.Popen([sys.executable, '-c', {SLEEP!r}], preexec_fn=dies_with_parent(signal.SIGTERM))\n"
         "print(child.pid, flush=True)\n"
-        "time.sleep(60)\n"
+        "time.sleep(600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", parent_code], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         child = known(int(parent.stdout.readline()))
         parent.kill()
-        assert processes.wait_gone([child], 5) == []
+        assert processes.wait_gone([child], 60) == []

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
-from django.conf import settings
 
 from annotation.backup import programs
+from config.celery_app import QUEUES
 from config.embedded.services import BASE_DIR
 
 DOCKER = BASE_DIR / "docker"
@@ -112,12 +112,19 @@ def test_every_built_target_exists(compose: dict[str, Any]) -> None:
 
 
 def test_every_queue_has_a_worker(compose: dict[str, Any]) -> None:
-    routed = {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
-    routed |= {queue.name for queue in settings.CELERY_TASK_QUEUES}
-    said = [service.get("command", "") for service in compose["services"].values()]
-    lists = [found[1] for command in said if (found := re.search(r"--queues (\S+)", str(command)))]
-    listened = {queue for named in lists for queue in named.split(",")}
-    assert listened == routed
+    said = {name: str(service.get("command", "")) for name, service in compose["services"].items()}
+    queues = {name: found[1].split(",") for name, line in said.items() if (found := re.search(r"--queues (\S+)", line))}
+    assert {queue for listened in queues.values() for queue in listened} == set(QUEUES)
+    assert [name for name, listened in queues.items() if "judging" in listened] == ["judging"]
+    assert (queues["judging"], "--concurrency 1 " in said["judging"]) == (["judging"], True)
+
+
+def test_every_queue_has_a_unit_of_systemd() -> None:
+    page = (BASE_DIR / "docs" / "deployment.md").read_text()
+    (pool,) = re.findall(r"--queues (\S+)", (DOCKER / "systemd" / "momentjudge-worker@.service").read_text())
+    alone = set(re.findall(r"momentjudge-queue@(\w+)", page))
+    assert alone | set(pool.split(",")) == set(QUEUES)
+    assert "judging" in alone
 
 
 def test_one_beat(compose: dict[str, Any]) -> None:

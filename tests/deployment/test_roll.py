@@ -14,6 +14,7 @@ import pytest
 from config.embedded.services import BASE_DIR
 
 TEMPLATE = BASE_DIR / "docker" / "nginx" / "momentjudge.conf.template"
+JUDGING = "momentjudge-queue@judging"
 STORAGE = "    server 127.0.0.1:9 down;"  # of the template, and none of roll's business
 DOUBLE = f"""\
 #!{sys.executable} -SE
@@ -72,6 +73,8 @@ match [name, *words]:
         replace(web)
     case ["systemctl", "restart", unit] if host(unit):
         replace(host(unit))
+    case ["systemctl", "is-active", *_, unit]:
+        sys.exit(not (answering / unit).exists())
     case ["compose", "run" | "up" | "ps", *_] | ["systemctl", "restart", *_] | ["systemd-run", *_]:
         pass
     case _:
@@ -87,6 +90,7 @@ class Site:
     way: str
     hosts: tuple[str, str]
     calls: list[dict[str, list[str]]] = field(default_factory=list)
+    errors: str = ""
 
     def prepare(self) -> None:
         for name in ("answering", "broken"):
@@ -109,7 +113,9 @@ class Site:
         (self.folder / "calls").write_text("")
         said = {"PATH": f"{self.folder}:{os.environ['PATH']}", "COMPOSE": "compose", "NGINX_CONF": str(self.conf)}
         command = [str(BASE_DIR / "docker" / "roll"), self.way]
-        done = subprocess.run(command, env=os.environ | said | {"DRAIN_S": "0", "START_S": "0"}, check=False)
+        environment = os.environ | said | {"DRAIN_S": "0", "START_S": "0"}
+        done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, check=False)
+        self.errors = done.stderr
         self.calls = [json.loads(line) for line in (self.folder / "calls").read_text().splitlines()]
         return done.returncode
 
@@ -139,6 +145,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Site:
     hosts = ("web-1", "web-2") if request.param == "compose" else ("8001", "8002")
     made = Site(tmp_path, request.param, hosts)
     made.prepare()
+    (made.folder / "answering" / JUDGING).touch()
     return made
 
 
@@ -201,3 +208,24 @@ def test_what_nginx_is_told_of_others_stays(site: Site) -> None:
     assert STORAGE in site.conf.read_text()
     assert site.roll() == 0
     assert STORAGE in site.conf.read_text()
+
+
+def test_a_roll_brings_the_judging_worker_first_or_says_that_it_is_missing(site: Site) -> None:
+    """What is finished on a new web host is decided by a worker of its queue alone."""
+    assert site.roll() == 0
+    judging, web = (
+        (["compose", "up", "--detach", "--no-deps", "judging"], "web-1")
+        if site.way == "compose"
+        else (["systemctl", "restart", "momentjudge-queue@judging*"], "momentjudge-web@8001")
+    )
+    words = [call["words"] for call in site.calls]
+    started = [number for number, call in enumerate(words) if call[-1] == web and {"up", "restart"} & set(call)]
+    assert words.index(judging) < min(started)
+    if site.way == "compose":
+        assert site.called("compose", "up", "--detach", "--no-deps", "worker", "search", "beat")
+        return
+    assert site.called("systemctl", "restart", "momentjudge-worker@*", "momentjudge-queue@*")
+    assert "judging" not in site.errors
+    (site.folder / "answering" / JUDGING).unlink()
+    assert site.roll() == 0
+    assert f"enable --now {JUDGING}" in site.errors

@@ -12,7 +12,7 @@ from django.core.management import call_command, get_commands, load_command_clas
 from django.core.management.base import CommandError
 
 from judging.rules.consensus import State, settle
-from models_runner.retrieval.__main__ import main
+from moment_retrieval.cli import main
 from tests.docs.pages import ROOT, Block, blocks, tables
 
 PYTHON = ".venv/bin/python"
@@ -36,7 +36,7 @@ def output_of(command: str) -> str:
                 call_command(name, *words, stdout=out, stderr=out, no_color=True)
             except CommandError as error:
                 out.write(f"CommandError: {error}\n")
-        case [python, "-m", "models_runner.retrieval", *words] if python == PYTHON:
+        case [python, "-m", "moment_retrieval", *words] if python == PYTHON:
             with redirect_stdout(out), redirect_stderr(out):
                 main(words)
         case _:

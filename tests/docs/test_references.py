@@ -10,7 +10,8 @@ from django.core.management import get_commands
 from tests.docs.pages import ROOT, anchors, blocks, links, pages, tables
 
 PICTURES = ROOT / "docs" / "pictures"
-SOURCES = ("config", "annotation", "judging", "models_runner", "benchmarks", "tests")
+PACKAGES = ("config", "core", "annotation", "judging", "models_runner", "moment_retrieval")
+SOURCES = (*PACKAGES, "benchmarks", "tests")
 FILE = re.compile(rf"`((?:{'|'.join(SOURCES)}|docs|requirements|templates|static|\.ci)/[\w./-]+)`")
 NAMES = [page.relative_to(ROOT).as_posix() for page in pages()]
 
@@ -52,6 +53,7 @@ def test_every_command_named_exists(name: str) -> None:
 def test_every_setting_named_is_read_somewhere() -> None:
     docker = [path for path in (ROOT / "docker").rglob("*") if path.is_file()]
     docker.append(ROOT / "models_runner" / "training_child.py")  # it sets what libraries of a training read
+    docker.append(ROOT / "tests" / "mutations.py")
     sources = [ROOT / "Makefile", *docker, *(ROOT / "config").rglob("*.py"), *(ROOT / "tests").rglob("shared_data.py")]
     read = "\n".join(path.read_text() for path in sources)
     named = set(re.findall(r"`([A-Z]{2,}(?:_[A-Z]+)*)(?:=[^`]*)?`", "\n".join(page.read_text() for page in pages())))
@@ -61,7 +63,7 @@ def test_every_setting_named_is_read_somewhere() -> None:
 
 def _in_code(name: str) -> bool:
     """Whether a capitalised name is a constant of ours rather than a setting."""
-    return any(f"{name} =" in path.read_text() for app in SOURCES[:4] for path in (ROOT / app).rglob("*.py"))
+    return any(f"{name} =" in path.read_text() for app in PACKAGES for path in (ROOT / app).rglob("*.py"))
 
 
 def test_every_constraint_named_exists() -> None:

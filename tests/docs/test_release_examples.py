@@ -9,7 +9,20 @@ import pytest
 
 from judging.models import Release
 from judging.releases import files, scope_of
+from judging.services.batches import batch_advance, batch_review
 from tests.docs.pages import ROOT
+from tests.factories import (
+    BatchFactory,
+    CandidateFactory,
+    MembershipFactory,
+    MomentFactory,
+    PairFactory,
+    ProjectFactory,
+    QueryFactory,
+    VideoFactory,
+    lead,
+)
+from tests.judging.play import judge
 from tests.judging.world import HandMade
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
@@ -35,6 +48,29 @@ def test_the_code_of_an_archives_readme(
     assert known["rows"][0] == (10, "alpha", 1.0, 2.5, 4)  # type: ignore[index]
     exec(second, {})
     assert "nDCG@20" in capsys.readouterr().out
+
+
+def test_the_lines_of_the_data_formats_page_are_those_of_a_release(tmp_path: Path) -> None:
+    """Made of what the page shows: one query, its best moment, and two annotators who gave it 4."""
+    project = ProjectFactory()
+    video = VideoFactory(corpus=project.corpus, name="ninth_floor_s01e01_seg03_clip_02", duration_s=60.0)
+    query = QueryFactory(project=project, number=104, text="A man walks in through the door.", split="test")
+    moment = MomentFactory(video=video, start_s=39.92, end_s=45.5)
+    batch = BatchFactory(query=query, pairs=0)
+    pair = PairFactory(batch=batch, candidate=CandidateFactory(query=query, moment=moment, rank=1, similarity=1.0))
+    for number in (2, 3):
+        judge(batch, [4], MembershipFactory(project=project, number=number).user)
+    batch_advance(batch_id=batch.pk)
+    batch_review(batch=batch, extend=False, lead=lead(project))
+    release = Release.objects.create(project=project, version=1)
+    files.write_files(release, scope_of(release), tmp_path)
+    text = (ROOT / "docs" / "data-formats.md").read_text()
+    for name in ("raw_annotation.csv", "pairs.csv", "qrels.txt"):
+        _, _, section = text.partition(f"### {name}\n")
+        shown = re.findall(r"```\n(.*?)```", section.partition("\n### ")[0], re.DOTALL)
+        lines = (tmp_path / name).read_text().splitlines()
+        written = [re.sub(rf"^{pair.pk},", "1,", line) for line in lines]
+        assert [example.splitlines() for example in shown] == [written], name
 
 
 def test_the_example_scores_a_run_of_the_published_form(folder: Path) -> None:

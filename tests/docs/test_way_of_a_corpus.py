@@ -49,7 +49,7 @@ def test_as_readme_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert len(written) == project.queries.filter(split="train").count() > 4000
     assert {len(query["relevant_moment"]) for query in written} == {20}
     assert (tmp_path / "sets" / "train_top20.parquet").stat().st_size > 0
-    assert (tmp_path / "statistics.csv").read_text().startswith("group,texts,measure,value\n")
+    assert (tmp_path / "statistics.csv").read_text().startswith('"group","texts","measure","value"\n')
 
 
 def accept_all(file: Path) -> None:

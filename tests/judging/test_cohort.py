@@ -14,6 +14,7 @@ from judging.services.exams import exam_close
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, lead
 from tests.judging.exams import asked, cohort_exam, examinee, give, hand_in, regrade, standing_of, start
+from tests.judging.rules.test_exam_power import told_slowly
 
 pytestmark = pytest.mark.django_db
 SHARES = (6, 20, 32, 26, 16)  # of relevance 0 to 4 among the pairs, in percent, as in the published judgments
@@ -121,11 +122,17 @@ def check_person(
     quadratic = report["kappas"]["quadratic"]["value"]  # type: ignore[index]
     assert all(abs(last[pair] - truth[pair]) <= 1 for pair in truth)
     assert (quadratic >= 0.4) == ("reaches" in str(report["why"]))
+    assert report["levels"] == told_slowly(list(given.values()), [others[pair] for pair in given])
 
 
 def check_results(cohort: Cohort) -> None:
+    """By the default rule: kappa 0.4, 0.6 above or below the others' medians, three of their levels told apart."""
+    first = cohort.grades()
     for sitting in cohort.sittings:
-        reached = sitting.report["kappas"]["quadratic"]["value"] >= 0.4
+        given = first[sitting.annotator_id]
+        bias = statistics.fmean(grade - without(first, sitting.annotator_id, pair) for pair, grade in given.items())
+        reached = sitting.report["kappas"]["quadratic"]["value"] >= 0.4 and abs(bias) <= 0.6
+        reached = reached and sitting.report["levels"] >= 3
         assert (sitting.state, sitting.passed) == ("done", reached)
         assert standing_of(sitting.annotator) == ("qualified" if reached else "exam")
 

@@ -2,15 +2,19 @@
 
 import csv
 import json
+from collections.abc import Callable
+from contextlib import suppress
 from io import BytesIO, StringIO
 from pathlib import Path
-from zipfile import ZipFile
+from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation.exceptions import ImportRefused
 from judging.releases.compare import Change, Compared, Comparison
 from judging.releases.forms import COLUMNS, PAIRS
+from tests.mutations import mutated
 
 Row = tuple[int, int, str, str]  # query, rank, state, relevance
 
@@ -71,6 +75,62 @@ def test_every_kind_of_change() -> None:
     }
 
 
+def one_file(content: bytes, method: int = ZIP_DEFLATED) -> BytesIO:
+    made = BytesIO()
+    with ZipFile(made, "w", method) as zipped:
+        zipped.writestr(PAIRS, content)
+    return made
+
+
+def pairs_of(made: BytesIO) -> bytes:
+    with ZipFile(made) as zipped:
+        return zipped.read(PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("break_", "problem"),
+    [
+        (lambda content: b"", "has no column query_id"),
+        (lambda content: content[:-8], "line 7: "),
+        (lambda content: content.replace(b"settled", b"sett\xffed"), "cannot be read: .*codec"),
+        (lambda content: content.replace(b",9,", b",nine,"), "line 2: query_id is 'nine', no whole number"),
+        (lambda content: content.replace(b"query 9", b"q" * 200_000), "cannot be read: field larger than"),
+        (lambda content: content.replace(b"query 9", b"x," * 2**22), "a line of more than 4,194,304 characters"),
+    ],
+)
+def test_what_is_no_list_of_pairs_is_refused_by_its_line(break_: Callable[[bytes], bytes], problem: str) -> None:
+    broken = one_file(break_(pairs_of(archive(*BEFORE))))
+    with pytest.raises(ImportRefused, match=problem):
+        compared(archive(*BEFORE), broken)
+
+
+@pytest.mark.parametrize("method", [ZIP_BZIP2, ZIP_LZMA])
+def test_an_archive_that_says_itself_how_much_memory_it_needs_is_refused(method: int) -> None:
+    with pytest.raises(ImportRefused, match="packed in a way that is not read"):
+        compared(archive(*BEFORE), one_file(b"x", method))
+
+
+def test_mutations_of_an_archive_are_read_or_refused(tmp_path: Path) -> None:
+    seeds = [archive(*BEFORE).getvalue(), one_file(pairs_of(archive(*AFTER))).getvalue()]
+    for content in mutated(seeds, 300):
+        with suppress(ImportRefused):
+            compared(archive(*BEFORE), BytesIO(content))
+
+
+def test_mutations_of_pairs_are_read_or_refused() -> None:
+    for content in mutated([pairs_of(archive(*AFTER))], 300, text=True):
+        with suppress(ImportRefused):
+            compared(archive(*BEFORE), one_file(content, ZIP_STORED))
+
+
+def test_the_command_names_what_is_no_archive(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(archive(*BEFORE).getvalue())
+    for name, content in (("b.zip", b"no"), ("c.zip", one_file(b"").getvalue()), ("d.zip", bytes(22))):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(CommandError, match="^The releases could not be compared: "):
+            call_command("compare_releases", str(tmp_path / "a.zip"), str(tmp_path / name))
+
+
 def test_a_change_names_its_pair() -> None:
     change = compared(archive(*BEFORE), archive(*AFTER))[1][1]
     assert change == Change("changed", 10, "query 10", 1002, "alpha 1.0-2.5", 2, "2", "3")
@@ -100,8 +160,8 @@ class TestCommand:
         )
         assert json.loads(out.getvalue())["changed"] == 1
         lines = (place / "changes.csv").read_text().splitlines()
-        assert lines[0] == "kind,query_id,query,pair_id,moment,rank,before,after"
-        assert lines[2] == "changed,10,query 10,1002,alpha 1.0-2.5,2,2,3"
+        assert lines[0] == '"kind","query_id","query","pair_id","moment","rank","before","after"'
+        assert lines[2] == '"changed",10,"query 10",1002,"alpha 1.0-2.5",2,"2","3"'
         assert len(lines) == 7
 
     def test_no_archive(self, place: Path) -> None:
@@ -128,4 +188,4 @@ def test_the_file_of_changes_holds_no_formula(tmp_path: Path) -> None:
         csv=tmp_path / "changes.csv",
         stdout=StringIO(),
     )
-    assert "dropped,10,'=HYPERLINK(1),1001," in (tmp_path / "changes.csv").read_text()
+    assert '"dropped",10,"\'=HYPERLINK(1)",1001,' in (tmp_path / "changes.csv").read_text()

@@ -22,8 +22,8 @@ from judging.releases.judged import JudgedPair
 from judging.releases.train import described_in_train
 from judging.services.query_sets import query_set_change, query_set_create
 from judging.services.releases import release_build, release_create
-from models_runner.retrieval import records
-from models_runner.retrieval.formats import trec
+from moment_retrieval import records
+from moment_retrieval.formats import trec
 from tests.conftest import Messages
 from tests.factories import (
     BatchFactory,

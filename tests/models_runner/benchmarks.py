@@ -16,7 +16,7 @@ from models_runner.models import Experiment, FeatureSet, Training
 from models_runner.selectors.features import Choice
 from tests.factories import NOW, QueryFactory, VideoFactory
 from tests.judging.views.doors import zipped
-from tests.models_runner.retrieval.training.tiny import CLIP_S, QUERY, VIDEO, write_features
+from tests.moment_retrieval.training.tiny import CLIP_S, QUERY, VIDEO, write_features
 
 PROGRAM = [sys.executable, str(Path(__file__).with_name("training_program.py"))]
 SPLITS = {"train": (40, 41), "val": (10,), "test": (20,)}

@@ -1,5 +1,6 @@
 """Runs and the leaderboard for programs."""
 
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -63,6 +64,42 @@ def test_what_is_wrong_is_refused(
     assert not Run.objects.filter(source="upload").exists()
 
 
+FORM = "multipart/form-data; boundary=b"
+FIELD = b'--b\r\nContent-Disposition: form-data; name="system"\r\n\r\nours\r\n'
+ZERO = b'--b\r\nContent-Disposition: form-data; name="file"; filename="run.json"\r\n\r\n\r\n'
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "status", "code"),
+    [
+        ("application/json", b"", 400, "malformed"),
+        ("application/x-www-form-urlencoded", b"", 400, "malformed"),
+        ("text/plain", b"", 400, "malformed"),
+        ("", b"", 400, "malformed"),
+        (FORM, b"", 400, "malformed"),
+        (FORM, b"--b--\r\n", 400, "malformed"),
+        (FORM, b"--b\r\n\r\n--b--\r\n", 400, "malformed"),
+        (FORM, b"no boundary at all", 400, "malformed"),
+        ("multipart/form-data", FIELD, 400, "parse_error"),
+        (FORM, FIELD + b"--b--\r\n", 422, "invalid"),  # no file
+        (FORM, FIELD + ZERO + b"--b--\r\n", 422, "invalid"),  # a file of no bytes
+        (FORM, FIELD + ZERO, 422, "invalid"),  # cut off
+        ("application/json", b"{}", 415, "unsupported_media_type"),
+        ("application/octet-stream", b"[]", 415, "unsupported_media_type"),
+        ("not a type", b"[]", 415, "unsupported_media_type"),
+    ],
+)
+def test_what_is_no_upload_is_refused(
+    kind: str, body: bytes, status: int, code: str, release: Release, member: Membership
+) -> None:
+    client = program(member)
+    client.raise_request_exception = False
+    environ = {"CONTENT_TYPE": kind, "CONTENT_LENGTH": str(len(body)), "wsgi.input": BytesIO(body)}
+    answer = client.generic("POST", url("runs", member.project), **environ)
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert not Run.objects.filter(source="upload").exists()
+
+
 def test_the_limit_has_its_code(release: Release, member: Membership, made: HandMade) -> None:
     services.leaderboard_change(project=made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=1)
     bring(member, release, run_json({10: GOOD}))
@@ -117,15 +154,27 @@ def test_the_leaderboard_is_ranked_and_tested(
     assert 0 < second["p"] <= 1
 
 
-def test_of_hidden_labels_scores_have_four_decimals(release: Release, member: Membership, made: HandMade) -> None:
-    services.leaderboard_change(project=made.project, actor=None, hides_val=True, hides_test=True, uploads_per_day=9)
+def test_of_hidden_labels_scores_come_in_steps_of_one_convention(
+    release: Release, member: Membership, made: HandMade
+) -> None:
+    hidden = {"hides_val": True, "hides_test": True, "uploads_per_day": 9, "least_queries": 1}
+    services.leaderboard_change(project=made.project, actor=None, **hidden)
     run = bring(member, release, run_json({10: GOOD[1:], 11: GOOD}))
-    told = {
-        person: program(person).get(url("run", run)).json()["scorings"][0]["scores"][0]["value"]
+    mine, exact = (
+        program(person).get(url("run", run)).json()["scorings"][0]["scores"]
         for person in (member, member_of(made, made.lead))
+    )
+    assert (len(mine), len(exact)) == (9, 48)
+    for score in mine:
+        (same,) = (e for e in exact if all(e[name] == score[name] for name in ("metric", "convention", "gain")))
+        assert score["value"] in {0, 0.5, 1}  # two queries
+        assert abs(score["value"] - same["value"]) < 0.5
+        assert (score["low"], score["high"]) == (0, 1)
+    board = program(member).get(url("leaderboard", made.project) + "?split=val&convention=released&gain=linear").json()
+    assert (board["step"], board["refusal"], board["is_testing"]) == (0.5, "", False)
+    assert {(row["convention"], row["gain"], row["p"], row["p_holm"]) for row in board["scores"]} == {
+        ("paper", "exponential", None, None)
     }
-    mine, theirs = told.values()
-    assert mine == round(theirs, 4) != theirs
 
 
 def test_no_release_no_leaderboard() -> None:

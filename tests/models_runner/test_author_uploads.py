@@ -13,15 +13,15 @@ from django.urls import reverse
 from annotation.models import Membership, Video
 from judging.models import Release
 from models_runner.models import Run, Score
-from models_runner.retrieval import formats
-from models_runner.retrieval.corpus import read_corpus
-from models_runner.retrieval.tables import JudgedTable
 from models_runner.services.truths import truths_make
+from moment_retrieval import formats
+from moment_retrieval.corpus import read_corpus
+from moment_retrieval.tables import JudgedTable
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
 from tests.judging.api.acts import bearer, url
 from tests.models_runner.acts import participant
-from tests.models_runner.retrieval.shared_data import CORPUS, RUNS, judged, needs_shared, oracle
+from tests.moment_retrieval.shared_data import CORPUS, RUNS, judged, needs_shared, oracle
 
 pytestmark = [pytest.mark.django_db, needs_shared]
 

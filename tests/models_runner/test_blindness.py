@@ -13,9 +13,10 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 
 from annotation.models import Membership
-from models_runner.models import Truth
-from models_runner.retrieval import kept
+from models_runner.models import Leaderboard, Score, Truth
+from models_runner.selectors import shown_scores
 from models_runner.services.truths import truth_table
+from moment_retrieval import kept
 from tests.conftest import hash_with
 from tests.judging.api.acts import bearer, url
 from tests.judging.world import HandMade
@@ -111,9 +112,16 @@ def labels_changed(world: World) -> None:
     assert truth_table(release=world.release, split="test").weights.tolist() == (4 - judged.weights).tolist()
 
 
-def test_pages_and_answers_do_not_depend_on_hidden_labels(world: World) -> None:
+@pytest.mark.parametrize("least_queries", [1, 50])
+def test_pages_and_answers_do_not_depend_on_hidden_labels(
+    world: World, least_queries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Leaderboard.objects.create(project=world.made.project, least_queries=least_queries)
+    monkeypatch.setattr(shown_scores, "truth_digest", lambda **values: "the same")  # other labels draw other numbers
     before = told(world, world.member)
     labels_changed(world)
+    if least_queries == 50:  # then whole scores are not shown either
+        Score.objects.filter(scoring__run__split="test").update(value=0.77, low=0.7, high=0.8, unjudged=0.5)
     after = told(world, world.member)
     assert [address for address in before if before[address] != after[address]] == []
 
@@ -140,6 +148,7 @@ def test_every_route_is_looked_at() -> None:
 
 
 def test_values_of_queries_are_kept_from_participants(world: World) -> None:
+    Leaderboard.objects.create(project=world.made.project, least_queries=1)
     found = told(world, world.member)
     (case,) = (status for address, (status, _) in found.items() if "/case/" in address)
     (compare,) = (text for address, (_, text) in found.items() if "/compare/" in address)

@@ -85,7 +85,7 @@ def test_the_page_orders_shows_and_exports(
     lines = (
         client.get(reverse("models_runner:economy-csv", args=[made.project.uuid]) + asked).content.decode().splitlines()
     )
-    assert lines[0].startswith("cut,judgments,pairs,measure,tau")
+    assert lines[0].startswith('"cut","judgments","pairs","measure","tau"')
     assert len(lines) == 1 + 5 * 9 * 3
 
 

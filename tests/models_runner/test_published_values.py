@@ -5,7 +5,7 @@ import re
 import pytest
 
 from models_runner import published_values as published
-from tests.models_runner.retrieval.shared_data import SHARED
+from tests.moment_retrieval.shared_data import SHARED
 
 NUMBER = re.compile(r"\.\d+")
 

@@ -1,6 +1,7 @@
 """Searching by a finished training: the page, the API, and what is said when nothing can be found."""
 
 import gc
+import html
 import json
 import shutil
 import socket
@@ -22,19 +23,20 @@ from django.urls import reverse
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from annotation.model_folders import REFUSAL
 from annotation.models import Membership, Moment, Video
 from config.celery_app import app
 from models_runner import search_worker, tasks, training_files
 from models_runner.models import Experiment, FeatureSet, Training
-from models_runner.retrieval.__main__ import main
-from models_runner.retrieval.features import open_features
 from models_runner.services import searching
+from moment_retrieval.cli import main
+from moment_retrieval.features import open_features
 from tests.factories import MembershipFactory, admin
 from tests.judging.api.acts import bearer
 from tests.judging.world import HandMade
 from tests.models_runner.acts import GOOD, bring, member_of, ready_release, run_json
 from tests.models_runner.benchmarks import DRAWN, Drawn, places
-from tests.models_runner.retrieval.training.tiny import experiment
+from tests.moment_retrieval.training.tiny import experiment
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
@@ -94,7 +96,7 @@ class Site:
 def site(made: HandMade, settings: Any, tmp_path: Path, trained_folder: Path) -> Iterator[Site]:
     places(settings, tmp_path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("models_runner.retrieval.searching.words.extractor_of", lambda *_, **__: Drawn())
+        patch.setattr("moment_retrieval.searching.words.extractor_of", lambda *_, **__: Drawn())
         search_worker.forget()
         yield Site(made, trained_folder)
     search_worker.forget()
@@ -181,10 +183,16 @@ def test_a_training_on_an_official_file_is_searched_by_the_model_that_is_said_to
         asked.append(f"{way} {model}")
         return Official(site.tiny)
 
-    monkeypatch.setattr("models_runner.retrieval.searching.words.extractor_of", extractor)
+    monkeypatch.setattr("moment_retrieval.searching.words.extractor_of", extractor)
     FeatureSet.objects.update(extractor="file", model="bert-base-cased")
     assert "12 moments in " in site.page()
     assert asked == ["text-model bert-base-cased"]
+
+
+def test_a_model_outside_of_the_configured_folders_is_not_read_whoever_named_it(site: Site, tmp_path: Path) -> None:
+    for model in (str(tmp_path), str(tmp_path / "nothing")):
+        FeatureSet.objects.update(extractor="file", model=model)
+        assert REFUSAL in html.unescape(site.page())
 
 
 class Official(Drawn):

@@ -10,11 +10,11 @@ from judging.models import Release
 from judging.services.releases import release_build, release_create
 from models_runner import services
 from models_runner.models import Run, Score, Scoring
-from models_runner.retrieval import records
-from models_runner.retrieval.errors import InvalidRecord
-from models_runner.retrieval.metrics.board import COLUMNS
-from models_runner.retrieval.metrics.ndcg_iou import Convention, Gain
-from models_runner.retrieval.metrics.report import evaluate
+from moment_retrieval import records
+from moment_retrieval.errors import InvalidRecord
+from moment_retrieval.metrics.board import COLUMNS
+from moment_retrieval.metrics.ndcg_iou import Convention, Gain
+from moment_retrieval.metrics.report import evaluate
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
 from tests.judging.world import HandMade

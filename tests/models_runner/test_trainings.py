@@ -24,12 +24,12 @@ from annotation.models import AuditEvent, Query
 from judging.models import Release
 from models_runner import services, training_devices, training_files
 from models_runner.models import Experiment, Run, Training
-from models_runner.retrieval.errors import InvalidRecord
-from models_runner.retrieval.training import feature_rows
 from models_runner.services import trainings
 from models_runner.services.trainings import training_claim, training_tell
 from models_runner.training_child import TrainingChild
 from models_runner.training_devices import devices_named, devices_used
+from moment_retrieval.errors import InvalidRecord
+from moment_retrieval.training import feature_rows
 from tests.conftest import Messages
 from tests.factories import triggers_asleep
 from tests.judging.world import HandMade

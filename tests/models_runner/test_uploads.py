@@ -4,8 +4,10 @@ import gzip
 import io
 import re
 import zipfile
+from collections.abc import Callable
 from datetime import timedelta
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,8 @@ from django.core.files.storage import default_storage
 from django.utils import timezone
 
 from annotation.exceptions import NotPossible, TooLarge
+from annotation.importers import ImportFileError
+from annotation.importers.limits import Budget, Limits
 from annotation.models import Membership
 from config.celery_app import app
 from judging.models import Release
@@ -20,13 +24,23 @@ from models_runner import services
 from models_runner.models import PerQuery, Run, Score, Scoring
 from models_runner.services.runs import TASK, UploadLimit, upload_possible_at
 from models_runner.services.scorings import values_of
+from moment_retrieval import formats
+from moment_retrieval.formats import Form
 from tests.conftest import Messages
 from tests.judging.world import HandMade
 from tests.models_runner.acts import GOOD, WRONG, bring, member_of, participant, ready_release, run_json, uploaded
 from tests.stored import names_in
+from tests.ticks import Ticks
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 BOTH = run_json({10: GOOD, 11: GOOD})
+
+
+def zipped(content: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("run.json", content)
+    return packed.getvalue()
 
 
 @pytest.fixture
@@ -44,6 +58,18 @@ def test_an_upload_is_scored_with_intervals(release: Release, member: Membership
     assert 0 < score.low <= score.value <= score.high
     assert score.unjudged == pytest.approx(1 / 3)  # nobody agreed on the third
     assert values_of(run.scorings.get()).shape == (2, 48)
+
+
+@pytest.mark.parametrize("name", ["1\0", "\ud800"])
+def test_a_name_that_the_database_cannot_hold_is_refused_and_holds_nobody_up(
+    release: Release, member: Membership, name: str
+) -> None:
+    """The error quotes the file: it could not be stored, and the upload was tried for ever."""
+    lines = f"query_id,video_name,start,end,score\n{name},alpha,0,1,0.5\n".encode("utf-8", "surrogatepass")
+    run = bring(member, release, lines)
+    run.refresh_from_db()
+    assert run.state == "failed" and run.error and "\0" not in run.error
+    assert upload_possible_at(member, timezone.now()) <= timezone.now()
 
 
 def test_an_upload_is_written_down_without_names(release: Release, member: Membership, made: HandMade) -> None:
@@ -122,11 +148,43 @@ def test_indexes_that_were_made_up_here_translate_nothing(release: Release, memb
 
 
 def test_a_zip_bomb_is_refused(release: Release, member: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models_runner.retrieval.jsonfiles.MAX_BYTES", 2**20)
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("run.json", b" " * 2**21)
-    assert bring(member, release, packed.getvalue()).error == "larger than 1 MiB"
+    monkeypatch.setattr("moment_retrieval.jsonfiles.MAX_BYTES", 2**20)
+    run = bring(member, release, zipped(b" " * 2**21))
+    assert (run.state, bool(run.file)) == ("failed", False)
+    assert run.error == "Unpacked, the file is larger than 1 MB; give each query fewer predictions."
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zipped], ids=["gzip", "zip"])
+def test_a_small_file_that_unpacks_to_hundreds_of_times_its_size_is_refused(
+    release: Release, member: Membership, pack: Callable[[bytes], bytes]
+) -> None:
+    packed = pack(b"\n" * (32 * 2**20))
+    assert len(packed) < 40_000
+    run = bring(member, release, packed)
+    assert (run.state, bool(run.file)) == ("failed", False)
+    assert run.error.startswith("The file unpacks to more than 200 times its size")
+
+
+def test_the_lines_of_a_run_are_counted_packed_or_not(release: Release, member: Membership, settings: Any) -> None:
+    settings.UPLOAD_MAX_LINES = 10
+    for content in (b"\n" * 20, gzip.compress(b"\n" * 20)):
+        run = bring(member, release, content)
+        assert run.error == (
+            "The file has more than 10 lines; give each query fewer predictions. Who runs the site can raise"
+            " UPLOAD_MAX_LINES."
+        )
+
+
+@pytest.mark.parametrize("form", [Form.TVR_RANKING, Form.TREC, Form.CSV, Form.PARQUET], ids=lambda form: form.value)
+def test_the_seconds_of_a_run_are_counted_while_it_is_parsed(form: Form, tmp_path: Path) -> None:
+    many = formats.parse_run(run_json({number: [["alpha", 0.0, 3.0, 1.0]] for number in range(1000)}))
+    formats.write_run(tmp_path / "run", many, form)
+    clock = Ticks()
+    budget = Budget(Limits(seconds=20), clock=clock)
+    source = formats.Source((tmp_path / "run").read_bytes(), watch=budget.check_time)
+    with pytest.raises(ImportFileError, match="takes longer than 20 s"):
+        formats.parsed(source, form)
+    assert clock.now < 30
 
 
 def test_a_bad_file_disturbs_no_other_run_and_does_not_count(release: Release, member: Membership) -> None:
@@ -176,10 +234,11 @@ def test_few_uploads_are_read_at_once_and_the_next_follows(
     assert first.state == "scored"
 
 
-def test_uploads_have_a_queue_that_waits_behind_judging() -> None:
-    queues = {name: app.amqp.router.route({}, name)["queue"].name for name in (TASK, "judging.tasks.batch_advance")}
-    assert queues == {TASK: "uploads", "judging.tasks.batch_advance": "celery"}
-    assert list(app.amqp.queues.consume_from) == sorted(queues.values())  # which is the order they are emptied in
+def test_uploads_have_a_queue_that_waits_behind_what_is_short() -> None:
+    queues = [app.amqp.router.route({}, name)["queue"].name for name in ("judging.tasks.invitation_mail", TASK)]
+    assert queues == ["celery", "uploads"]
+    consumed = app.amqp.Queues(app.conf.task_queues).consume_from  # others join ``app.amqp.queues`` when they are named
+    assert list(consumed) == sorted(queues)  # which is the order they are emptied in
     assert app.conf.broker_transport_options["queue_order_strategy"] == "sorted"
 
 

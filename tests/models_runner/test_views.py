@@ -15,7 +15,7 @@ from annotation.models import Membership, Moment
 from annotation.receiving import ReceivedOnDisk
 from judging.models import Release
 from models_runner import services
-from models_runner.models import Run, Score
+from models_runner.models import Leaderboard, Run, Score
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, lead, triggers_asleep
 from tests.judging.world import HandMade
@@ -134,7 +134,7 @@ class TestLeaderboard:
         assert len(rows) == 3 * (9 + 12)
         assert {row["tested_against"] for row in rows if row["metric"] == "NDCG@10,IoU>=0.5"} >= {None}
         lines = page(chief, world.url("export", "csv") + asked).splitlines()
-        assert lines[0].startswith("system,team,source,release,split,metric")
+        assert lines[0].startswith('"system","team","source","release","split","metric"')
         assert len(lines) == len(rows) + 1
         assert "\\toprule" in page(chief, world.url("export", "tex") + asked)
         page(chief, world.url("export", "xls"), 404)
@@ -221,8 +221,10 @@ class TestComparison:
     def test_of_a_hidden_split_participants_see_no_query(self, world: World, reader: Client, chief: Client) -> None:
         url = self.asked(world, world.hidden, world.hidden_other, "test")
         assert "query=20" in page(chief, url)
+        assert "Too few queries to show scores" in page(reader, url)
+        Leaderboard.objects.create(project=world.made.project, least_queries=1, ladder="off")
         text = page(reader, url)
-        assert "single queries are not shown" in text
+        assert "single queries and tests are not shown" in text
         assert "query=20" not in text
 
     def test_a_run_against_itself_or_nothing(self, world: World, reader: Client) -> None:
@@ -298,11 +300,13 @@ class TestFiles:
 
 class TestSettings:
     def test_a_lead_sets_what_is_hidden(self, world: World, chief: Client) -> None:
-        chief.post(world.url("settings"), {"hides_val": "on", "uploads_per_day": 3})
-        held = services.leaderboard_of(world.made.project)
-        assert (held.hides_val, held.hides_test, held.uploads_per_day) == (True, False, 3)
+        values = {"uploads_per_day": 3, "uploads_in_all": 7, "least_queries": 60, "ladder": "on", "alike_percent": 0}
+        chief.post(world.url("settings"), {"hides_val": "on", **values})
+        leaderboard = services.leaderboard_of(world.made.project)
+        assert {name: getattr(leaderboard, name) for name in values} == values
+        assert (leaderboard.hides_val, leaderboard.hides_test) == (True, False)
         event = world.made.project.audit_events.get(action="leaderboard.change")
-        assert event.data == {"hides_val": True, "hides_test": False, "uploads_per_day": 3}
+        assert event.data == {"hides_val": True, "hides_test": False, **values}
 
     def test_a_bad_number_is_told(self, world: World, chief: Client) -> None:
         answer = chief.post(world.url("settings"), {"uploads_per_day": 0})

@@ -5,7 +5,6 @@ import io
 import json
 import subprocess
 import sys
-import time
 import zipfile
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -21,6 +20,7 @@ from config.storage import S3Media
 from judging.models import Batch, Release
 from judging.services.batches import batch_create, batch_review
 from tests import factories
+from tests.production.faults.latch import latch
 from tests.production.header_lines import lacking
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
@@ -121,13 +121,17 @@ class TestKill:
         stored = site.shared / "media" / "videos"
         before = set(stored.glob("*"))
         command = [sys.executable, str(BASE_DIR / "manage.py"), *words]
-        with subprocess.Popen(command, env=site.web[0].environment(), stderr=subprocess.DEVNULL) as process:
-            while process.poll() is None and len(set(stored.glob("*")) - before) < self.KILLED_AT:
-                time.sleep(0.02)
+        with (
+            latch(site, "annotation_video", when="NEW.file > ''", passing=self.KILLED_AT) as closed,
+            subprocess.Popen(command, env=site.web[0].environment(), stderr=subprocess.DEVNULL) as process,
+        ):
+            closed.await_somebody()
             process.kill()
+            process.wait()
+            closed.drop_waiting()
         try:
             first = dict(Video.objects.filter(corpus__name="many", file__gt="").values_list("name", "file"))
-            assert 0 < len(first) < self.MANY
+            assert 0 < len(first) <= self.KILLED_AT
             said = json.loads(site.manage(*words).splitlines()[-1])
             last = dict(Video.objects.filter(corpus__name="many").values_list("name", "file"))
             assert said["videos_with_file"] == self.MANY - len(first)
@@ -218,7 +222,7 @@ class TestBucket:
         on_disk = set((site.shared / "media").glob("releases/*"))
         lead.post(reverse("judging:release-create", args=[world.project.uuid]))
         release = Release.objects.get(project=world.project)
-        eventually(lambda: Release.objects.get(pk=release.pk).state == Release.State.READY, seconds=60)
+        eventually(lambda: Release.objects.get(pk=release.pk).state == Release.State.READY)
         archive = lead.get(reverse("judging:release-download", args=[release.uuid])).content
         assert zipfile.ZipFile(io.BytesIO(archive)).testzip() is None
         assert set((site.shared / "media").glob("releases/*")) == on_disk

@@ -83,4 +83,4 @@ def test_a_worker_that_is_asked_to_end_finishes_its_task_or_hands_it_back(site: 
         assert worker.process is not None and worker.process.returncode == 0
     for worker in site.workers:
         worker.start()
-    eventually(lambda: Release.objects.get(project=world.project).state == Release.State.READY, seconds=120)
+    eventually(lambda: Release.objects.get(project=world.project).state == Release.State.READY)

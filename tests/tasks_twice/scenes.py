@@ -37,11 +37,11 @@ from judging.services.training import training_request
 from models_runner import services
 from models_runner.models import Score, Scoring
 from models_runner.pool_services import pool_request
-from models_runner.retrieval.metrics.board import COLUMNS
 from models_runner.services.economy import study_create
 from models_runner.services.runs import run_fail, run_withdraw
 from models_runner.services.score_tests import score_tests_order
 from models_runner.services.truths import truths_make
+from moment_retrieval.metrics.board import COLUMNS
 from tests.annotation.services.train_sets import filled
 from tests.factories import (
     CandidateFactory,
@@ -373,7 +373,7 @@ def to_test(ground: Ground) -> Scene:
     other = bring(member, release, run_json({10: WRONG}), system="worst")
     scores = Score.objects.filter(scoring__release=release, **COLUMNS[0]._asdict())
     base = scores.get(scoring__run=run)
-    score_tests_order(base=base, others=scores.filter(scoring__run=other))
+    score_tests_order(base=base.pk, others=scores.filter(scoring__run=other).values_list("pk", flat=True))
     return Scene((base.pk,), over=partial(run_withdraw, run=run, actor=ground.made.lead, reason="A mistake."))
 
 

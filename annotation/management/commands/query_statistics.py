@@ -1,6 +1,5 @@
 """manage.py query_statistics PROJECT: what its texts come to in words, before and after rewriting."""
 
-import csv
 from argparse import FileType
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,8 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotation import text_report as report
 from annotation.collection_report import published, tables
 from annotation.models import Project
-from annotation.services.import_reports import safe_cell
 from annotation.services.statistics import statistics_compute
+from annotation.spreadsheets import csv_write
 
 HEAD = f"{'':<24} {'texts':>8} {'words':>13} {'vocabulary':>15} {'with names':>15} {'changed':>8} {'similarity':>10}"
 
@@ -45,9 +44,7 @@ class Command(BaseCommand):
         ):
             if options[option]:
                 with options[option] as file:
-                    writer = csv.writer(file, lineterminator="\n")
-                    writer.writerow(columns)
-                    writer.writerows([safe_cell(value) for value in row] for row in rows(kept.data))
+                    csv_write(file, columns, rows(kept.data))
 
 
 def _tables(columns: Sequence[Mapping[str, Any]]) -> Iterator[str]:

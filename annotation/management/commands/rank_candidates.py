@@ -25,7 +25,7 @@ class Command(BaseCommand):
             "--similarity",
             metavar="NAME",
             help=f"what ranks, from now on: {', '.join(NAMES)}, 'meteor over' one of the others, or a sentence model (a"
-            " folder, or a name of the Hugging Face hub); 'default' for the model that SENTENCE_MODEL names",
+            " folder below MOMENTJUDGE_MODELS, or a name on the hub); 'default' for that of SENTENCE_MODEL",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -13,7 +13,7 @@ from annotation.exceptions import NotPossible
 from annotation.models import Caption, Membership, Project, User
 from annotation.selectors.captions import captions_in_review
 from annotation.services.captions import caption_accept, caption_edit
-from annotation.services.import_reports import safe_cell
+from annotation.spreadsheets import csv_write, plain
 
 COLUMNS = ["caption", "description", "wording", "failed", "decision"]
 DECISIONS = ("accept", "edit")
@@ -65,11 +65,8 @@ class Command(BaseCommand):
 def _write(project: Project, path: Path) -> int:
     waiting = list(captions_in_review(project.corpus_id))
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for held in waiting:
-            texts = (safe_cell(text) for text in (held.description.text, held.text))
-            writer.writerow([held.uuid, *texts, " ".join(held.failed), ""])
+        rows = ([row.uuid, row.description.text, row.text, " ".join(row.failed), ""] for row in waiting)
+        csv_write(file, COLUMNS, rows)
     return len(waiting)
 
 
@@ -98,4 +95,4 @@ def _take(project: Project, actor: User, decision: str, row: dict[str, str]) -> 
     if decision == "accept":
         caption_accept(project=project, caption=caption, actor=actor)
     else:
-        caption_edit(project=project, caption=caption, text=row["wording"].removeprefix("'"), actor=actor)
+        caption_edit(project=project, caption=caption, text=plain(row["wording"] or ""), actor=actor)

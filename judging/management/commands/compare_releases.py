@@ -1,14 +1,13 @@
 """manage.py compare_releases BEFORE.zip AFTER.zip: what differs between two releases."""
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.services.import_reports import safe_cell
+from annotation.exceptions import ImportRefused
+from annotation.spreadsheets import csv_write
 from judging.releases.compare import Change, Compared
 
 
@@ -26,8 +25,8 @@ class Command(BaseCommand):
                 with Compared(before, after) as held:
                     self._write(held, options["csv"])
                 self.stdout.write(json.dumps(held.counted.facts()))
-        except (OSError, BadZipFile, KeyError, ValueError) as error:
-            raise CommandError(f"The releases could not be compared: {error}.") from error
+        except (OSError, ImportRefused) as error:
+            raise CommandError(f"The releases could not be compared: {error}") from error
 
     def _write(self, held: Compared, path: Path | None) -> None:
         if path is None:
@@ -35,6 +34,4 @@ class Command(BaseCommand):
                 pass
             return
         with path.open("x", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(Change._fields)
-            writer.writerows([safe_cell(value) for value in change] for change in held.changes())
+            csv_write(file, Change._fields, held.changes())

@@ -1,7 +1,7 @@
 """Which pairs of known truth are drawn for a later exam or a warm-up. Pure."""
 
 import random
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Generic, TypeVar
@@ -49,6 +49,27 @@ class Shelf(Generic[Pair]):
         for level in self.levels:
             chance.shuffle(level)
 
+        self.needed = [0 for _ in GRADES]  # of each level, taken in any case
+        self.cost = 0  # pairs shown before that a draw cannot do without
+
+    @classmethod
+    def preferring(
+        cls,
+        fresh: Sequence[tuple[Pair, Truth]],
+        shown: Sequence[tuple[Pair, Truth]],
+        *,
+        size: int,
+        chance: random.Random,
+    ) -> "Shelf[Pair]":
+        """To draw ``size`` pairs from: fresh ones alone where they are enough, else all of them and shown ones."""
+        shelf = cls(fresh, chance=chance)
+        lacking = size - len(shelf)
+        if lacking > 0 and shown:
+            more = cls(shown, chance=chance)
+            shelf.needed, shelf.cost = [len(level) for level in shelf.levels], lacking
+            shelf.levels = [own + other for own, other in zip(shelf.levels, more.levels, strict=True)]
+        return shelf
+
     def __len__(self) -> int:
         return sum(map(len, self.levels))
 
@@ -58,49 +79,60 @@ class Shelf(Generic[Pair]):
 
     def any_counts(self, size: int, *, chance: random.Random) -> list[int]:
         """How many of each level a plain random draw of ``size`` pairs takes."""
-        drawn = chance.sample([level for level in GRADES for _ in self.levels[level]], size)
-        return [drawn.count(level) for level in GRADES]
+        spare = [level for level in GRADES for _ in self.levels[level][self.needed[level] :]]
+        drawn = chance.sample(spare, size - sum(self.needed))
+        return [self.needed[level] + drawn.count(level) for level in GRADES]
 
     def even_counts(self, size: int, *, beside: Sequence[int], chance: random.Random) -> list[int]:
         """How many of each level make ``size`` pairs that are most even together with those ``beside`` them."""
-        counts = [0 for _ in GRADES]
-        for _ in range(size):
+        counts = list(self.needed)
+        for _ in range(size - sum(counts)):
             left = [level for level in GRADES if counts[level] < len(self.levels[level])]
             counts[min(left, key=lambda level: (beside[level] + counts[level], chance.random()))] += 1
         return counts
 
 
 def draw_even(
-    pairs: Sequence[tuple[Pair, Query, Truth]], *, queries: int, per_query: int, seed: int
+    pairs: Sequence[tuple[Pair, Query, Truth]],
+    *,
+    queries: int,
+    per_query: int,
+    seed: int,
+    shown: Collection[Pair] = (),
 ) -> list[Pair] | TooFew:
     """Pairs of ``queries`` queries, ``per_query`` of each, whose truths rounded up spread evenly over 0 to 4.
 
     Starts from a plain random draw; then each query in turn takes the pairs that make the whole most even, or leaves
     its place to another that does better. So it is never less even than that draw, though another may be more even.
+    Of the pairs in ``shown`` no more are drawn than it takes, however uneven the draw becomes by that.
 
     Args:
         pairs: each with its query and its truth; the same in the same order give the same draw.
         seed: of the draw.
+        shown: pairs to avoid, as their truth was told before.
 
     Returns:
         The pairs, those of a query together, queries and pairs in random order; TooFew where fewer than ``queries``
         queries have ``per_query`` pairs.
     """
     chance = random.Random(seed)
-    shelves = [shelf for shelf in shelved(pairs, chance=chance) if len(shelf) >= per_query]
+    all_shelves = shelved(pairs, shown=shown, size=per_query, chance=chance)
+    shelves = [shelf for shelf in all_shelves if len(shelf) >= per_query]
     if len(shelves) < queries:
         if len(pairs) < queries * per_query:
             return TooFew(len(pairs), queries * per_query)
         return TooFew(len(shelves), queries, per_query=per_query)
     chance.shuffle(shelves)
-    drawn, idle = shelves[:queries], shelves[queries:]
+    shelves.sort(key=lambda shelf: shelf.cost)  # stable: in random order among those that cost the same
+    dearest = shelves[queries - 1].cost
+    drawn, idle = shelves[:queries], [shelf for shelf in shelves[queries:] if shelf.cost == dearest]
     taken = [shelf.any_counts(per_query, chance=chance) for shelf in drawn]
     for _ in range(ROUNDS):
         for place in range(queries):
             if is_even(total(taken)):
                 break
             beside = total(taken[:place] + taken[place + 1 :])
-            spare = chance.sample(range(len(idle)), min(TRIES, len(idle)))
+            spare = chance.sample(range(len(idle)), min(TRIES, len(idle))) if drawn[place].cost == dearest else []
             offers = [(drawn[place], None), *((idle[index], index) for index in spare)]
             fits = [(shelf.even_counts(per_query, beside=beside, chance=chance), shelf, at) for shelf, at in offers]
             counts, shelf, at = min(fits, key=lambda fit: unevenness(total([beside, fit[0]])))
@@ -161,9 +193,12 @@ def total(counts: Iterable[Sequence[int]]) -> list[int]:
     return [sum(column) for column in zip([0] * len(GRADES), *counts, strict=True)]
 
 
-def shelved(pairs: Iterable[tuple[Pair, Query, Truth]], *, chance: random.Random) -> list[Shelf[Pair]]:
-    """The pairs by query, queries in the order they first come up."""
-    by_query: dict[Query, list[tuple[Pair, Truth]]] = {}
+def shelved(
+    pairs: Iterable[tuple[Pair, Query, Truth]], *, shown: Collection[Pair], size: int, chance: random.Random
+) -> list[Shelf[Pair]]:
+    """The pairs by query, queries in the order they first come up, to draw ``size`` of each."""
+    by_query: dict[Query, tuple[list[tuple[Pair, Truth]], list[tuple[Pair, Truth]]]] = {}
     for pair, query, truth in pairs:
-        by_query.setdefault(query, []).append((pair, truth))
-    return [Shelf(found, chance=chance) for found in by_query.values()]
+        fresh, old = by_query.setdefault(query, ([], []))
+        (old if pair in shown else fresh).append((pair, truth))
+    return [Shelf.preferring(fresh, old, size=size, chance=chance) for fresh, old in by_query.values()]

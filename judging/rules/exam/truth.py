@@ -10,6 +10,8 @@ from typing import TypeVar
 
 Annotator = TypeVar("Annotator", bound=Hashable)
 FURTHEST_ALIGNED = 1  # from the truth
+MOST = 4  # the highest grade
+FEWEST_AGREEING = 3  # people who agree before their majority makes a truth
 
 
 def truth_of(grades: Iterable[int]) -> Decimal:
@@ -25,10 +27,38 @@ def truth_of(grades: Iterable[int]) -> Decimal:
     return Decimal(order[middle] + order[~middle]) / 2
 
 
+def agreed_truth(grades: Iterable[int]) -> Decimal | None:
+    """The median of the majority that agrees within one grade; None where fewer than three, or no majority, do.
+
+    Two people who give the same grades at random make no truth by themselves, and cannot move one that three others
+    make. Where two such majorities overlap (1, 2, 2, 3), the truth is the median of both together.
+    """
+    order = sorted(grades)
+    steps = [[grade for grade in order if level <= grade <= level + 1] for level in range(MOST)]
+    largest = max(map(len, steps))
+    if largest < FEWEST_AGREEING or 2 * largest <= len(order):
+        return None
+    levels = [level for level, step in enumerate(steps) if len(step) == largest]
+    return truth_of(grade for grade in order if levels[0] <= grade <= levels[-1] + 1)
+
+
 def truth_without(grades: Mapping[Annotator, int], annotator: Annotator) -> Decimal | None:
     """The median of what the others gave a pair; None where nobody else did."""
-    others = [grade for other, grade in grades.items() if other != annotator]
+    others = _of_others(grades, annotator)
     return truth_of(others) if others else None
+
+
+def agreed_truth_without(grades: Mapping[Annotator, int], annotator: Annotator) -> Decimal | None:
+    """The truth on which a majority of the others agrees, at least three of them; None where there is none.
+
+    One's own grade neither moves this truth nor decides whether a pair is compared. If it counted towards the three,
+    two people with the same grades would be compared on the very pairs where a third happens to agree with them.
+    """
+    return agreed_truth(_of_others(grades, annotator))
+
+
+def _of_others(grades: Mapping[Annotator, int], annotator: Annotator) -> list[int]:
+    return [grade for other, grade in grades.items() if other != annotator]
 
 
 def is_aligned(grade: int, truth: Decimal | int) -> bool:

@@ -28,6 +28,7 @@ QUESTION = "What happens in this clip?"
 QUESTIONS, RIGHT, OPTIONS = 4, 3, 4  # asked, needed, options of each
 COHORT = (10, 10)  # queries and pairs of each, as in the paper
 LATER = (4, 5)  # of newcomers' exam: it is a demo
+LATER_LEVELS = 2  # told apart: so few pairs show no more, and the page of exams says who else passes
 SEED = 11
 
 
@@ -161,4 +162,5 @@ def _later_exam_open(project: Project, chief: User) -> None:
     closed = project.exams.filter(kind=Exam.Kind.COHORT, state=Exam.State.CLOSED).first()
     if closed:
         queries, depth = min(LATER[0], closed.queries), LATER[1]
+        policy_publish(project=project, actor=chief, exam_levels=LATER_LEVELS)
         exam_create(project=project, actor=chief, kind=Exam.Kind.STORED, queries=queries, depth=depth, seed=SEED)

@@ -157,7 +157,7 @@ def exams_sweep(*, now: datetime) -> None:
     )
     undecided = Sitting.objects.filter(
         purpose=Sitting.Purpose.EXAM, state=Sitting.State.DONE, passed__isnull=True, ended_at__lte=late
-    )
+    ).exclude(report__has_key=Sitting.NO_RESULT)
     for task, rows in ((PREPARE_TASK, preparing), (REPORT_EXAM_TASK, unreported), (REPORT_TASK, undecided)):
         for pk in rows.values_list("pk", flat=True):
             send_on_commit(task, pk)

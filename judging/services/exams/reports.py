@@ -1,6 +1,7 @@
 """What an exam says of its cohort and of each person, and who passes. Computed by tasks, from the rows.
 
-A person's report is final with their result; the cohort's holds means over its people.
+A person's report is final with their result, or once it says that there is none (``no_result``); the cohort's holds
+means over its people.
 """
 
 import logging
@@ -11,16 +12,16 @@ from django.db import transaction
 
 from annotation.models import Project, User
 from judging.models import Exam, Sitting, SittingGrade
-from judging.rules.agreement import Weights
-from judging.rules.exam import cohort_report, passes, stored_report, truth_without, why
-from judging.rules.exam.reports import against, mean, mean_kappas, transposed
-from judging.services.policies import policy_in_force
+from judging.rules.exam import cohort_report, gives_no_result, passes, stored_report, why, why_no_result
+from judging.rules.exam.reports import against, compared_with, criteria, mean, mean_kappas, transposed
+from judging.services.policies import pass_rule_of, policy_in_force
 from judging.services.way import way_advance
 
 logger = logging.getLogger(__name__)
 REPORT_EXAM_TASK = "judging.tasks.exam_report"
 Grades = dict[int, dict[int, int]]  # of each annotator by known pair
 State = Sitting.State
+NO_RESULT = Sitting.NO_RESULT
 
 
 def exam_report(*, exam_id: int) -> Exam | None:
@@ -29,7 +30,9 @@ def exam_report(*, exam_id: int) -> Exam | None:
     if exam is None or exam.state != Exam.State.CLOSED or exam.kind != Exam.Kind.COHORT:
         return exam
     sat = list(exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]).order_by("pk"))
-    report = cohort_report(_grades(sat)[0], seed=exam.seed)
+    left_out = {sitting.annotator_id for sitting in sat if sitting.left_out}
+    agreeing = exam.truth_rule == Exam.TruthRule.AGREEING
+    report = cohort_report(_grades(sat)[0], seed=exam.seed, left_out=left_out, agreeing=agreeing)
     for sitting in sat:
         _store(sitting, report["annotators"][str(sitting.annotator_id)])
     Exam.objects.filter(pk=exam.pk).update(report=report["cohort"])
@@ -45,7 +48,7 @@ def exam_report(*, exam_id: int) -> Exam | None:
 def sitting_report(*, sitting_id: int) -> Sitting | None:
     """One person's report; once nothing is asked of them any more, their result, and the step that follows from it."""
     sitting = Sitting.objects.select_related("exam", "project").filter(pk=sitting_id).first()
-    if sitting is None or sitting.exam is None or sitting.passed is not None:
+    if sitting is None or sitting.exam is None or sitting.is_decided:
         return sitting
     if sitting.state not in (State.FEEDBACK, State.DONE):
         return sitting
@@ -72,17 +75,25 @@ def _stored_part(sitting: Sitting) -> dict[str, Any]:
 
 
 def _cohort_part(sitting: Sitting) -> dict[str, Any]:
-    """The part stored when the exam closed; once done with kappa after feedback, against the others as at first."""
+    """The part stored when the exam closed; once done with kappa after feedback, against the others as at first.
+
+    A part that was stored before the pass rule could ask for more has those figures computed now.
+    """
     if sitting.state != State.DONE:
         return dict(sitting.report)
     assert sitting.exam is not None
-    cohort = list(sitting.exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]))
-    first, final = _grades(cohort)
-    by_pair = transposed(first)
-    later = {**first[sitting.annotator_id], **final[sitting.annotator_id]}
-    without = {pair: truth_without(by_pair[pair], sitting.annotator_id) for pair in later}
-    known = {pair: truth for pair, truth in without.items() if truth is not None}
-    return {**sitting.report, "after_feedback": against(later, known, seed=sitting.exam.seed).to_dict()}
+    first, final = _grades(sitting.exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]))
+    left_out = set(sitting.exam.sittings.filter(left_out=True).values_list("annotator", flat=True))
+    by_pair = transposed({person: grades for person, grades in first.items() if person not in left_out})
+    own = first[sitting.annotator_id]
+    later = {**own, **final[sitting.annotator_id]}
+    agreeing = sitting.exam.truth_rule == Exam.TruthRule.AGREEING
+    known = compared_with(by_pair, sitting.annotator_id, later, agreeing=agreeing)
+    return {
+        **criteria(own, known),
+        **sitting.report,
+        "after_feedback": against(later, known, seed=sitting.exam.seed).to_dict(),
+    }
 
 
 def _grades(sittings: Iterable[Sitting]) -> tuple[Grades, Grades]:
@@ -102,19 +113,37 @@ def _truths(sitting: Sitting) -> dict[int, Any]:
 
 
 def _store(sitting: Sitting, part: Mapping[str, Any]) -> None:
-    Sitting.objects.filter(pk=sitting.pk, passed__isnull=True).update(report=part)
+    Sitting.objects.filter(pk=sitting.pk, passed__isnull=True).exclude(report__has_key=NO_RESULT).update(report=part)
 
 
 @transaction.atomic
 def _result_set(sitting: Sitting, part: dict[str, Any]) -> None:
-    """Whether the person passes, by the policy in force, and why; qualified if so."""
-    held = Sitting.objects.select_for_update().get(pk=sitting.pk)
-    if held.passed is not None:
+    """Whether the person passes, by the policy in force, and why; qualified if so.
+
+    Where too few pairs can be compared with an agreeing majority of the others there is no result, and no attempt is
+    used.
+    """
+    held = Sitting.objects.select_for_update(of=("self",)).select_related("exam").get(pk=sitting.pk)
+    if held.is_decided:
+        return
+    graded, compared = part["n"], part["kappas"]["n"]
+    agreeing = held.exam is not None and held.exam.truth_rule == Exam.TruthRule.AGREEING
+    if agreeing and gives_no_result(graded, compared):
+        held.report = {**part, NO_RESULT: True, "why": why_no_result(graded, compared)}
+        held.save(update_fields=["report"])
+        logger.info("sitting %s has no result: %s of %s pairs compared", held.pk, compared, graded)
         return
     policy = policy_in_force(held.project_id)
-    asked: dict[str, Any] = {"weights": Weights(policy.exam_weights), "threshold": policy.exam_kappa}
-    held.passed = passes(part, **asked, feedback_done=True)
-    held.report = {**part, **asked, "why": why(part, **asked, feedback_done=True), "policy": policy.version}
+    rule = pass_rule_of(policy)
+    held.passed = passes(part, rule, feedback_done=True)
+    asked = {
+        "weights": rule.weights,
+        "threshold": rule.kappa,
+        "kappa_low": rule.kappa_low,
+        "bias_limit": rule.bias,
+        "least_levels": rule.levels,
+    }
+    held.report = {**part, **asked, "why": why(part, rule, feedback_done=True), "policy": policy.version}
     held.save(update_fields=["report", "passed"])
     logger.info("sitting %s %s", held.pk, "passed" if held.passed else "failed")
     way_advance(project=Project.objects.get(pk=held.project_id), annotator=User.objects.get(pk=held.annotator_id))
@@ -124,7 +153,8 @@ def _result_set(sitting: Sitting, part: dict[str, Any]) -> None:
 def _summary_update(exam: Exam) -> None:
     """Means over the people of the exam, as far as they are."""
     held = Exam.objects.select_for_update(no_key=True).get(pk=exam.pk)
-    parts = list(held.sittings.exclude(report={}).order_by("pk").values_list("report", flat=True))
+    counted = held.sittings.filter(left_out=False).exclude(report={})
+    parts = list(counted.order_by("pk").values_list("report", flat=True))
     after = mean_kappas(part["after_feedback"] for part in parts if part["after_feedback"]) or None
     if held.kind == Exam.Kind.STORED:
         held.report = {

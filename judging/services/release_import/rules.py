@@ -15,7 +15,10 @@ from judging.models import WORDS, Guideline, GuidelineExample, Policy, ReleaseWo
 from judging.models.policy import POLICY_VALUES
 from judging.releases.forms import SETTINGS, guideline_file
 from judging.rules.consensus import GRADES
+from judging.rules.exam.passing import ANY_BIAS, ANY_LEVELS, ANY_LOW
 from judging.services.release_import.corpus import Held
+
+ASKED_NOTHING = {"exam_kappa_low": ANY_LOW, "exam_bias": ANY_BIAS, "exam_levels": ANY_LEVELS}
 
 
 @dataclass
@@ -63,8 +66,8 @@ def name_told(of: str, name: str) -> str:
 
 
 def _policy(project: Project, told: dict[str, Any]) -> Policy:
-    """A version as it was; what this release did not know yet has its default."""
-    values = {name: told[name] for name in POLICY_VALUES if name in told}
+    """A version as it was; what this release did not know yet has its default, and a pass rule asks for no more."""
+    values = {**ASKED_NOTHING, **{name: told[name] for name in POLICY_VALUES if name in told}}
     values["pay_rate"] = Decimal(values["pay_rate"])
     row = Policy(project=project, version=told["version"], **values)
     try:

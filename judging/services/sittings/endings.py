@@ -6,10 +6,12 @@ from uuid import UUID
 
 from django.db import transaction
 
+from annotation.exceptions import NotPossible
 from annotation.messages import send_on_commit
-from annotation.models import Project, User
+from annotation.models import Membership, Project, User
+from annotation.services.audit import audit_record
 from judging import selectors
-from judging.exceptions import AssignmentIncomplete, NotAnnotator, NotAssigned, SittingOver
+from judging.exceptions import AssignmentIncomplete, NotAnnotator, NotAssigned, NotPossibleNow, SittingOver
 from judging.models import Sitting
 from judging.selectors.sittings import Sat
 from judging.services.way import way_advance
@@ -42,6 +44,43 @@ def sitting_hand_in(*, annotator: User, sitting: UUID, now: datetime) -> Sat:
     if sat.left:
         raise AssignmentIncomplete(f"{sat.left} pair{' still needs' if sat.left == 1 else 's still need'} a grade.")
     return sitting_move(sat, handed_in(sat), now=now)
+
+
+@transaction.atomic
+def missed_exam_count(*, sitting: Sitting, actor: User, counts: bool, reason: str) -> Sitting:
+    """Let a missed exam count as an attempt, or let it count no more. Repeating it changes nothing.
+
+    Raises:
+        NotPossible: the sitting is no missed exam, or no reason is given.
+        NotPossibleNow: its annotator sits an exam, whose attempt is allowed already.
+    """
+    if not reason.strip():
+        raise NotPossible("Say why: the reason is kept in the audit.")
+    member = Membership.objects.select_for_update(no_key=True).filter(
+        project=sitting.project_id, user=sitting.annotator_id
+    )
+    numbers = list(member.values_list("number", flat=True))  # locked: nobody starts a sitting meanwhile
+    held = Sitting.objects.select_for_update(of=("self",)).select_related("project", "exam").get(pk=sitting.pk)
+    if held.purpose != Sitting.Purpose.EXAM or held.state != State.MISSED:
+        raise NotPossible("Only an exam that was missed is counted or not by a lead.")
+    if held.missed_counts == counts:
+        return held
+    going = Sitting.objects.filter(project=held.project_id, annotator=held.annotator_id, purpose=held.purpose)
+    if going.filter(ended_at__isnull=True).exists():
+        raise NotPossibleNow("This person sits an exam now; decide when that is over.")
+    held.missed_counts = counts
+    held.save(update_fields=["missed_counts"])
+    audit_record(
+        project=held.project,
+        actor=actor,
+        action="exam.missed_counts" if counts else "exam.missed_counts_not",
+        subject=held.uuid,
+        exam=held.exam.number if held.exam else None,
+        annotator=numbers[0] if numbers else None,
+        reason=reason.strip()[:1000],
+    )
+    logger.info("missed sitting %s counts: %s", held.pk, counts)
+    return held
 
 
 @transaction.atomic

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from random import SystemRandom
+from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -91,8 +92,10 @@ def _exam(member: Membership, exam: Exam | None) -> Sitting:
     _due_or_refused(member, Step.EXAM)
     assert exam is not None  # the step says so
     seed = _seed()
-    drawn = _cohort_pairs(exam, seed) if exam.kind == Exam.Kind.COHORT else stored_pairs(exam, member.user_id, seed)
-    return _create(member, Purpose.EXAM, drawn, seed=seed, exam=exam)
+    if exam.kind == Exam.Kind.COHORT:
+        return _create(member, Purpose.EXAM, _cohort_pairs(exam, seed), seed=seed, exam=exam)
+    drawn = stored_pairs(exam, member.user_id, seed)
+    return _create(member, Purpose.EXAM, drawn.known_ids, seed=seed, exam=exam, shown_before=drawn.shown_before)
 
 
 def _cohort_pairs(exam: Exam, seed: int) -> list[int]:
@@ -100,8 +103,18 @@ def _cohort_pairs(exam: Exam, seed: int) -> list[int]:
     return shuffled_within(asked.values_list("pk", "query"), seed=seed)
 
 
-def stored_pairs(exam: Exam, annotator_id: int, seed: int) -> list[int]:
+class Drawn(NamedTuple):
+    """The pairs of a later exam, and of how many the truth was told to somebody before."""
+
+    known_ids: list[int]
+    shown_before: int
+
+
+def stored_pairs(exam: Exam, annotator_id: int, seed: int) -> Drawn:
     """Pairs for one person's later exam: of the train split, never seen by them, true grades spread evenly.
+
+    Somebody who failed may come back under another name and knows the truths they were told. So no more pairs are
+    drawn whose truth anybody was told than it takes.
 
     Raises:
         TooFewPairs: there are not enough.
@@ -110,10 +123,11 @@ def stored_pairs(exam: Exam, annotator_id: int, seed: int) -> list[int]:
         project_id=exam.project_id, annotator_id=annotator_id, splits=selectors.EXAM_SPLITS
     )
     pairs = [(known.id, known.query_id, known.truth) for known in unseen]
-    drawn = draw_even(pairs, queries=exam.queries, per_query=exam.depth, seed=seed)
+    shown = selectors.known_pairs_shown(project_id=exam.project_id)
+    drawn = draw_even(pairs, queries=exam.queries, per_query=exam.depth, seed=seed, shown=shown)
     if isinstance(drawn, TooFew):
         raise TooFewPairs(f"{drawn} Ask your lead for a new exam.")
-    return drawn
+    return Drawn(drawn, len(shown.intersection(drawn)))
 
 
 def session_begins(*, project_id: int, annotator_id: int, policy: Policy, now: datetime) -> bool:
@@ -155,7 +169,13 @@ def _due_or_refused(member: Membership, wanted: Step) -> None:
 
 
 def _create(
-    member: Membership, purpose: Sitting.Purpose, known_ids: list[int], *, seed: int, exam: Exam | None = None
+    member: Membership,
+    purpose: Sitting.Purpose,
+    known_ids: list[int],
+    *,
+    seed: int,
+    exam: Exam | None = None,
+    shown_before: int | None = None,
 ) -> Sitting:
     if not known_ids:
         raise TooFewPairs("There is no pair to be shown.")
@@ -166,6 +186,7 @@ def _create(
         exam=exam,
         seed=seed,
         known_ids=known_ids,
+        shown_before=shown_before,
     )
 
 

@@ -1,7 +1,5 @@
 """What a figure shows: charts, the table of their numbers, and the files that hold them."""
 
-import csv
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +10,7 @@ from typing import Any, NamedTuple
 from django.contrib.staticfiles import finders
 from django.utils.safestring import SafeString, mark_safe
 
-from annotation.services.import_reports import safe_cell
+from annotation.spreadsheets import csv_text
 from judging.plots import Canvas, document
 
 SHEETS = ("css/app.css", "css/charts.css")
@@ -69,11 +67,9 @@ class Sheet:
         ]
 
     def csv(self) -> str:
-        file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([column.name for column in self.columns])
-        writer.writerows([[safe_cell(_exact(value)) for value in row] for row in self.rows])
-        return file.getvalue()
+        return csv_text(
+            (column.name for column in self.columns), ([_exact(value) for value in row] for row in self.rows)
+        )
 
     def svg(self, title: str, *, empty: str) -> bytes:
         charts = [(chart.heading, chart.canvas) for chart in self.charts] or [(empty, Canvas(empty, 560, 1))]

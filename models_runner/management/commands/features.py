@@ -10,8 +10,8 @@ from annotation.exceptions import MomentJudgeError
 from annotation.models import Project
 from models_runner import services
 from models_runner.models import FeatureSet
-from models_runner.retrieval.features import check
 from models_runner.services.features import names_wanted
+from moment_retrieval.features import check
 
 KINDS = FeatureSet.Kind.values
 EXTRACTORS = [value for value in FeatureSet.Extractor.values if value != FeatureSet.Extractor.FILE]
@@ -26,7 +26,9 @@ class Command(BaseCommand):
         extract = commands.add_parser("extract", help="make features; a set that was cut short goes on")
         extract.add_argument("kind", choices=KINDS)
         extract.add_argument("--extractor", choices=EXTRACTORS, help="default: the one that is built in")
-        extract.add_argument("--model", default="", help="of transformers: a hub name or a folder")
+        extract.add_argument(
+            "--model", default="", help="of transformers: a hub name or a folder below MOMENTJUDGE_MODELS"
+        )
         extract.add_argument("--name", default="", help="go on with the set of this name, or call the new one so")
         add = commands.add_parser("add", help="add an official file below FEATURES_ROOTS")
         add.add_argument("kind", choices=KINDS)
@@ -35,7 +37,10 @@ class Command(BaseCommand):
         add.add_argument("--name", default="")
         naming = commands.add_parser("model", help="say which text model made an official file of queries")
         naming.add_argument("set", help="its name")
-        naming.add_argument("text_model", help="of transformers: a hub name or a folder; empty where nobody knows")
+        naming.add_argument(
+            "text_model",
+            help="of transformers: a hub name or a folder below MOMENTJUDGE_MODELS; empty where nobody knows",
+        )
         checking = commands.add_parser("check", help="look through files, or sets by their names")
         for kind in KINDS:
             checking.add_argument(f"--{kind}", metavar="FILE|NAME", help="an HDF5 file, an LMDB folder, or a set")

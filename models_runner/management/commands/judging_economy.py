@@ -1,6 +1,5 @@
 """manage.py judging_economy PROJECT: how the ranking of a release's runs holds with fewer judgments."""
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.exceptions import MomentJudgeError
 from annotation.models import Project
-from annotation.services.import_reports import safe_cell
+from annotation.spreadsheets import csv_write
 from models_runner.models import EconomyStudy
 from models_runner.selectors.asked import SPLITS, asked_for
 from models_runner.selectors.economy import rows_of, table_rows
@@ -59,7 +58,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{row.words:<62}{row.judgments or '':>10}{row.pairs:>8}{cells}")
         if options["csv"]:
             with options["csv"].open("w", newline="", encoding="utf-8") as target:
-                writer = csv.writer(target, lineterminator="\n")
-                writer.writerows([safe_cell(value) for value in row] for row in table_rows(made.result))
+                columns, *rows = table_rows(made.result)
+                csv_write(target, map(str, columns), rows)
         told = {cut["name"]: dict(zip(measures, cut["tau"], strict=True)) for cut in made.result["cuts"]}
         self.stdout.write(json.dumps({"measures": measures, "tau": told}))

@@ -17,8 +17,8 @@ from judging.services.pools import pool_open, pool_open_request
 from models_runner.models import Run
 from models_runner.pool_files import report_write
 from models_runner.pool_services import pool_prepare_from, sources_of
-from models_runner.retrieval.errors import ScoringError
-from models_runner.retrieval.records import VideoCorpus, read_corpus
+from moment_retrieval.errors import ScoringError
+from moment_retrieval.records import VideoCorpus, read_corpus
 
 HEAD = ("source", "spans", "unmatched", "moments", "known", "new", "alone")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from models_runner.retrieval.commands import score
-from models_runner.retrieval.errors import ScoringError
+from moment_retrieval.cli import score
+from moment_retrieval.errors import ScoringError
 
 USAGE_ERROR = 2
 

@@ -9,16 +9,18 @@ from django.db import OperationalError
 
 from annotation import clock
 from annotation.exceptions import MomentJudgeError, NotPossible
+from annotation.importers.texts import storable
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
+from annotation.model_folders import model_check
 from models_runner.models import FeatureSet
-from models_runner.retrieval.durable import is_out_of_room
-from models_runner.retrieval.errors import ScoringError
-from models_runner.retrieval.features import FeatureWriter, check, open_features
-from models_runner.retrieval.features.extractors import Kind, Outcome, Setup, Way, extract, extractor_of
 from models_runner.services.features.material import ITEMS, names_wanted
 from models_runner.services.features.ordering import TASK, throw_away
 from models_runner.services.features.progress import OnProgress, Progress, Stopped
+from moment_retrieval.durable import is_out_of_room
+from moment_retrieval.errors import ScoringError
+from moment_retrieval.features import FeatureWriter, inspect
+from moment_retrieval.features.extractors import Kind, Outcome, Setup, Way, extract, extractor_of
 
 logger = logging.getLogger(__name__)
 LOCK = "feature-set"
@@ -77,6 +79,8 @@ def _extract(held: FeatureSet, progress: Progress) -> None:
     path = Path(held.path)
     path.parent.mkdir(parents=True, exist_ok=True)
     progress.step(Step.EXTRACTING, len(names_wanted(held.project, held.kind)))
+    if held.model:
+        model_check(held.model)  # again: links and settings may have changed since it was named
     setup = Setup(settings.SENTENCE_DEVICE, settings.SENTENCE_THREADS)
     extractor = extractor_of(Way(held.extractor), Kind(held.kind), model=held.model, setup=setup)
     held.made_by = extractor.name[:300]
@@ -100,17 +104,16 @@ def _nothing_made(outcome: Outcome) -> str:
 def _check(held: FeatureSet, progress: Progress) -> None:
     names = names_wanted(held.project, held.kind)
     progress.step(Step.CHECKING, len(names))
-    with open_features(held.path) as store:
-        findings = check({held.kind: store}, {held.kind: names}, on_progress=progress.checking)
-        values = {
-            "width": store.width,
-            "n_items": len(store),
-            "checksum": store.checksum(),
-            "made_by": held.made_by,
-            "n_failed": held.n_failed,
-            "reasons": held.reasons,
-            "findings": [finding.as_dict() for finding in findings],
-        }
+    found = inspect(held.path, held.kind, names, on_progress=progress.checking)
+    values = {
+        "width": found.width,
+        "n_items": found.count,
+        "checksum": found.checksum,
+        "made_by": held.made_by,
+        "n_failed": held.n_failed,
+        "reasons": held.reasons,
+        "findings": found.findings,
+    }
     now = clock.now()
     at_work = FeatureSet.objects.filter(pk=held.pk, state=State.RUNNING)
     if not at_work.update(state=State.DONE, done=len(names), finished_at=now, moved_at=now, **values):
@@ -125,7 +128,7 @@ def _after_stop(held: FeatureSet) -> None:
 
 
 def _fail(held: FeatureSet, error: str) -> None:
-    values = {"state": State.FAILED, "error": error[:2000] or "unknown"}
+    values = {"state": State.FAILED, "error": storable(error)[:2000] or "unknown"}
     if FeatureSet.objects.filter(pk=held.pk, state=State.RUNNING).update(**values):
         logger.warning("feature set %s failed: %s", held.pk, error)
     else:

@@ -7,8 +7,8 @@ from typing import Any
 from annotation.models import Project, Query, Video
 from annotation.services.previews import local_copy
 from models_runner.models import FeatureSet
-from models_runner.retrieval.features.extractors import Film, Line, Sentence, Speech
-from models_runner.retrieval.features.extractors.frames import clip_count
+from moment_retrieval.features.extractors import Film, Line, Sentence, Speech
+from moment_retrieval.features.extractors.frames import clip_count
 
 NOTHING = Path("/nonexistent")  # the file of a video that has none
 

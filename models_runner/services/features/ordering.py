@@ -13,14 +13,14 @@ from django.db import IntegrityError, transaction
 from annotation import clock
 from annotation.exceptions import NotPossible
 from annotation.messages import send_on_commit
+from annotation.model_folders import model_check
 from annotation.models import Project, User
 from annotation.services.audit import audit_record
 from models_runner.models import FeatureSet
-from models_runner.retrieval.errors import ScoringError
-from models_runner.retrieval.features import LMDB_FILE, open_features
-from models_runner.retrieval.features.extractors.hub import source_of
 from models_runner.selectors.features import Use, uses_of
 from models_runner.services.features.material import names_wanted
+from moment_retrieval.errors import ScoringError
+from moment_retrieval.features import LMDB_FILE, check_format
 
 logger = logging.getLogger(__name__)
 TASK = "models_runner.tasks.features_work"
@@ -40,8 +40,10 @@ def feature_set_start(
     """Order features of all videos, subtitles or queries of the project; a task makes them unless the caller does.
 
     Raises:
-        NotPossible: there is nothing to make them of, or a set has this name.
+        NotPossible: there is nothing to make them of, a set has this name, or the model may not be named here.
     """
+    if model:
+        model_check(model)
     if not names_wanted(project, kind):
         raise NotPossible(f"This project has no {FeatureSet.Kind(kind).label} to make features of.")
     uuid = uuid4()
@@ -67,11 +69,11 @@ def feature_set_register(
         model: the text model that made the features of queries, if it is known.
 
     Raises:
-        NotPossible: no file of features may be read there, it is here already, or there is no such model.
+        NotPossible: no file of features may be read there, it is here already, or the model may not be named here.
     """
     place = _allowed(path)
     try:
-        open_features(place).close()
+        check_format(place)  # the task opens it, in a child process
     except ScoringError as error:
         raise NotPossible(str(error)) from error
     said = {"kind": kind, "extractor": Extractor.FILE, "model": model, "step": Step.CHECKING, "path": str(place)}
@@ -84,7 +86,7 @@ def feature_set_model(*, feature_set: FeatureSet, model: str, actor: User | None
     """Say which text model made an official file of queries: typed words are read by it. Empty: nobody knows.
 
     Raises:
-        NotPossible: it is no such file, or there is no such model.
+        NotPossible: it is no such file, or the model may not be named here.
     """
     held = _held(feature_set)
     held.model = model
@@ -100,10 +102,7 @@ def _check_model(named: FeatureSet) -> None:
         return
     if not named.may_name_model:
         raise NotPossible("Which text model made them is said of official files of queries alone.")
-    try:
-        source_of(named.model)
-    except ScoringError as error:
-        raise NotPossible(f"{str(error)[:1].upper()}{str(error)[1:]}") from error
+    model_check(named.model)
 
 
 def _create(project: Project, actor: User | None, action: str, wake: bool, **values: Any) -> FeatureSet:

@@ -11,6 +11,7 @@ import pytest
 from annotation.importers import FORMATS, BadLine, DescriptionRecord, Given, ImportFileError, Item, SubtitleRecord
 from annotation.importers.fields import LONGEST_LINE
 from annotation.importers.files import read_file, read_path
+from annotation.importers.limits import Budget, Limits
 
 TABLE = Given({"a": (60.0, 1), "b": (60.0, 2)})
 SRT = b"1\n00:00:01,000 --> 00:00:02,000\nHello.\n"
@@ -18,7 +19,7 @@ ROWS = b"video,start,end,description\na,1,2,One\nb,1,2,Two\n"
 
 
 def read(form: str, data: bytes, name: str = "file", *, most: int = 10**6) -> list[Item]:
-    return list(read_file(FORMATS[form], io.BytesIO(data), name, TABLE, most=most))
+    return list(read_file(FORMATS[form], io.BytesIO(data), name, TABLE, budget=Budget(Limits(size=most))))
 
 
 def texts(items: list[Item]) -> list[str]:

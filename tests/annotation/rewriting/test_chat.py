@@ -93,10 +93,10 @@ def test_time_out_then_success() -> None:
 
     def answer(text: str, before: int) -> Reply:
         if before == 0:
-            asleep.wait(10)
+            asleep.wait(60)
         return completion("A man waves.")
 
-    answers, waits, server = ask(answer, timeout_s=0.2)
+    answers, waits, server = ask(answer, timeout_s=1.0)
     asleep.set()
     assert (answers[0].text, waits, len(server.asked)) == ("A man waves.", [1.0], 2)
 

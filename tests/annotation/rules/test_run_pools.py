@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.rules.run_pools import Found, Place, best_ranks, in_batches, moment_of, pooled, span_iou
-from models_runner.retrieval.metrics.iou import span_iou as published_iou
-from models_runner.retrieval.records import Span
+from moment_retrieval.metrics.iou import span_iou as published_iou
+from moment_retrieval.records import Span
 
 FOUND = st.lists(st.builds(Found, st.integers(0, 3), st.integers(0, 12), st.integers(1, 9)), max_size=40)
 DEPTH = st.integers(1, 9)

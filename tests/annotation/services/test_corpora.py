@@ -228,8 +228,8 @@ class TestCommand:
             "import_corpus", *files, "--skip-bad", "--report", str(report), stdout=StringIO(), stderr=StringIO()
         )
         assert report.read_text().splitlines() == [
-            "file,line,item,outcome,reason,text",
-            ",2,,refused,not JSON,",
+            '"file","line","item","outcome","reason","text"',
+            '"",2,"","refused","not JSON",""',
         ]
 
     def test_clip_and_lengths_of_the_file(self, tmp_path: Path) -> None:

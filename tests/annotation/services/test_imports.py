@@ -1,6 +1,7 @@
 """A file brought through the web: checked, confirmed, imported as a whole, by people who may."""
 
 import csv
+import gzip
 import io
 import json
 from datetime import timedelta
@@ -97,7 +98,25 @@ class TestCheck:
 
     def test_unpacking_has_an_end(self, bring: Any, settings: Any) -> None:
         settings.IMPORT_MAX_UNPACKED_MB = 0
-        assert bring().error == "Unpacked, the file is larger than 0 MB."
+        assert bring().error.startswith("Unpacked, the file is larger than 0 MB; split it into several files.")
+
+    def test_blank_lines_packed_small_are_refused(self, bring: Any) -> None:
+        packed = gzip.compress(b"video,start,end,description\n" + b"\n" * (16 * 2**20), mtime=0)
+        assert len(packed) < 20_000
+        row = bring(file=SimpleUploadedFile("x.csv.gz", packed))
+        assert row.state == "failed"
+        assert row.error.startswith("The file unpacks to more than 200 times its size, as no annotations do; unpack it")
+
+    @pytest.mark.parametrize(
+        ("setting", "value", "words"), [("LINES", 1, "more than 1 lines"), ("S", -1, "takes longer than")]
+    )
+    def test_lines_and_seconds_have_an_end(
+        self, bring: Any, settings: Any, setting: str, value: int, words: str
+    ) -> None:
+        setattr(settings, f"UPLOAD_MAX_{setting}", value)
+        row = bring()
+        assert (row.state, bool(row.file)) == ("failed", False)
+        assert words in row.error and f"can raise UPLOAD_MAX_{setting}." in row.error
 
     def test_lengths_come_from_the_table(self, bring: Any) -> None:
         table = upload(json.dumps({"val": {"v": [60, 7]}}), "table.json")

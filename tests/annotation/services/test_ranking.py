@@ -1,14 +1,18 @@
 """Candidates by the similarity that a project chose, and how that is kept."""
 
 import json
+import re
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from pytest_django.fixtures import Settings
 
+from annotation.model_folders import REFUSAL
 from annotation.models import AuditEvent, Candidate, Measure, Project
-from annotation.services.candidates import candidates_rank, similarity_choose
+from annotation.services.candidates import candidates_rank, similarity_choose, similarity_of
 from annotation.similarity.base import SimilarityMissing, TopNotOffered
 from annotation.similarity.wordnet import WordNet, WordNetMissing
 from tests.factories import CaptionFactory, MomentFactory, ProjectFactory, QueryFactory
@@ -92,6 +96,20 @@ def test_what_is_missing_is_never_replaced(project: Project, tmp_path: Any, sett
         candidates_rank(project_id=project.pk)
     assert not Candidate.objects.exists()
     assert not AuditEvent.objects.exists()
+
+
+@pytest.mark.parametrize("similarity", ["{there}", "{there}/nothing", "meteor over {there}"])
+def test_a_similarity_that_came_with_a_file_tells_nothing_of_the_folders_here(
+    project: Project, tmp_path: Path, similarity: str, settings: Settings
+) -> None:
+    """An uploaded release may name any similarity; an admin reads why ranking failed."""
+    Project.objects.filter(pk=project.pk).update(similarity=similarity.format(there=tmp_path))
+    with pytest.raises(SimilarityMissing, match=f"^{re.escape(REFUSAL)}$"):
+        candidates_rank(project_id=project.pk)
+    with pytest.raises(SimilarityMissing, match=f"^{re.escape(REFUSAL)}$"):
+        similarity_choose(project=project, name=str(tmp_path), actor=None)
+    settings.SENTENCE_MODEL = str(tmp_path)  # who runs the site names what they like
+    assert similarity_of(ProjectFactory(similarity=str(tmp_path))) == str(tmp_path)
 
 
 def test_a_choice_is_kept_once(project: Project) -> None:

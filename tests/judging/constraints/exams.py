@@ -85,6 +85,23 @@ def changed_after_handing_in() -> Write:
     return lambda: SittingGrade.objects.filter(pk=given.pk).update(grade=0)
 
 
+def anchor_after(state: str, /, **exam: object) -> Prepare:
+    """An anchor once a sitting of the exam is in this state."""
+
+    def prepare() -> Write:
+        known = KnownPairFactory()
+        ended = NOW if state in ("done", "missed") else None
+        SittingFactory(exam=known.exam, known_ids=[known.pk], state=state, ended_at=ended)
+        Exam.objects.filter(pk=known.exam_id).update(**exam)
+        return lambda: KnownPair.objects.filter(pk=known.pk).update(anchor=2)
+
+    return prepare
+
+
+def closed_sitting(**values: object) -> Sitting:
+    return SittingFactory(state="done", ended_at=NOW, **values)  # type: ignore[no-any-return]
+
+
 def known_truth() -> KnownPair:
     return KnownPairFactory(truth=Decimal("2.5"))  # type: ignore[no-any-return]
 
@@ -94,7 +111,9 @@ REFUSED: Refused = {
     "exam_one_at_a_time": second_open_exam,
     "exam_asks_for_something": change(ExamFactory, depth=0),
     "exam_closed_has_its_time": change(ExamFactory, state="closed"),
+    "exam_truth_rule_is_of_a_cohort": change(ExamFactory, kind="stored", truth_rule="agreeing"),
     "known_pair_once_per_project": known_twice,
+    "known_pair_anchor_is_a_grade_in_an_exam": change(KnownPairFactory, anchor=5),
     "known_pair_truth_is_a_median": change(KnownPairFactory, truth=Decimal("2.4")),
     "known_pair_says_where_its_truth_is_from": change(KnownPairFactory, source="settled", truth=2),
     "known_pair_of_the_tutorial_has_its_truth": change(KnownPairFactory, tutorial_position=1),
@@ -102,6 +121,9 @@ REFUSED: Refused = {
     "sitting_of_an_exam_names_it": change(SittingFactory, exam=None),
     "sitting_asks_for_something": change(SittingFactory, known_ids=[]),
     "sitting_ended_has_its_time": change(SittingFactory, state="done"),
+    "sitting_counted_by_a_lead_was_missed": change(closed_sitting, missed_counts=True),
+    "sitting_left_out_was_closed": change(SittingFactory, left_out=True),
+    "sitting_shown_before_is_a_part_of_it": change(SittingFactory, known_ids=[1, 2], shown_before=3),
     "sitting_grade_once_per_pair_and_attempt": graded_again,
     "sitting_grade_first_once_per_annotator": first_grade_again,
     "sitting_grade_from_0_to_4": change(SittingGradeFactory, grade=5),
@@ -110,6 +132,26 @@ MORE: More = {
     "an exam that is being prepared is the one at a time too": (
         "exam_one_at_a_time",
         lambda: lambda: ExamFactory(state="preparing", project=ExamFactory().project),
+    ),
+    "a truth rule is one of two": ("exam_truth_rule_is_of_a_cohort", change(ExamFactory, truth_rule="loudest")),
+    "a tutorial has no anchor": (
+        "known_pair_anchor_is_a_grade_in_an_exam",
+        change(KnownPairFactory, anchor=2, source="lead", exam=None),
+    ),
+    "a sitting that is open does not count": (
+        "sitting_counted_by_a_lead_was_missed",
+        change(SittingFactory, missed_counts=True),
+    ),
+    "no anchor once somebody has handed in": ("comes before anybody hands in", anchor_after("waiting")),
+    "no anchor once somebody has missed it": ("comes before anybody hands in", anchor_after("missed")),
+    "no anchor in a closed exam": (
+        "comes before anybody hands in",
+        anchor_after("open", state="closed", closed_at=NOW),
+    ),
+    "no anchor where the truth is stored": ("comes before anybody hands in", anchor_after("open", kind="stored")),
+    "a known pair is not made with an anchor too late": (
+        "comes before anybody hands in",
+        lambda: lambda: KnownPairFactory(exam=ExamFactory(state="closed", closed_at=NOW), anchor=2),
     ),
     "a tutorial is of no exam": ("sitting_of_an_exam_names_it", change(SittingFactory, purpose="tutorial")),
     "a sitting that goes on has no end": ("sitting_ended_has_its_time", change(SittingFactory, ended_at=NOW)),
@@ -148,4 +190,9 @@ MORE: More = {
         lambda: lambda: KnownPair.objects.filter(pk=known_truth().pk).update(query=QueryFactory()),
     ),
 }
-TRIGGERS = {"sitting_grade_is_asked_for", "sitting_grade_is_kept", "known_pair_truth_is_final"}
+TRIGGERS = {
+    "known_pair_anchor_is_beforehand",
+    "known_pair_truth_is_final",
+    "sitting_grade_is_asked_for",
+    "sitting_grade_is_kept",
+}

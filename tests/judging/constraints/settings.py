@@ -72,6 +72,7 @@ def options(texts: object, correct: int = 0) -> Callable[[], Write]:
 REFUSED: Refused = {
     "policy_gate_can_be_passed": change(policy, gate_passing=13),
     "policy_exam_can_be_passed": change(policy, exam_kappa=1.1),
+    "policy_exam_conditions_are_bounds": change(policy, exam_levels=6),
     "policy_gold_is_the_lesser_part": change(policy, gold_percent=51),
     "policy_pay_is_an_amount": change(policy, pay_rate=-1),
     "policy_alerts_are_thresholds": change(policy, alert_gold=1.1),
@@ -92,6 +93,9 @@ MORE: More = {
     "an option is a text": ("gate_question_has_2_to_6_options", options(["a", 2])),
     "options are a list": ("gate_question_has_2_to_6_options", options({"a": "b"})),
     "the kappa of the pass rule is a known one": ("policy_exam_can_be_passed", change(policy, exam_weights="cubic")),
+    "a lower bound is a kappa": ("policy_exam_conditions_are_bounds", change(policy, exam_kappa_low=1.1)),
+    "a bias is a distance of grades": ("policy_exam_conditions_are_bounds", change(policy, exam_bias=-0.1)),
+    "at least one level is told apart": ("policy_exam_conditions_are_bounds", change(policy, exam_levels=0)),
     "a gate asks something": ("policy_gate_can_be_passed", change(policy, gate_questions=0, gate_passing=0)),
     "a currency has three letters": ("policy_pay_is_an_amount", change(policy, pay_currency="S$")),
     "a published guideline does not change": ("are kept as they are", change(first_guideline, body="other")),

@@ -1,13 +1,18 @@
 """What an export means, read without a database."""
 
+from contextlib import suppress
+from io import BytesIO
 from typing import Any
 
 import pytest
 
 from annotation.importers import ImportFileError
+from annotation.importers.files import pieces_of
+from annotation.importers.texts import is_storable
 from judging.label_studio import BadMapping, Export, Mapped, mapped, read_export
 from judging.label_studio.reading import Told
 from tests.judging.label_studio.exports import annotation, flat, rated, task, text
+from tests.mutations import mutated
 
 BY_PAIR = Mapped(pair="pair_id")
 STARS = {str(star): star - 1 for star in range(1, 6)}
@@ -30,6 +35,28 @@ def reasons(*elements: object, **values: Any) -> list[tuple[str, str]]:
 
 def one(*result: dict[str, Any], **values: Any) -> dict[str, Any]:
     return task(1, {"pair_id": 3}, annotation(10, 7, *result, **values))
+
+
+def test_no_remark_repeats_a_long_number_of_a_task() -> None:
+    """A megabyte of a name and a million annotations would be a report of a terabyte."""
+    _, told = read(task("x" * 100_000, {"pair_id": 1}, *[None] * 50), piece=10_000)  # type: ignore[arg-type]
+    assert len(told) == 50 and max(len(one.item) for one in told) < 100
+
+
+def test_few_of_many_controls_are_named() -> None:
+    held = one(*(rated(1, name=f"control {number}") for number in range(1000)))
+    with pytest.raises(ImportFileError, match="and 990 more. Say which one.$"):
+        read(held)
+
+
+def test_mutations_are_read_or_refused() -> None:
+    held = [
+        task(number, {"pair_id": number}, annotation(1, 7, rated(3)), annotation(2, 8, rated(1))) for number in (1, 2)
+    ]
+    for content in mutated([text(held).encode()], 500, text=True):
+        with suppress(ImportFileError):
+            export = read_export(pieces_of(BytesIO(content)), BY_PAIR)
+            assert is_storable(export.control)
 
 
 class TestControls:

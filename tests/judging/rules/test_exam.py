@@ -3,6 +3,7 @@
 import json
 import random
 from decimal import Decimal
+from itertools import product
 from statistics import fmean, median
 from typing import Any
 
@@ -11,9 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from judging.rules.agreement import Kappa, Kappas, Weights
+from judging.rules.agreement import Interval, Kappa, Kappas, Weights
 from judging.rules.exam import (
+    Distance,
+    PassRule,
+    agreed_truth,
     cohort_report,
+    distance,
+    gives_no_result,
     is_aligned,
     passes,
     rounded_up,
@@ -209,10 +215,17 @@ def test_a_later_sitting_is_held_against_stored_truth() -> None:
     assert json.loads(json.dumps(report, allow_nan=False)) == report
 
 
-def reported(value: float | None, *, n: int = 100, compared: int = 100) -> dict[str, Any]:
+def reported(
+    value: float | None, *, low: float | None = None, n: int = 100, compared: int = 100, **more: Any
+) -> dict[str, Any]:
     """A report whose quadratic kappa is ``value``; the others would pass."""
     fine = Kappa(0.9, None)
-    return {"n": n, "kappas": Kappas(compared, fine, fine, Kappa(value, None)).to_dict()}
+    found = Kappa(value, None if low is None else Interval(low, 1.0, 0))
+    return {"n": n, "kappas": Kappas(compared, fine, fine, found).to_dict(), **more}
+
+
+def rule(threshold: float = 0.4, weights: Weights = Weights.QUADRATIC, **more: Any) -> PassRule:
+    return PassRule(weights, threshold, **more)
 
 
 OPEN = " Some pairs of the feedback are still to be graded again."
@@ -239,12 +252,176 @@ OPEN = " Some pairs of the feedback are still to be graded again."
     ],
 )
 def test_who_passes_and_why(report: dict[str, Any], threshold: float, done: bool, passed: bool, sentence: str) -> None:
-    rule: dict[str, Any] = {"weights": Weights.QUADRATIC, "threshold": threshold, "feedback_done": done}
-    assert passes(report, **rule) == passed
-    assert why(report, **rule) == sentence
+    assert passes(report, rule(threshold), feedback_done=done) == passed
+    assert why(report, rule(threshold), feedback_done=done) == sentence
+
+
+FINE = "Quadratic kappa 0.50 reaches 0.40."
+
+
+@pytest.mark.parametrize(
+    ("report", "asked", "passed", "sentence"),
+    [
+        (reported(0.5, low=0.31), {"kappa_low": 0.3}, True, "The lower bound of its interval, 0.31 reaches 0.30."),
+        (reported(0.5, low=0.3), {"kappa_low": 0.3}, True, "The lower bound of its interval, 0.30 reaches 0.30."),
+        (reported(0.5, low=0.29), {"kappa_low": 0.3}, False, "The lower bound of its interval, 0.29 is below 0.30."),
+        (
+            reported(0.5),
+            {"kappa_low": 0.3},
+            False,
+            "The interval of kappa cannot be computed: there are too few pairs.",
+        ),
+        (reported(0.5, bias=0.6), {"bias": 0.6}, True, "Grades are 0.60 above the truth on average, within 0.60."),
+        (reported(0.5, bias=0.61), {"bias": 0.6}, False, "Grades are 0.61 above the truth on average, more than 0.60."),
+        (reported(0.5, bias=-0.8), {"bias": 0.6}, False, "Grades are 0.80 below the truth on average, more than 0.60."),
+        (reported(0.5, bias=-0.2), {"bias": 0.6}, True, "Grades are 0.20 below the truth on average, within 0.60."),
+        (reported(0.5, bias=0.0), {"bias": 0.6}, True, "Grades are as high as the truth on average."),
+        (reported(0.5, bias=-0.001), {"bias": 0.6}, True, "Grades are as high as the truth on average."),
+        (
+            reported(0.5, levels=3, truth_levels=5),
+            {"levels": 3},
+            True,
+            "Grades tell 3 levels of the truth apart; 3 are needed.",
+        ),
+        (
+            reported(0.5, levels=2, truth_levels=5),
+            {"levels": 3},
+            False,
+            "Grades tell 2 levels of the truth apart; 3 are needed.",
+        ),
+        (
+            reported(0.5, levels=2, truth_levels=2),
+            {"levels": 3},
+            True,
+            "Grades tell 2 levels of the truth apart; 2 are needed.",
+        ),
+        (
+            reported(0.5, levels=1, truth_levels=5),
+            {"levels": 2},
+            False,
+            "Grades tell 1 level of the truth apart; 2 are needed.",
+        ),
+    ],
+)
+def test_what_else_the_rule_asks(report: dict[str, Any], asked: dict[str, Any], passed: bool, sentence: str) -> None:
+    assert passes(report, rule(**asked), feedback_done=True) == passed
+    assert why(report, rule(**asked), feedback_done=True) == f"{FINE} {sentence}"
+
+
+def test_what_is_not_asked_is_not_looked_at() -> None:
+    """A report of before these conditions has no such figures."""
+    assert passes(reported(0.5), rule(kappa_low=-1, bias=4, levels=1), feedback_done=True)
+    assert not passes(
+        reported(0.3, low=0.9, bias=0, levels=5, truth_levels=5), rule(bias=1, levels=2), feedback_done=True
+    )
 
 
 def test_the_policy_chooses_the_weights() -> None:
     report = reported(0.1)
-    assert passes(report, weights=Weights.LINEAR, threshold=0.4, feedback_done=True)
-    assert why(report, weights=Weights.LINEAR, threshold=0.4, feedback_done=True) == "Linear kappa 0.90 reaches 0.40."
+    assert passes(report, rule(weights=Weights.LINEAR), feedback_done=True)
+    assert why(report, rule(weights=Weights.LINEAR), feedback_done=True) == "Linear kappa 0.90 reaches 0.40."
+
+
+@pytest.mark.parametrize(
+    ("grades", "truth"),
+    [
+        ([2, 2, 2], "2"),
+        ([1, 2, 2], "2"),
+        ([1, 1, 2, 2], "1.5"),
+        ([0, 2, 2, 3], "2"),  # the three agree
+        ([1, 2, 2, 3], "2"),  # two majorities that overlap
+        ([0, 0, 2, 3, 3, 3], "3"),  # four of six
+        ([0, 0, 3, 3], None),  # no majority
+        ([0, 0, 0, 3, 3, 4], None),  # three of six are no majority
+        ([0, 0, 4], None),  # two agree, and one does not
+        ([2, 2], None),
+        ([], None),
+    ],
+)
+def test_the_truth_of_an_agreeing_majority(grades: list[int], truth: str | None) -> None:
+    assert agreed_truth(grades) == (None if truth is None else Decimal(truth))
+
+
+@given(st.lists(GRADE, max_size=9))
+def test_an_agreed_truth_is_of_three_within_one(grades: list[int]) -> None:
+    truth = agreed_truth(grades)
+    near = [grade for grade in grades if truth is not None and abs(grade - truth) <= 1]
+    assert truth is None or (len(near) >= 3 and 2 * len(near) > len(grades))
+
+
+def test_two_who_agree_outvote_one_in_a_median_and_make_no_agreed_truth() -> None:
+    """Ten pairs whose true grade is 4, and two people who agreed on 0."""
+    first = {1: dict.fromkeys(range(10), 4), 2: dict.fromkeys(range(10), 0), 3: dict.fromkeys(range(10), 0)}
+    by_median = cohort_report(first, seed=1)["annotators"]["1"]
+    by_majority = cohort_report(first, seed=1, agreeing=True)["annotators"]["1"]
+    assert (by_median["misaligned"], by_majority["misaligned"]) == (1.0, None)
+
+
+def test_with_agreeing_majorities_each_is_compared_with_a_majority_of_the_others() -> None:
+    """Ten pairs; 1 and 2 agree on 4 where three give 0: what 3, 4 and 5 leave behind is no majority."""
+    first = {1: dict.fromkeys(range(10), 4), 2: dict.fromkeys(range(10), 4)}
+    first |= {number: dict.fromkeys(range(10), 0) for number in (3, 4, 5)}
+    parts = cohort_report(first, seed=1, agreeing=True)["annotators"]
+    assert [parts[str(number)]["kappas"]["n"] for number in first] == [10, 10, 0, 0, 0]
+    assert [parts[str(number)]["bias"] for number in first] == [4, 4, None, None, None]
+
+
+def test_by_default_each_is_compared_with_the_median_of_the_others() -> None:
+    first = {1: {"a": 4}, 2: {"a": 4}, 3: {"a": 0}}
+    parts = cohort_report(first, seed=1)["annotators"]
+    assert [parts[str(number)]["kappas"]["n"] for number in first] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("graded", "compared", "few"),
+    [(100, 80, False), (100, 79, True), (12, 10, False), (12, 9, True), (10, 10, False), (9, 9, True), (0, 0, True)],
+)
+def test_too_few_pairs_give_no_result(graded: int, compared: int, few: bool) -> None:
+    assert gives_no_result(graded, compared) == few
+
+
+def test_who_is_left_out_makes_no_truth_and_is_in_no_mean() -> None:
+    """5 is left out: the others' medians are 0, 1, 3.5 and 3, as if they sat alone."""
+    report = cohort_report(FIRST, seed=1, left_out={5})
+    alone = cohort_report({number: FIRST[number] for number in (7, 3)}, seed=1)
+    assert report["cohort"] == alone["cohort"]
+    for key in ("kappas", "bias", "levels", "misaligned"):
+        assert report["annotators"]["7"][key] == alone["annotators"]["7"][key]
+    assert report["annotators"]["5"]["bias"] == pytest.approx((2 - 0 + 0 - 1 + 3 - 3.5 + 2 - 3) / 4)
+    assert report["annotators"]["5"]["misaligned"] == 0.25
+
+
+def test_bias_is_against_the_others_as_kappa_is() -> None:
+    """To 3 the others give 1, 0.5, 3, 2; 3 gave 0, 1, 4, 4. The truth with its own grades is 0, 1, 3, 2."""
+    part = cohort_report(FIRST, seed=1)["annotators"]["3"]
+    assert part["bias"] == pytest.approx((-1 + 0.5 + 1 + 2) / 4)
+    assert part["mean_bias"] == pytest.approx((0 + 0 + 1 + 2) / 4)
+
+
+@pytest.mark.parametrize(
+    ("grades", "anchors", "far"),
+    [
+        ([0] * 10, [0] * 10, 0),
+        ([1, 3] * 5, [2] * 10, 0),
+        ([0] * 3 + [2] * 7, [2] * 10, 3),
+        ([0] * 4 + [2] * 6, [2] * 10, 4),
+        ([4], [0], 1),
+        ([4, 4], [0, 0], 2),
+        ([], [], 0),
+    ],
+)
+def test_beside_the_anchors(grades: list[int], anchors: list[int], far: int) -> None:
+    found = distance(dict(enumerate(grades)), dict(enumerate(anchors)))
+    assert (found.n, found.misaligned) == (len(grades), far)
+    chance = sum(
+        0.1183 ** sum(wrong) * 0.8817 ** (len(grades) - sum(wrong))
+        for wrong in product((0, 1), repeat=len(grades))
+        if sum(wrong) >= far
+    )
+    assert found.is_far == (far > 0 and chance < 0.05)
+    assert found.is_far == (far in (2, 4))
+
+
+def test_anchors_that_were_not_graded_say_nothing() -> None:
+    assert distance({"a": 3}, {"a": 2, "b": 4}) == Distance(1, 0, 1.0)
+    assert distance({"a": 3}, {"b": 4}).bias is None

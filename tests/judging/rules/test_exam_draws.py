@@ -98,6 +98,38 @@ def test_a_draw_is_as_even_as_can_be_in_small() -> None:
     assert worse <= 2
 
 
+@settings(max_examples=80)
+@given(known, st.integers(1, 4), st.integers(1, 5), st.integers(0, 99), st.data())
+def test_no_more_shown_pairs_are_drawn_than_it_takes(
+    pairs: Known, queries: int, per_query: int, seed: int, data: st.DataObject
+) -> None:
+    shown = {pair for pair, _, _ in pairs if data.draw(st.booleans())}
+    drawn = draw_even(pairs, queries=queries, per_query=per_query, seed=seed, shown=shown)
+    plain = draw_even(pairs, queries=queries, per_query=per_query, seed=seed)
+    if isinstance(plain, TooFew):
+        assert drawn == plain
+        return
+    assert isinstance(drawn, list)
+    query_of = {pair: query for pair, query, _ in pairs}
+    assert sorted(Counter(query_of[pair] for pair in drawn).values()) == [per_query] * queries
+    assert len(set(drawn)) == len(drawn)
+    held = Counter(query for _, query, _ in pairs)
+    fresh = Counter(query for pair, query, _ in pairs if pair not in shown)
+    lacking = sorted(max(0, per_query - fresh[query]) for query in held if held[query] >= per_query)
+    assert len(shown.intersection(drawn)) == sum(lacking[:queries])
+
+
+def test_a_draw_of_fresh_pairs_is_as_even_as_one_without_the_others() -> None:
+    pairs = known_pairs(30, 20, seed=4)
+    shown = {pair for pair, query, _ in pairs if query < 15}
+    fresh = [row for row in pairs if row[0] not in shown]
+    drawn = draw_even(pairs, queries=10, per_query=10, seed=2, shown=shown)
+    alone = draw_even(fresh, queries=10, per_query=10, seed=2)
+    assert isinstance(drawn, list) and isinstance(alone, list)
+    assert shown.isdisjoint(drawn)
+    assert unevenness(spread(drawn, pairs)) <= 1.02 * unevenness(spread(alone, pairs))
+
+
 def test_exactly_enough_are_all_taken() -> None:
     pairs = known_pairs(10, 10, seed=1)
     drawn = draw_even(pairs, queries=10, per_query=10, seed=3)

@@ -94,12 +94,12 @@ def test_training_that_was_not_to_be_paid_counts_nothing(project: Project, perso
     assert seconds_by_day(statement(project), person) == {"03-02": 10}
 
 
-def test_pilot_batches_count_when_they_are_chosen(project: Project, person: User) -> None:
+def test_pilot_batches_count_unless_they_are_left_out(project: Project, person: User) -> None:
     judged(project, person, local("2026-03-02T10:00"), 10)
     judged(project, person, local("2026-03-02T11:00"), 20, pilot=True)
-    without, chosen = statement(project), statement(project, pilot=True)
+    without, whole = statement(project, pilot=False), statement(project)
     assert (without.time.total, without.left_out.total, without.judgments) == (10_000, 20_000, 1)
-    assert (chosen.time.total, chosen.left_out.total, chosen.judgments) == (30_000, 0, 2)
+    assert (whole.time.total, whole.left_out.total, whole.judgments) == (30_000, 0, 2)
 
 
 def test_judgments_of_files_count_nothing_and_are_told_apart(project: Project, person: User) -> None:
@@ -133,8 +133,8 @@ def test_corrections_are_part_of_their_day(project: Project, person: User) -> No
 def test_a_day_is_never_below_zero_without_its_pilot_batches(project: Project, person: User) -> None:
     judged(project, person, local("2026-03-02T10:00"), 100, pilot=True)
     hours_correct(project=project, annotator=person, day=date(2026, 3, 2), seconds=-80, reason="r", actor=lead(project))
-    assert statement(project).time == (0, 0, 0)
-    assert statement(project, pilot=True).time == (100_000, 0, -80_000)
+    assert statement(project, pilot=False).time == (0, 0, 0)
+    assert statement(project).time == (100_000, 0, -80_000)
 
 
 @pytest.mark.parametrize(

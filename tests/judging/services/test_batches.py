@@ -10,6 +10,7 @@ from annotation.models import AuditEvent, Moment
 from judging import selectors
 from judging.exceptions import AlreadyReviewed, NothingBeyond, NotReviewable
 from judging.models import Assignment, Batch, BatchReview
+from judging.services import batches
 from judging.services.assignments import assignments_sweep
 from judging.services.batches import (
     batch_advance,
@@ -377,6 +378,18 @@ class TestExtend:
         Moment.objects.filter(pk=moment.pk).update(preview_state="ready", preview="a.gif")
         batches_extend(project_id=batch.project_id)
         assert Batch.objects.filter(query=batch.query, number=2).count() == 1
+
+    def test_many_are_opened_some_at_a_time_so_that_decisions_come_in_between(
+        self, messages: Messages, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(batches, "EXTENDED_AT_ONCE", 2)
+        for batch in [done(beyond=1) for _ in range(5)]:
+            BatchReview.objects.create(batch=batch, decision="extend", suggestion="extend")
+        batches_extend()  # nothing is sent
+        assert Batch.objects.filter(number=2).count() == 2
+        with messages():
+            batches_extend()
+        assert Batch.objects.filter(number=2).count() == 5
 
     def test_nothing_beyond_the_first(self) -> None:
         batch = done()

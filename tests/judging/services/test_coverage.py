@@ -187,8 +187,8 @@ class TestCommand:
         assert told["bands"] == {"1–4": {"settled": 4, "relevant": 4}, "others": {"settled": 3, "relevant": 3}}
         assert told["estimated_beyond"] == {"4": MOMENTS - 4}
         lines = (tmp_path / "coverage.csv").read_text().splitlines()
-        assert lines[0].startswith("query,text,band,moments,settled")
-        assert lines[1].startswith("10,A man sings song 10,1–4,4,4,0,0,")
+        assert lines[0].startswith('"query","text","band","moments","settled"')
+        assert lines[1].startswith('10,"A man sings song 10","1–4",4,4,0,0,')
 
     @pytest.mark.parametrize(
         ("words", "said"),

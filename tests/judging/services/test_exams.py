@@ -1,6 +1,9 @@
 """Exams: opened with their pairs, closed with the truth, reported, and passed or not."""
 
+import random
 from decimal import Decimal
+from statistics import median
+from unittest.mock import patch
 
 import pytest
 
@@ -8,17 +11,28 @@ from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Project, Query, StandingChange
 from annotation.services.members import standing_change
 from judging.exceptions import NotPossibleNow, SittingOver, TooFewPairs, Unfinished
-from judging.models import Exam, KnownPair, Sitting
+from judging.models import Exam, KnownPair, Pair, Sitting
+from judging.rules.agreement import Weights
+from judging.rules.exam import Distance, PassRule
+from judging.rules.exam.power import Grader, Truths, power, truths_drawn
+from judging.selectors import exam_anchor_rows, exam_pairs, exam_power, known_pairs_in_stock, known_pairs_shown
+from judging.selectors import power as power_selectors
+from judging.selectors.way import way_facts
 from judging.services.exams import exam_close, exam_create, exam_prepare, exam_report, exams_sweep
+from judging.services.known_pairs import known_pair_anchor
 from judging.services.policies import policy_publish
+from judging.services.sittings import missed_exam_count
 from tests.conftest import Messages
 from tests.factories import (
     MINUTES,
     NOW,
+    BatchFactory,
     CaptionFactory,
     MomentFactory,
     ProjectFactory,
     QueryFactory,
+    UserFactory,
+    annotator,
     lead,
 )
 from tests.judging.exams import (
@@ -258,10 +272,359 @@ class TestClose:
         assert sitting.state == "missed"
 
 
+class TestMissed:
+    """One rule: a missed exam costs an attempt only if the lead says so."""
+
+    def missed(self, messages: Messages, *, graded: int = 1) -> Sitting:
+        """Somebody with one attempt whose later exam was closed before they had given all grades."""
+        project = ProjectFactory()
+        policy_publish(project=project, actor=None, exam_attempts=1)
+        closed_exam(project, [TRUTHS, TRUTHS])
+        exam = exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
+        user = examinee(project)
+        sitting = start(user, project)
+        for known in asked(sitting)[:graded]:
+            give(user, known, 2)
+        with messages():
+            exam_close(exam=exam, actor=lead(project), confirmed=EVERYBODY)
+        exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
+        sitting.refresh_from_db()
+        return sitting
+
+    @pytest.mark.parametrize("graded", [0, 1, 4])
+    def test_it_costs_no_attempt_by_itself(self, messages: Messages, graded: int) -> None:
+        missed = self.missed(messages, graded=graded)
+        assert way_facts(project_id=missed.project_id, annotator_id=missed.annotator_id).attempts_left == 1
+        assert start(missed.annotator, missed.project).pk != missed.pk
+
+    def test_a_lead_lets_it_count_and_takes_that_back(self, messages: Messages) -> None:
+        missed = self.missed(messages)
+        actor = lead(missed.project)
+        for _ in range(2):
+            missed_exam_count(sitting=missed, actor=actor, counts=True, reason="Saw the pairs and went.")
+        with pytest.raises(NotPossible, match="no attempt left"):
+            start(missed.annotator, missed.project)
+        missed_exam_count(sitting=missed, actor=actor, counts=False, reason="Was ill.")
+        assert start(missed.annotator, missed.project).pk != missed.pk
+        events = AuditEvent.objects.filter(action__startswith="exam.missed_counts").order_by("pk")
+        number = missed.annotator.memberships.get().number
+        assert [(row.action, row.data["annotator"], row.data["reason"]) for row in events] == [
+            ("exam.missed_counts", number, "Saw the pairs and went."),
+            ("exam.missed_counts_not", number, "Was ill."),
+        ]
+
+    def test_nothing_else_is_counted_by_a_lead(self, messages: Messages) -> None:
+        missed = self.missed(messages)
+        actor = lead(missed.project)
+        with pytest.raises(NotPossible, match="Say why"):
+            missed_exam_count(sitting=missed, actor=actor, counts=True, reason=" ")
+        running = start(missed.annotator, missed.project)
+        with pytest.raises(NotPossible, match="Only an exam that was missed"):
+            missed_exam_count(sitting=running, actor=actor, counts=True, reason="No.")
+        with pytest.raises(NotPossibleNow, match="sits an exam now"):
+            missed_exam_count(sitting=missed, actor=actor, counts=True, reason="No.")
+        assert not AuditEvent.objects.filter(action__startswith="exam.missed_counts").exists()
+
+    def test_the_grades_shown_are_those_that_make_the_truth(self, messages: Messages) -> None:
+        """Three people and one who went away; with the fourth the medians of these pairs are others."""
+        exam = cohort_exam(queries=2, depth=5)
+        for grades in ([0, 1, 2, 3, 4] * 2, [1, 1, 2, 2, 4] * 2, [0, 2, 3, 3, 3] * 2):
+            sit(examinee(exam.project), exam.project, by_pair(exam, grades))
+        late = examinee(exam.project)
+        for known in asked(start(late, exam.project))[:9]:
+            give(late, known, 4 - (known.rank or 0) % 2 * 4)
+        with messages():
+            exam_close(exam=exam, actor=lead(exam.project), confirmed=EVERYBODY)
+        rows = exam_pairs(Exam.objects.get(pk=exam.pk))
+        assert len(rows) == 10
+        for row in rows:
+            assert float(row.known.truth or 0) == median(grade for _, grade, _ in row.grades)
+
+
+class TestTruthRule:
+    """Two who agree on what is not so, and three careful people: 4 pairs whose true grades are 0 to 3."""
+
+    def sat(self, colluders: int = 2, others: int = 3) -> Exam:
+        exam = cohort_exam(queries=1, depth=4)
+        for _ in range(colluders):
+            sit(examinee(exam.project), exam.project, by_pair(exam, [4, 4, 0, 0]))
+        for _ in range(others):
+            sit(examinee(exam.project), exam.project, by_pair(exam, [0, 1, 2, 3]))
+        return exam
+
+    def truths(self, exam: Exam) -> list[Decimal | None]:
+        return list(exam.known_pairs.order_by("pk").values_list("truth", flat=True))
+
+    def test_two_who_agree_outvote_one_by_median(self, messages: Messages) -> None:
+        """The hole that the other rule closes."""
+        exam = self.sat(others=1)
+        with messages():
+            exam_close(exam=exam, actor=lead(exam.project))
+        assert self.truths(exam) == [4, 4, 0, 0]
+
+    def test_two_who_agree_make_no_truth_beside_one(self, messages: Messages) -> None:
+        exam = self.sat(others=1)
+        with messages():
+            exam_close(exam=exam, actor=lead(exam.project), truth_rule="agreeing")
+        assert self.truths(exam) == [None] * 4
+        states = set(exam.sittings.values_list("state", flat=True))
+        assert states == {"done"}  # where nothing is true nothing comes back
+
+    def test_three_who_agree_make_the_truth_beside_two(self, messages: Messages) -> None:
+        exam = self.sat()
+        with messages():
+            exam_close(exam=exam, actor=lead(exam.project), truth_rule="agreeing")
+        assert self.truths(exam) == [0, 1, 2, 3]
+        exam.refresh_from_db()
+        assert exam.truth_rule == "agreeing"
+        assert AuditEvent.objects.get(action="exam.close").data["truths"] == 4
+
+    def test_pairs_without_truth_are_asked_of_nobody_later(self, messages: Messages) -> None:
+        exam = self.sat(others=1)
+        with messages():
+            exam_close(exam=exam, actor=lead(exam.project), truth_rule="agreeing")
+        assert known_pairs_in_stock(project_id=exam.project_id) == []
+
+    def results(self, exam: Exam) -> list[bool | None]:
+        return list(exam.sittings.order_by("pk").values_list("passed", flat=True))
+
+    def colluded(self, others: int, seed: int) -> Exam:
+        """Two with the same random grades, and so many accurate people, on 5 x 5 pairs."""
+        exam = cohort_exam(queries=5, depth=5)
+        draw = random.Random(seed)
+        agreed_on = [draw.randrange(5) for _ in range(25)]
+        for grades in [agreed_on] * 2 + [[0, 1, 2, 3, 4] * 5] * others:
+            sit(examinee(exam.project), exam.project, by_pair(exam, grades))
+        return exam
+
+    def closed_by_majorities(self, exam: Exam, messages: Messages) -> Exam:
+        with messages():
+            exam_close(exam=exam, actor=lead(exam.project), truth_rule="agreeing")
+        with messages():
+            for sitting in exam.sittings.filter(state="feedback"):
+                regrade(sitting)
+        exam.refresh_from_db()
+        return exam
+
+    @pytest.mark.parametrize("seed", [1, 2, 3])
+    def test_two_who_collude_beside_one_get_no_result_and_make_none(self, messages: Messages, seed: int) -> None:
+        exam = self.closed_by_majorities(self.colluded(1, seed), messages)
+        assert self.results(exam) == [None] * 3
+        for sitting in exam.sittings.all():
+            facts = way_facts(project_id=exam.project_id, annotator_id=sitting.annotator_id)
+            assert (facts.counting, facts.attempts_left, standing_of(sitting.annotator)) == (False, 2, "exam")
+            assert sitting.report["no_result"]
+            assert "0 of the 25 pairs" in sitting.report["why"]
+
+    @pytest.mark.parametrize("seed", [1, 2, 3])
+    def test_two_who_collude_beside_three_fail_and_nobody_fails_by_them(self, messages: Messages, seed: int) -> None:
+        exam = self.closed_by_majorities(self.colluded(3, seed), messages)
+        assert self.results(exam) == [False, False, None, None, None]
+
+    @pytest.mark.parametrize("seed", [1, 2, 3])
+    def test_two_who_collude_beside_four_fail_and_the_four_pass(self, messages: Messages, seed: int) -> None:
+        exam = self.closed_by_majorities(self.colluded(4, seed), messages)
+        assert self.results(exam) == [False, False, True, True, True, True]
+
+    @pytest.mark.parametrize("seed", [1, 2, 3])
+    def test_two_who_collude_beside_two_pass_by_nobody(self, messages: Messages, seed: int) -> None:
+        exam = self.closed_by_majorities(self.colluded(2, seed), messages)
+        assert self.results(exam) == [None] * 4
+
+    def test_no_result_stays_and_another_exam_can_be_sat(self, messages: Messages) -> None:
+        exam = self.closed_by_majorities(self.colluded(1, 1), messages)
+        before = list(exam.sittings.order_by("pk").values_list("report", flat=True))
+        exam_report(exam_id=exam.pk)
+        assert list(exam.sittings.order_by("pk").values_list("report", flat=True)) == before
+        exams_sweep(now=NOW + 10 * MINUTES)
+        with messages():
+            pass
+        assert self.results(exam) == [None] * 3
+        cohort_exam(exam.project, queries=1, depth=1)
+        first = exam.sittings.first()
+        assert first is not None
+        again = start(first.annotator, exam.project)
+        assert (again.exam_id, again.state) != (exam.pk, "done")
+
+    def test_who_is_left_out_makes_no_truth(self, messages: Messages) -> None:
+        exam = self.sat()
+        out = list(exam.sittings.order_by("pk")[:2])
+        numbers = [sitting.annotator.memberships.get().number for sitting in out]
+        with messages():
+            exam_close(exam=exam, actor=lead(exam.project), left_out=[number for number in numbers if number])
+        assert self.truths(exam) == [0, 1, 2, 3]
+        assert set(exam.sittings.filter(left_out=True).values_list("pk", flat=True)) == {row.pk for row in out}
+        assert AuditEvent.objects.get(action="exam.close").data["left_out"] == sorted(number or 0 for number in numbers)
+        exam.refresh_from_db()
+        assert (exam.report["n"], exam.report["misaligned"]) == (3, 0)
+        for sitting in out:
+            sitting.refresh_from_db()
+            assert sitting.state == "feedback"
+            assert sitting.report["kappas"]["quadratic"]["value"] < 0
+            with messages():
+                regrade(sitting)
+            sitting.refresh_from_db()
+            assert sitting.passed is False
+        exam.refresh_from_db()
+        assert exam.report["n"] == 3
+
+    def test_too_few_may_not_be_left(self) -> None:
+        exam = self.sat()
+        numbers = [sitting.annotator.memberships.get().number for sitting in exam.sittings.all()[:3]]
+        with pytest.raises(NotPossible, match="3 of them would be left out"):
+            exam_close(exam=exam, actor=lead(exam.project), left_out=[number for number in numbers if number])
+        assert not exam.sittings.filter(left_out=True).exists()
+
+    def test_an_unknown_rule_is_refused(self) -> None:
+        with pytest.raises(ValueError):
+            exam_close(exam=self.sat(), actor=UserFactory(), truth_rule="loudest")
+
+    def test_who_is_far_from_the_anchors_is_known_before_the_round_is_closed(self) -> None:
+        exam = cohort_exam(queries=1, depth=4)
+        boss = lead(exam.project)
+        for known, grade in zip(exam.known_pairs.order_by("pk"), (0, 1, 2, 3), strict=True):
+            known_pair_anchor(known=known, actor=boss, grade=grade)
+        far = examinee(exam.project)
+        sit(far, exam.project, by_pair(exam, [4, 4, 0, 0]))
+        near = examinee(exam.project)
+        sit(near, exam.project, by_pair(exam, [1, 1, 2, 4]))
+        begun = examinee(exam.project)
+        give(begun, asked(start(begun, exam.project))[0], 4)
+        rows = {row.number: row.distance for row in exam_anchor_rows(exam)}
+        assert rows == {
+            far.memberships.get().number: Distance(4, 4, 0.5),
+            near.memberships.get().number: Distance(4, 0, 0.5),
+        }
+        assert [found.is_far for found in rows.values()] == [True, False]
+
+
+class TestAnchors:
+    def test_given_changed_and_taken_back_until_somebody_hands_in(self) -> None:
+        exam = cohort_exam(queries=1, depth=2)
+        boss = lead(exam.project)
+        known = exam.known_pairs.earliest("pk")
+        for grade in (2, 2, 3, None):
+            assert known_pair_anchor(known=known, actor=boss, grade=grade).anchor == grade
+        actions = AuditEvent.objects.filter(action__startswith="known_pair.anchor").order_by("pk")
+        assert [(event.action, event.data) for event in actions] == [
+            ("known_pair.anchor", {"grade": 2}),
+            ("known_pair.anchor", {"grade": 3, "was": "2"}),
+            ("known_pair.anchor_remove", {"was": "3"}),
+        ]
+        begun = examinee(exam.project)
+        give(begun, asked(start(begun, exam.project))[0], 4)
+        known_pair_anchor(known=known, actor=boss, grade=1)
+        sit(examinee(exam.project), exam.project, by_pair(exam, [2, 2]))
+        with pytest.raises(NotPossibleNow, match="Somebody has handed in"):
+            known_pair_anchor(known=known, actor=boss, grade=2)
+
+    def test_only_pairs_of_a_cohort_that_is_open_have_one(self) -> None:
+        known = closed_exam(ProjectFactory(), [(2,)]).known_pairs.get()
+        with pytest.raises(NotPossibleNow, match="first cohort that is open"):
+            known_pair_anchor(known=known, actor=lead(known.project), grade=2)
+        with pytest.raises(ValueError):
+            known_pair_anchor(known=known, actor=lead(known.project), grade=5)
+
+
+class TestShownBefore:
+    """A failed account is told truths; who comes back under another name is asked other pairs, as far as there are."""
+
+    def failed(self, project: Project, messages: Messages) -> Sitting:
+        with messages():
+            sitting = sit(examinee(project), project, lambda known: 4 - int(known.truth or 0))
+            regrade(sitting)
+        sitting.refresh_from_db()
+        assert sitting.passed is False
+        return sitting
+
+    def test_pairs_never_shown_are_drawn_first(self, messages: Messages) -> None:
+        project = ProjectFactory()
+        closed_exam(project, [TRUTHS] * 4)
+        exam_create(project=project, actor=None, kind="stored", queries=2, depth=5)
+        first = self.failed(project, messages)
+        told = known_pairs_shown(project_id=project.pk)
+        misaligned = {known.pk for known in asked(first) if known.truth != 2}
+        assert told == misaligned
+        for _ in range(5):
+            again = start(examinee(project), project)
+            assert told.isdisjoint(again.known_ids)
+            assert again.shown_before == 0
+
+    def test_what_was_shown_is_said_where_nothing_else_is_left(self, messages: Messages) -> None:
+        project = ProjectFactory()
+        closed_exam(project, [TRUTHS] * 3)
+        exam_create(project=project, actor=None, kind="stored", queries=2, depth=5)
+        assert self.failed(project, messages).shown_before == 0
+        again = start(examinee(project), project)
+        assert again.shown_before == 4  # of one query nothing was shown, of the other all but the 2
+
+    def test_a_warm_up_tells_every_truth(self, messages: Messages) -> None:
+        project = ProjectFactory()
+        exam = closed_exam(project, [TRUTHS])
+        policy_publish(project=project, actor=None, warm_up=True)
+        sit(annotator(project), project, lambda known: int(known.truth or 0), purpose="warm-up")
+        assert known_pairs_shown(project_id=project.pk) == set(exam.known_pairs.values_list("pk", flat=True))
+
+    def test_a_truth_that_is_not_told_yet_is_not_shown(self) -> None:
+        exam = cohort_exam(queries=1, depth=2)
+        sit(examinee(exam.project), exam.project, by_pair(exam, [4, 4]))
+        assert known_pairs_shown(project_id=exam.project_id) == set()
+
+    def test_another_project_shows_nothing_here(self, messages: Messages) -> None:
+        other = ProjectFactory()
+        closed_exam(other, [TRUTHS])
+        exam_create(project=other, actor=None, kind="stored", queries=1, depth=5)
+        self.failed(other, messages)
+        assert known_pairs_shown(project_id=ProjectFactory().pk) == set()
+
+
+class TestPower:
+    def rule(self, **more: float) -> PassRule:
+        return PassRule(Weights.QUADRATIC, 0.4, **more)  # type: ignore[arg-type]
+
+    def test_a_later_exam_is_simulated_on_the_pairs_it_draws(self) -> None:
+        project = ProjectFactory()
+        closed_exam(project, [TRUTHS] * 4)
+        found = exam_power(project, kind="stored", queries=4, depth=5, rule=self.rule(), attempts=2)
+        assert found is not None
+        assert (found.truth, found.pairs, found.shown) == ("drawn", 20, 0)
+        assert found.chances == power((Truths((4, 4, 4, 4, 4), 40.0),) * 8, self.rule(), attempts=2)
+        assert found.too_easy == [Grader.RANDOM, Grader.TWO_LEVEL, Grader.SHIFTED]
+
+    def test_it_says_how_many_pairs_were_shown(self, messages: Messages) -> None:
+        project = ProjectFactory()
+        closed_exam(project, [TRUTHS] * 2)
+        exam_create(project=project, actor=None, kind="stored", queries=2, depth=5)
+        TestShownBefore().failed(project, messages)
+        found = exam_power(project, kind="stored", queries=2, depth=5, rule=self.rule(), attempts=2)
+        assert found is not None and found.shown == 8
+
+    def test_too_few_known_pairs_have_no_power(self) -> None:
+        project = ProjectFactory()
+        closed_exam(project, [TRUTHS])
+        assert exam_power(project, kind="stored", queries=2, depth=5, rule=self.rule(), attempts=2) is None
+
+    def test_a_first_cohort_is_simulated_on_published_relevance(self) -> None:
+        found = exam_power(ProjectFactory(), kind="cohort", queries=10, depth=10, rule=self.rule(), attempts=2)
+        assert found is not None and (found.truth, found.pairs) == ("published", 100)
+
+    def test_or_on_that_of_the_settled_pairs(self) -> None:
+        batch = BatchFactory(pairs=20)
+        batch.pairs.update(state="settled", relevance=0)
+        Pair.objects.filter(pk__in=list(batch.pairs.values_list("pk", flat=True)[:10])).update(relevance=4)
+        project = batch.project
+        with patch.object(power_selectors, "FEWEST_SETTLED", 20):
+            found = exam_power(project, kind="cohort", queries=10, depth=10, rule=self.rule(), attempts=2)
+        assert found is not None and found.truth == "settled"
+        shares = truths_drawn((10, 0, 0, 0, 10), pairs=100, draws=power_selectors.IMAGINED, seed=power_selectors.SEED)
+        assert found.chances == power(shares, self.rule(), attempts=2)
+
+
 class TestResult:
     def cohort(self, messages: Messages, *, last: list[int]) -> tuple[Exam, Sitting]:
         """Two who agree, one nearly, and somebody who gives ``last``; the exam is closed."""
         exam = cohort_exam(queries=2, depth=5)
+        policy_publish(project=exam.project, actor=None, exam_levels=1)  # ten pairs tell few levels apart
         agreed = [0, 1, 2, 3, 4, 4, 3, 2, 1, 0]
         for grades in (agreed, agreed, [0, 1, 2, 3, 4, 4, 3, 2, 1, 1]):
             sit(examinee(exam.project), exam.project, by_pair(exam, grades))

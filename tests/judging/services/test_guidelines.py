@@ -2,10 +2,11 @@
 
 import pytest
 
+from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Membership, Project, User
 from judging import selectors
 from judging.exceptions import GuidelineStale, NotPossibleNow
-from judging.models import GuidelineConfirmation, GuidelineDraft
+from judging.models import GateAttempt, GuidelineConfirmation, GuidelineDraft
 from judging.services.guidelines import (
     draft_discard,
     draft_example_remove,
@@ -15,8 +16,9 @@ from judging.services.guidelines import (
     draft_save,
     guideline_confirm,
 )
-from judging.services.policies import Example, guideline_in_force, guideline_publish
-from tests.factories import MembershipFactory, MomentFactory, ProjectFactory, annotator, lead
+from judging.services.policies import Example, guideline_in_force, guideline_publish, policy_publish
+from tests.factories import NOW, MembershipFactory, MomentFactory, ProjectFactory, annotator, lead
+from tests.judging.settings import gate_attempt, gate_question
 
 pytestmark = pytest.mark.django_db
 LEVELS = ["zero", "one", "two", "three", "four"]
@@ -103,6 +105,18 @@ class TestConfirmation:
         with pytest.raises(GuidelineStale, match="Version 2"):
             guideline_confirm(project=project, annotator=person, version=version)
         assert not selectors.readiness(project_id=project.pk, annotator_id=person.pk).confirmed
+
+    def test_the_test_before_the_training_comes_first(self, project: Project) -> None:
+        asked = gate_question(project)
+        policy_publish(project=project, actor=None, gate_is_open=True, gate_questions=1, gate_passing=1)
+        person = MembershipFactory(project=project, standing="candidate", confirmed=False).user
+        with pytest.raises(NotPossible, match="multiple-choice test"):
+            guideline_confirm(project=project, annotator=person, version=1)
+        assert not GuidelineConfirmation.objects.filter(annotator=person).exists()
+        made = gate_attempt(person, [asked])
+        GateAttempt.objects.filter(pk=made.pk).update(answers=[0], score=1, answered_at=NOW)
+        guideline_confirm(project=project, annotator=person, version=1)
+        assert GuidelineConfirmation.objects.filter(annotator=person).exists()
 
     def test_it_takes_a_newcomer_on(self, project: Project) -> None:
         member = MembershipFactory(project=project, standing="training")

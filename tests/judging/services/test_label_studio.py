@@ -55,6 +55,16 @@ def bring(
     return row
 
 
+@pytest.mark.parametrize("name", ["grade\0", "\ud800"])
+def test_a_control_whose_name_the_database_cannot_hold(owner: User, messages: Messages, name: str) -> None:
+    held = task(1, {"pair_id": 0}, annotation(1, 7, rated(4, name=name)), annotation(2, 8, rated(3, name=name)))
+    assert bring(owner, messages, held).state == "checked"
+    several = task(1, {"pair_id": 0}, annotation(1, 7, rated(4, name=name), rated(1, name="other")))
+    failed = bring(owner, messages, several)
+    assert failed.state == "failed" and "Several controls" in failed.error
+    assert not names_in("imports") or failed.file.name == ""
+
+
 def confirm(row: JudgmentImport, messages: Messages, *, skip_bad: bool = False) -> JudgmentImport:
     with messages():
         label_studio.judgment_import_confirm(row=row, actor=row.owner, skip_bad=skip_bad)

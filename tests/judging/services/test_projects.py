@@ -17,8 +17,8 @@ from judging.services import projects
 from judging.services.policies import guideline_in_force, guideline_publish, policy_in_force, policy_publish
 from judging.services.releases import release_create, releases_sweep
 from models_runner.models import Run
-from models_runner.retrieval.metrics.board import COLUMNS
 from models_runner.services import runs_sweep
+from moment_retrieval.metrics.board import COLUMNS
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, MomentFactory, ProjectFactory, UserFactory, lead
 from tests.judging.world import HandMade
@@ -149,13 +149,13 @@ def test_a_model_that_is_missing_is_said_before_and_during(corpus: Corpus) -> No
     projects.batches_request(project=other, actor=lead(other))
     Project.objects.update(similarity="/no/model")
     project.refresh_from_db()
-    with pytest.raises(SimilarityMissing, match="There is no folder '/no/model'"):
+    with pytest.raises(SimilarityMissing, match="No model of this name can be used"):
         projects.batches_request(project=project, actor=lead(project))
     assert not project.jobs.exists()
     assert projects.batches_prepare(project_id=other.pk) == 0
     job = Job.objects.get()
     assert job.state == "failed"
-    assert job.error.startswith("There is no folder '/no/model' for the sentence model. A sentence model is")
+    assert job.error.startswith("No model of this name can be used. Name one on the Hugging Face hub,")
 
 
 @pytest.mark.usefixtures("encoder")

@@ -19,6 +19,7 @@ from tests.judging.play import judge
 
 pytestmark = pytest.mark.django_db
 GRADES = [4, 3, 2, 1, 0, 3]
+NEAR = [3, 3, 3, 3, 3, 2]  # to six times 3: every pair is settled
 
 
 def judged(project: Project, *people: User, grades: list[list[int]]) -> Batch:
@@ -80,6 +81,46 @@ def test_an_alert_is_raised_once_and_again_only_after_more_judgments(project: Pr
     assert QualityAlert.objects.filter(annotator=one, seen_at=None).count() == 1
 
 
+def test_an_unseen_alert_tells_figures_of_one_moment(project: Project, client: Client) -> None:
+    """A run that goes on is longer than all there was when it was first raised; its base must follow."""
+    one = annotator(project)
+    for _ in range(2):
+        judged(project, one, annotator(project), grades=[[3] * 6, NEAR])
+        quality_compute(project_id=project.pk, now=NOW)
+    alert = QualityAlert.objects.get(annotator=one, kind="run")
+    assert (alert.value, alert.judgments) == (12.0, 12)
+    client.force_login(lead(project))
+    page = " ".join(client.get(reverse("judging:alerts", args=[project.uuid])).content.decode().split())
+    assert "12, where the policy says 6; computed when the annotator had 12 final judgments." in page
+
+
+def test_every_alert_can_be_true_of_its_base(project: Project) -> None:
+    """Counts of judgments in a row never exceed the judgments they are counted in, however the work goes on."""
+    policy_publish(project=project, actor=None, alert_fast_streak=6, alert_fast_s=5.0)
+    one = annotator(project)
+    for number in range(1, 5):
+        judged(project, one, annotator(project), grades=[[3] * 6, NEAR])
+        quality_compute(project_id=project.pk, now=NOW)
+        if number == 3:
+            alert_see(alert=QualityAlert.objects.get(annotator=one, kind="run"), lead=lead(project))
+        rows = QualityAlert.objects.filter(annotator=one, kind__in=["run", "fast"]).values_list("value", "judgments")
+        assert rows and all(value <= judgments for value, judgments in rows)
+
+
+def test_an_alert_looked_at_keeps_the_figures_it_was_looked_at_with(project: Project) -> None:
+    one = annotator(project)
+    judged(project, one, annotator(project), grades=[[3] * 6, NEAR])
+    quality_compute(project_id=project.pk, now=NOW)
+    alert = QualityAlert.objects.get(annotator=one, kind="run")
+    alert_see(alert=alert, lead=lead(project))
+    judged(project, one, annotator(project), grades=[[3] * 6, NEAR])
+    quality_compute(project_id=project.pk, now=NOW)
+    assert [(row.value, row.judgments) for row in QualityAlert.objects.filter(annotator=one, kind="run")] == [
+        (12.0, 12),
+        (6.0, 6),
+    ]
+
+
 def test_an_alert_is_looked_at_once_and_nothing_else_happens(project: Project) -> None:
     one, other = annotator(project), annotator(project)
     judged(project, one, other, grades=[[3] * 6, [3, 3, 3, 3, 3, 2]])
@@ -123,7 +164,7 @@ class TestPages:
         mine = client.get(reverse("judging:agreement-of", args=[project.uuid, number_of(one)])).content.decode()
         assert "Kappa is undefined" in mine and "1970" not in mine
         table = client.get(reverse("judging:agreement-csv", args=[project.uuid])).content.decode().splitlines()
-        assert table[0].startswith("annotator,judgments,consensus,kappa_unweighted")
+        assert table[0].startswith('"annotator","judgments","consensus","kappa_unweighted"')
         assert table[1].split(",")[1:4] == ["6", "1.0", ""]
 
     def test_an_annotator_who_is_none_is_not_found(self, project: Project, client: Client) -> None:

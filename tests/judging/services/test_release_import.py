@@ -3,6 +3,8 @@
 import csv
 import json
 import shutil
+import tracemalloc
+from collections import Counter
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from io import StringIO
@@ -17,6 +19,7 @@ from annotation.exceptions import ImportRefused, NotPossible
 from annotation.models import Candidate, Corpus, Project, Query
 from judging.models import Judgment, Pair, Release
 from judging.releases import files, forms, scope_of
+from judging.releases.rules_file import IMPORT
 from judging.services.batches import batch_advance, batch_review
 from judging.services.historic import judgments_import
 from judging.services.policies import guideline_publish, policy_publish
@@ -27,6 +30,7 @@ from tests.factories import PairFactory, ProjectFactory, QueryFactory, UserFacto
 from tests.judging.growing import Growing
 from tests.judging.play import finish, judge, judge_round
 from tests.judging.world import HandMade
+from tests.mutations import mutated
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 DATA = Path(__file__).parents[2] / "docs" / "data"
@@ -45,10 +49,10 @@ def digests(folder: Path) -> dict[str, str]:
     }
 
 
-def step_aside(project: Project) -> None:
+def step_aside(project: Project, name: str = "was released") -> None:
     """Let another project have the names."""
-    Corpus.objects.filter(pk=project.corpus_id).update(name="was released")
-    Project.objects.filter(pk=project.pk).update(name="was released")
+    Corpus.objects.filter(pk=project.corpus_id).update(name=name)
+    Project.objects.filter(pk=project.pk).update(name=name)
 
 
 def again(project: Project, folder: Path) -> tuple[Project, dict[str, str], dict[str, str]]:
@@ -336,3 +340,98 @@ def test_the_command_imports_an_archive(released: Path, tmp_path: Path) -> None:
     assert Project.objects.get(name="again").memberships.get(role="lead")
     with pytest.raises(CommandError, match="There is no"):
         call_command("import_release", tmp_path / "nothing.zip")
+
+
+def with_sizes(content: bytes, told: int, unpacked: int) -> bytes:
+    """The archive with another size of an entry, in the directory and before it."""
+    return content.replace(told.to_bytes(4, "little"), unpacked.to_bytes(4, "little"))
+
+
+def test_a_manifest_that_unpacks_to_more_than_it_says_is_not_unpacked(tmp_path: Path) -> None:
+    """A megabyte made a gigabyte of memory before its size was looked at."""
+    path, size = tmp_path / "release-1.zip", 100_000_000
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+        archive.writestr(forms.MANIFEST, bytes(size))
+    path.write_bytes(with_sizes(path.read_bytes(), size, 1000))
+    tracemalloc.start()
+    with pytest.raises(ImportRefused, match="cannot be unpacked"):
+        release_import(path=path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10_000_000
+
+
+def test_many_small_entries_make_no_large_archive(tmp_path: Path) -> None:
+    """Each is below the size from which one is looked at; together they are a thousand times the archive."""
+    path = tmp_path / "release-1.zip"
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+        for number in range(2000):
+            archive.writestr(f"{number}.csv", bytes(2**20))
+    with pytest.raises(ImportRefused, match="The archive would unpack to 2,097,152,000 bytes; it is not unpacked"):
+        release_import(path=path)
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "release-1.zip"
+    with ZipFile(path, "w") as archive:
+        archive.writestr("caf\u00e9.csv", b"")
+    path.write_bytes(path.read_bytes().replace("\u00e9".encode(), b"\xff\xff"))
+    with pytest.raises(ImportRefused, match="no zip archive that can be read"):
+        release_import(path=path)
+
+
+def test_mutations_of_an_archive_leave_nothing_behind(
+    released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Damage to what no file's content depends on, such as a date in the archive, is no reason to refuse."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    path, digest = tmp_path / "release-1.zip", told_of(released)["content_sha256"]
+    files.pack(released, path)
+    dated = path.read_bytes().replace(b"PK\x01\x02\x14\x03", b"PK\x01\x02\x14\x00")  # packed by another system
+    assert dated != path.read_bytes()
+    outcomes = Counter[str]()
+    for content in [dated, *mutated([path.read_bytes()], 30)]:
+        before = Project.objects.count(), Corpus.objects.count()
+        path.write_bytes(content)
+        try:
+            project, counts = release_import(path=path)
+        except ImportRefused:
+            outcomes["refused"] += 1
+            assert (Project.objects.count(), Corpus.objects.count()) == before
+        else:
+            outcomes["imported"] += 1
+            assert project.audit_events.get(action=IMPORT).data["content_sha256"] == digest
+            assert counts["judgments"] == told_of(released)["counts"]["judgments"]
+            step_aside(project, name=f"{before}")
+        assert not list(tmp_path.glob("momentjudge-import-*"))
+    assert outcomes["imported"] >= 1
+    assert outcomes["refused"] >= 20
+
+
+def test_mutations_of_what_is_signed_are_refused_or_stored_whole(released: Path) -> None:
+    """Whoever makes a release signs what they like: the checksums are those of the damaged file."""
+    names = [name for name in told_of(released)["files"] if name.endswith((".csv", ".json", ".jsonl", ".md"))]
+    for name in names:
+        good = (released / name).read_bytes()
+        for content in mutated([good], 2, text=True):
+            (released / name).write_bytes(content)
+            sign(released, name)
+            before = Project.objects.count()
+            try:
+                release_import(path=released)
+            except (ImportRefused, NotPossible):
+                assert Project.objects.count() == before
+            else:
+                step_aside(Project.objects.latest("pk"), name=str(before))
+        (released / name).write_bytes(good)
+        sign(released, name)
+
+
+def told_of(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / forms.MANIFEST).read_text()))
+
+
+def sign(folder: Path, name: str) -> None:
+    manifest, content = told_of(folder), (folder / name).read_bytes()
+    manifest["files"][name] = {"bytes": len(content), "sha256": sha256(content).hexdigest()}
+    (folder / forms.MANIFEST).write_text(json.dumps(manifest))

@@ -1,16 +1,30 @@
 """The lead's pages of exams: opening, progress, closing, the report, explanations."""
 
 import csv
+import re
 
 import pytest
 from django.test import Client
 
 from annotation.models import AuditEvent, Identity, Project, User
-from judging.models import Exam, KnownPair
-from judging.services.exams import exam_close
+from judging.models import Exam, KnownPair, Sitting
+from judging.services.exams import exam_close, exam_create
+from judging.services.known_pairs import known_pair_anchor
+from judging.services.policies import policy_publish
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, admin, lead
-from tests.judging.exams import asked, by_pair, closed_exam, cohort_exam, examinee, give, sit, start
+from tests.judging.exams import (
+    asked,
+    by_pair,
+    closed_exam,
+    cohort_exam,
+    examinee,
+    give,
+    regrade,
+    sit,
+    start,
+    tutorial,
+)
 from tests.judging.views.acts import url
 
 pytestmark = pytest.mark.django_db
@@ -30,6 +44,11 @@ def boss(client: Client, project: Project) -> User:
 
 def body(client: Client, name: str, row: object) -> str:
     return client.get(url(name, row)).content.decode()
+
+
+def without_token(page: str) -> str:
+    """The page without what differs each time it is loaded."""
+    return re.sub(r"\b\w{64}\b", "", page)
 
 
 def closed(project: Project, messages: Messages) -> Exam:
@@ -109,6 +128,217 @@ class TestClose:
         assert "missed" in body(client, "exam", exam)
 
 
+class TestMissed:
+    def missed(self, project: Project, messages: Messages) -> Sitting:
+        closed_exam(project, [(0, 1, 2, 3, 4)])
+        exam = exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
+        user = examinee(project)
+        sitting = start(user, project)
+        give(user, asked(sitting)[0], 2)
+        with messages():
+            exam_close(exam=exam, actor=lead(project), confirmed=[user.memberships.get().number or 0])
+        return Sitting.objects.select_related("exam").get(pk=sitting.pk)
+
+    def test_the_lead_decides_and_everybody_reads_the_same(
+        self, client: Client, project: Project, boss: User, messages: Messages
+    ) -> None:
+        sitting = self.missed(project, messages)
+        annotators = Client()
+        annotators.force_login(sitting.annotator)
+        pages = [(client, "exam", sitting.exam), (annotators, "sitting", sitting), (annotators, "desk", project)]
+        before = [without_token(body(*page)) for page in pages]
+        assert "costs no attempt" in before[0] and "Count it as an attempt" in before[0]
+        assert all("does not count as an attempt, unless your lead decides so" in shown.lower() for shown in before[1:])
+        answer = client.post(url("missed-exam-count", sitting), {"counts": "yes", "reason": "Saw the pairs."})
+        assert answer.headers["Location"] == url("exam", sitting.exam)
+        after = [body(*page) for page in pages]
+        assert "counts as an attempt" in after[0] and "Do not count it" in after[0]
+        assert all("Your lead has decided that it counts as" in shown for shown in after[1:])
+        client.post(url("missed-exam-count", sitting), {"counts": "no", "reason": "Was ill."})
+        assert [without_token(body(*page)) for page in pages[1:]] == before[1:]
+
+    @pytest.mark.parametrize("form", [{}, {"counts": "yes"}, {"counts": "perhaps", "reason": "x"}])
+    def test_a_form_that_cannot_be_read_changes_nothing(
+        self, client: Client, project: Project, boss: User, messages: Messages, form: dict[str, str]
+    ) -> None:
+        sitting = self.missed(project, messages)
+        client.post(url("missed-exam-count", sitting), form)
+        assert not Sitting.objects.filter(missed_counts=True).exists()
+
+    def test_a_sitting_of_a_tutorial_is_no_exam(self, client: Client, project: Project, boss: User) -> None:
+        tutorial(project)
+        sitting = start(examinee(project, "training"), project, "tutorial")
+        assert client.get(url("missed-exam", sitting)).status_code == 404
+        assert client.post(url("missed-exam-count", sitting), {"counts": "yes", "reason": "x"}).status_code == 404
+
+
+class TestPower:
+    def shown(self, client: Client, project: Project, query: str = "", **headers: str) -> str:
+        return client.get(url("exams", project) + query, headers=headers).content.decode()
+
+    def test_the_default_rule_warns_of_nothing_at_ten_by_ten(
+        self, client: Client, project: Project, boss: User
+    ) -> None:
+        page = self.shown(client, project)
+        assert "Who would pass" in page
+        assert "below 0.1 %" in page
+        assert "lets through who cannot grade" not in page
+        assert "published judgments of TVR-Ranking" in page
+
+    def test_a_rule_of_kappa_alone_is_warned_of(self, client: Client, project: Project, boss: User) -> None:
+        policy_publish(project=project, actor=boss, exam_bias=4, exam_levels=1)
+        page = self.shown(client, project)
+        assert "lets through who cannot grade" in page
+        assert page.count('<span class="state failed">') == 2  # who tells 0 from the rest, and who grades too high
+
+    def test_another_size_is_looked_at_before_it_is_opened(self, client: Client, project: Project, boss: User) -> None:
+        closed_exam(project, [(0, 1, 2, 3, 4)] * 4)
+        part = self.shown(client, project, "?kind=stored&queries=4&depth=5", **{"HX-Request": "true"})
+        assert part.strip().startswith('<section id="power"')
+        assert "4 × 5 pairs, stored truth" in part
+        assert "on pairs drawn as they will be" in part
+        assert "None of these pairs had its truth shown" in part
+        part = self.shown(client, project, "?kind=stored&queries=9&depth=5", **{"HX-Request": "true"})
+        assert "too few known pairs" in part
+        assert "10 × 10 pairs, first cohort" in self.shown(client, project, "?kind=oral&queries=0")
+
+    def test_it_says_what_was_shown_before(
+        self, client: Client, project: Project, boss: User, messages: Messages
+    ) -> None:
+        closed_exam(project, [(0, 1, 2, 3, 4)])
+        exam = exam_create(project=project, actor=None, kind="stored", queries=1, depth=5)
+        with messages():
+            regrade(sit(examinee(project), project, lambda known: 4 - int(known.truth or 0)))
+        number = start(examinee(project), project).annotator.memberships.get().number
+        page = body(client, "exam", exam)
+        assert "0 of 5" in page and "truth of 4 shown before" in page
+        rows = list(csv.DictReader(client.get(url("exam-csv", exam)).content.decode().splitlines()))
+        assert [(row["annotator"], row["shown_before"]) for row in rows][-1] == (str(number), "4")
+        with messages():
+            exam_close(exam=exam, actor=boss, confirmed=[number or 0])
+        page = self.shown(client, project, "?kind=stored&queries=1&depth=5")
+        assert "Of the 5 pairs of an attempt, 4 had their truth shown" in page
+
+    def test_who_only_looks_is_shown_no_form_and_no_chances(self, client: Client, project: Project, boss: User) -> None:
+        client.force_login(admin(project))
+        assert "Who would pass" not in self.shown(client, project)
+
+
+class TestAnchors:
+    def test_a_lead_grades_pairs_beforehand_and_sees_who_is_far(
+        self, client: Client, project: Project, boss: User
+    ) -> None:
+        exam = cohort_exam(project, queries=1, depth=3)
+        assert "Your anchor" in body(client, "exam", exam)
+        for known in exam.known_pairs.all():
+            answer = client.post(url("known-anchor", known), {"grade": "0"})
+            assert answer.headers["Location"].endswith(f"#pair-{known.uuid}")
+        assert body(client, "exam", exam).count('anchor <b class="grade grade-0">0</b>') == 3
+        far = examinee(project)
+        sit(far, project, lambda known: 4)
+        page = body(client, "exam", exam)
+        assert "Beside your anchors" in page and ">far</span>" in page
+        assert "Your anchor" not in page
+        client.post(url("known-anchor", exam.known_pairs.first()), {"grade": ""}, follow=True)
+        assert not exam.known_pairs.filter(anchor=None).exists()
+
+    def test_an_anchor_is_changed_and_taken_back(self, client: Client, project: Project, boss: User) -> None:
+        known = cohort_exam(project, queries=1, depth=1).known_pairs.get()
+        for said, anchor in (("3", 3), ("7", 3), ("", None)):
+            client.post(url("known-anchor", known), {"grade": said})
+            known.refresh_from_db()
+            assert known.anchor == anchor
+
+    def test_annotators_learn_nothing_of_anchors(self, client: Client, project: Project, messages: Messages) -> None:
+        exam = cohort_exam(project, queries=1, depth=3)
+        boss = lead(project)
+        people = [examinee(project) for _ in range(4)]
+        client.force_login(people[0])
+        sittings = {user: start(user, project) for user in people}
+
+        def pages() -> list[str]:
+            sitting = sittings[people[0]]
+            names = [("desk", project), ("sitting", sitting)]
+            return [without_token(body(client, *name)) for name in names]
+
+        without = pages()
+        for known in exam.known_pairs.all():
+            known_pair_anchor(known=known, actor=boss, grade=0)
+        assert pages() == without
+        for user in people:
+            sit(user, project, lambda known: 4)
+        waiting = pages()
+        assert not any("anchor" in page.lower() for page in waiting)
+        left_out = [user.memberships.get().number or 0 for user in people[:1]]
+        with messages():
+            exam_close(exam=exam, actor=boss, left_out=left_out)
+        assert not any(word in page.lower() for page in pages() for word in ("anchor", "left out", "shown before"))
+
+
+class TestTruthRule:
+    def sat(self, project: Project) -> Exam:
+        exam = cohort_exam(project, queries=1, depth=2)
+        for grades in ([4, 4], [4, 4], [0, 4]):
+            sit(examinee(project), project, by_pair(exam, grades))
+        return exam
+
+    def test_the_lead_chooses_how_the_truth_follows(
+        self, client: Client, project: Project, boss: User, messages: Messages
+    ) -> None:
+        exam = self.sat(project)
+        with messages():
+            client.post(url("exam-close", exam), {"truth_rule": "agreeing"})
+        page = body(client, "exam", exam)
+        assert "1 pair without such a majority has none" in page
+        assert page.count("no truth: too few agree") == 1
+
+    def test_no_result_is_told_to_the_lead_and_to_the_person(
+        self, client: Client, project: Project, boss: User, messages: Messages
+    ) -> None:
+        exam = self.sat(project)
+        with messages():
+            client.post(url("exam-close", exam), {"truth_rule": "agreeing"})
+        for sitting in exam.sittings.filter(state="feedback"):
+            with messages():
+                regrade(sitting)
+        page = body(client, "exam", exam)
+        assert page.count("compared on 0 of 2 pairs; costs no attempt") == 3
+        assert "neither passed nor failed" in page
+        assert "not passed" not in page
+        rows = list(csv.DictReader(body(client, "exam-csv", exam).splitlines()))
+        assert [row["passed"] for row in rows] == [""] * 3
+        assert all("0 of the 2 pairs" in row["why"] for row in rows)
+        sitting = exam.sittings.order_by("pk")[0]
+        client.force_login(sitting.annotator)
+        assert "<h1>No result</h1>" in body(client, "sitting", sitting)
+        desk = body(client, "desk", project)
+        assert "Your last exam gave no result" in desk
+        assert "being computed" not in desk
+
+    def test_what_was_chosen_is_kept_while_it_asks(
+        self, client: Client, project: Project, boss: User, messages: Messages
+    ) -> None:
+        exam = self.sat(project)
+        sit(examinee(project), project, by_pair(exam, [4, 4]))
+        late = examinee(project)
+        out = exam.sittings.order_by("pk")[2].annotator.memberships.get().number
+        asking = client.post(url("exam-close", exam), {"truth_rule": "agreeing", "left_out": out}).content.decode()
+        form = dict(re.findall(r'<input type="hidden" name="(confirmed|truth_rule|left_out)" value="(\w+)">', asking))
+        assert form == {"truth_rule": "agreeing", "left_out": str(out), "confirmed": str(late.memberships.get().number)}
+        with messages():
+            client.post(url("exam-close", exam), form)
+        exam.refresh_from_db()
+        assert exam.truth_rule == "agreeing"
+        assert exam.sittings.get(left_out=True).annotator.memberships.get().number == out
+        assert "left out of the truth" in body(client, "exam", exam)
+
+    def test_an_unknown_rule_closes_nothing(self, client: Client, project: Project, boss: User) -> None:
+        exam = self.sat(project)
+        client.post(url("exam-close", exam), {"truth_rule": "loudest"})
+        exam.refresh_from_db()
+        assert exam.state == "open"
+
+
 class TestReport:
     def test_the_cohort_stands_beside_the_paper(
         self, client: Client, project: Project, boss: User, messages: Messages
@@ -159,6 +389,29 @@ class TestReport:
 
 
 class TestPairs:
+    def test_explanations_are_written_before_the_feedback_begins(
+        self, client: Client, project: Project, boss: User, messages: Messages
+    ) -> None:
+        exam = cohort_exam(project, queries=1, depth=1)
+        known = exam.known_pairs.get()
+        assert "Keep the explanation" in body(client, "exam", exam)
+        client.post(url("known-explain", known), {"explanation": "The door stays shut."})
+        far = examinee(project)
+        for user, grade in [(examinee(project), 4), (examinee(project), 4), (examinee(project), 4), (far, 0)]:
+            sit(user, project, by_pair(exam, [grade]))
+        with messages():
+            exam_close(exam=exam, actor=boss)
+        client.force_login(far)
+        assert "The door stays shut." in body(client, "sitting", exam.sittings.get(annotator=far))
+
+    def test_grades_of_who_is_at_it_are_not_shown(self, client: Client, project: Project, boss: User) -> None:
+        exam = cohort_exam(project, queries=1, depth=2)
+        user = examinee(project)
+        give(user, asked(start(user, project))[0], 2)
+        assert 'class="given' not in body(client, "exam", exam)
+        sit(examinee(project), project, by_pair(exam, [1, 1]))
+        assert body(client, "exam", exam).count('class="given') == 2
+
     def test_an_explanation_is_kept(self, client: Client, project: Project, boss: User) -> None:
         known = closed_exam(project, [(2,)]).known_pairs.get()
         answer = client.post(url("known-explain", known), {"explanation": "The door stays shut.\n"})

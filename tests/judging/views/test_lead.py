@@ -1,5 +1,6 @@
 """The lead's pages: what they show and what they do."""
 
+import csv
 import re
 from io import BytesIO
 from pathlib import Path
@@ -116,10 +117,11 @@ class TestQueries:
             browser.post(url("candidates-rank", project), {"similarity": "bow"})
         assert not Batch.objects.exists()
         answer = browser.get(url("candidates-csv", project))
-        header, row = b"".join(answer.streaming_content).decode().splitlines()
+        header, row = csv.reader(b"".join(answer.streaming_content).decode().splitlines())
         assert "All candidates as CSV</a> <small>1 row</small>" in browser.get(url("queries", project)).content.decode()
-        assert header == "query_id,split,query,rank,similarity,source,video_name,start,end,captions,measure"
-        assert row == "7,val,a dog,1,0.5,similarity,alpha,1.0,2.0,'=A dog barks.,bow"
+        columns = "query_id,split,query,rank,similarity,source,video_name,start,end,captions,measure"
+        assert header == columns.split(",")
+        assert row == ["7", "val", "a dog", "1", "0.5", "similarity", "alpha", "1.0", "2.0", "'=A dog barks.", "bow"]
 
     def test_a_similarity_that_is_not_offered_or_not_here(
         self, browser: Client, project: Project, tmp_path: Path, settings: Any

@@ -1,6 +1,7 @@
 """Pages about hours and money: what they say, and to whom."""
 
 import csv
+import re
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -18,6 +19,7 @@ from tests.judging.money import judged, local, policy_from, project_in
 
 pytestmark = pytest.mark.django_db
 MARCH = {"month": "2026-03"}
+TVR_RANKING = '96,483 pairs in 4,825 batches</th><td class="number">227,808</td><td class="number">1202.32</td>'
 
 
 @pytest.fixture
@@ -50,6 +52,12 @@ def words(answer: HttpResponse) -> str:
 
 def table(answer: HttpResponse) -> list[dict[str, str]]:
     return list(csv.DictReader(answer.content.decode().splitlines()))
+
+
+def words_read(page: str, person: User, number: int) -> str:
+    """A page without what names the person."""
+    page = re.sub(r'csrf\w*"(?: value=|: )"\w+"', "", page, flags=re.IGNORECASE)
+    return page.replace(person.username, "").replace(f"Annotator {number}", "").replace(f"annotator {number}", "")
 
 
 class TestPay:
@@ -99,14 +107,19 @@ class TestPay:
         ]
         assert AuditEvent.objects.filter(action="pay.export", data__first_day="2026-03-01").count() == 1
 
-    def test_pilot_batches_when_they_are_ticked(self, leading: Client, project: Project, person: User) -> None:
+    def test_pilot_batches_are_left_out_when_that_is_ticked(
+        self, leading: Client, project: Project, person: User
+    ) -> None:
         judged(project, person, local("2026-03-06T09:00", "Asia/Singapore"), 3600, pilot=True)
-        without, chosen = (words(leading.get(url("pay", project), {**MARCH, **more})) for more in ({}, {"pilot": "on"}))
-        assert "1.00 h in pilot batches are left out" in without
-        assert "10.50 SGD" in without
-        assert "24.50 SGD" in chosen
-        assert "left out" not in chosen
-        assert "first=2026-03-01&amp;last=2026-03-31&amp;pilot=on" in chosen
+        whole, part = (
+            words(leading.get(url("pay", project), {**MARCH, **more})) for more in ({}, {"without_pilot": "on"})
+        )
+        assert "1.00 h in pilot batches are left out" in part
+        assert "annotators see and expect them" in part
+        assert "10.50 SGD" in part
+        assert "24.50 SGD" in whole
+        assert "left out" not in whole
+        assert "first=2026-03-01&amp;last=2026-03-31&amp;without_pilot=on" in part
 
     def test_judgments_of_a_file_are_told_of(self, leading: Client, project: Project, person: User) -> None:
         judged(project, person, local("2026-03-06T09:00", "Asia/Singapore"), None)
@@ -263,11 +276,42 @@ class TestOwnHours:
         rows = table(client.get(url("hours-csv", project), MARCH))
         assert [(row["annotator"], row["day"]) for row in rows] == [("7", "2026-03-02"), ("7", "2026-03-05")]
 
-    def test_pilots_are_not_told_of(self, client: Client, project: Project, person: User) -> None:
+    def test_a_pilot_batch_counts_like_any_other(self, client: Client, project: Project, person: User) -> None:
+        """Everything of both people is equal but for the mark: every number they read must be, too."""
+        twin = MembershipFactory(project=project, number=8).user
+        for one, pilot in ((person, True), (twin, False)):
+            judged(project, one, local("2026-03-06T09:00", "Asia/Singapore"), 3600, pilot=pilot)
+        for day, seconds in ((2, 1800), (5, 900)):
+            judged(project, twin, local(f"2026-03-0{day}T09:00", "Asia/Singapore"), seconds)
+        pages, files = [], []
+        for one, number in ((person, 7), (twin, 8)):
+            pages.append(words_read(self.own(client, project, one, pilot="on", without_pilot="on"), one, number))
+            rows = table(client.get(url("hours-csv", project), {**MARCH, "without_pilot": "on"}))
+            files.append([{**row, "annotator": ""} for row in rows])
+        assert pages[0] == pages[1]
+        assert files[0] == files[1]
+        assert "24.50 SGD" in pages[0]
+        assert "pilot" not in pages[0].lower()
+
+    def test_grades_of_the_page_are_those_of_its_table(self, client: Client, project: Project, person: User) -> None:
+        judged(project, person, local("2026-03-06T09:00", "Asia/Singapore"), 60, pilot=True)
+        page = self.own(client, project, person)
+        assert "<dt>Grades given</dt><dd>3</dd>" in page
+        assert '<tfoot><tr><th scope="row">Total</th><td class="number">3</td>' in page
+
+    def test_what_a_lead_pays_is_what_the_person_reads(self, client: Client, project: Project, person: User) -> None:
         judged(project, person, local("2026-03-06T09:00", "Asia/Singapore"), 3600, pilot=True)
-        page = self.own(client, project, person, pilot="on")
-        assert "10.50 SGD" in page
-        assert "pilot" not in page.lower()
+        client.force_login(person)
+        own = client.get(url("hours-csv", project), MARCH).content
+        client.force_login(lead(project))
+        assert client.get(url("pay-person-csv", project, 7), MARCH).content == own
+        assert [row["amount"] for row in table(client.get(url("pay-csv", project), MARCH))] == ["24.50"]
+
+    def test_grades_without_a_time_are_named(self, client: Client, project: Project, person: User) -> None:
+        judged(project, person, local("2026-03-06T09:00", "Asia/Singapore"), None)
+        page = self.own(client, project, person)
+        assert "<dt>Grades given</dt><dd>3</dd>" in page
+        assert "1 judgment has no measured time" in page
 
     def test_nothing_yet(self, client: Client, project: Project) -> None:
         assert "No hours in this period" in self.own(client, project, annotator(project))
@@ -280,11 +324,39 @@ class TestOwnHours:
 
 class TestForecast:
     def test_it_begins_with_tvr_ranking(self, leading: Client, project: Project) -> None:
-        """Shares are shown to a tenth of a per cent: 96,527 pairs, 227,997 judgments and 2,300 of the exam."""
+        """Shares are shown to a tenth of a per cent and computed with in full, whatever button leads here."""
         page = words(leading.get(url("forecast", project)))
-        assert "<dt>Hours</dt><dd>1215.46</dd>" in page
-        assert "17016.38 SGD" in page
-        assert 'value="3281"' in page
+        assert TVR_RANKING in page
+        assert "<dt>Hours</dt><dd>1214.46</dd>" in page
+        assert "17002.42 SGD" in page
+        for shown in ("3281", "20", "47.1", "18.1"):
+            assert f'value="{shown}"' in page
+
+    def test_changing_one_value_leaves_the_others_unrounded(self, leading: Client, project: Project) -> None:
+        fields = dict(re.findall(r'name="(\w+)" value="([^"]+)"', words(leading.get(url("forecast", project)))))
+        assert TVR_RANKING in words(leading.get(url("forecast", project), fields))
+        without_exam = words(leading.get(url("forecast", project), {**fields, "exam_pairs": 0}))
+        assert "<dt>Judgments</dt><dd>227,808</dd></div> <div><dt>Hours</dt><dd>1202.32</dd>" in without_exam
+        other = words(leading.get(url("forecast", project), {**fields, "second": "47.2"}))
+        assert TVR_RANKING not in other
+
+    def test_values_of_an_address_are_taken_as_they_are(self, leading: Client, project: Project) -> None:
+        """3,281 * 1.471 * 20 * (2 + 2 * 0.181) = 227,997."""
+        asked = {"queries": 3281, "pairs": 20, "second": 47.1, "escalated": 18.1, "seconds": 19, "gold": 0}
+        more = {"annotators": 23, "exam_pairs": 0, "rate": 14, "currency": "SGD"}
+        assert "227,997" in words(leading.get(url("forecast", project), {**asked, **more}))
+
+    def test_what_is_measured_here_is_computed_with_in_full(
+        self, leading: Client, project: Project, person: User
+    ) -> None:
+        """Two batches of 1 pair and one of 5 hold 7 / 3 pairs, shown as 2.3: 3,000 queries have 4,412 batches."""
+        BatchFactory(query=QueryFactory(project=project), pairs=5)
+        page = words(leading.get(url("forecast", project), {"from": "here"}))
+        fields = dict(re.findall(r'name="(\w+)" value="([^"]+)"', page))
+        assert fields["pairs"] == "2.3"
+        assert "10,294 pairs in 4,412 batches" in words(
+            leading.get(url("forecast", project), {**fields, "queries": 3000})
+        )
 
     def test_what_is_measured_here_stands_beside(self, leading: Client, project: Project, person: User) -> None:
         BatchFactory(query=QueryFactory(project=project), pairs=4)

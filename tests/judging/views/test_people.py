@@ -1,6 +1,7 @@
 """The lead's pages of people; and that names are nowhere else."""
 
 import re
+from datetime import datetime, timedelta
 
 import pytest
 from django.contrib.auth import get_user
@@ -11,11 +12,27 @@ from django.urls import reverse
 from annotation.models import AuditEvent, Membership, Project, User
 from annotation.services.identities import identity_set
 from annotation.services.members import standing_change
-from judging.models import Invitation
+from judging.models import GateAttempt, Invitation
+from judging.selectors import people_of
 from judging.services.invitations import invitation_create
 from judging.services.standings import annotator_leave
-from tests.factories import JudgmentFactory, MembershipFactory, ProjectFactory, UserFactory, admin, lead
+from tests.factories import (
+    AssignmentFactory,
+    BatchFactory,
+    ExamFactory,
+    FlagFactory,
+    JudgmentFactory,
+    MembershipFactory,
+    ProjectFactory,
+    QueryFactory,
+    SittingFactory,
+    SittingGradeFactory,
+    UserFactory,
+    admin,
+    lead,
+)
 from tests.judging.api import test_doors as test_api_doors
+from tests.judging.money import gold_graded, judged, local, trained
 from tests.judging.views.test_doors import DOORS, World
 
 pytestmark = pytest.mark.django_db
@@ -48,12 +65,42 @@ def page(name: str, member: Membership) -> str:
     return reverse(f"judging:{name}", args=[member.project.uuid, member.number])
 
 
+def act(work: str, project: Project, person: User, at: datetime) -> None:
+    """Something that a person does in a project, then."""
+    if work == "judging":
+        judged(project, person, at, 10)
+    elif work == "gold":
+        gold_graded(project, person, at, 10)
+    elif work == "training":
+        trained(project, person, at, 10)
+    elif work == "exam":
+        sitting = SittingFactory(exam=ExamFactory(project=project), annotator=person)
+        SittingGradeFactory(sitting=sitting, created_at=at)
+    elif work == "screening":
+        GateAttempt.objects.create(project=project, annotator=person, asked=[], passing=1, score=0, answered_at=at)
+    else:
+        batch = BatchFactory(query=QueryFactory(project=project), pairs=1)
+        FlagFactory(assignment=AssignmentFactory(batch=batch, annotator=person), created_at=at)
+
+
 @pytest.mark.usefixtures("chief")
 class TestPeople:
     def test_shows_who_is_here(self, client: Client, member: Membership) -> None:
         shown = body(client.get(people(member.project)))
         for words in ("Quirin Kowalk", "quirin@example.org", "qualified"):
             assert words in shown
+
+    @pytest.mark.parametrize("work", ["judging", "gold", "training", "exam", "screening", "flag"])
+    def test_last_seen_counts_all_work_of_this_project(self, member: Membership, work: str) -> None:
+        at = local("2026-03-05T10:00")
+        for membership in (member, MembershipFactory(user=member.user)):  # of the other project: a day later
+            act(work, membership.project, member.user, at)
+            at += timedelta(days=1)
+        (person,) = people_of(member.project)
+        assert person.last_seen == local("2026-03-05T10:00")
+        User.objects.filter(pk=member.user_id).update(last_login=local("2026-04-01T10:00"))
+        (person,) = people_of(member.project)
+        assert person.last_seen == local("2026-04-01T10:00")
 
     def test_filtered_by_standing(self, client: Client, member: Membership) -> None:
         MembershipFactory(project=member.project, number=13, standing="training", user__username="other-person")

@@ -244,8 +244,8 @@ class TestChanges:
         made_of(ready, two)
         answer = browser.get(url("release-changes-csv", two))
         head, line = b"".join(answer.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
-        assert head == "kind,query_id,query,pair_id,moment,rank,before,after"
-        assert line.startswith("dropped,10,a person sings,")
+        assert head == '"kind","query_id","query","pair_id","moment","rank","before","after"'
+        assert line.startswith('"dropped",10,"a person sings",')
 
     @pytest.mark.parametrize("before", ["nonsense", "00000000-0000-4000-8000-000000000000"])
     def test_no_such_release(self, browser: Client, two: Release, before: str) -> None:

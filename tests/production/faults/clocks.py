@@ -6,8 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from django.db import connections
 
 from tests.production.topology.hosts import Host
+from tests.production.topology.stores import Postgres
 
 HOUR_S = 3600
 PLACE = Path("/usr/lib")
@@ -49,7 +51,7 @@ class Clock:
 
 
 @contextmanager
-def clock_of(*hosts: Host) -> Iterator[Clock]:
+def clock_of(*hosts: Host | Postgres) -> Iterator[Clock]:
     """One clock for these hosts, which are started again with it, and without it at the end."""
     library()
     clock = Clock(hosts[0].folder / f"clock-{os.getpid()}")
@@ -64,9 +66,10 @@ def clock_of(*hosts: Host) -> Iterator[Clock]:
         _again(hosts)
 
 
-def _again(hosts: tuple[Host, ...]) -> None:
-    for host in hosts:
+def _again(hosts: tuple[Host | Postgres, ...]) -> None:
+    for host in reversed(hosts):
         host.stop()
+    connections.close_all()  # PostgreSQL may be among them
     for host in hosts:
         host.start(wait=False)
     for host in hosts:

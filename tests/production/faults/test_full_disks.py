@@ -11,9 +11,11 @@ from annotation.models import CorpusImport
 from benchmarks.annotator import GRADE, KEY
 from config.embedded.postgres import share_with
 from judging.models import Judgment
-from tests.production.faults.background.acts import page_of, sweep, when
+from tests.production.faults.background.acts import page_of, sweep
 from tests.production.faults.background.test_previews import (
     ALL,
+    CUT,
+    PART,
     SWEEP,
     check_all_cut,
     check_whole,
@@ -24,6 +26,7 @@ from tests.production.faults.background.test_previews import (
 )
 from tests.production.faults.crowd import Crowd
 from tests.production.faults.disks import small_disk
+from tests.production.faults.latch import latch
 from tests.production.faults.test_killed_while_a_release_is_built import Asked, archives
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
@@ -87,10 +90,11 @@ class TestMedia:
         corpus, lead = world.project.corpus, world.person(site, world.lead)
         with small_disk(site.shared / "media", megabytes=16) as disk:
             to_cut(corpus, clip)
-            sweep(SWEEP)
-            when(lambda: len(ready(corpus)) >= ALL // 6)
-            before = refusals(site)
-            disk.fill()
+            with latch(site, "annotation_moment", when=CUT, passing=PART) as closed:
+                sweep(SWEEP)
+                closed.await_somebody()
+                before = refusals(site)
+                disk.fill()
             eventually(lambda: refusals(site) > before)
             half = ready(corpus)
             assert len(half) < ALL
@@ -98,7 +102,7 @@ class TestMedia:
             assert "failed" not in counts_shown(page_of(site, lead, "annotation:corpus", world.project.uuid))
             disk.make_room()
             sweep(SWEEP)
-            eventually(lambda: len(ready(corpus)) == ALL, seconds=60)
+            eventually(lambda: len(ready(corpus)) == ALL)
             check_all_cut(site, world, lead, tmp_path)
             wanted = {Path(name).name for name in names_of(ready(corpus))}
             eventually(lambda: {path.name for path in (disk.folder / "previews").iterdir()} == wanted)

@@ -51,7 +51,7 @@ class Asked:
         batch = self.world.batch(pairs=3)
         for user in self.world.annotators:
             judge_all(self.world.person(site, user), self.world, always(3))
-        eventually(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE, seconds=60)
+        eventually(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE)
         batch.refresh_from_db()
         batch_review(batch=batch, extend=False, lead=self.world.lead)
         self.lead = self.world.person(site, self.world.lead)

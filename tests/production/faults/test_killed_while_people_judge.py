@@ -18,7 +18,7 @@ from tests.production.topology.world import World, always, judge_all, take
 WITHOUT = {  # what is killed -> whether people judge on meanwhile
     ("web-1",): True,
     ("web-1", "web-2"): False,
-    ("worker-1", "worker-2"): True,
+    ("judging", "worker-1", "worker-2"): True,
     ("postgres",): False,
     ("redis",): True,
     ("nginx",): False,
@@ -77,14 +77,13 @@ class TestEscalation:
         batch = world.batch(pairs=self.PAIRS)
         first, second, third, fourth = (world.person(site, user) for user in world.annotators)
         judge_all(first, world, always(0))
-        for worker in site.workers:
-            worker.pause()
+        site.judging.pause()
         judge_all(second, world, always(4))
-        kill(site, "worker-1", "worker-2", "redis")
+        kill(site, "judging", "redis")
         batch.refresh_from_db()
         assert (batch.round, set(batch.pairs.values_list("state", flat=True))) == (1, {Pair.State.OPEN})
 
-        start(site, "redis", "worker-1", "worker-2")
+        start(site, "redis", "judging")
         swept_until(lambda: Batch.objects.get(pk=batch.pk).round == 2)
         for person in (third, fourth):
             judge_all(person, world, always(3))
@@ -95,16 +94,15 @@ class TestEscalation:
     def test_beat_itself_finds_the_round_whose_message_was_lost(self, site: Site) -> None:
         world = World.make(annotators=2)
         batch = world.batch(pairs=1)
-        for worker in site.workers:
-            worker.pause()
+        site.judging.pause()
         for user in world.annotators:
             judge_all(world.person(site, user), world, always(2))
-        kill(site, "worker-1", "worker-2", "beat")
+        kill(site, "judging", "beat")
         site.redis.kill()
         site.redis.start()
         site.redis.client().flushall()
-        start(site, "worker-1", "worker-2", "beat")
-        eventually(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE, seconds=60)
+        start(site, "judging", "beat")
+        eventually(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE)
 
 
 class TestWords:
@@ -166,7 +164,7 @@ class TestWords:
         said = {"grade": "2", "key": key[1]}
         given = Judgment.objects.filter(pair__batch=batch)
         with suppress(requests.RequestException):
-            person.post(form[1], said, timeout=0.01)
+            person.post(form[1], said, timeout=(60, 0.001))  # it is sent wholly before its answer is waited for
         eventually(given.exists)
         kill(site, "web-1", "web-2")
         start(site, "web-1", "web-2")

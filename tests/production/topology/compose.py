@@ -87,7 +87,7 @@ class Roll:
             if server.name == name or server.name.startswith(f"{name}-"):
                 server.restart()
                 if isinstance(server, Web):
-                    eventually(lambda web=server: web.status("/readyz") == 200, seconds=60)
+                    eventually(lambda web=server: web.status("/readyz") == 200)
 
     def _addressed(self, text: str) -> str:
         """Containers have names; hosts here have addresses."""

@@ -32,7 +32,8 @@ def missing_programs() -> list[str]:
 
 
 class Site:
-    """PostgreSQL, Redis, S3 double, two web hosts, two worker hosts, a gpu and a search worker, beat, nginx."""
+    """PostgreSQL, Redis, S3 double, two web hosts, a judging worker, two worker hosts, a gpu and a search worker, beat,
+    nginx."""
 
     def __init__(self, *, kept: Path) -> None:
         self.kept = kept  # what outlives the site: the migrated database, the static files
@@ -49,6 +50,7 @@ class Site:
         self.redis = Redis("redis", "127.0.0.3", self.folder)
         self.storage = Storage("storage", "127.0.0.4", self.folder)
         self.web = [self._web("web-1", "127.0.0.11"), self._web("web-2", "127.0.0.12")]
+        self.judging = self._worker("judging", "127.0.0.26", "judging", 1)
         self.workers = [self._worker(f"worker-{n}", f"127.0.0.2{n}", "celery,uploads", 2) for n in (1, 2)]
         self.gpu = self._worker("gpu", "127.0.0.23", "gpu", 1)
         self.gpu.extra.update(TRAIN_DEVICE="cpu", TRAIN_THREADS="1")
@@ -63,7 +65,7 @@ class Site:
 
     @property
     def hosts(self) -> list[Host]:
-        return [*self.web, *self.workers, self.gpu, self.search, self.beat]
+        return [*self.web, self.judging, *self.workers, self.gpu, self.search, self.beat]
 
     @property
     def servers(self) -> list[Server]:
@@ -220,8 +222,11 @@ def start_missing(servers: Sequence[Server]) -> None:
         server.await_ready()
 
 
-def eventually(there: Callable[[], object], *, seconds: float = 30, every: float = 0.1) -> None:
-    """Wait until ``there()`` is true."""
+PATIENCE_S = 180  # nothing is asked to be quick: whatever comes at all may come on a machine that does much else
+
+
+def eventually(there: Callable[[], object], *, seconds: float = PATIENCE_S, every: float = 0.1) -> None:
+    """Wait until ``there()`` is true; ``seconds`` only where what is tested is how long it takes."""
     deadline = time.monotonic() + seconds
     while not there():
         assert time.monotonic() < deadline, f"{there} is not so after {seconds:.0f} s"

@@ -8,7 +8,8 @@ from tests.production.topology.site import Site
 
 
 class SmallSite(Site):
-    """One web host of two processes, one worker host of two, beat, nginx, PostgreSQL, Redis; files on disk."""
+    """One web host of two processes, a judging worker of one, one worker host of two, beat, nginx, PostgreSQL, Redis;
+    files on disk."""
 
     def __init__(self, *, kept: Path) -> None:
         super().__init__(kept=kept)
@@ -17,7 +18,7 @@ class SmallSite(Site):
 
     @property
     def hosts(self) -> list[Host]:
-        return [*self.web, *self.workers, self.beat]
+        return [*self.web, self.judging, *self.workers, self.beat]
 
     @property
     def servers(self) -> list[Server]:

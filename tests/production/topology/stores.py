@@ -42,6 +42,13 @@ class Postgres(Server):
     polite = signal.SIGINT  # the fast shutdown
     flushes = True
 
+    def __init__(self, name: str, address: str, folder: Path) -> None:
+        super().__init__(name, address, folder)
+        self.extra: dict[str, str] = {}  # in its environment; counts from its next start
+
+    def environment(self) -> dict[str, str]:
+        return super().environment() | self.extra
+
     @property
     def data(self) -> Path:
         return self.folder / "data"

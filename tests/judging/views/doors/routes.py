@@ -179,6 +179,9 @@ EXAMS: list[Door] = [
     ("judging:known-exam", "known", STAFF, "get"),
     ("judging:known-explain", "known", LEAD, "post"),
     ("judging:known-retire", "known", LEAD, "post"),
+    ("judging:known-anchor", "known", LEAD, "post"),
+    ("judging:missed-exam", "sitting", STAFF, "get"),
+    ("judging:missed-exam-count", "sitting", LEAD, "post"),
     ("judging:sitting-start", "project", ANNOTATOR, "post"),
 ]
 SETTINGS: list[Door] = [

@@ -34,7 +34,7 @@ from judging.rules.keys import form_key, sitting_key
 from judging.services.guidelines import draft_open
 from judging.services.invitations import invitation_create
 from models_runner.models import EconomyStudy, Experiment, FeatureSet, Leaderboard, Run, Training
-from models_runner.retrieval.features import FeatureWriter
+from moment_retrieval.features import FeatureWriter
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,

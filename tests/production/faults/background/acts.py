@@ -13,6 +13,7 @@ from PIL import Image
 
 from annotation.models import Project
 from tests.factories import admin
+from tests.production.faults.latch import Latch
 from tests.production.topology import Person, Server, Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import PASSWORD, World
@@ -20,9 +21,9 @@ from tests.production.topology.world import PASSWORD, World
 KILLED = ("worker", "postgres", "redis")  # storage is killed where files lie in a bucket
 
 
-def when(there: Callable[[], object], *, seconds: float = 60) -> None:
-    """Wait for the middle of some work; it is over soon."""
-    eventually(there, seconds=seconds, every=0.005)
+def when(there: Callable[[], object]) -> None:
+    """Wait for what a test looks at closely; where it passes by, the work is stopped by a latch or paused."""
+    eventually(there, every=0.005)
 
 
 def servers_of(site: Site, name: str) -> list[Server]:
@@ -36,6 +37,14 @@ def kill(site: Site, name: str) -> None:
         server.kill()
     if name == "postgres":
         connections.close_all()  # of this process: they are broken
+
+
+def kill_at(closed: Latch, site: Site, name: str) -> None:
+    """kill -9 while work stands at the latch; it stays closed, unless PostgreSQL itself was killed."""
+    closed.await_somebody()
+    kill(site, name)
+    if name in ("worker", "gpu"):
+        closed.drop_waiting()
 
 
 def start(site: Site, name: str) -> None:
@@ -60,7 +69,7 @@ def page_of(site: Site, person: Person, name: str, *args: Any) -> str:
         answers.append(person.get(reverse(name, args=args)))
         return answers[-1].status_code == 200
 
-    eventually(shown, seconds=20, every=0.5)
+    eventually(shown, every=0.5)
     return answers[-1].text
 
 

@@ -10,17 +10,19 @@ from django.test import override_settings
 from annotation.models import Project
 from models_runner import services
 from models_runner.models import FeatureSet
-from models_runner.retrieval.features import open_features
 from models_runner.services.features import FULL, LATE
+from moment_retrieval.features import open_features
 from tests.factories import VideoFactory
-from tests.production.faults.background.acts import admin_of, kill, page_of, start, sweep, when
+from tests.production.faults.background.acts import admin_of, kill_at, page_of, start, sweep
 from tests.production.faults.disks import small_disk
+from tests.production.faults.latch import latch
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World
 
 SWEEP = "models_runner.tasks.runs_sweep"
-VIDEOS = 120
+VIDEOS, HALF = 120, 60
+MIDWAY = f"NEW.step = 'extracting' AND NEW.done >= {HALF}"
 
 
 @pytest.fixture
@@ -34,6 +36,17 @@ def filmed(project: Project, clip: bytes) -> None:
     for number in range(VIDEOS):
         video = VideoFactory(corpus=project.corpus, name=f"walk_{number:03}", index=number, duration_s=4.0)
         video.file.save("clip.mp4", ContentFile(clip))
+
+
+def started(site: Site, project: Project) -> FeatureSet:
+    """Each item is written down, as for one that was begun before: else only what took two seconds is."""
+    site.gpu.pause()
+    try:
+        made = services.feature_set_start(project=project, kind="video", extractor="builtin-pixels", actor=None)
+        FeatureSet.objects.filter(pk=made.pk).update(attempts=1)
+    finally:
+        site.gpu.resume()
+    return made
 
 
 def told(made: FeatureSet) -> FeatureSet:
@@ -52,15 +65,17 @@ def test_features_go_on_where_they_were_after_a_kill(killed: str, shared: Site, 
     world = World.make(annotators=0)
     project, person = world.project, admin_of(shared, world.project)
     filmed(project, clip)
-    made = services.feature_set_start(project=project, kind="video", extractor="builtin-pixels", actor=None)
-    when(lambda: told(made).done > 0)
-    kill(shared, killed)
-    if killed == "gpu":
-        assert f"of {VIDEOS}" in page_of(shared, person, "models_runner:features", project.uuid)
-    start(shared, killed)
+    with latch(shared, "models_runner_featureset", when=MIDWAY) as closed:
+        made = started(shared, project)
+        kill_at(closed, shared, killed)
+        if killed == "gpu":
+            assert told(made).done == HALF - 1
+            assert f"of {VIDEOS}" in page_of(shared, person, "models_runner:features", project.uuid)
+        closed.open()
+        start(shared, killed)
     FeatureSet.objects.filter(pk=made.pk, state="running").update(moved_at=F("moved_at") - LATE)
     sweep(SWEEP)
-    eventually(lambda: told(made).state != "running", seconds=60)
+    eventually(lambda: told(made).state != "running")
     check_whole(made)
 
 
@@ -69,13 +84,16 @@ def test_a_full_disk_is_said_and_with_room_they_go_on(shared: Site, clip: bytes)
     project, person = world.project, admin_of(shared, world.project)
     filmed(project, clip)
     with small_disk(shared.shared / "features") as disk:
-        made = services.feature_set_start(project=project, kind="video", extractor="builtin-pixels", actor=None)
-        when(lambda: told(made).done > 0)
-        disk.fill()
+        with latch(
+            shared, "models_runner_featureset", when=f"NEW.step = 'extracting' AND NEW.done >= {HALF}"
+        ) as closed:
+            made = started(shared, project)
+            closed.await_somebody()
+            disk.fill()
         eventually(lambda: told(made).state == "failed")
         assert told(made).error == FULL
         assert FULL in page_of(shared, person, "models_runner:features", project.uuid)
         disk.make_room()
         services.feature_set_resume(feature_set=made, actor=None)
-        eventually(lambda: told(made).state != "running", seconds=60)
+        eventually(lambda: told(made).state != "running")
         check_whole(made)

@@ -7,14 +7,14 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models import F
 
-from annotation.locks import is_held
 from annotation.models import AuditEvent, CorpusImport, Description, Moment
-from annotation.services.imports import LOCK, corpus_import_confirm, corpus_import_create
+from annotation.services.imports import corpus_import_confirm, corpus_import_create
 from judging.label_studio import Mapped
 from judging.models import Judgment, JudgmentImport
 from judging.services import label_studio
 from tests.judging.label_studio.exports import annotation, rated, task, text
-from tests.production.faults.background.acts import KILLED, kill, lead_of, page_of, start, sweep, when
+from tests.production.faults.background.acts import KILLED, kill_at, lead_of, page_of, start, sweep
+from tests.production.faults.latch import latch
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World
@@ -42,18 +42,19 @@ def test_a_corpus_is_imported_whole_and_once_after_a_kill(killed: str, site: Sit
     world = World.make(annotators=0)
     name, lead = world.project.corpus.name, lead_of(site, world)
     row = corpus_import_create(actor=world.lead, corpus_name=name, format="csv", file=table())
-    eventually(lambda: told(row).state == "checked", seconds=60)
-    corpus_import_confirm(row=row, actor=world.lead, skip_bad=False)
-    when(lambda: is_held(LOCK, row.pk))
-    kill(site, killed)
-    if killed == "worker":
-        assert told(row).state == "importing"
-        assert not Description.objects.filter(corpus__name=name).exists()
-        assert "<b>Importing</b>" in page_of(site, lead, "annotation:import", row.uuid)
-    start(site, killed)
+    eventually(lambda: told(row).state == "checked")
+    with latch(site, "annotation_description", event="INSERT", passing=LINES // 2) as closed:
+        corpus_import_confirm(row=row, actor=world.lead, skip_bad=False)
+        kill_at(closed, site, killed)
+        if killed == "worker":
+            assert told(row).state == "importing"
+            assert not Description.objects.filter(corpus__name=name).exists()
+            assert "<b>Importing</b>" in page_of(site, lead, "annotation:import", row.uuid)
+        closed.open()
+        start(site, killed)
     late(row)
     sweep("annotation.tasks.imports_sweep")
-    eventually(lambda: told(row).state == "done", seconds=60)
+    eventually(lambda: told(row).state == "done")
     assert Description.objects.filter(corpus__name=name).count() == LINES
     assert Moment.objects.filter(video__corpus__name=name).count() == LINES
     assert AuditEvent.objects.filter(actor=world.lead, action="corpus.confirm").count() == 1
@@ -70,14 +71,15 @@ def test_judgments_are_imported_whole_and_once_after_a_kill(site: Site) -> None:
         mapped=Mapped(pair="pair_id"),
         file=SimpleUploadedFile("export.json", text(export).encode()),
     )
-    eventually(lambda: told(row).state == "checked", seconds=60)
-    label_studio.judgment_import_confirm(row=row, actor=world.lead, skip_bad=False)
-    when(lambda: is_held(label_studio.LOCK, row.pk))
-    kill(site, "worker")
-    assert told(row).project is None
-    start(site, "worker")
+    eventually(lambda: told(row).state == "checked")
+    with latch(site, "judging_judgment", event="INSERT", passing=PAIRS) as closed:
+        label_studio.judgment_import_confirm(row=row, actor=world.lead, skip_bad=False)
+        kill_at(closed, site, "worker")
+        assert told(row).project is None
+        closed.open()
+        start(site, "worker")
     late(row)
     sweep("judging.tasks.work_sweep")
-    eventually(lambda: told(row).state == "done", seconds=60)
+    eventually(lambda: told(row).state == "done")
     project = JudgmentImport.objects.get(pk=row.pk).project
     assert Judgment.objects.filter(pair__batch__project=project).count() == 2 * PAIRS

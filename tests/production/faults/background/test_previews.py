@@ -13,14 +13,14 @@ from tests.factories import MomentFactory, VideoFactory
 from tests.production.faults.background.acts import (
     KILLED,
     is_whole_gif,
-    kill,
+    kill_at,
     lead_of,
     page_of,
     start,
     stored,
     sweep,
-    when,
 )
+from tests.production.faults.latch import latch
 from tests.production.topology import Person, Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World
@@ -28,6 +28,8 @@ from tests.production.topology.world import World
 SWEEP = "annotation.tasks.previews_sweep"
 VIDEOS, MOMENTS = 10, 10
 ALL = VIDEOS * MOMENTS
+PART = ALL // 6
+CUT = "NEW.preview_state = 'ready' AND OLD.preview_state = 'missing'"
 AT_WORK = 4  # worker processes: each may leave the GIF and the twin it was storing, which no row names
 
 
@@ -77,18 +79,19 @@ def test_all_gifs_are_cut_once_after_a_kill(killed: str, site: Site, clip: bytes
     world, before = World.make(annotators=0), set(default_storage.listdir("previews")[1] if previews(site) else ())
     corpus, lead = world.project.corpus, lead_of(site, world)
     to_cut(corpus, clip)
+    with latch(site, "annotation_moment", when=CUT, passing=PART) as closed:
+        sweep(SWEEP)
+        kill_at(closed, site, killed)
+        if killed != "postgres":
+            half = ready(corpus)
+            assert len(half) == PART
+            check_whole(half, tmp_path)
+            shown = counts_shown(page_of(site, lead, "annotation:corpus", world.project.uuid))
+            assert shown == {"ready": PART, "missing": ALL - PART}
+        closed.open()
+        start(site, killed)
     sweep(SWEEP)
-    when(lambda: len(ready(corpus)) >= ALL // 6)
-    kill(site, killed)
-    if killed != "postgres":
-        half = ready(corpus)
-        assert 0 < len(half) < ALL
-        check_whole(half, tmp_path)
-        shown = counts_shown(page_of(site, lead, "annotation:corpus", world.project.uuid))
-        assert shown["ready"] >= len(half) and sum(shown.values()) == ALL
-    start(site, killed)
-    sweep(SWEEP)
-    eventually(lambda: len(ready(corpus)) == ALL, seconds=60)
+    eventually(lambda: len(ready(corpus)) == ALL)
     check_all_cut(site, world, lead, tmp_path)
     left = set(default_storage.listdir("previews")[1]) - before - {Path(name).name for name in names_of(ready(corpus))}
     assert len(left) <= 2 * AT_WORK
@@ -102,14 +105,15 @@ def test_all_gifs_are_cut_after_the_storage_was_away(bucket: Site, clip: bytes, 
     world = World.make(annotators=0)
     corpus, lead = world.project.corpus, lead_of(bucket, world)
     to_cut(corpus, clip)
-    sweep(SWEEP)
-    when(lambda: len(ready(corpus)) >= ALL // 6)
-    kill(bucket, "storage")
-    half = ready(corpus)
-    assert len(half) < ALL
+    with latch(bucket, "annotation_moment", when=CUT, passing=PART) as closed:
+        sweep(SWEEP)
+        kill_at(closed, bucket, "storage")
+        half = ready(corpus)
+        assert len(half) == PART
+    eventually(lambda: any("does not answer just now" in worker.said() for worker in bucket.workers))
     assert counts_shown(page_of(bucket, lead, "annotation:corpus", world.project.uuid)).get("failed", 0) == 0
     start(bucket, "storage")
     check_whole(half, tmp_path)
     sweep(SWEEP)
-    eventually(lambda: len(ready(corpus)) == ALL, seconds=60)
+    eventually(lambda: len(ready(corpus)) == ALL)
     check_all_cut(bucket, world, lead, tmp_path)

@@ -6,7 +6,8 @@ from django.db.models import Count
 from annotation.models import AuditEvent, Caption, Description, Job, Moment, Project, Rewriting
 from annotation.services.rewriting import rewriting_start
 from tests.factories import VideoFactory
-from tests.production.faults.background.acts import KILLED, kill, lead_of, page_of, start, sweep, when
+from tests.production.faults.background.acts import KILLED, kill_at, lead_of, page_of, start, sweep
+from tests.production.faults.latch import latch
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World
@@ -45,14 +46,16 @@ def test_every_caption_is_made_and_checked_once_after_a_kill(killed: str, site: 
     world = World.make(annotators=0)
     project, lead = world.project, lead_of(site, world)
     described(project)
-    row = rewriting_start(corpus=project.corpus, provider="rules", actor=world.lead, project=project)
-    when(lambda: captions(project).get("proposed"))
-    kill(site, killed)
-    if killed != "postgres":
-        assert "Rewriting descriptions" in page_of(site, lead, "annotation:captions", project.uuid)
-    start(site, killed)
+    with latch(site, "annotation_caption", passing=SENTENCES // 3) as closed:
+        row = rewriting_start(corpus=project.corpus, provider="rules", actor=world.lead, project=project)
+        kill_at(closed, site, killed)
+        if killed != "postgres":
+            assert captions(project)["proposed"]
+            assert "Rewriting descriptions" in page_of(site, lead, "annotation:captions", project.uuid)
+        closed.open()
+        start(site, killed)
     sweep(SWEEP)
-    eventually(lambda: Rewriting.objects.get(pk=row.pk).finished_at, seconds=60)
+    eventually(lambda: Rewriting.objects.get(pk=row.pk).finished_at)
     counts = captions(project)
     assert sum(counts.values()) == SENTENCES and set(counts) <= {"accepted", "in_review"}, counts
     assert Caption.objects.filter(description__corpus=project.corpus_id, similarity=None).count() == 0

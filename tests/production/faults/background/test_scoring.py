@@ -9,11 +9,12 @@ from annotation.models import AuditEvent, Project, User
 from judging.models import Release
 from models_runner import services
 from models_runner.models import PerQuery, Run, Score, Scoring
-from models_runner.retrieval.metrics.board import COLUMNS
+from moment_retrieval.metrics.board import COLUMNS
 from tests.factories import MembershipFactory
 from tests.models_runner.acts import run_json, uploaded
 from tests.models_runner.benchmarks import trainable
-from tests.production.faults.background.acts import KILLED, kill, lead_of, page_of, start, sweep, when
+from tests.production.faults.background.acts import KILLED, kill_at, lead_of, page_of, start, sweep
+from tests.production.faults.latch import latch
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World
@@ -42,20 +43,17 @@ def test_a_run_is_scored_once_after_a_kill(killed: str, site: Site) -> None:
     world = World.make(annotators=0)
     project, lead = world.project, lead_of(site, world)
     release = trainable(project)
-    for worker in site.workers:
-        worker.pause()
-    run = brought(project, release)
-    for worker in site.workers:
-        worker.resume()
-    when(lambda: told(run).step != "waiting")
-    kill(site, killed)
-    if killed == "worker":
-        assert (told(run).state, Scoring.objects.get(run=run).state) == ("running", "waiting")
-        assert f"<b>{told(run).get_step_display()}</b>" in page_of(site, lead, "models_runner:run", run.uuid)
-    start(site, killed)
+    with latch(site, "models_runner_score", event="INSERT", passing=len(COLUMNS) // 2) as closed:
+        run = brought(project, release)
+        kill_at(closed, site, killed)
+        if killed == "worker":
+            assert (told(run).state, Scoring.objects.get(run=run).state) == ("running", "waiting")
+            assert f"<b>{told(run).get_step_display()}</b>" in page_of(site, lead, "models_runner:run", run.uuid)
+        closed.open()
+        start(site, killed)
     Run.objects.filter(pk=run.pk, state="running").update(updated_at=F("updated_at") - timedelta(minutes=3))
     sweep(SWEEP)
-    eventually(lambda: told(run).state == "scored", seconds=60)
+    eventually(lambda: told(run).state == "scored")
     scoring = Scoring.objects.get(run=run, state="scored")
     assert Score.objects.filter(scoring=scoring).count() == len(COLUMNS)
     assert PerQuery.objects.filter(scoring=scoring).count() == 1

@@ -20,7 +20,6 @@ from tests.production.topology import Person, Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World
 
-LOADING_S = 60.0  # torch, the text model, the training
 WAYS = {"video": "builtin-pixels", "query": "builtin-text"}
 HEARD = 8  # searches after which most threads of the web hosts have listened for an answer
 SAID = {"search": (1, "No search worker took the query"), "redis": (HEARD, "The broker that carries queries")}
@@ -41,13 +40,13 @@ def trained(site: Site, clip: bytes) -> Iterator[Trained]:
             release=release, baseline="xml", top_n=1, seeds=1, features=features, options=options, actor=None
         )
         training = ordered.trainings.get()
-        eventually(lambda: told(training).state == "done", seconds=90)
+        eventually(lambda: told(training).state == "done")
         yield site, training, world.person(site, world.lead)
 
 
 def made(project: Project, kind: str, way: str) -> FeatureSet:
     ordered = services.feature_set_start(project=project, kind=kind, extractor=way, actor=None)
-    eventually(lambda: FeatureSet.objects.get(pk=ordered.pk).state != "running", seconds=60)
+    eventually(lambda: FeatureSet.objects.get(pk=ordered.pk).state != "running")
     ordered.refresh_from_db()
     assert ordered.state == "done", ordered.error
     return ordered
@@ -67,11 +66,11 @@ def finds(answer: requests.Response) -> bool:
 
 def test_it_is_said_in_words_and_the_next_query_is_answered(trained: Trained) -> None:
     site, training, person = trained
-    eventually(lambda: finds(asked(person, training)), seconds=LOADING_S)
+    eventually(lambda: finds(asked(person, training)))
     assert all(finds(asked(person, training)) for _ in range(HEARD))
     for killed, (times, words) in SAID.items():
         kill(site, killed)
         for answer in [asked(person, training) for _ in range(times)]:
             assert (answer.status_code, words in answer.text) == (503, True), answer.text
         start(site, killed)
-        eventually(lambda: finds(asked(person, training)), seconds=LOADING_S)
+        eventually(lambda: finds(asked(person, training)))

@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def disk(site: Site) -> Iterator[SmallDisk]:
 
 @pytest.fixture
 def training(site: Site, tmp_path: Path) -> Iterator[Training]:
-    """One that is at work, and has written a checkpoint."""
+    """One that has written a checkpoint, and whose program is paused: what comes next is for the test to say."""
     world = World.make(annotators=0)
     release = trainable(world.project)
     features = features_of(world.project, tmp_path)
@@ -60,8 +61,10 @@ def training(site: Site, tmp_path: Path) -> Iterator[Training]:
     made = ordered.trainings.get()
     try:
         when(lambda: (folder_of(site, made) / "last" / "meta.json").is_file() and told(made).step > 0)
+        pause(site, made)
         yield made
     finally:
+        go_on(site, made)
         Training.objects.filter(pk=made.pk, state="waiting").update(state="cancelled", ended_at=F("created_at"))
 
 
@@ -80,6 +83,17 @@ def programs(site: Site, training: Training) -> list[int]:
     """Living processes that train in this folder."""
     folder = str(folder_of(site, training)).encode()
     return [pid for pid in all_pids() if folder in words_of(pid)]
+
+
+def pause(site: Site, training: Training) -> None:
+    (program,) = programs(site, training)
+    os.kill(program, signal.SIGSTOP)
+
+
+def go_on(site: Site, training: Training) -> None:
+    for program in programs(site, training):
+        with suppress(ProcessLookupError):
+            os.kill(program, signal.SIGCONT)
 
 
 def words_of(pid: int) -> list[bytes]:
@@ -121,7 +135,7 @@ def silent(training: Training) -> None:
 
 def check_trained_once(site: Site, training: Training, *, attempts: int, crashes: int) -> None:
     """It is done, it went on from a checkpoint, its runs are there once and scored, and no program is left."""
-    eventually(lambda: told(training).state == "done", seconds=60)
+    eventually(lambda: told(training).state == "done")
     done = told(training)
     assert (done.attempts, done.crashes, done.error, done.step) == (attempts, 0, "", done.steps)
     said = [worker.said() for worker in (*site.workers, site.gpu)]
@@ -130,9 +144,9 @@ def check_trained_once(site: Site, training: Training, *, attempts: int, crashes
     assert first == 0 and len(later) == attempts - 1 and all(0 < step < done.steps for step in later)
     steps = steps_since_start(site, training)
     assert steps == sorted(set(steps)) and steps[0] > later[-1]
-    eventually(lambda: not programs(site, training), seconds=10)
+    eventually(lambda: not programs(site, training))
     runs = Run.objects.filter(project=training.experiment.project, source="baseline")
-    eventually(lambda: set(runs.values_list("state", flat=True)) == {"scored"}, seconds=30)
+    eventually(lambda: set(runs.values_list("state", flat=True)) == {"scored"})
     assert sorted(runs.values_list("split", flat=True)) == ["test", "val"]
     assert {done.val_run_id, done.test_run_id} == set(runs.values_list("pk", flat=True))
 
@@ -151,17 +165,18 @@ def test_a_killed_worker_leaves_a_checkpoint_to_go_on_from(site: Site, training:
     family = [site.gpu.pid, *descendants(site.gpu.pid)]
     for pid in set(family) - set(program):
         os.kill(pid, signal.SIGKILL)
-    eventually(lambda: not programs(site, training), seconds=15)
     eventually(lambda: not site.gpu.alive())
+    go_on(site, training)
+    eventually(lambda: not programs(site, training))
     before, person = stamp(folder_of(site, training)), admin_of(site, training.experiment.project)
     silent(training)
     sweep(SWEEP)
-    eventually(lambda: told(training).state == "waiting", seconds=20)
+    eventually(lambda: told(training).state == "waiting")
     said = page_of(person, training)
     assert "It goes on from its last checkpoint when a worker of the queue <code>gpu</code> takes it." in said
     assert '<span class="state waiting">waiting</span>' in said
-    site.gpu.start()
     assert stamp(folder_of(site, training)) == before
+    site.gpu.start()
     sweep(SWEEP)
     check_trained_once(site, training, attempts=2, crashes=0)
     assert '<span class="state done">done</span>' in page_of(person, training)
@@ -186,7 +201,8 @@ def test_a_killed_host_is_missed_and_its_training_goes_on(site: Site, training: 
 
 def test_a_database_that_is_killed_stops_it_at_a_checkpoint(site: Site, training: Training) -> None:
     kill(site, "postgres")
-    eventually(lambda: not programs(site, training), seconds=20)
+    go_on(site, training)
+    eventually(lambda: not programs(site, training))
     start(site, "postgres")
     silent(training)
     sweep(SWEEP)
@@ -197,10 +213,11 @@ def test_a_broker_that_is_killed_does_not_disturb_it(site: Site, training: Train
     kill(site, "redis")
     assert len(programs(site, training)) == 1
     step = told(training).step
-    eventually(lambda: told(training).step > step, seconds=10)
+    go_on(site, training)
+    eventually(lambda: told(training).step > step)
     start(site, "redis")
     sweep(SWEEP)
-    eventually(lambda: told(training).state == "done", seconds=60)
+    eventually(lambda: told(training).state == "done")
     assert told(training).attempts == 1
     assert starts(site, training) == [0]
     assert Run.objects.filter(project=training.experiment.project, source="baseline").count() == 2
@@ -211,6 +228,7 @@ def test_a_full_disk_is_said_and_with_room_it_goes_on_from_its_last_checkpoint(
 ) -> None:
     person = admin_of(site, training.experiment.project)
     disk.fill()
+    go_on(site, training)
     eventually(lambda: Training.objects.get(pk=training.pk).state == "failed")
     assert "disk" in Training.objects.get(pk=training.pk).error
     assert "is full" in page_of(person, training)

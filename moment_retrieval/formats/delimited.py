@@ -1,0 +1,141 @@
+"""Our own form, as CSV and as Parquet: one row for each moment, under names of columns.
+
+Needed are ``query_id``, ``video_name``, ``start``, ``end`` and, in a run, ``score``, in ground truth ``relevance``. A
+query's rows need not be neighbours; their order is the ranking, unless there is a column ``rank``. ``query`` (the text)
+and ``type`` (TVR: v, t, vt) may be there; other columns are not read. A query without moments has no row.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from moment_retrieval.entries import lines_of
+from moment_retrieval.errors import EmptyFile, InvalidRecord, MalformedFile, at
+from moment_retrieval.formats.builder import Builder, Groups, Source
+from moment_retrieval.formats.parquet import Row, check_names, parquet_bytes, parquet_rows
+from moment_retrieval.jsonfiles import as_text, number_from
+from moment_retrieval.tables import JudgedTable, RunTable
+
+MOMENT = ("query_id", "video_name", "start", "end")
+RUN, TRUTH = (*MOMENT, "score"), (*MOMENT, "relevance")
+OPTIONAL = ("query", "type", "rank")
+TEXTS = ("query_id", "video_name", "query", "type")
+
+
+def read_run(source: Source) -> RunTable:
+    """A run of CSV. Raises ScoringError with the line."""
+    return run_of(csv_rows(source.text, RUN), Groups(watch=source.watch), source)
+
+
+def read_ground_truth(source: Source) -> JudgedTable:
+    """Judged moments of CSV. Raises ScoringError with the line."""
+    return truth_of(csv_rows(source.text, TRUTH), Groups(watch=source.watch), source)
+
+
+def read_run_parquet(source: Source) -> RunTable:
+    """A run of Parquet. Raises ScoringError with the row."""
+    return run_of(parquet_rows(source.plain, RUN, OPTIONAL, TEXTS), Groups("row", source.watch), source)
+
+
+def read_ground_truth_parquet(source: Source) -> JudgedTable:
+    """Judged moments of Parquet. Raises ScoringError with the row."""
+    return truth_of(parquet_rows(source.plain, TRUTH, OPTIONAL, TEXTS), Groups("row", source.watch), source)
+
+
+def run_of(rows: Iterable[Row], groups: Groups, source: Source) -> RunTable:
+    for row, cells in rows:
+        with at(f"{groups.kind} {row}"):
+            added(groups, row, cells, "score")
+    return groups.filled(Builder(source)).run()
+
+
+def truth_of(rows: Iterable[Row], groups: Groups, source: Source) -> JudgedTable:
+    kinds: dict[str, str] = {}
+    for row, cells in rows:
+        with at(f"{groups.kind} {row}"):
+            query_id = added(groups, row, cells, "relevance")
+            kinds[query_id] = str(cells.get("type") or "")
+    return groups.filled(Builder(source, judged=True)).truth(kinds.values() if all(kinds.values()) else ())
+
+
+def added(groups: Groups, row: int, cells: Mapping[str, object], weight: str) -> str:
+    """Take the moment of one row; returns its query's id."""
+    name = cells["query_id"]
+    query_id = str(name) if type(name) is int else as_text(name, "query_id")
+    start, end, value = (number_from(cells[column], column) for column in ("start", "end", weight))
+    moment = (as_text(cells["video_name"], "video_name"), start, end, value)
+    rank = number_from(cells["rank"], "rank") if weight == "score" and "rank" in cells else 0.0
+    groups.add(query_id, str(cells.get("query") or ""), row, moment, key=(rank, 0.0))
+    return query_id
+
+
+def csv_rows(text: str, needed: Sequence[str]) -> Iterator[Row]:
+    """The rows of a CSV text, by the line each ends in."""
+    reader = csv.reader((line for _, line in lines_of(text)), strict=True)
+    names: list[str] = []
+    try:
+        for cells in reader:
+            if not names:
+                names = [cell.strip() for cell in cells]
+                check_names(names, needed)
+            elif cells and len(cells) != len(names):
+                raise InvalidRecord(f"line {reader.line_num}: expected {len(names)} columns, got {len(cells)}")
+            elif cells:
+                yield reader.line_num, dict(zip(names, cells, strict=True))
+    except csv.Error as error:
+        raise MalformedFile(f"line {reader.line_num}: not CSV: {error}") from error
+    if not names:
+        raise EmptyFile("no content")
+
+
+def write_run(run: RunTable) -> str:
+    return csv_text(columns(run, "score"))
+
+
+def write_ground_truth(judged: JudgedTable) -> str:
+    return csv_text(columns(judged, "relevance"))
+
+
+def write_run_parquet(run: RunTable) -> bytes:
+    return parquet_bytes(columns(run, "score"))
+
+
+def write_ground_truth_parquet(judged: JudgedTable) -> bytes:
+    return parquet_bytes(columns(judged, "relevance"))
+
+
+def columns(table: RunTable | JudgedTable, weight: str) -> dict[str, list[Any]]:
+    """The columns of a table, with texts and types where they are known."""
+    sizes = np.diff(table.offsets).tolist()
+    spans = table.spans
+    held: dict[str, list[Any]] = {
+        "query_id": spread(table.query_ids, sizes),
+        "video_name": [spans.names[video] for video in spans.video.tolist()],
+        "start": spans.start_s.tolist(),
+        "end": spans.end_s.tolist(),
+        weight: table.weights.tolist(),
+    }
+    if any(table.texts):
+        held["query"] = spread(table.texts, sizes)
+    if isinstance(table, JudgedTable) and table.kinds:
+        held["type"] = spread(table.kinds, sizes)
+    return held
+
+
+def spread(values: Sequence[str], sizes: Sequence[int]) -> list[str]:
+    """Each value as often as its query has moments."""
+    return [value for value, size in zip(values, sizes, strict=True) for value in repeat(value, size)]
+
+
+def csv_text(held: dict[str, list[Any]]) -> str:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(held)
+    writer.writerows(zip(*held.values(), strict=True))
+    return out.getvalue()

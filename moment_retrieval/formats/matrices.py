@@ -1,0 +1,81 @@
+"""Matrices of text and video retrieval: ``.npy``, or ``.npz`` with named arrays.
+
+A system's is called ``similarity`` [videos, captions]. Ground truth is called ``relevance`` [videos, captions], and may
+come with ``owners`` [captions], the number of each caption's video.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moment_retrieval.errors import InvalidRecord, MalformedFile, ScoringError, UnreadableFile, at
+from moment_retrieval.jsonfiles import BROKEN_ZIP, MAX_BYTES, ZIP_MAGIC, check_size, read_bytes, zip_of
+from moment_retrieval.tables import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """How relevant each caption is to each video, and, where told, whose each caption is."""
+
+    matrix: Floats
+    owners: Ints | None
+
+
+def read_similarity(path: Path) -> Floats:
+    """A system's matrix. Raises ScoringError."""
+    arrays = read_arrays(path)
+    with at(str(path)):
+        return numeric(arrays, "similarity")
+
+
+def read_relevance(path: Path) -> Relevance:
+    """Ground truth. Raises ScoringError."""
+    arrays = read_arrays(path)
+    with at(str(path)):
+        owners = arrays.pop("owners", None)
+        return Relevance(numeric(arrays, "relevance"), owners)
+
+
+def numeric(arrays: dict[str, NDArray[Any]], name: str) -> Floats:
+    """The array of this name, or the only one."""
+    array = arrays.get(name, next(iter(arrays.values())) if len(arrays) == 1 else None)
+    if array is None:
+        raise InvalidRecord(f"no array {name}, only {', '.join(arrays) or 'none at all'}")
+    if not np.issubdtype(array.dtype, np.number) or np.issubdtype(array.dtype, np.complexfloating):
+        raise InvalidRecord(f"{name} must be numbers, got {array.dtype}")
+    return array.astype(np.float64)
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a file by name; the one of a ``.npy`` file has none. Raises UnreadableFile, MalformedFile."""
+    data = read_bytes(path)
+    with at(str(path)):
+        try:
+            if not data.startswith(ZIP_MAGIC):
+                return {"": array_of(data)}
+            with zip_of(data) as archive:
+                if sum(member.file_size for member in archive.infolist()) > MAX_BYTES:
+                    raise UnreadableFile(f"larger than {MAX_BYTES // 1024**2} MiB")
+                return {name.removesuffix(".npy"): array_of(unpacked(archive, name)) for name in archive.namelist()}
+        except ScoringError:
+            raise
+        except (*BROKEN_ZIP, MemoryError, TokenError, SyntaxError) as error:  # the last two: of an array's header
+            raise MalformedFile(f"not a file of numpy: {error}") from error
+
+
+def unpacked(archive: zipfile.ZipFile, name: str) -> bytes:
+    with archive.open(name) as stream:
+        return check_size(stream.read(MAX_BYTES + 1))
+
+
+def array_of(data: bytes) -> NDArray[Any]:
+    """The array of a ``.npy`` file; Python objects are refused, since reading one may run anything."""
+    return np.asarray(np.lib.format.read_array(io.BytesIO(data), allow_pickle=False))

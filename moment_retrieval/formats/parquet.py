@@ -1,0 +1,194 @@
+"""Parquet, read by a child process: a few kilobytes unpack to gigabytes, and say of themselves that they do not.
+
+The child sends the columns that are needed batch by batch, as arrays of plain numbers: a line of JSON, and the bytes
+that it announces. A text is sent once, and rows name it by its number, as in the file: a long text of many rows would
+unpack to fill the memory.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moment_retrieval.errors import InvalidRecord, MalformedFile, ScoringError, UnreadableFile
+from moment_retrieval.jsonfiles import MAX_BYTES, shown
+from moment_retrieval.limited import Limits, ReaderEnded, reader
+
+LIMITS = Limits(memory_mb=2048, cpu_s=300)
+BATCH = 10_000
+CODE, NUMBER = np.dtype("<i4"), np.dtype("<f8")
+NO_TEXT = -1
+TEXT, REAL = "texts", "numbers"
+LONGEST_PROBLEM = 300
+ERRORS: dict[str, type[ScoringError]] = {
+    error.__name__: error for error in (InvalidRecord, MalformedFile, UnreadableFile)
+}
+Row = tuple[int, Mapping[str, object]]  # its number, its cells
+
+
+def parquet_rows(data: bytes, needed: Sequence[str], optional: Sequence[str], texts: Sequence[str]) -> Iterator[Row]:
+    """The rows of a Parquet file, by their number.
+
+    Args:
+        needed: columns that must be there. optional: others that are read. texts: which of both hold texts.
+
+    Raises:
+        ScoringError: it is no Parquet, lacks a column, ends its reader, or takes more than LIMITS.
+    """
+    asked = {"needed": list(needed), "optional": list(optional), "texts": list(texts)}
+    words: dict[str, list[str]] = {}
+    row = 0
+    try:
+        with reader(__name__, json.dumps(asked).encode() + b"\n" + data, LIMITS) as output:
+            while (line := output.readline()).endswith(b"\n"):
+                said = json.loads(line)
+                if "error" in said:
+                    raise ERRORS[said["error"]](said["problem"])
+                if (columns := _columns(output, said, words)) is None:
+                    break  # the child was ended while it wrote
+                for cells in zip(*columns.values(), strict=True):
+                    row += 1
+                    yield row, dict(zip(columns, cells, strict=True))
+    except ReaderEnded as error:
+        raise UnreadableFile(str(error)) from error
+
+
+def _columns(output: IO[bytes], said: dict[str, Any], words: dict[str, list[str]]) -> dict[str, list[Any]] | None:
+    """The cells of one batch by column; None where the bytes end too early."""
+    columns: dict[str, list[Any]] = {}
+    for name, new in said["columns"].items():
+        kind = NUMBER if new is None else CODE
+        content = output.read(said["rows"] * kind.itemsize)
+        if len(content) < said["rows"] * kind.itemsize:
+            return None
+        cells = np.frombuffer(content, kind).tolist()
+        if new is not None:
+            known = words.setdefault(name, [])
+            known += new
+            cells = [None if code == NO_TEXT else known[code] for code in cells]
+        columns[name] = cells
+    return columns
+
+
+def serve(request: IO[bytes], output: IO[bytes]) -> None:
+    """The child: a line of JSON and arrays for every batch, or a line that says what is wrong."""
+    import pyarrow
+
+    try:
+        for said, arrays in _batches(json.loads(request.readline()), request.read()):
+            output.write(json.dumps(said).encode() + b"\n")
+            for array in arrays:
+                output.write(array.tobytes())
+    except MemoryError:
+        raise
+    except ScoringError as error:
+        _refuse(output, type(error).__name__, error.problem)
+    except (pyarrow.ArrowException, OSError, ValueError) as error:  # what pyarrow lets out of a broken file
+        _refuse(output, MalformedFile.__name__, f"not Parquet: {shown_line(error)}")
+
+
+def _refuse(output: IO[bytes], error: str, problem: str) -> None:
+    output.write(json.dumps({"error": error, "problem": problem}).encode() + b"\n")
+
+
+def shown_line(error: Exception) -> str:
+    """The first line of what a library says, without bytes of the file that are no text."""
+    line = str(error).strip().partition("\n")[0][:LONGEST_PROBLEM]
+    return "".join(letter if letter.isprintable() else "?" for letter in line)
+
+
+def _batches(asked: dict[str, Any], data: bytes) -> Iterator[tuple[dict[str, Any], list[NDArray[Any]]]]:
+    import pyarrow
+    from pyarrow import parquet
+
+    schema = parquet.read_schema(pyarrow.BufferReader(data))
+    check_names(schema.names, asked["needed"])
+    names = [name for name in schema.names if name in (*asked["needed"], *asked["optional"])]
+    read = {name: _column(name, schema.field(name).type, is_text=name in asked["texts"]) for name in names}
+    packed = [name for name, column in read.items() if isinstance(column, _Texts)]
+    file = parquet.ParquetFile(pyarrow.BufferReader(data), read_dictionary=packed)
+    sizes = [file.metadata.row_group(group).total_byte_size for group in range(file.num_row_groups)]
+    if min(sizes, default=0) < 0 or sum(sizes) > MAX_BYTES:
+        raise UnreadableFile(f"larger than {MAX_BYTES // 1024**2} MiB")
+    for batch in file.iter_batches(columns=names, batch_size=BATCH):
+        batch.validate(full=True)  # texts that are no UTF-8, codes of no text
+        held = {name: read[name].of(batch.column(place)) for place, name in enumerate(batch.schema.names)}
+        said = {name: new for name, (new, _) in held.items()}
+        yield {"rows": len(batch), "columns": said}, [array for _, array in held.values()]
+
+
+def _column(name: str, kind: Any, *, is_text: bool) -> _Texts | _Numbers:
+    """What reads a column of this type. Raises InvalidRecord for one that cannot hold what is expected."""
+    from pyarrow import types
+
+    plain = kind.value_type if types.is_dictionary(kind) else kind
+    if types.is_string(plain) or types.is_large_string(plain):
+        return _Texts()
+    if types.is_integer(kind) or types.is_null(kind) or (types.is_floating(kind) and not is_text):
+        return _Texts() if is_text else _Numbers()
+    raise InvalidRecord(f"the column {name} holds {shown(str(kind))}, where {TEXT if is_text else REAL} are expected")
+
+
+@dataclass
+class _Texts:
+    """A column of texts: those that are new, and the number of each row's."""
+
+    codes: dict[str, int] = field(default_factory=dict)
+    size: int = 0
+
+    def of(self, column: Any) -> tuple[list[str] | None, NDArray[Any]]:
+        from pyarrow import compute, types
+
+        if types.is_integer(column.type) or types.is_null(column.type):
+            column = compute.cast(column, "string")
+        packed = column if types.is_dictionary(column.type) else column.dictionary_encode()
+        new: list[str] = []
+        codes = [self._code(word, new) for word in packed.dictionary.to_pylist()]
+        rows = compute.fill_null(compute.cast(packed.indices, "int64"), len(codes)).to_numpy(zero_copy_only=False)
+        return new, np.array([*codes, NO_TEXT], CODE)[rows]
+
+    def _code(self, word: str | None, new: list[str]) -> int:
+        if word is None:
+            return NO_TEXT
+        if word not in self.codes:
+            self.size += len(word)
+            if self.size > MAX_BYTES:
+                raise UnreadableFile(f"larger than {MAX_BYTES // 1024**2} MiB")
+            self.codes[word] = len(self.codes)
+            new.append(word)
+        return self.codes[word]
+
+
+class _Numbers:
+    """A column of numbers; a missing one is not a number."""
+
+    def of(self, column: Any) -> tuple[list[str] | None, NDArray[Any]]:
+        from pyarrow import compute
+
+        cells = compute.fill_null(compute.cast(column, "float64", safe=False), float("nan"))
+        return None, cells.to_numpy(zero_copy_only=False).astype(NUMBER)
+
+
+def check_names(names: Sequence[str], needed: Sequence[str]) -> None:
+    """Raise InvalidRecord unless the needed columns are there and none is there twice."""
+    missing = [name for name in needed if name not in names]
+    if missing:
+        raise InvalidRecord(f"line 1: no column {', '.join(missing)}; there are {shown(', '.join(names))}")
+    if len(set(names)) < len(names):
+        raise InvalidRecord(f"line 1: a column appears twice: {shown(', '.join(names))}")
+
+
+def parquet_bytes(held: dict[str, list[Any]]) -> bytes:
+    """The columns as a file."""
+    import pyarrow
+    from pyarrow import parquet
+
+    out = io.BytesIO()
+    parquet.write_table(pyarrow.table(held), out, compression="zstd")
+    return out.getvalue()

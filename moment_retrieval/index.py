@@ -1,0 +1,208 @@
+"""A corpus encoded once and laid out for searching: nothing is normalised or laid out anew when a query comes.
+
+Notation: N queries, V videos, R rows kept of all videos end to end, H hidden features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.nn import functional
+
+from moment_retrieval.checkpoints import BrokenCheckpoint
+from moment_retrieval.models.two_stream import LENGTH_EPSILON, EncodedVideos, Pair
+from moment_retrieval.ragged import NOTHING, Layout
+
+ROWS_ON_CPU, ROWS_ON_GPU = 2**13, 2**21  # of a block: there its products stay in the cache, here launches stay few
+STREAMS = ("seen", "heard")
+
+
+@dataclass(frozen=True)
+class Index:
+    """Encoded videos, ready to be scored and looked into.
+
+    Attributes:
+        videos: the levels a search needs, [R, H] each, in the precision they are kept in.
+        reciprocals: one by the length of every row that videos are scored by, of both streams [R].
+        score_level: which level that is.
+    """
+
+    videos: EncodedVideos
+    reciprocals: Pair
+    score_level: int
+
+    @classmethod
+    def of(cls, videos: EncodedVideos, *, score_level: int, dtype: torch.dtype = torch.float32) -> Index:
+        """Keep videos in a precision; half of it takes half the memory, and the ranking is still that of float32."""
+        seen, heard = (1 / rows.float().norm(dim=1).clamp(min=LENGTH_EPSILON) for rows in videos.levels[score_level])
+        kept = {level: (pair[0].to(dtype), pair[1].to(dtype)) for level, pair in videos.levels.items()}
+        return cls(EncodedVideos(kept, videos.layouts), (seen.to(dtype), heard.to(dtype)), score_level)
+
+    def __len__(self) -> int:
+        return len(self.videos)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.reciprocals[0].dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all vectors."""
+        return sum(rows.nbytes for pair in (*self.videos.levels.values(), self.reciprocals) for rows in pair)
+
+    def scores(self, queries: Pair) -> Tensor:
+        """How well each query [N, H] suits each video by its best clip, streams averaged [N, V], as kept."""
+        with torch.inference_mode():
+            near = [functional.normalize(part, dim=1, eps=LENGTH_EPSILON).to(self.dtype) for part in queries]
+            found = torch.empty(len(near[0]), len(self), device=near[0].device)
+            for block, part in zip(self._blocks, found.split([len(block) for block in self._blocks], 1), strict=True):
+                part.copy_(block.scores(near))
+        return found
+
+    def exact_scores(self, queries: Pair, videos: Tensor) -> Tensor:
+        """The same of some videos of each query [N, v], in float32 from what is kept."""
+        seen, heard = self.stream_scores(queries, videos)
+        return (seen + heard) / 2
+
+    def stream_scores(self, queries: Pair, videos: Tensor) -> Pair:
+        """By what is seen, and by what is heard: cosines of each query's halves with the best clips [N, v] each."""
+        with torch.inference_mode():
+            each = max(1, self._limit // (videos.shape[1] * self.videos.layouts[0].width))
+            near = [functional.normalize(part, dim=1, eps=LENGTH_EPSILON).split(each) for part in queries]
+            seen, heard = (
+                torch.cat([self._best_clips(stream, *asked) for asked in zip(part, videos.split(each), strict=True)])
+                for stream, part in enumerate(near)
+            )
+            return seen, heard
+
+    def _best_clips(self, stream: int, near: Tensor, videos: Tensor) -> Tensor:
+        """Cosines of unit queries [n, H] with the best clips of their videos, by one stream [n, v].
+
+        Lengths are those of the rows in float32: reciprocals are kept as roughly as the rows are.
+        """
+        starts, lengths = self._places[stream]
+        rows = self.videos.levels[self.score_level][stream]
+        clip = torch.arange(max(1, int(lengths[videos].max())), device=rows.device)
+        place = (starts[videos][..., None] + clip).clamp(max=len(rows) - 1)  # [n, v, W]
+        cells = rows[place.flatten()].float().view(len(near), -1, rows.shape[1])  # [n, v * W, H]
+        products = (cells @ near[..., None]).squeeze(2) / cells.norm(dim=2).clamp(min=LENGTH_EPSILON)
+        return products.view(place.shape).masked_fill(clip >= lengths[videos][..., None], NOTHING).amax(2)
+
+    @cached_property
+    def _places(self) -> list[Pair]:
+        """Of both streams, where each video's rows begin and how many are real [V], beside the rows."""
+        kept = self.videos.layouts[0].kept
+        starts = kept.cumsum(0) - kept
+        return [(starts.to(layout.device), layout.lengths.to(layout.device)) for layout in self.videos.layouts]
+
+    @property
+    def _limit(self) -> int:
+        """Rows of a block."""
+        return ROWS_ON_GPU if self.reciprocals[0].is_cuda else ROWS_ON_CPU
+
+    def taken(self, chosen: Tensor) -> EncodedVideos:
+        """The videos of these indexes, in their order, in float32."""
+        some = self.videos.taken(chosen)
+        levels = {level: (pair[0].float(), pair[1].float()) for level, pair in some.levels.items()}
+        return EncodedVideos(levels, some.layouts)
+
+    def save(self, path: Path) -> None:
+        """One safetensors file; ``load`` maps it into memory."""
+        tensors = {f"{level}.{name}": rows for level, name, rows in self._rows()}
+        tensors |= {f"reciprocals.{name}": one for name, one in zip(STREAMS, self.reciprocals, strict=True)}
+        for name, layout in zip(STREAMS, self.videos.layouts, strict=True):
+            tensors |= {f"lengths.{name}": layout.lengths, "kept": layout.kept}
+        whole = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
+        save_file(whole, path, metadata={"score_level": str(self.score_level)})
+
+    @classmethod
+    def load(cls, path: Path, device: str | torch.device = "cpu") -> Index:
+        """Read an index.
+
+        Raises:
+            BrokenCheckpoint: it cannot be read.
+        """
+        try:
+            with safe_open(path, framework="pt") as file:
+                score_level = int(file.metadata()["score_level"])
+            tensors = load_file(path, device=str(device))
+            kept = tensors["kept"].cpu()
+            lengths = [tensors[f"lengths.{name}"].cpu() for name in STREAMS]
+            width = max(1, int(kept.max()))
+            levels = {
+                int(level): (tensors[f"{level}.seen"], tensors[f"{level}.heard"])
+                for level in sorted({name.split(".")[0] for name in tensors if name[:1].isdigit()})
+            }
+            reciprocals = tensors["reciprocals.seen"], tensors["reciprocals.heard"]
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise BrokenCheckpoint(f"{path}: no index can be read: {error}") from error
+        seen, heard = (Layout(one, kept, width, torch.device(device)) for one in lengths)
+        return cls(EncodedVideos(levels, (seen, heard)), reciprocals, score_level)
+
+    @cached_property
+    def _blocks(self) -> list[_Block]:
+        """Stretches of the corpus, views of its rows; their layouts are made once."""
+        kept = self.videos.layouts[0].kept
+        ends = kept.cumsum(0)
+        stretch = torch.div(ends - 1, self._limit, rounding_mode="floor")  # by where a video's last row lies
+        counts = stretch.unique_consecutive(return_counts=True)[1].tolist()
+        blocks, first, row = [], 0, 0
+        for count in counts:
+            last = first + count
+            end = int(ends[last - 1])
+            blocks.append(self._block(slice(first, last), slice(row, end)))
+            first, row = last, end
+        return blocks
+
+    def _block(self, videos: slice, rows: slice) -> _Block:
+        layouts = tuple(
+            Layout(layout.lengths[videos], layout.kept[videos], max(1, int(layout.kept[videos].max())), layout.device)
+            for layout in self.videos.layouts
+        )
+        level = self.videos.levels[self.score_level]
+        return _Block(
+            (level[0][rows], level[1][rows]),
+            (self.reciprocals[0][rows, None], self.reciprocals[1][rows, None]),
+            (layouts[0], layouts[1]),
+        )
+
+    def _rows(self) -> Iterator[tuple[int, str, Tensor]]:
+        for level, pair in self.videos.levels.items():
+            for name, rows in zip(STREAMS, pair, strict=True):
+                yield level, name, rows
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Some videos: rows [r, H], one by their lengths [r, 1], and where they lie."""
+
+    rows: Pair
+    reciprocals: Pair
+    layouts: tuple[Layout, Layout]
+
+    def __len__(self) -> int:
+        return len(self.layouts[0].lengths)
+
+    def scores(self, queries: list[Tensor]) -> Tensor:
+        """Unit queries [N, H] -> [N, v]."""
+        seen, heard = (
+            self._best(rows @ near.T * reciprocals, layout)
+            for near, rows, reciprocals, layout in zip(queries, self.rows, self.reciprocals, self.layouts, strict=True)
+        )
+        return ((seen + heard) / 2).T
+
+    @staticmethod
+    def _best(products: Tensor, layout: Layout) -> Tensor:
+        """Products with every row [r, N] -> those with each video's best clip [v, N]."""
+        cells = layout.spread(products)
+        if not layout.whole:
+            nothing = max(NOTHING, torch.finfo(cells.dtype).min)
+            cells = cells.masked_fill(~layout.real[..., None], nothing)
+        return cells.amax(1)

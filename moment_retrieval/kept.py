@@ -1,0 +1,98 @@
+"""Tables as bytes, to be kept and read again in milliseconds: what was parsed and checked once is not parsed again."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from moment_retrieval.tables import Floats, Ints, JudgedTable, MomentTable, Note, RunTable, Spans
+
+
+def run_bytes(run: RunTable) -> bytes:
+    """A run, without its lines."""
+    return _packed(run)
+
+
+def run_of(data: bytes) -> RunTable:
+    """What ``run_bytes`` packed."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as held:
+        return RunTable(*_columns(held))
+
+
+def truth_bytes(judged: JudgedTable) -> bytes:
+    """Judged moments with what their file says of each, without its lines."""
+    return _packed(judged, kinds=_words(judged.kinds), notes=_words([list(note) for note in judged.notes]))
+
+
+def truth_of(data: bytes) -> JudgedTable:
+    """What ``truth_bytes`` packed."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as held:
+        kinds, notes = tuple(_said(held["kinds"])), tuple(Note(*note) for note in _said(held["notes"]))
+        return JudgedTable(*_columns(held), kinds=kinds, notes=notes)
+
+
+def cut(run: RunTable, *, depth: int) -> RunTable:
+    """The best ``depth`` of each query."""
+    return _rows(run, range(len(run)), run.order < depth)
+
+
+def answers_to(run: RunTable, query_ids: Iterable[str]) -> RunTable:
+    """The run as far as it answers these queries."""
+    wanted = set(query_ids)
+    queries = [number for number, query_id in enumerate(run.query_ids) if query_id in wanted]
+    if len(queries) == len(run):
+        return run
+    held = np.zeros(len(run), np.bool_)
+    held[queries] = True
+    return _rows(run, queries, held[run.query])
+
+
+def _rows(run: RunTable, queries: Sequence[int], rows: Any) -> RunTable:
+    """These queries with those of their rows for which ``rows`` is true."""
+    sizes = np.bincount(run.query[rows], minlength=len(run))[list(queries)]
+    spans = Spans(run.spans.video[rows], run.spans.names, run.spans.start_s[rows], run.spans.end_s[rows])
+    return RunTable(
+        tuple(run.query_ids[number] for number in queries),
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        spans,
+        run.weights[rows],
+        tuple(run.texts[number] for number in queries) if run.texts else (),
+        tuple(run.lines[number] for number in queries) if run.lines else (),
+    )
+
+
+def _packed(table: MomentTable[Any], **more: Any) -> bytes:
+    target = io.BytesIO()
+    np.savez_compressed(
+        target,
+        offsets=table.offsets,
+        video=table.spans.video.astype(np.int32),
+        start_s=table.spans.start_s,
+        end_s=table.spans.end_s,
+        weights=table.weights,
+        query_ids=_words(table.query_ids),
+        names=_words(table.spans.names),
+        texts=_words(table.texts),
+        **more,
+    )
+    return target.getvalue()
+
+
+def _columns(held: Any) -> tuple[tuple[str, ...], Ints, Spans, Floats, tuple[str, ...]]:
+    names = tuple(_said(held["names"]))
+    spans = Spans(held["video"].astype(np.int64), names, held["start_s"], held["end_s"])
+    return tuple(_said(held["query_ids"])), held["offsets"], spans, held["weights"], tuple(_said(held["texts"]))
+
+
+def _words(words: Sequence[Any]) -> Any:
+    """As UTF-8 in an array of bytes: arrays of text are as wide as their longest."""
+    return np.frombuffer(json.dumps(list(words)).encode(), np.uint8)
+
+
+def _said(packed: Any) -> list[Any]:
+    words: list[Any] = json.loads(packed.tobytes())
+    return words

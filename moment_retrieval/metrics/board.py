@@ -1,0 +1,97 @@
+"""Every measure of a leaderboard for one run: values of all queries, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from moment_retrieval.metrics import recall, report
+from moment_retrieval.metrics.ndcg_iou import Convention, Gain, Measure
+from moment_retrieval.metrics.report import evaluate
+from moment_retrieval.metrics.scores import Scores, means
+from moment_retrieval.metrics.unjudged import unjudged_rates
+from moment_retrieval.tables import Floats, JudgedTable, RunTable
+
+RECALL_MUS = (0.3, 0.5, 0.7)
+
+
+class Column(NamedTuple):
+    """One measure; convention and gain are empty where there is but one way."""
+
+    metric: str
+    k: int
+    mu: float | None
+    convention: str = ""
+    gain: str = ""
+
+
+@dataclass(frozen=True)
+class Board:
+    """The scores of one run.
+
+    Attributes:
+        columns: [C] the measures, in the order of ``COLUMNS``.
+        query_ids: [Q] the queries of the ground truth.
+        values: [Q, C]; NaN where a query has no part in a measure.
+        unjudged: [C] the share of the first K without a relevance; NaN where it cannot be told.
+        missing: queries of the ground truth that the run does not answer.
+    """
+
+    columns: tuple[Column, ...]
+    query_ids: tuple[str, ...]
+    values: Floats
+    unjudged: Floats
+    missing: tuple[str, ...]
+
+    @property
+    def means(self) -> dict[Column, float]:
+        return means(self.columns, self.values)
+
+
+def ndcg_columns(convention: Convention, gain: Gain) -> Iterator[Column]:
+    for measure in (Measure(k, mu) for k in report.KS for mu in report.MUS):
+        yield Column(str(measure), measure.k, measure.mu, convention.value, gain.value)
+
+
+def recall_columns() -> Iterator[Column]:
+    for mu, k in product(RECALL_MUS, recall.KS):
+        yield Column(str(recall.RecallMeasure(k, mu)), k, mu)
+
+
+WAYS = tuple(product(Convention, Gain))
+COLUMNS = (*(column for way in WAYS for column in ndcg_columns(*way)), *recall_columns())
+
+
+def board(run: RunTable, judged: JudgedTable) -> Board:
+    """Score a run by every measure.
+
+    Raises:
+        ScoringError: the run answers a query that is not judged, or there is nothing to score.
+    """
+    parts = [evaluate(run, judged, convention=convention, gain=gain) for convention, gain in WAYS]
+    found = recall.recall(run, judged, mus=RECALL_MUS)
+    values = np.concatenate([placed(scores, judged) for scores in (*parts, found)], axis=1)
+    return Board(COLUMNS, judged.query_ids, values, unjudged(run, judged), found.missing)
+
+
+def placed(scores: Scores, judged: JudgedTable) -> Floats:
+    """[Q, measures] the values at the places of their queries in the ground truth; NaN for the others."""
+    held = np.full((len(judged), len(scores.measures)), np.nan)
+    held[[judged.place[query_id] for query_id in scores.query_ids]] = scores.values
+    return held
+
+
+def unjudged(run: RunTable, judged: JudgedTable) -> Floats:
+    """[C] the rate beside each column; recall counts as the convention of the paper does."""
+    rates: dict[tuple[str, Measure], float] = {}
+    for convention in Convention:
+        measures = list(
+            dict.fromkeys(Measure(c.k, c.mu) for c in COLUMNS if c.mu and c.convention in ("", convention.value))
+        )
+        for measure, rate in zip(measures, unjudged_rates(run, judged, measures, convention=convention), strict=True):
+            rates[convention.value, measure] = float(rate)
+    return np.array([rates[c.convention or Convention.PAPER.value, Measure(c.k, c.mu or 0.0)] for c in COLUMNS])

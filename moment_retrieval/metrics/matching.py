@@ -1,0 +1,204 @@
+"""Which judged moment each retrieved one claims: all queries and thresholds at once.
+
+Within a query the matching is sequential, since what a rank claims is gone for the ranks below it; queries and
+thresholds do not touch each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from moment_retrieval.metrics.iou import ious
+from moment_retrieval.records import MAX_RELEVANCE
+from moment_retrieval.tables import Floats, Ints, JudgedTable, MomentTable, RunTable, Spans, recoded
+
+MAX_CELLS = 8_000_000  # queries x ranks x judged moments looked at together: what bounds the memory
+NOTHING = -1
+NO_VIDEO = -1  # a retrieved video without judged moments; and where a query's list ends
+PADDING = -2  # where a query's judged moments end
+
+
+@dataclass(frozen=True)
+class Matches:
+    """What the ranks of some queries claim.
+
+    Shapes: B queries, N ranks of the longest list, G judged moments of the query that has most, T thresholds.
+
+    Attributes:
+        queries: [B] which of the queries asked for.
+        judged: [B, G] their rows of the judged table, the most relevant first, then NOTHING.
+        claimed: [T, B, N] rows of the judged table, or NOTHING.
+    """
+
+    queries: Ints
+    judged: Ints
+    claimed: Ints
+
+
+class Grid(NamedTuple):
+    """Moments of B queries, one line each: [B, n] video and row of the table; NOTHING and no video after the last."""
+
+    spans: Spans
+    video: Ints
+    row: Ints
+
+
+class Overlaps(NamedTuple):
+    """Moments of one query and video that overlap.
+
+    ``seat`` is a rank, numbered on from query to query; ``judged`` a judged moment, numbered likewise, the most
+    relevant of a query first. Sorted by both.
+    """
+
+    seat: Ints
+    judged: Ints
+    iou: Floats
+
+    def at(self, some: Ints) -> Overlaps:
+        return Overlaps(self.seat[some], self.judged[some], self.iou[some])
+
+
+def matches(
+    run: RunTable,
+    judged: JudgedTable,
+    queries: Ints,
+    least: Sequence[float],
+    *,
+    tolerance: float,
+    depth: int,
+) -> Iterator[Matches]:
+    """What each rank claims, some of the queries at a time.
+
+    Each retrieved moment, best first, meets the unclaimed judged moment of its query and video that it overlaps most
+    (of equals: the more relevant, then the earlier row) and claims it if their IoU is large enough.
+
+    Args:
+        queries: [Q, 2] numbers of the queries in ``run`` (-1: not answered there) and in ``judged``.
+        least: [T] the smallest IoU that is enough, above 0; each threshold starts from all judged moments.
+        tolerance: how far apart two IoUs may lie and still be equal.
+        depth: how many ranks to look at.
+    """
+    for some, retrieved, truth in grids(run, judged, queries, depth=depth):
+        found = overlaps(retrieved, truth, min(least) - tolerance)
+        yield Matches(some, truth.row, claims(found, least, tolerance, retrieved.row.shape, truth.row))
+
+
+def grids(run: RunTable, judged: JudgedTable, queries: Ints, *, depth: int) -> Iterator[tuple[Ints, Grid, Grid]]:
+    """Some of the queries at a time: which, the best ``depth`` of what they retrieved, and what was judged of them."""
+    videos = recoded(run.spans, judged.spans.names)
+    _, level = relevance_levels(judged.weights)
+    retrieved_n, judged_n = np.minimum(lengths(run, queries[:, 0]), depth), lengths(judged, queries[:, 1])
+    small = np.int16 if len(judged.spans.names) < 1 << 15 else np.int64  # a quarter of the bytes to compare
+    for some in blocks(retrieved_n, judged_n):
+        ranks = padded(run.offsets, queries[some, 0], retrieved_n[some])
+        rows = by_level(padded(judged.offsets, queries[some, 1], judged_n[some]), level)
+        retrieved = Grid(run.spans, at_rows(videos, ranks, NO_VIDEO).astype(small), ranks)
+        yield some, retrieved, Grid(judged.spans, at_rows(judged.spans.video, rows, PADDING).astype(small), rows)
+
+
+def relevance_levels(relevance: Floats) -> tuple[Floats, Ints]:
+    """The different values of relevance, highest first, and the number of each row's value among them."""
+    whole = relevance.astype(np.int64)
+    if (whole == relevance).all():
+        return np.arange(MAX_RELEVANCE, -1.0, -1.0), MAX_RELEVANCE - whole
+    levels, level = np.unique(-relevance, return_inverse=True)
+    return -levels, level
+
+
+def lengths(table: MomentTable[Any], numbers: Ints) -> Ints:
+    """How many rows each query has; none where its number is negative."""
+    return np.where(numbers >= 0, table.offsets[numbers + 1] - table.offsets[numbers], 0)
+
+
+def blocks(retrieved_n: Ints, judged_n: Ints) -> Iterator[Ints]:
+    """Queries of about one size together, so that little is padding, and few enough for MAX_CELLS."""
+    waiting = [np.argsort(retrieved_n * judged_n, kind="stable")]
+    while waiting:
+        some = waiting.pop()
+        if len(some) > 1 and len(some) * retrieved_n[some].max() * judged_n[some].max() > MAX_CELLS:
+            waiting += [some[len(some) // 2 :], some[: len(some) // 2]]
+        elif len(some):
+            yield some
+
+
+def padded(offsets: Ints, numbers: Ints, sizes: Ints) -> Ints:
+    """[B, longest] the first rows of each query, as many as ``sizes`` says, then NOTHING."""
+    place = np.arange(sizes.max(initial=0))
+    return np.where(place < sizes[:, None], offsets[numbers, None] + place, NOTHING)
+
+
+def by_level(rows: Ints, level: Ints) -> Ints:
+    """The rows of each query, the most relevant first, equals as they stand, NOTHING last."""
+    bits = rows.shape[1].bit_length()
+    key = at_rows(level, rows, np.iinfo(np.int64).max >> bits) << bits | np.arange(rows.shape[1])
+    return np.take_along_axis(rows, np.sort(key, axis=1) & (1 << bits) - 1, axis=1)
+
+
+def at_rows(column: Ints, rows: Ints, padding: int) -> Ints:
+    """The column at ``rows``, and ``padding`` where there is no row."""
+    return np.where(rows >= 0, column[rows], padding) if rows.size else rows
+
+
+def overlaps(retrieved: Grid, truth: Grid, least: float) -> Overlaps:
+    """The overlaps of ``least`` or more."""
+    ranks, width = max(1, retrieved.row.shape[1]), max(1, truth.row.shape[1])
+    cell = np.flatnonzero(retrieved.video[:, :, None] == truth.video[:, None, :])
+    seat = cell // width
+    judged = cell - (seat - seat // ranks) * width
+    one, other = retrieved.row.ravel()[seat], truth.row.ravel()[judged]
+    above, below = retrieved.spans, truth.spans
+    iou = ious(above.start_s[one], above.end_s[one], below.start_s[other], below.end_s[other])
+    return Overlaps(seat, judged, iou).at(np.flatnonzero((iou >= least) & (iou > 0)))
+
+
+def claims(found: Overlaps, least: Sequence[float], tolerance: float, shape: tuple[int, ...], rows: Ints) -> Ints:
+    """[T, B, N] the row that each rank claims, or NOTHING; ``shape`` is [B, N]."""
+    claimed = np.full((len(least), math.prod(shape)), NOTHING, np.int64)
+    taken = np.zeros((len(least), rows.size), np.bool_)
+    for turn in turns(found, shape[1]):
+        first, sizes = groups(turn.seat)
+        untouched = chosen(turn.iou, first, sizes, tolerance)
+        for number, enough in enumerate(least):
+            gone = taken[number, turn.judged]
+            best, choice = chosen(np.where(gone, 0.0, turn.iou), first, sizes, tolerance) if gone.any() else untouched
+            good = np.flatnonzero(best >= enough)
+            won = turn.judged[choice[good]]
+            taken[number, won] = True
+            claimed[number, turn.seat[first[good]]] = rows.ravel()[won]
+    return claimed.reshape(len(least), *shape)
+
+
+def turns(found: Overlaps, ranks: int) -> Iterator[Overlaps]:
+    """Who may choose together: first all that share no judged moment with another rank, then the others by rank."""
+    if not len(found.seat):
+        return
+    first, sizes = groups(found.seat)
+    contested = np.logical_or.reduceat((np.bincount(found.judged) > 1)[found.judged], first).repeat(sizes)
+    if not contested.all():
+        yield found.at(np.flatnonzero(~contested))
+    found = found.at(np.flatnonzero(contested))
+    rank = found.seat % ranks
+    order = np.argsort(rank.astype(np.uint16) if ranks < 1 << 16 else rank, kind="stable")  # 16 bits: a radix sort
+    bounds = np.searchsorted(rank[order], np.arange(ranks + 1)).tolist()
+    yield from (found.at(order[low:high]) for low, high in pairwise(bounds) if low < high)
+
+
+def chosen(iou: Floats, first: Ints, sizes: Ints, tolerance: float) -> tuple[Floats, Ints]:
+    """The largest IoU of each rank, and the first pair that has it."""
+    if len(first) == len(iou):
+        return iou, first
+    best = np.maximum.reduceat(iou, first)
+    equal = iou >= (best - tolerance).repeat(sizes)
+    return best, np.minimum.reduceat(np.where(equal, np.arange(len(iou)), len(iou)), first)
+
+
+def groups(seat: Ints) -> tuple[Ints, Ints]:
+    """Where each rank's pairs begin, and how many they are."""
+    bounds = np.flatnonzero(np.concatenate([[True], seat[1:] != seat[:-1], [True]]))
+    return bounds[:-1], bounds[1:] - bounds[:-1]

@@ -1,0 +1,128 @@
+"""Rank n@m of massive videos moment retrieval (MVMR): all moments of a query's pool of videos compete.
+
+Source: Yang et al., CIKM 2024, and the released evaluation: suppression within each video, float32, intersection over
+hull. Three faults of the release are not repeated: positives of TACoS are compared in seconds, not in frames; queries
+that are left out do not move the others; ranks beyond the last candidate are misses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from moment_retrieval.errors import EmptyFile, InvalidRecord
+from moment_retrieval.formats.mvmr import PoolTruth
+from moment_retrieval.metrics.hits import first_hits
+from moment_retrieval.metrics.ndcg_iou import Measure, check_measures
+from moment_retrieval.metrics.nms import kept_of, rows_taken
+from moment_retrieval.metrics.scores import Scores, check_queries, missing_queries, numbers_of
+from moment_retrieval.tables import Flags, Ints, JudgedTable, RunTable, recoded
+
+NS = (1, 5, 20, 50)
+MS = (0.5, 0.7)
+NMS = 0.5  # Charades-STA and ActivityNet; TACoS: 0.4
+
+
+class RankMeasure(NamedTuple):
+    """Prints as ``Rank5@0.7``."""
+
+    n: int
+    m: float
+
+    def __str__(self) -> str:
+        return f"Rank{self.n}@{self.m}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankScores(Scores):
+    """1 where one of the first n candidates overlaps a positive moment by m or more, else 0.
+
+    Attributes:
+        nms: above which overlap with a better one a candidate went; None: none did.
+        pool_size: how many videos each query's pool has.
+        left_out: the queries whose pool is shorter; they have no score.
+        candidates: [queries] how many were left.
+    """
+
+    nms: float | None
+    pool_size: int
+    left_out: tuple[str, ...]
+    candidates: Ints
+
+    @property
+    def facts(self) -> dict[str, str]:
+        return {
+            "nms": "off" if self.nms is None else str(self.nms),
+            "pool size": str(self.pool_size),
+            "left out": f"{len(self.left_out)} (shorter pool)",
+        }
+
+
+def rank_in_pool(
+    run: RunTable,
+    truth: JudgedTable,
+    *,
+    ns: Sequence[int] = NS,
+    ms: Sequence[float] = MS,
+    nms: float | None = NMS,
+    pool_size: int | None = None,
+) -> RankScores:
+    """Rank n@m of a run; queries that it does not answer count 0.
+
+    Args:
+        run: scored candidates of the pool's videos; others are not looked at. Sorted by score here.
+        nms: suppress candidates of which the overlap with a better one of the same video is larger.
+        pool_size: how many videos a pool must have; the longest pool's if not given.
+
+    Raises:
+        UnknownQuery, EmptyFile, InvalidCutoff; InvalidRecord where the ground truth has no pools.
+    """
+    if not isinstance(truth, PoolTruth):
+        raise InvalidRecord("Rank n@m needs ground truth with the pool of each query, in the form mvmr")
+    check_measures(Measure(n, m) for n in ns for m in ms)
+    check_queries(run, truth)
+    sizes = np.array([len(pool) for pool in truth.pools])
+    pool_size = int(sizes.max(initial=0)) if pool_size is None else pool_size
+    scored = np.flatnonzero(sizes >= pool_size)
+    if not len(scored):
+        raise EmptyFile("no queries to score")
+    left = candidates(run, truth, nms)
+    count = np.append(np.diff(left.offsets), 0)[numbers_of(truth.query_ids, left)]
+    first = first_hits(left, truth, ms, depth=int(count.max(initial=1)))[:, scored]
+    measures = tuple(RankMeasure(n, m) for n in ns for m in ms)
+    return RankScores(
+        measures=measures,
+        query_ids=tuple(truth.query_ids[number] for number in scored),
+        values=np.stack([first[list(ms).index(m)] <= n for n, m in measures], axis=1).astype(np.float64),
+        missing=missing_queries(run, truth),
+        nms=nms,
+        pool_size=pool_size,
+        left_out=tuple(truth.query_ids[number] for number in np.flatnonzero(sizes < pool_size)),
+        candidates=count[scored],
+    )
+
+
+def candidates(run: RunTable, truth: PoolTruth, nms: float | None) -> RunTable:
+    """What competes for each query: candidates of its pool that are not suppressed, by score."""
+    pooled = np.flatnonzero(in_pool(run, truth))
+    order = pooled[np.lexsort((-run.weights[pooled], run.query[pooled]))]
+    if nms is not None:
+        order = order[kept_of(run, order, nms, np.float32)]
+    return rows_taken(run, order)
+
+
+def in_pool(run: RunTable, truth: PoolTruth) -> Flags:
+    """Which rows of the run are of a video in their query's pool."""
+    names = {name: number for number, name in enumerate(dict.fromkeys(chain.from_iterable(truth.pools)))}
+    owners = numbers_of(run.query_ids, truth)
+    pools = [
+        owner * len(names) + np.array([names[name] for name in truth.pools[owner]], np.int64)
+        for owner in owners.tolist()
+    ]
+    video = recoded(run.spans, tuple(names))
+    allowed = np.concatenate([np.empty(0, np.int64), *pools])
+    return (video >= 0) & np.isin(owners[run.query] * len(names) + video, allowed)

@@ -1,0 +1,115 @@
+"""R@K,IoU>=mu of video corpus, single video and video retrieval, as TVR defines them.
+
+Source: Lei et al., ECCV 2020, and its standalone evaluation: the first 100 predictions, intersection over hull,
+float32.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from moment_retrieval.errors import EmptyFile, InvalidCutoff
+from moment_retrieval.metrics.hits import first_hits
+from moment_retrieval.metrics.ndcg_iou import Measure, check_measures
+from moment_retrieval.metrics.nms import suppressed
+from moment_retrieval.metrics.scores import Scores, check_queries, missing_queries
+from moment_retrieval.tables import JudgedTable, RunTable
+
+KS = (1, 5, 10, 100)
+MUS = (0.5, 0.7)
+DEPTH = 100
+BEFORE_NMS = 200  # 300 for MCN and CAL
+
+
+class Task(enum.Enum):
+    """VCMR: the video and the moment. SVMR: the moment in its video, other videos put aside. VR: the video."""
+
+    VCMR = "VCMR"
+    SVMR = "SVMR"
+    VR = "VR"
+
+
+class RecallMeasure(NamedTuple):
+    """Prints as ``R@5,IoU>=0.5``, or ``R@5`` where only the video counts."""
+
+    k: int
+    mu: float | None
+
+    def __str__(self) -> str:
+        return f"R@{self.k}" if self.mu is None else f"R@{self.k},IoU>={self.mu}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecallScores(Scores):
+    """Recall of one task: 1 where a query's moment (VR: video) is among the first K, else 0."""
+
+    task: Task
+    nms: float | None
+
+    @property
+    def facts(self) -> dict[str, str]:
+        return {"task": self.task.value, "nms": "off" if self.nms is None else str(self.nms)}
+
+
+def recall(
+    run: RunTable,
+    judged: JudgedTable,
+    *,
+    task: Task = Task.VCMR,
+    ks: Sequence[int] = KS,
+    mus: Sequence[float] = MUS,
+    nms: float | None = None,
+    before_nms: int = BEFORE_NMS,
+    agreeing: int = 1,
+) -> RecallScores:
+    """R@K of a run; queries that it does not answer count 0.
+
+    Args:
+        run: predictions of the task, best first.
+        judged: what is right: moments of relevance above 0.
+        nms: suppress moments of which the overlap with a better one is larger (VCMR and SVMR).
+        before_nms: how many predictions enter suppression; the best 100 leave it.
+        agreeing: how many judged moments a prediction must overlap (DiDeMo: 2 of 4 or more).
+
+    Raises:
+        UnknownQuery, EmptyFile, InvalidCutoff.
+    """
+    check_cutoffs(ks, mus)
+    check_queries(run, judged)
+    if not judged.query_ids:
+        raise EmptyFile("no queries to score")
+    if nms is not None and task is not Task.VR:
+        run = suppressed(run, nms, before=before_nms, after=DEPTH, one_video=task is Task.SVMR)
+    wanted: tuple[float | None, ...] = (None,) if task is Task.VR else tuple(mus)
+    first = first_hits(
+        run,
+        judged,
+        [mu or 0.0 for mu in wanted],
+        depth=DEPTH,
+        in_right_video=task is Task.SVMR,
+        agreeing=1 if task is Task.VR else agreeing,
+    )
+    measures = tuple(RecallMeasure(k, mu) for mu in wanted for k in ks)
+    return RecallScores(
+        measures=measures,
+        query_ids=judged.query_ids,
+        values=np.stack([first[wanted.index(mu)] <= k for k, mu in measures], axis=1).astype(np.float64),
+        missing=missing_queries(run, judged),
+        kinds=judged.kinds,
+        task=task,
+        nms=nms,
+    )
+
+
+def check_cutoffs(ks: Sequence[int], mus: Sequence[float]) -> None:
+    """Raise InvalidCutoff unless there are cutoffs from 1 to DEPTH and thresholds in (0, 1]."""
+    if not ks or not mus:
+        raise InvalidCutoff("no cutoff k or no IoU threshold mu is given")
+    check_measures(Measure(k, mu) for k in ks for mu in mus)
+    if max(ks) > DEPTH:
+        raise InvalidCutoff(f"the first {DEPTH} predictions count, got the cutoff {max(ks)}")

@@ -1,0 +1,83 @@
+"""What every metric gives: a value for each query and measure, and their means."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from moment_retrieval.errors import UnknownQuery
+from moment_retrieval.tables import Floats, Ints, MomentTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """The scores of one run.
+
+    Attributes:
+        measures: what was measured; ``str`` of one is its name.
+        query_ids: the queries that enter the means.
+        values: [queries, measures]; NaN where a query has no part in a measure.
+        missing: queries of the ground truth that the run does not answer.
+        kinds: [queries] the type of each query (TVR: v, t, vt); empty where they have none.
+    """
+
+    measures: tuple[Any, ...]
+    query_ids: tuple[str, ...]
+    values: Floats
+    missing: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = field(default=(), repr=False)
+
+    @cached_property
+    def per_query(self) -> dict[str, dict[Any, float]]:
+        """Query id -> measure -> value."""
+        rows = (dict(zip(self.measures, row, strict=True)) for row in self.values.tolist())
+        return dict(zip(self.query_ids, rows, strict=True))
+
+    @cached_property
+    def mean(self) -> dict[Any, float]:
+        """Measure -> mean, over the queries that have a part in it, in their order."""
+        return means(self.measures, self.values)
+
+    @cached_property
+    def by_kind(self) -> dict[str, dict[Any, float]]:
+        """Type of query -> measure -> mean over the queries of that type."""
+        kinds = np.array(self.kinds)
+        return {kind: means(self.measures, self.values[kinds == kind]) for kind in dict.fromkeys(self.kinds)}
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """How the scores were computed, for people."""
+        return {}
+
+
+def means(measures: Sequence[Hashable], values: Floats) -> dict[Any, float]:
+    """The mean of each column, NaN left out; NaN where nothing is left."""
+    held = {}
+    for measure, column in zip(measures, np.ascontiguousarray(values.T), strict=True):
+        known = column[~np.isnan(column)]
+        held[measure] = float(known.mean()) if len(known) else float("nan")
+    return held
+
+
+def check_queries(runs: MomentTable[Any], judged: MomentTable[Any]) -> None:
+    """Raise UnknownQuery if the run answers queries that are not judged; it names three, and the line of the first."""
+    unknown = [query_id for query_id in runs.query_ids if query_id not in judged.place]
+    if unknown:
+        some = ", ".join(unknown[:3]) + (", ..." if len(unknown) > 3 else "")
+        line = f"line {runs.lines[runs.place[unknown[0]]]}: " if runs.lines else ""
+        raise UnknownQuery(f"{line}{len(unknown)} of the run's {len(runs)} queries are not in the ground truth: {some}")
+
+
+def missing_queries(runs: MomentTable[Any], judged: MomentTable[Any]) -> tuple[str, ...]:
+    """The judged queries that the run does not answer."""
+    return tuple(query_id for query_id in judged.query_ids if query_id not in runs.place)
+
+
+def numbers_of(query_ids: Sequence[str], table: MomentTable[Any]) -> Ints:
+    """The number of each query in the table, -1 where it has none."""
+    return np.fromiter(map(table.place.get, query_ids, repeat(-1)), np.int64, len(query_ids))

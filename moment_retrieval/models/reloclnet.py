@@ -1,0 +1,114 @@
+"""ReLoCLNet: contrastive learning for moment retrieval (Zhang et al. 2021, arXiv:2105.06247), by TVR-Ranking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from moment_retrieval.batches import Batch
+from moment_retrieval.losses import (
+    DrawNegatives,
+    both_hinges,
+    boundary_loss,
+    frame_contrast,
+    masked_video_contrast,
+    video_contrast,
+)
+from moment_retrieval.models.two_stream import (
+    Everyone,
+    TwoStream,
+    TwoStreamConfig,
+    alone,
+    best_clip,
+    clip_scores,
+    mean_of,
+)
+from moment_retrieval.objective import Loss, Objective
+from moment_retrieval.ragged import Layout
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReloclnetConfig(TwoStreamConfig):
+    """The released sizes: I3D and RoBERTa features."""
+
+    video_size: int = 1024
+    subtitle_size: int = 768
+    hidden: int = 384
+    heads: int = 8
+
+
+@dataclass(frozen=True)
+class ReloclnetOutput:
+    """What the losses of a batch are made of.
+
+    Attributes:
+        scores: of every query with every video [B, B].
+        start, end: logits in the own video [B, W].
+        frames: products of each query part with the clips of its own video, by stream [B, W].
+        videos: products of every query with the best clip of every video, streams averaged [B, B].
+        layouts: which clips are real, by stream.
+    """
+
+    scores: Tensor
+    start: Tensor
+    end: Tensor
+    frames: tuple[Tensor, Tensor]
+    videos: Tensor
+    layouts: tuple[Layout, Layout]
+
+
+class Reloclnet(TwoStream):
+    """Videos are scored and moments found after the third encoder; the contrasts look at the second."""
+
+    contrast_level = 1
+
+    def __init__(self, config: ReloclnetConfig) -> None:
+        super().__init__(config, encoders=3, query_encoders=2, score_level=2, span_level=2)
+
+    def forward(self, batch: Batch, everyone: Everyone = alone) -> ReloclnetOutput:
+        queries, videos = self.encode_queries(batch.queries), self.encode_videos(batch.video, batch.subtitle)
+        level, layouts = videos.levels[self.contrast_level], videos.layouts
+        frames = tuple(map(clip_scores, queries, level, layouts))
+        all_queries = everyone(queries)
+        return ReloclnetOutput(
+            self.video_scores(all_queries, videos),
+            *self.span_logits(queries, videos),
+            frames=(frames[0], frames[1]),
+            videos=mean_of(map(best_clip, all_queries, level, layouts)),
+            layouts=layouts,
+        )
+
+
+def reloclnet_loss(output: ReloclnetOutput, batch: Batch, objective: Objective, draw: DrawNegatives) -> Loss:
+    """XML's losses, and contrasts that pull a query to its clips and to its video."""
+    positives = objective.positives(batch)
+    spans = sum(boundary_loss(output.start, output.end, batch.start, batch.end))
+    frames = mean_of(frame_losses(output, batch))
+    videos = (
+        masked_video_contrast(output.videos, positives) if objective.mask_positives else video_contrast(output.videos)
+    )
+    contrast = objective.frame_weight * frames + objective.video_weight * videos
+    against_videos, against_queries = both_hinges(output.scores, positives, draw, objective.margin)
+    total = objective.weighed(contrast + objective.span_weight * spans, batch) + against_videos + against_queries
+    terms = {
+        "spans": spans.mean(),
+        "frame_contrast": frames.mean(),
+        "video_contrast": videos.mean(),
+        "videos": against_videos,
+        "queries": against_queries,
+    }
+    return Loss(total, terms)
+
+
+def frame_losses(output: ReloclnetOutput, batch: Batch) -> tuple[Tensor, Tensor]:
+    """The frame contrast of each stream [B]; the moment is all clips from start to end, both included."""
+    width = output.frames[0].shape[1]
+    clip = torch.arange(width, device=batch.start.device)
+    inside = (clip >= batch.start[:, None]) & (clip <= batch.end[:, None])
+    seen, heard = (
+        frame_contrast(scores, inside, ~inside & layout.real)
+        for scores, layout in zip(output.frames, output.layouts, strict=True)
+    )
+    return seen, heard

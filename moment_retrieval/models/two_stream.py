@@ -1,0 +1,257 @@
+"""What XML and ReLoCLNet share: a query split in two, a video seen and heard, both looking at each other.
+
+Notation: B videos, Q queries, R rows kept of all videos end to end, W clips of the longest, H hidden features.
+Pairs are always (video, subtitle).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from moment_retrieval.models.blocks import (
+    NORM_EPSILON,
+    Attention,
+    EncoderBlock,
+    InputProjection,
+    PositionalEncoding,
+    initialise,
+)
+from moment_retrieval.models.span_head import SpanHead
+from moment_retrieval.ragged import HIDDEN, NOTHING, Layout, Padding, Sequences, wide
+
+Pair = tuple[Tensor, Tensor]
+Everyone = Callable[[Pair], Pair]  # the queries of all processes, given one's own
+LENGTH_EPSILON = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoStreamConfig:
+    """Sizes of a model.
+
+    Attributes:
+        video_size, subtitle_size, query_size: features of a clip, of what is said in it, of a word.
+        hidden: hidden features.
+        heads: heads of every attention.
+        clips, words: the longest video and query.
+        dropout: everywhere.
+        kernel_size: clips the convolution over boundaries sees.
+        padding: see ``Padding``.
+    """
+
+    video_size: int
+    subtitle_size: int
+    query_size: int = 768
+    hidden: int
+    heads: int
+    clips: int = 128
+    words: int = 30
+    dropout: float = 0.1
+    kernel_size: int = 5
+    padding: Padding = Padding.OFFICIAL
+
+
+@dataclass(frozen=True)
+class EncodedVideos:
+    """Videos after each of the encoders, ready to be asked.
+
+    Attributes:
+        levels: rows [R, H] of both streams after the first encoder (0), the second (1), ...
+        layouts: where these rows lie.
+    """
+
+    levels: dict[int, Pair]
+    layouts: tuple[Layout, Layout]
+
+    def __len__(self) -> int:
+        return len(self.layouts[0].lengths)
+
+    def taken(self, chosen: Tensor) -> EncodedVideos:
+        """The videos of these indexes, in their order."""
+        seen, rows = self.layouts[0].taken(chosen)
+        heard, _ = self.layouts[1].taken(chosen)  # both streams keep as many rows of a video
+        levels = {level: (pair[0][rows], pair[1][rows]) for level, pair in self.levels.items()}
+        return EncodedVideos(levels, (seen, heard))
+
+    @classmethod
+    def joined(cls, parts: Sequence[EncodedVideos]) -> EncodedVideos:
+        """The videos of all parts, one after the other."""
+        levels = {
+            level: (_end_to_end(parts, level, 0), _end_to_end(parts, level, 1))  # seen, heard
+            for level in parts[0].levels
+        }
+        seen, heard = (Layout.joined([part.layouts[stream] for part in parts]) for stream in (0, 1))
+        return cls(levels, (seen, heard))
+
+    def only(self, *levels: int) -> EncodedVideos:
+        """Without the other levels."""
+        return EncodedVideos({level: self.levels[level] for level in levels}, self.layouts)
+
+
+class TwoStream(nn.Module):
+    """Queries and videos to vectors and clips that can be compared.
+
+    Args:
+        config: sizes.
+        encoders: encoders of each stream; the streams meet after the first.
+        query_encoders: encoders of the query.
+        score_level, span_level: after which encoder, from 0, a video is scored and its spans are found.
+    """
+
+    def __init__(
+        self, config: TwoStreamConfig, *, encoders: int, query_encoders: int, score_level: int, span_level: int
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.score_level, self.span_level = score_level, span_level
+        hidden, heads, dropout = config.hidden, config.heads, config.dropout
+        self.query_input = InputProjection(config.query_size, hidden, dropout)
+        self.query_position = PositionalEncoding(config.words, hidden, dropout)
+        self.query_encoders = nn.ModuleList(EncoderBlock(hidden, heads, dropout) for _ in range(query_encoders))
+        self.query_split = nn.Linear(hidden, 2, bias=False)
+        self.clip_position = PositionalEncoding(config.clips, hidden, dropout)
+        self.video = Stream(config.video_size, config, encoders)
+        self.subtitle = Stream(config.subtitle_size, config, encoders)
+        self.span_head = SpanHead(kernel_size=config.kernel_size)
+        self.apply(initialise)
+
+    @staticmethod
+    def undecayed(name: str) -> bool:
+        """Whether the parameter of this name keeps its size: biases and norms, but for the norms where streams meet.
+
+        Those the released code decays, by the case of a letter.
+        """
+        return name.endswith("bias") or (".norm." in name and ".meeting." not in name)
+
+    def encode_queries(self, queries: Sequences) -> Pair:
+        """The part of each query that asks for pictures, and the part that asks for words, [Q, H] each."""
+        layout = Layout.of(queries.lengths, queries.rows.device)
+        rows = self.query_position(self.query_input(queries.rows), layout.position)
+        for encoder in self.query_encoders:
+            rows = encoder(rows, layout)
+        parts = layout.spread(wide(self.query_split(rows))).masked_fill(~layout.real[..., None], NOTHING).softmax(1)
+        pictures, words = (parts.transpose(1, 2) @ layout.spread(rows)).unbind(1)  # [Q, 2, W] x [Q, W, H]
+        return pictures, words
+
+    def encode_videos(self, video: Sequences, subtitle: Sequences) -> EncodedVideos:
+        """Both streams of each video after every encoder."""
+        lengths = (video.lengths, subtitle.lengths)
+        narrow = self._layouts(lengths, video.rows.device)
+        wide = narrow if self.config.padding is Padding.COMPACT else self._whole(lengths, video.rows.device)
+        seen = self.video.first(video.rows, wide[0], self.clip_position)
+        heard = self.subtitle.first(subtitle.rows, wide[1], self.clip_position)
+        pair = wide[0].narrowed(seen, narrow[0]), wide[1].narrowed(heard, narrow[1])
+        levels = {0: pair}
+        pair = (
+            self.video.meet(pair[0], narrow[0], heard, wide[1], self.config.padding),
+            self.subtitle.meet(pair[1], narrow[1], seen, wide[0], self.config.padding),
+        )
+        for deeper in zip(self.video.deeper, self.subtitle.deeper, strict=True):
+            pair = deeper[0](pair[0], narrow[0]), deeper[1](pair[1], narrow[1])
+            levels[len(levels)] = pair
+        return EncodedVideos(levels, narrow)
+
+    def video_scores(self, queries: Pair, videos: EncodedVideos) -> Tensor:
+        """How well each query suits each video, by the cosine of its best clip, both streams averaged [Q, B]."""
+        near = (functional.normalize(part, dim=-1, eps=LENGTH_EPSILON) for part in queries)
+        level = (functional.normalize(rows, dim=-1, eps=LENGTH_EPSILON) for rows in videos.levels[self.score_level])
+        return mean_of(map(best_clip, near, level, videos.layouts))
+
+    def span_logits(self, queries: Pair, videos: EncodedVideos) -> tuple[Tensor, Tensor]:
+        """Start and end logits of each query in the video beside it [B, W]; the real clips are the video stream's."""
+        return self.span_head(self.similarity(queries, videos), videos.layouts[0].real)
+
+    def similarity(self, queries: Pair, videos: EncodedVideos) -> Tensor:
+        """How like each query the clips of the video beside it are [B, W], streams averaged; spans are found by it."""
+        streams, level = (self.video, self.subtitle), videos.levels[self.span_level]
+        return mean_of(map(self._similarity, streams, queries, level, videos.layouts))
+
+    def _similarity(self, stream: Stream, query: Tensor, rows: Tensor, layout: Layout) -> Tensor:
+        """[B, W]: of a query part [B, H] with the clips of the video beside it."""
+        similarity = clip_scores(stream.span_query(query), rows, layout)
+        return similarity if self.config.padding is Padding.OFFICIAL else similarity * layout.real
+
+    def _layouts(self, lengths: Pair, device: torch.device) -> tuple[Layout, Layout]:
+        """Kept are the clips of the longer stream and, for official padding, those the convolution sees after them."""
+        around = self.config.kernel_size // 2 if self.config.padding is Padding.OFFICIAL else 0
+        longer = torch.maximum(*lengths)
+        kept = (longer + around).clamp(max=self.config.clips)
+        width = max(1, int(kept.max()))
+        return Layout(lengths[0], kept, width, device), Layout(lengths[1], kept, width, device)
+
+    def _whole(self, lengths: Pair, device: torch.device) -> tuple[Layout, Layout]:
+        """All cells of a rectangle as wide as the longest video there may be."""
+        width = self.config.clips
+        kept = torch.full_like(lengths[0], width)
+        return Layout(lengths[0], kept, width, device), Layout(lengths[1], kept, width, device)
+
+
+class Stream(nn.Module):
+    """One half of a video: what is seen, or what is said."""
+
+    def __init__(self, size: int, config: TwoStreamConfig, encoders: int) -> None:
+        super().__init__()
+        hidden, heads, dropout = config.hidden, config.heads, config.dropout
+        self.input = InputProjection(size, hidden, dropout)
+        self.encoder = EncoderBlock(hidden, heads, dropout)
+        self.meeting = Meeting(hidden, heads, dropout)
+        self.deeper = nn.ModuleList(EncoderBlock(hidden, heads, dropout) for _ in range(encoders - 1))
+        self.span_query = nn.Linear(hidden, hidden)
+
+    def first(self, rows: Tensor, layout: Layout, position: PositionalEncoding) -> Tensor:
+        """Feature rows of the real clips -> rows after the first encoder, of all that is kept [R, H]."""
+        rows = self.input.laid(rows, layout)
+        return self.encoder(position(rows, layout.position), layout)
+
+    def meet(self, rows: Tensor, layout: Layout, seen: Tensor, seen_layout: Layout, padding: Padding) -> Tensor:
+        """Rows [R, H] after looking at the other stream.
+
+        In the released code a row that is no clip looks at everything, padding included: all scores sink alike.
+        """
+        hidden = seen_layout.hidden
+        if padding is Padding.OFFICIAL:
+            hidden = torch.where(layout.real[:, None, :, None], hidden, HIDDEN)  # [B, 1, W, W']
+        return self.meeting(rows, layout, hidden, (seen, seen_layout))
+
+
+class Meeting(nn.Module):
+    """Cross attention: one stream looks at the other and keeps itself."""
+
+    def __init__(self, hidden: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.attention = Attention(hidden, heads, dropout)
+        self.norm = nn.LayerNorm(hidden, eps=NORM_EPSILON)
+
+    def forward(self, rows: Tensor, layout: Layout, hidden: Tensor, seen: tuple[Tensor, Layout]) -> Tensor:
+        """[R, H] -> [R, H]."""
+        return self.norm(self.attention(rows, layout, hidden, seen) + rows)
+
+
+def alone(queries: Pair) -> Pair:
+    """The queries of one's own batch: nobody else trains."""
+    return queries
+
+
+def _end_to_end(parts: Sequence[EncodedVideos], level: int, stream: int) -> Tensor:
+    return torch.cat([part.levels[level][stream] for part in parts])
+
+
+def mean_of(pair: Iterable[Tensor]) -> Tensor:
+    """Half of the one and half of the other."""
+    one, other = pair
+    return (one + other) / 2
+
+
+def best_clip(queries: Tensor, rows: Tensor, layout: Layout) -> Tensor:
+    """queries [Q, H], rows [R, H] -> the largest product of each query with a real clip of each video [Q, B]."""
+    products = layout.spread(wide(rows @ queries.T))  # [B, W, Q]
+    return products.masked_fill(~layout.real[..., None], NOTHING).amax(1).T
+
+
+def clip_scores(queries: Tensor, rows: Tensor, layout: Layout) -> Tensor:
+    """queries [B, H], rows [R, H] -> the product of each query with every clip of the video beside it [B, W]."""
+    return wide(layout.spread(rows) @ queries[..., None]).squeeze(-1)

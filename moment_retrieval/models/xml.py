@@ -1,0 +1,50 @@
+"""XML, cross-modal moment localisation (Lei et al. 2020, arXiv:2001.09099), as TVR-Ranking changed it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from moment_retrieval.batches import Batch
+from moment_retrieval.losses import DrawNegatives, both_hinges, boundary_loss
+from moment_retrieval.models.two_stream import Everyone, TwoStream, TwoStreamConfig, alone
+from moment_retrieval.objective import Loss, Objective
+
+
+@dataclass(frozen=True, kw_only=True)
+class XmlConfig(TwoStreamConfig):
+    """The released sizes: I3D and RoBERTa features with temporal endpoints."""
+
+    video_size: int = 1026
+    subtitle_size: int = 770
+    hidden: int = 256
+    heads: int = 4
+
+
+@dataclass(frozen=True)
+class XmlOutput:
+    """Scores of every query with every video [B, B]; start and end logits in the own video [B, W]."""
+
+    scores: Tensor
+    start: Tensor
+    end: Tensor
+
+
+class Xml(TwoStream):
+    """Videos are scored by clips before the streams meet; moments are found after."""
+
+    def __init__(self, config: XmlConfig) -> None:
+        super().__init__(config, encoders=2, query_encoders=1, score_level=0, span_level=1)
+
+    def forward(self, batch: Batch, everyone: Everyone = alone) -> XmlOutput:
+        queries, videos = self.encode_queries(batch.queries), self.encode_videos(batch.video, batch.subtitle)
+        return XmlOutput(self.video_scores(everyone(queries), videos), *self.span_logits(queries, videos))
+
+
+def xml_loss(output: XmlOutput, batch: Batch, objective: Objective, draw: DrawNegatives) -> Loss:
+    """Start and end in the own video, the own video before others, the own query before others."""
+    spans = sum(boundary_loss(output.start, output.end, batch.start, batch.end))
+    videos, queries = both_hinges(output.scores, objective.positives(batch), draw, objective.margin)
+    total = objective.weighed(objective.span_weight * spans, batch) + videos + queries
+    return Loss(total, {"spans": spans.mean(), "videos": videos, "queries": queries})

@@ -1,0 +1,282 @@
+"""Published checkpoints: what is in them, read without running anything that is in them, under our names.
+
+The tables say how the names of released weights become ours; docs/baselines.md shows them.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from moment_retrieval.baselines import BASELINES
+from moment_retrieval.errors import ScoringError, at
+from moment_retrieval.pickles import UnsafeCheckpoint, look_through
+
+Names = dict[str, str]
+
+TWO_STREAM: Names = {
+    "query_pos_embed": "query_position",
+    "ctx_pos_embed": "clip_position",
+    "query_input_proj": "query_input",
+    "video_input_proj": "video.input",
+    "sub_input_proj": "subtitle.input",
+    "query_encoder": "query_encoders.0",
+    "query_encoder1": "query_encoders.1",
+    "video_encoder1": "video.encoder",
+    "video_encoder2": "video.deeper.0",
+    "video_encoder3": "video.deeper.1",
+    "sub_encoder1": "subtitle.encoder",
+    "sub_encoder2": "subtitle.deeper.0",
+    "sub_encoder3": "subtitle.deeper.1",
+    "video_cross_att": "video.meeting.attention",
+    "sub_cross_att": "subtitle.meeting.attention",
+    "video_cross_layernorm": "video.meeting.norm",
+    "sub_cross_layernorm": "subtitle.meeting.norm",
+    "video_query_linear": "video.span_query",
+    "sub_query_linear": "subtitle.span_query",
+    "modular_vector_mapping": "query_split",
+    "merged_st_predictor": "span_head.start",
+    "merged_ed_predictor": "span_head.end",
+}
+CONQUER: Names = {
+    "encoder.videoEncoder.img_linear": "visual_input",
+    "encoder.videoEncoder.text_linear": "subtitle_input",
+    "encoder.videoEncoder.transformer.embeddings": "clip_position",
+    "encoder.videoEncoder.transformer.encoder.layer.0": "clip_encoder",
+    "encoder.queryEncoder.linear": "query_input",
+    "encoder.queryEncoder.transformer.embeddings": "query_position",
+    "encoder.queryEncoder.transformer.encoder.layer.0": "query_encoder",
+    "query_weight.text_pooling.clusters": "fusion.centres",
+    "query_weight.text_pooling.clusters2": "fusion.origins",
+    "query_weight.text_pooling": "fusion",
+    "query_weight.moe_fc_txt": "fusion.gate",
+    "query_aware_feature_learning_layer.similarity_weight": "flow",
+    "contextual_QAL_feature_learning.trans_linear": "context.input",
+    "contextual_QAL_feature_learning.encoder.layer.0": "context.encoder",
+    "moment_localization_head.begin_feature_modeling.trans_linear": "start.input",
+    "moment_localization_head.begin_feature_modeling.encoder.layer.0": "start.encoder",
+    "moment_localization_head.end_feature_modeling.trans_linear": "end.input",
+    "moment_localization_head.end_feature_modeling.encoder.layer.0": "end.encoder",
+    "moment_localization_head.begin_score_modeling.clip_score_predictor.0": "start_score.around",
+    "moment_localization_head.begin_score_modeling.clip_score_predictor.2": "start_score.alone",
+    "moment_localization_head.end_score_modeling.clip_score_predictor.0": "end_score.around",
+    "moment_localization_head.end_score_modeling.clip_score_predictor.2": "end_score.alone",
+    "video_scoring_head.video_feature_modeling.trans_linear": "video_score.features.input",
+    "video_scoring_head.video_feature_modeling.encoder.layer.0": "video_score.features.encoder",
+    "video_scoring_head.video_score_predictor.0": "video_score.narrow",
+    "video_scoring_head.video_score_predictor.2": "video_score.score",
+}
+INSIDE: Names = {
+    "": "",
+    "position_embeddings": "place",
+    "token_type_embeddings": "kind",  # nosec B105 - no password
+    "LayerNorm": "norm",
+    "net.1": "linear",
+    "query": "query",
+    "key": "key",
+    "value": "value",
+}
+LAYER_INSIDE: Names = INSIDE | {  # XML and ReLoCLNet
+    "self.query": "attention.query",
+    "self.key": "attention.key",
+    "self.value": "attention.value",
+    "output.dense": "mix",
+    "output.LayerNorm": "norm",
+}
+BERT_INSIDE: Names = INSIDE | {  # CONQUER
+    "attention.self.query": "attention.query",
+    "attention.self.key": "attention.key",
+    "attention.self.value": "attention.value",
+    "attention.output.dense": "mix",
+    "attention.output.LayerNorm": "norm",
+    "intermediate.dense": "feed_forward.outward",
+    "output.dense": "feed_forward.back",
+    "output.LayerNorm": "feed_forward.norm",
+}
+TABLES: Mapping[str, tuple[Names, Names]] = {
+    "xml": (TWO_STREAM, LAYER_INSIDE),
+    "reloclnet": (TWO_STREAM, LAYER_INSIDE),
+    "conquer": (CONQUER, BERT_INSIDE),
+}
+
+
+class UnknownWeight(ScoringError):
+    """A published checkpoint holds a weight that the baseline does not have."""
+
+
+def our_name(baseline: str, name: str) -> str:
+    """What we call the weight that the released code of a baseline calls ``name``.
+
+    Raises:
+        UnknownWeight: there is no such weight.
+    """
+    places, inside = TABLES[baseline]
+    if name in places:
+        return places[name]
+    stem, _, kind = name.rpartition(".")
+    for place in sorted(places, key=len, reverse=True):
+        within = stem.removeprefix(place).removeprefix(".")
+        if (stem == place or stem.startswith(f"{place}.")) and within in inside:
+            return ".".join(part for part in (places[place], inside[within], kind) if part)
+    raise UnknownWeight(f"{baseline} has no weight {name!r}")
+
+
+def our_weights(baseline: str, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Released weights under our names."""
+    return {our_name(baseline, name): tensor for name, tensor in weights.items()}
+
+
+class UnfitWeights(ScoringError):
+    """The weights of a published checkpoint do not make up a model of its baseline."""
+
+
+class Namespace:
+    """What stands for ``argparse.Namespace``: its values, and none of its code."""
+
+
+# EasyDict is a dictionary; unpickled it becomes one that torch knows to fill safely
+STAND_INS = [(Namespace, "argparse.Namespace"), (OrderedDict, "easydict.EasyDict")]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published checkpoint: which baseline, its weights by our names, the options it was trained with."""
+
+    baseline: str
+    weights: dict[str, Tensor]
+    options: dict[str, Any]
+    epoch: int | None
+
+    def model(self, **changes: Any) -> Any:
+        """The model with these weights, for scoring; sizes are those of the weights but for ``changes``.
+
+        Raises:
+            UnknownWeight: one is missing.
+            UnfitWeights: they do not go together.
+        """
+        try:
+            given = {**sizes(self.baseline, self.weights), **self._heads(), **changes}
+            self._check(given)
+            model = BASELINES[self.baseline].build(**given)
+            model.load_state_dict(self.weights)
+        except ScoringError:
+            raise
+        except Exception as error:
+            raise UnfitWeights(f"no {self.baseline} has these weights: {_first_line(error)}") from error
+        return model.eval()
+
+    def _check(self, given: Mapping[str, Any]) -> None:
+        """Compare every weight with those of a model that takes no memory yet."""
+        with torch.device("meta"):
+            model = BASELINES[self.baseline].build(**given)
+        if model.config.hidden % model.config.heads:
+            raise UnfitWeights(f"{model.config.heads} heads do not divide {model.config.hidden} hidden features")
+        wanted = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
+        if missing := sorted(wanted.keys() - self.weights.keys()):
+            raise UnknownWeight(f"there is no weight {missing[0]!r}, and {self.baseline} has one")
+        for name, tensor in self.weights.items():
+            if name not in wanted:
+                raise UnknownWeight(f"{self.baseline} has no weight {name!r} beside its others")
+            if list(tensor.shape) != wanted[name]:
+                raise UnfitWeights(f"{name} has the shape {list(tensor.shape)}, where {wanted[name]} is expected")
+
+    def _heads(self) -> dict[str, int]:
+        """The number of heads is not to be seen in the weights."""
+        bert = self.options.get("bert_config")
+        bert = vars(bert) if isinstance(bert, Namespace) else bert
+        given = self.options.get("n_heads") or (isinstance(bert, dict) and bert.get("num_attention_heads"))
+        if given and (not isinstance(given, int) or given < 1):
+            raise UnfitWeights("its number of heads is no number")
+        return {"heads": int(given)} if given else {}
+
+
+def load_published(path: Path) -> Published:
+    """Read a checkpoint of the released code: tensors, numbers, texts and plain containers.
+
+    Raises:
+        UnsafeCheckpoint: there is something else in it, it is damaged, or it claims to be larger than it is.
+        UnknownWeight: it is of none of the three baselines.
+    """
+    with at(str(path)):
+        try:
+            look_through(path)
+            with torch.serialization.safe_globals(STAND_INS):
+                content = torch.load(path, map_location="cpu", weights_only=True)
+            return _published(content, path.stat().st_size)
+        except ScoringError:
+            raise
+        except OSError as error:
+            raise UnsafeCheckpoint(f"it cannot be read: {error.strerror or error}") from error
+        except Exception as error:  # torch lets out whatever a damaged file brings about
+            raise UnsafeCheckpoint("it is refused: it is no checkpoint of torch") from error
+
+
+def _published(content: Any, file_size: int) -> Published:
+    """The two forms: {model, model_cfg, epoch} and {model_state_dict, model_cfg, epoch, ...}."""
+    weights = content.get("model_state_dict", content.get("model")) if isinstance(content, dict) else None
+    if not isinstance(weights, dict) or not all(isinstance(tensor, Tensor) for tensor in weights.values()):
+        raise UnsafeCheckpoint("there are no weights in it")
+    if not all(isinstance(name, str) for name in weights):
+        raise UnsafeCheckpoint("its weights have no names")
+    if sum(tensor.numel() * tensor.element_size() for tensor in weights.values()) > file_size:
+        raise UnsafeCheckpoint("its weights are said to be larger than the file")
+    baseline = _baseline(weights)
+    options = content.get("model_cfg")
+    if options is not None and not isinstance(options, dict | Namespace):
+        raise UnsafeCheckpoint("its options are no options")
+    epoch = content.get("epoch")
+    return Published(
+        baseline,
+        our_weights(baseline, weights),
+        dict(vars(options)) if isinstance(options, Namespace) else dict(options or {}),
+        epoch if isinstance(epoch, int) else None,
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+def _baseline(names: Mapping[str, Any]) -> str:
+    if any(name.startswith("encoder.videoEncoder.") for name in names):
+        return "conquer"
+    return "reloclnet" if any(name.startswith("query_encoder1.") for name in names) else "xml"
+
+
+def sizes(baseline: str, weights: Mapping[str, Tensor]) -> dict[str, Any]:
+    """The sizes of a model, by the shapes of its weights."""
+
+    def shape(name: str, axis: int) -> int:
+        if name not in weights:
+            raise UnknownWeight(f"there is no weight {name!r}, and {baseline} has one")
+        if len(weights[name].shape) <= axis:
+            raise UnfitWeights(f"{name} has the shape {list(weights[name].shape)}, which is too flat")
+        return weights[name].shape[axis]
+
+    both = {
+        "query_size": shape("query_input.linear.weight", 1),
+        "hidden": shape("query_input.linear.weight", 0),
+        "clips": shape("clip_position.place.weight", 0),
+        "words": shape("query_position.place.weight", 0),
+    }
+    if baseline != "conquer":
+        return both | {
+            "video_size": shape("video.input.linear.weight", 1),
+            "subtitle_size": shape("subtitle.input.linear.weight", 1),
+            "kernel_size": shape("span_head.start.weight", 2),
+        }
+    return both | {
+        "video_size": shape("visual_input.linear.weight", 1),
+        "subtitle_size": shape("subtitle_input.linear.weight", 1),
+        "inner": shape("clip_encoder.feed_forward.outward.weight", 0),
+        "centres": shape("fusion.centres", 1),
+        "narrow": shape("start_score.around.weight", 0),
+        "kernel_size": shape("start_score.around.weight", 2),
+        "score_videos": any(name.startswith("video_score.") for name in weights),
+    }

@@ -1,0 +1,176 @@
+"""What is scored and against what, one record each: spans, judged and retrieved moments, queries with theirs.
+
+``formats`` reads and writes them in every form of the field, as tables; the functions here give and take the records of
+the forms published with TVR-Ranking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+
+from moment_retrieval.corpus import VideoCorpus, parse_corpus, read_corpus
+from moment_retrieval.errors import DuplicateQuery, InvalidRecord, at
+from moment_retrieval.jsonfiles import read_bytes, shown
+
+if TYPE_CHECKING:
+    from moment_retrieval.tables import MomentTable
+
+__all__ = [
+    "MAX_RELEVANCE",
+    "MAX_TIME_S",
+    "JudgedMoment",
+    "JudgedQuery",
+    "MomentT",
+    "QueryMoments",
+    "RankedQuery",
+    "ScoredMoment",
+    "Span",
+    "VideoCorpus",
+    "moments_by_query",
+    "parse_corpus",
+    "parse_ground_truth",
+    "parse_run",
+    "read_corpus",
+    "read_ground_truth",
+    "read_run",
+    "write_ground_truth",
+    "write_run",
+]
+
+MAX_RELEVANCE = 4
+MAX_TIME_S = 1e9  # beyond any video, and far from where sums overflow
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """An interval of a video, in seconds.
+
+    ``end_s < start_s`` is allowed, since runs hold such rows; it overlaps nothing.
+
+    Raises:
+        InvalidRecord: a time is NaN, infinite or absurdly large.
+    """
+
+    video: str
+    start_s: float
+    end_s: float
+
+    def __post_init__(self) -> None:
+        if not (abs(self.start_s) <= MAX_TIME_S and abs(self.end_s) <= MAX_TIME_S):  # also false for NaN
+            raise InvalidRecord(f"times must be finite, in seconds, got {shown(self.start_s)} to {shown(self.end_s)}")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredMoment(Span):
+    """A retrieved moment. Its place in the run is its rank; ``score`` is carried along and never read."""
+
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedMoment(Span):
+    """A qrel: a moment and its relevance to one query, 0 (unrelated) to 4; fractions are allowed.
+
+    Raises:
+        InvalidRecord: a time is no time, or the relevance is outside 0..4.
+    """
+
+    relevance: float
+    pair_id: int | str | None = None
+    duration_s: float | None = None
+    caption: str | None = None
+    similarity: float | None = None
+
+    def __post_init__(self) -> None:
+        Span.__post_init__(self)  # super() is broken in slotted dataclasses
+        if not 0 <= self.relevance <= MAX_RELEVANCE:  # also false for NaN
+            raise InvalidRecord(f"relevance must be from 0 to {MAX_RELEVANCE}, got {shown(self.relevance)}")
+
+
+MomentT = TypeVar("MomentT", bound=Span)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryMoments(Generic[MomentT]):
+    """A query with its judged moments, or with its retrieved ones, best first."""
+
+    query_id: str
+    text: str
+    moments: tuple[MomentT, ...]
+
+
+JudgedQuery: TypeAlias = QueryMoments[JudgedMoment]
+RankedQuery: TypeAlias = QueryMoments[ScoredMoment]
+
+
+def moments_by_query(queries: Iterable[QueryMoments[MomentT]]) -> dict[str, tuple[MomentT, ...]]:
+    """Query id to moments: what ``metrics.report.evaluate`` takes. Raises DuplicateQuery."""
+    moments: dict[str, tuple[MomentT, ...]] = {}
+    for query in queries:
+        if query.query_id in moments:
+            raise DuplicateQuery(f"query {query.query_id} appears more than once")
+        moments[query.query_id] = query.moments
+    return moments
+
+
+def read_ground_truth(path: Path) -> list[JudgedQuery]:
+    """The judged queries of a TVR-Ranking file, in its order.
+
+    Raises:
+        ScoringError: the file cannot be read, is malformed or is empty; the message names file, line and place.
+    """
+    data = read_bytes(path)
+    with at(str(path)):
+        return parse_ground_truth(data)
+
+
+def parse_ground_truth(data: bytes) -> list[JudgedQuery]:
+    """As ``read_ground_truth``, from plain or packed bytes."""
+    from moment_retrieval import formats  # which makes records
+
+    return queries_of(formats.parse_ground_truth(data, formats.Form.TVR_RANKING))
+
+
+def read_run(path: Path, *, corpus: VideoCorpus | None = None) -> list[RankedQuery]:
+    """The ranked lists of a TVR-Ranking file, in its order; a moment may end before it starts.
+
+    Args:
+        path: plain or packed JSON.
+        corpus: translates video indexes to names, and refuses names it does not have.
+
+    Raises:
+        ScoringError: the file cannot be read, is malformed or is empty; the message names file, line and place.
+    """
+    data = read_bytes(path)
+    with at(str(path)):
+        return parse_run(data, corpus=corpus)
+
+
+def parse_run(data: bytes, *, corpus: VideoCorpus | None = None) -> list[RankedQuery]:
+    """As ``read_run``, from bytes."""
+    from moment_retrieval import formats
+
+    return queries_of(formats.parse_run(data, formats.Form.TVR_RANKING, corpus=corpus, strict=False))
+
+
+def queries_of(table: MomentTable[MomentT]) -> list[QueryMoments[MomentT]]:
+    """The queries of a table as records."""
+    texts = table.texts or ("",) * len(table)
+    return [QueryMoments(query_id, text, table[query_id]) for query_id, text in zip(table, texts, strict=True)]
+
+
+def write_run(path: Path, queries: Iterable[RankedQuery]) -> None:
+    """Write a run with video names; all or nothing. Raises UnreadableFile."""
+    from moment_retrieval import formats, tables
+
+    formats.write_run(path, tables.RunTable.from_queries(queries))
+
+
+def write_ground_truth(path: Path, queries: Iterable[JudgedQuery]) -> None:
+    """Write judged queries in the form of July 2024; all or nothing. Raises UnreadableFile."""
+    from moment_retrieval import formats, tables
+
+    formats.write_ground_truth(path, tables.JudgedTable.from_queries(queries))

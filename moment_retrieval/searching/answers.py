@@ -1,0 +1,102 @@
+"""What a search returns, as it travels from the process that holds the models to the one that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+from moment_retrieval.metrics.iou import span_iou
+from moment_retrieval.records import Span
+
+ALIKE = 0.5  # intersection over union of two moments of which the better one stands for both
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A moment that was found.
+
+    Attributes:
+        score: what it is ranked by.
+        first, last: the clips that start and end were read from.
+        folded: how many worse moments it stands for.
+    """
+
+    video: str
+    start_s: float
+    end_s: float
+    score: float
+    first: int
+    last: int
+    folded: int = 0
+
+    @property
+    def span(self) -> Span:
+        return Span(self.video, self.start_s, self.end_s)
+
+
+@dataclass(frozen=True)
+class Why:
+    """What a model made of a video.
+
+    Attributes:
+        score: of the whole video; ``seen`` and ``heard`` are its halves.
+        start, end: probabilities of each clip.
+    """
+
+    score: float
+    seen: float
+    heard: float
+    start: list[float]
+    end: list[float]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Hits, best first, and why.
+
+    Attributes:
+        videos: of those that hold a hit, by name.
+        searched: how many videos there are in the index.
+        alpha: a moment counts exp(alpha * score of its video) times; 0: the score of the video chooses it alone.
+        clip_s: seconds of a clip. end_offset_s: from the beginning of the end's clip to the end of a moment.
+        words_ms, search_ms: to read the query, and to search.
+    """
+
+    hits: list[Hit]
+    videos: dict[str, Why]
+    searched: int
+    alpha: float
+    clip_s: float
+    end_offset_s: float
+    words_ms: float = 0.0
+    search_ms: float = 0.0
+    notices: list[str] = field(default_factory=list)
+
+    def told(self) -> dict[str, Any]:
+        """As JSON can carry it."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Self:
+        """What ``told`` gave."""
+        hits = [Hit(**hit) for hit in told["hits"]]
+        return cls(**{**told, "hits": hits, "videos": {name: Why(**why) for name, why in told["videos"].items()}})
+
+
+def folded(hits: Iterable[Hit]) -> list[Hit]:
+    """Of moments of one video that overlap by ``ALIKE`` or more only the best, which counts the others."""
+    kept: list[Hit] = []
+    counts: list[int] = []
+    for hit in hits:
+        place = next((place for place, other in enumerate(kept) if _alike(hit, other)), None)
+        if place is None:
+            kept.append(hit)
+            counts.append(0)
+        else:
+            counts[place] += 1
+    return [Hit(**{**asdict(hit), "folded": count}) for hit, count in zip(kept, counts, strict=True)]
+
+
+def _alike(one: Hit, other: Hit) -> bool:
+    return one.video == other.video and span_iou(one.span, other.span) >= ALIKE

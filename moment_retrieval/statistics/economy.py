@@ -1,0 +1,309 @@
+"""What fewer judgments would have said of the same runs: the ground truth is thinned, and every run scored again.
+
+Source: Voorhees 2000 and Sanderson & Zobel 2005 ask so of documents; here of moments and of TVR-Ranking's protocol.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from moment_retrieval.kept import answers_to
+from moment_retrieval.metrics import report
+from moment_retrieval.metrics.report import evaluate
+from moment_retrieval.records import JudgedMoment
+from moment_retrieval.statistics.bootstrap import LEVEL, SEED, draws
+from moment_retrieval.statistics.rankings import kendall
+from moment_retrieval.tables import Flags, Floats, JudgedTable, RunTable, Spans
+
+HALVES = 10  # random halves of which the mean is told
+SAMPLES = 1_000  # bootstrap samples over queries, shared among the halves
+LEAST_RUNS = 3
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What a release's files say of one judged pair beside its relevance; grades in the order of their rounds."""
+
+    pair_id: int
+    query_id: str
+    video: str
+    start_s: float
+    end_s: float
+    rank: int | None
+    batch: int | None
+    grades: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """One way to judge less: its name, what remains (several draws where chance has a part), how much that is."""
+
+    name: str
+    words: str
+    truths: list[JudgedTable]
+    judgments: int | None
+    pairs: int
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a cut does to the scores and the ranking of the runs, for each measure [M].
+
+    Attributes:
+        tau: Kendall's tau-b between the ranking and the full one, mean of the draws; NaN where all runs tie.
+        low, high: its 95 % interval over queries and draws.
+        change: the mean absolute change of a run's score.
+        scores: [runs, M] mean scores under the cut.
+    """
+
+    tau: Floats
+    low: Floats
+    high: Floats
+    change: Floats
+    scores: Floats
+
+
+def kept_rows(judged: JudgedTable, rows: Flags) -> JudgedTable:
+    """The judged moments for which ``rows`` is true; every query stays, perhaps without any."""
+    sizes = np.bincount(judged.query[rows], minlength=len(judged))
+    spans = judged.spans
+    return replace(
+        judged,
+        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        spans=Spans(spans.video[rows], spans.names, spans.start_s[rows], spans.end_s[rows]),
+        weights=judged.weights[rows],
+        notes=tuple(note for note, stays in zip(judged.notes, rows, strict=True) if stays) if judged.notes else (),
+    )
+
+
+def random_half(judged: JudgedTable, random: np.random.Generator) -> JudgedTable:
+    """Of each query a random half of its judged moments, rounded up."""
+    order = np.lexsort((random.random(len(judged.weights)), judged.query))
+    place = np.empty(len(order), np.int64)
+    place[order] = judged.order
+    return kept_rows(judged, place < (np.diff(judged.offsets)[judged.query] + 1) // 2)
+
+
+def best_half(judged: JudgedTable, rank: Floats) -> JudgedTable:
+    """Of each query the half that similarity ranks first, rounded up: judging half as deep."""
+    order = np.lexsort((judged.order, rank, judged.query))
+    place = np.empty(len(order), np.int64)
+    place[order] = judged.order
+    return kept_rows(judged, place < (np.diff(judged.offsets)[judged.query] + 1) // 2)
+
+
+def ranks_of(judged: JudgedTable) -> Floats | None:
+    """[R] an order by similarity from what the file says of each moment; None where it does not say."""
+    if not judged.notes or any(note.similarity is None for note in judged.notes):
+        return None
+    return -np.array([note.similarity for note in judged.notes], np.float64)
+
+
+def first_two(pairs: Sequence[Pair], judged: JudgedTable, *, average: bool) -> JudgedTable:
+    """Relevance from the first two grades alone.
+
+    Args:
+        average: pairs whose two grades lie apart get their mean, rounded up; otherwise they are left out.
+    """
+    of_query: dict[str, list[JudgedMoment]] = {}
+    for pair in pairs:
+        grades = pair.grades[:2]
+        if len(grades) == 2 and (average or abs(grades[0] - grades[1]) <= 1):
+            moment = JudgedMoment(pair.video, pair.start_s, pair.end_s, math.ceil(sum(grades) / 2))
+            of_query.setdefault(pair.query_id, []).append(moment)
+    judged_as = twins(judged, {pair.pair_id: pair for pair in pairs})
+    return JudgedTable.from_moments({name: of_query.get(judged_as[name], []) for name in judged.query_ids})
+
+
+def twins(judged: JudgedTable, pairs: Mapping[object, Pair]) -> dict[str, str]:
+    """Whose pairs each query's moments are: queries of the same text share those of one of them."""
+    held = {query_id: query_id for query_id in judged.query_ids}
+    for query, note in zip(judged.query.tolist(), judged.notes, strict=False):
+        if note.pair_id in pairs:
+            held[judged.query_ids[query]] = pairs[note.pair_id].query_id
+    return held
+
+
+def cuts(judged: JudgedTable, pairs: Sequence[Pair] = (), *, halves: int = HALVES, seed: int = SEED) -> Iterator[Cut]:
+    """The ways to judge less that can be told from the files; without ``pairs`` those that need nothing more."""
+    random = np.random.default_rng(seed)
+    thinned = [random_half(judged, random) for _ in range(halves)]
+    by_id: dict[object, Pair] = {pair.pair_id: pair for pair in pairs}
+    held = [by_id.get(note.pair_id) for note in judged.notes] or [None] * len(judged.weights)
+    spent = spent_at_random(judged, thinned, pairs)
+    yield Cut("half", "a random half of each query's pairs", thinned, spent, len(thinned[0].weights))
+    rank = _ranks(held) if pairs else ranks_of(judged)
+    if rank is not None:
+        shallow = best_half(judged, rank)
+        spent = spent_to_depth(judged, shallow, pairs)
+        yield Cut("depth", "half as deep: the better half by similarity", [shallow], spent, len(shallow.weights))
+    if any(pair is not None and (pair.batch or 1) > 1 for pair in held):
+        first = np.array([pair is None or (pair.batch or 1) == 1 for pair in held])
+        left = kept_rows(judged, first)
+        spent = _judgments(pair for pair in pairs if (pair.batch or 1) == 1)
+        yield Cut("first-batch", "without second batches", [left], spent, len(left.weights))
+    if any(len(pair.grades) > 2 for pair in pairs):
+        spent = sum(len(pair.grades[:2]) for pair in pairs)
+        averaged = first_two(pairs, judged, average=True)
+        agreed = first_two(pairs, judged, average=False)
+        words = "the first two annotators alone"
+        yield Cut("two-averaged", f"{words}, their mean where they lie apart", [averaged], spent, len(averaged.weights))
+        yield Cut("two-agreed", f"{words}, pairs where they lie apart left out", [agreed], spent, len(agreed.weights))
+
+
+def _ranks(held: Sequence[Pair | None]) -> Floats:
+    return np.array([math.inf if pair is None else _depth(pair) for pair in held], np.float64)
+
+
+def spent_at_random(judged: JudgedTable, halves: Sequence[JudgedTable], pairs: Sequence[Pair]) -> int | None:
+    """The judgments behind random halves, their mean; of dropped pairs the share that each query keeps of others."""
+    known = _ids(judged)
+    settled = Counter(pair.query_id for pair in pairs if pair.pair_id in known)
+    dropped = [pair for pair in pairs if pair.pair_id not in known]
+    spent = []
+    for half in halves:
+        ids = _ids(half)
+        left = Counter(pair.query_id for pair in pairs if pair.pair_id in ids)
+        shares = (left[pair.query_id] / settled[pair.query_id] if settled[pair.query_id] else 0.5 for pair in dropped)
+        beside = sum(len(pair.grades) * share for pair, share in zip(dropped, shares, strict=True))
+        spent.append(_judgments(pair for pair in pairs if pair.pair_id in ids) + beside)
+    return round(sum(spent) / len(spent)) if pairs else None
+
+
+def spent_to_depth(judged: JudgedTable, shallow: JudgedTable, pairs: Sequence[Pair]) -> int | None:
+    """The judgments behind what is kept, and behind the dropped pairs that lie no deeper."""
+    settled, ids = _ids(judged), _ids(shallow)
+    deepest: dict[str, float] = {}
+    for pair in pairs:
+        if pair.pair_id in ids:
+            deepest[pair.query_id] = max(_depth(pair), deepest.get(pair.query_id, 0))
+    spent = _judgments(
+        pair
+        for pair in pairs
+        if pair.pair_id in ids or (pair.pair_id not in settled and _depth(pair) <= deepest.get(pair.query_id, 0))
+    )
+    return spent if pairs else None
+
+
+def _ids(judged: JudgedTable) -> set[object]:
+    return {note.pair_id for note in judged.notes}
+
+
+def _depth(pair: Pair) -> float:
+    return math.inf if pair.rank is None else pair.rank
+
+
+def _judgments(pairs: Iterable[Pair]) -> int:
+    return sum(len(pair.grades) for pair in pairs)
+
+
+def values_of(runs: Mapping[str, RunTable], judged: JudgedTable) -> Floats:
+    """[runs, queries, M] NDCG@K,IoU>=mu of every run in the paper's convention."""
+    return np.stack([evaluate(answers_to(run, judged.query_ids), judged).values for run in runs.values()])
+
+
+def effect(full: Floats, cut: Sequence[Floats], *, samples: int = SAMPLES, seed: int = SEED) -> Effect:
+    """What a cut does, from the values [runs, queries, M] under the full judgments and under each of its draws."""
+    whole, parts = full.mean(axis=1), [values.mean(axis=1) for values in cut]
+    taus = np.array([kendall(whole.T, part.T) for part in parts])
+    each = max(1, samples // len(cut))
+    drawn = np.concatenate([_sampled(full, values, each, seed + number) for number, values in enumerate(cut)])
+    shares = [50 * (1 - LEVEL), 50 * (1 + LEVEL)]
+    low, high = (_percentile(drawn, share) for share in shares)
+    return Effect(
+        tau=_mean(taus),
+        low=low,
+        high=high,
+        change=np.mean([np.abs(part - whole).mean(axis=0) for part in parts], axis=0),
+        scores=np.mean(parts, axis=0),
+    )
+
+
+def _sampled(full: Floats, values: Floats, samples: int, seed: int) -> Floats:
+    """[samples, M] tau where the queries are drawn again, the same for both."""
+    runs, queries, measures = full.shape
+    flat = [np.moveaxis(each, 1, 0).reshape(queries, runs * measures) for each in (full, values)]
+    found = []
+    for counts in draws(queries, samples, seed=seed):
+        one, other = ((counts @ each).reshape(len(counts), runs, measures) / queries for each in flat)
+        found.append(kendall(np.moveaxis(one, 1, 2), np.moveaxis(other, 1, 2)))
+    return np.concatenate(found)
+
+
+def _mean(taus: Floats) -> Floats:
+    known = ~np.isnan(taus)
+    with np.errstate(invalid="ignore"):
+        mean: Floats = np.where(known, taus, 0).sum(axis=0) / known.sum(axis=0)
+    return mean
+
+
+def _percentile(drawn: Floats, share: float) -> Floats:
+    columns = [column[~np.isnan(column)] for column in drawn.T]
+    return np.array([np.percentile(column, share) if len(column) else np.nan for column in columns])
+
+
+MEASURES = tuple(f"NDCG@{k},IoU>={mu}" for k in report.KS for mu in report.MUS)
+Told = Callable[[int, int], None]
+
+
+def study(
+    runs: Mapping[str, RunTable],
+    judged: JudgedTable,
+    pairs: Sequence[Pair] = (),
+    *,
+    halves: int = HALVES,
+    samples: int = SAMPLES,
+    seed: int = SEED,
+    tell: Told = lambda done, total: None,
+) -> dict[str, Any]:
+    """The effects of all cuts as plain values: what is kept, shown and written.
+
+    Raises:
+        ValueError: there are fewer than LEAST_RUNS runs; a ranking of two says little.
+        ScoringError: a run cannot be scored.
+    """
+    if len(runs) < LEAST_RUNS:
+        raise ValueError(f"needs {LEAST_RUNS} runs, got {len(runs)}")
+    found = list(cuts(judged, pairs, halves=halves, seed=seed))
+    total = 1 + sum(len(cut.truths) for cut in found)
+    done = 1
+    full = values_of(runs, judged)
+    tell(done, total)
+    rows = []
+    for cut in found:
+        values = []
+        for truth in cut.truths:
+            values.append(values_of(runs, truth))
+            done += 1
+            tell(done, total)
+        rows.append(_told(cut, effect(full, values, samples=samples, seed=seed)))
+    return {
+        "runs": list(runs),
+        "measures": list(MEASURES),
+        "queries": len(judged),
+        "pairs": len(judged.weights),
+        "judgments": _judgments(pairs) or None,
+        "scores": _plain(full.mean(axis=1)),
+        "cuts": rows,
+        "halves": halves,
+        "samples": samples,
+        "seed": seed,
+    }
+
+
+def _told(cut: Cut, found: Effect) -> dict[str, Any]:
+    numbers = {name: _plain(getattr(found, name)) for name in ("tau", "low", "high", "change", "scores")}
+    return {"name": cut.name, "words": cut.words, "judgments": cut.judgments, "pairs": cut.pairs, **numbers}
+
+
+def _plain(values: Floats) -> Any:
+    """Lists; None for what is undefined, as JSON has no NaN."""
+    plain = values.astype(object)
+    plain[np.isnan(values)] = None
+    return plain.tolist()

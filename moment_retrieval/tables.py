@@ -1,0 +1,281 @@
+"""Moments of many queries as columns: what scoring computes on.
+
+A table is a mapping from query id to moments, so whatever reads one moment at a time reads a table too; its columns are
+for numpy. ``metrics.report.evaluate`` takes either.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, repeat
+from operator import attrgetter
+from typing import Any, Generic, NamedTuple, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from moment_retrieval.errors import DuplicateQuery, InvalidRecord, at
+from moment_retrieval.records import (
+    MAX_RELEVANCE,
+    MAX_TIME_S,
+    JudgedMoment,
+    MomentT,
+    QueryMoments,
+    ScoredMoment,
+    moments_by_query,
+)
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
+Names: TypeAlias = Sequence[str] | Mapping[int, str]
+
+
+class Spans(NamedTuple):
+    """Columns [R]: the video, as a number of the tuple ``names``, and the times."""
+
+    video: Ints
+    names: tuple[str, ...]
+    start_s: Floats
+    end_s: Floats
+
+
+class Note(NamedTuple):
+    """What a file may say of a judged moment beside its relevance, see ``JudgedMoment``."""
+
+    pair_id: int | str | None = None
+    duration_s: float | None = None
+    caption: str | None = None
+    similarity: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
+    """The moments of Q queries, R rows in all, one query after the other.
+
+    Attributes:
+        query_ids: [Q], each once.
+        offsets: [Q + 1]; query ``i`` has the rows from ``offsets[i]`` up to ``offsets[i + 1]``.
+        spans: columns [R].
+        weights: [R], the score of a retrieved moment, the relevance of a judged one.
+        texts: [Q], what the queries say; empty where nobody told.
+        lines: [Q], where each query begins in its file; empty where there was none.
+
+    Raises:
+        DuplicateQuery: a query id appears twice.
+        InvalidRecord: a time or relevance is out of range (the message names query and place), or the columns
+            differ in length.
+    """
+
+    query_ids: tuple[str, ...]
+    offsets: Ints
+    spans: Spans
+    weights: Floats
+    texts: tuple[str, ...] = ()
+    lines: tuple[int, ...] = ()
+
+    row_name = "moment"
+    weight_name = "relevance"
+
+    def __post_init__(self) -> None:
+        columns = (self.spans.video, self.spans.start_s, self.spans.end_s, self.weights)
+        if {len(column) for column in columns} != {int(self.offsets[-1])}:
+            raise InvalidRecord("the columns of a table differ in length")
+        if len(self.offsets) != len(self.query_ids) + 1 or len(self.texts) not in (0, len(self.query_ids)):
+            raise InvalidRecord("the table has not one entry for each query")
+        if len(self.place) < len(self.query_ids):
+            twice = next(name for number, name in enumerate(self.query_ids) if self.place[name] != number)
+            raise DuplicateQuery(f"query {twice} appears more than once")
+        for times in (self.spans.start_s, self.spans.end_s):
+            self.check(np.abs(times) <= MAX_TIME_S, "times must be finite, in seconds", times)
+
+    def check(self, good: Flags, rule: str, column: Floats) -> None:
+        """Raise InvalidRecord for the first row that is not good; NaN never is."""
+        if good.all():
+            return
+        row = int(np.argmin(good))
+        query = int(np.searchsorted(self.offsets, row, side="right")) - 1
+        with at(f"query {self.query_ids[query]}"), at(f"{self.row_name} {row - int(self.offsets[query]) + 1}"):
+            raise InvalidRecord(f"{rule}, got {column[row]}")
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Query id to its number."""
+        return {query_id: number for number, query_id in enumerate(self.query_ids)}
+
+    @cached_property
+    def query(self) -> Ints:
+        """[R] the number of each row's query."""
+        return np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets))
+
+    @cached_property
+    def order(self) -> Ints:
+        """[R] the place of each row in its query, from 0."""
+        return np.arange(int(self.offsets[-1])) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
+
+    def __getitem__(self, query_id: str) -> tuple[MomentT, ...]:
+        number = self.place[query_id]
+        return tuple(self.moment(row) for row in range(int(self.offsets[number]), int(self.offsets[number + 1])))
+
+    def __contains__(self, query_id: object) -> bool:
+        return query_id in self.place  # the mapping's own would make the moments
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.query_ids)
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+    @abstractmethod
+    def moment(self, row: int) -> MomentT:
+        """One row as a record."""
+
+    def span(self, row: int) -> tuple[str, float, float]:
+        """(video, start, end) of one row."""
+        spans = self.spans
+        return spans.names[spans.video[row]], float(spans.start_s[row]), float(spans.end_s[row])
+
+    @classmethod
+    def from_arrays(
+        cls,
+        query_ids: Iterable[object],
+        videos: ArrayLike,
+        start_s: ArrayLike,
+        end_s: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        names: Names | None = None,
+    ) -> Self:
+        """A table from arrays, as a training loop holds them.
+
+        Args:
+            query_ids: [Q], numbers or strings.
+            videos: [Q, N] whole numbers, best first; a negative one says that there is no moment.
+            start_s, end_s: [Q, N] seconds.
+            weights: [Q, N] relevance, or scores, which a run may leave out.
+            names: how the videos are called; without it, by their numbers.
+        """
+        ids, number = tuple(map(str, query_ids)), np.asarray(videos)
+        columns = [np.asarray(column, np.float64) for column in (start_s, end_s)]
+        columns.append(np.zeros(number.shape) if weights is None else np.asarray(weights, np.float64))
+        if number.ndim != 2 or len(number) != len(ids) or any(column.shape != number.shape for column in columns):
+            shapes = [array.shape for array in (number, *columns)]
+            raise InvalidRecord(f"expected arrays of {len(ids)} queries by moments, got the shapes {shapes}")
+        held = number >= 0
+        video, known = coded(number[held], names)
+        start, end, weight = (column[held] for column in columns)
+        return cls(ids, np.cumsum([0, *held.sum(axis=1)]), Spans(video, known, start, end), weight)
+
+    @classmethod
+    def from_moments(cls, queries: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Self:
+        """A table from records by query id, or from arrays [N, 3 or 4] of video number, start, end, weight."""
+        if isinstance(queries, cls):
+            return queries
+        offsets = np.cumsum([0, *map(len, queries.values())])
+        if any(isinstance(rows, np.ndarray) for rows in queries.values()):
+            return cls(tuple(queries), offsets, *columns_of_arrays(queries))
+        moments = list(chain.from_iterable(queries.values()))
+        video, names = coded_names([moment.video for moment in moments])
+        spans = Spans(video, names, column(moments, "start_s"), column(moments, "end_s"))
+        weighed = not moments or hasattr(moments[0], cls.weight_name)  # plain spans have no score
+        weights = column(moments, cls.weight_name) if weighed else np.zeros(len(moments))
+        return cls(tuple(queries), offsets, spans, weights)
+
+    @classmethod
+    def from_queries(cls, queries: Iterable[QueryMoments[MomentT]]) -> Self:
+        """A table with the texts of the queries. Raises DuplicateQuery."""
+        held = list(queries)
+        table = cls.from_moments(moments_by_query(held))
+        return replace(table, texts=tuple(query.text for query in held))
+
+
+class RunTable(MomentTable[ScoredMoment]):
+    """What a system retrieved, best first; ``weights`` are the scores, carried along and never read."""
+
+    row_name = "prediction"
+    weight_name = "score"
+
+    def moment(self, row: int) -> ScoredMoment:
+        return ScoredMoment(*self.span(row), float(self.weights[row]))
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedTable(MomentTable[JudgedMoment]):
+    """Judged moments; ``weights`` are the relevance.
+
+    Attributes:
+        kinds: [Q], the type of each query (TVR: v, t, vt); empty where they have none.
+        notes: [R], what else a file says of each moment; empty where it says nothing.
+    """
+
+    kinds: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        good = (self.weights >= 0) & (self.weights <= MAX_RELEVANCE)
+        self.check(good, f"relevance must be from 0 to {MAX_RELEVANCE}", self.weights)
+
+    def moment(self, row: int) -> JudgedMoment:
+        relevance = float(self.weights[row])
+        moment = JudgedMoment(*self.span(row), int(relevance) if relevance.is_integer() else relevance)
+        return replace(moment, **self.notes[row]._asdict()) if self.notes else moment
+
+    @classmethod
+    def from_queries(cls, queries: Iterable[QueryMoments[JudgedMoment]]) -> Self:
+        """A table with texts and notes. Raises DuplicateQuery."""
+        held = list(queries)
+        notes = (Note(m.pair_id, m.duration_s, m.caption, m.similarity) for query in held for m in query.moments)
+        return replace(super().from_queries(held), notes=tuple(notes))
+
+
+def column(moments: Sequence[Any], name: str) -> Floats:
+    """One attribute of every record."""
+    return np.fromiter(map(attrgetter(name), moments), np.float64, len(moments))
+
+
+def coded(numbers: NDArray[Any], names: Names | None) -> tuple[Ints, tuple[str, ...]]:
+    """Video numbers as codes from 0, and how each code is called."""
+    if numbers.size and not np.issubdtype(numbers.dtype, np.integer):
+        raise InvalidRecord(f"videos must be whole numbers, got {numbers.dtype}")
+    unique, codes = np.unique(numbers, return_inverse=True)
+    if names is None:
+        return codes, tuple(map(str, unique.tolist()))
+    try:
+        return codes, tuple(names[number] for number in unique.tolist())
+    except (IndexError, KeyError) as error:
+        raise InvalidRecord(f"no name for the video with the number {error.args[0]}") from error
+
+
+def coded_names(names: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
+    """Video names as codes from 0, and how each code is called."""
+    codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    return np.fromiter(map(codes.__getitem__, names), np.int64, len(names)), tuple(codes)
+
+
+def columns_of_arrays(queries: Mapping[str, Any]) -> tuple[Spans, Floats]:
+    """Spans and weights of arrays [N, 3 or 4]; without a fourth column every weight is 0."""
+    parts = [np.empty((0, 4))]
+    for query_id, rows in queries.items():
+        array = np.asarray(rows, np.float64)
+        if len(array) and (array.ndim != 2 or array.shape[1] not in (3, 4)):
+            raise InvalidRecord(f"query {query_id}: expected video, start, end, weight, got the shape {array.shape}")
+        if len(array):
+            parts.append(np.pad(array, ((0, 0), (0, 4 - array.shape[1]))))
+    flat = np.concatenate(parts)
+    if not (flat[:, 0] % 1 == 0).all():  # also for NaN and infinity
+        raise InvalidRecord("videos must be whole numbers")
+    spans = Spans(*coded(flat[:, 0].astype(np.int64), None), flat[:, 1].copy(), flat[:, 2].copy())
+    return spans, flat[:, 3].copy()
+
+
+def recoded(spans: Spans, names: Sequence[str]) -> Ints:
+    """The videos of ``spans`` as numbers of ``names``; -1 for one that is not among them."""
+    if spans.names == names:
+        return spans.video
+    places = {name: place for place, name in enumerate(names)}
+    codes = np.fromiter(map(places.get, spans.names, repeat(-1)), np.int64, len(spans.names))
+    return codes[spans.video] if len(codes) else spans.video

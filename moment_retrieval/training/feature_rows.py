@@ -1,0 +1,206 @@
+"""Features as the model reads them, prepared once and mapped into memory.
+
+What a corpus needs may be larger than the memory (10 GB for TVR-Ranking), so the rows lie in a file beside the
+plan, end to end; the operating system keeps what is asked for often. A training that goes on, and the other processes
+of one on several devices, take the file as it is.
+
+Notation: V names, R rows of all of them, D features.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from moment_retrieval.durable import flush
+from moment_retrieval.errors import ScoringError, at
+from moment_retrieval.preprocessing import Rows, clip_rows, word_rows
+from moment_retrieval.ragged import Sequences, rows_of
+
+FOLDER = "prepared"
+Lengths = NDArray[np.int64]
+
+
+class UnusableFeatures(ScoringError):
+    """Features are not finite numbers, or do not fit the model."""
+
+
+class Store(Protocol):
+    """Features by name, as ``features.open_features`` gives them."""
+
+    @property
+    def width(self) -> int: ...
+
+    def __contains__(self, name: object) -> bool: ...
+
+    def rows(self, name: str) -> Rows: ...
+
+    def checksum(self) -> str: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class NoFeatures:
+    """A store without anything: nothing is said in any video."""
+
+    width: int = 1
+
+    def __contains__(self, name: object) -> bool:
+        return False
+
+    def rows(self, name: str) -> Rows:
+        raise KeyError(name)
+
+    def checksum(self) -> str:
+        return "none"
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """Makes a model's rows of stored ones; arguments of ``preprocessing.clip_rows`` and ``word_rows``."""
+
+    limit: int
+    words: bool = False
+    endpoints: bool = False
+    sample: bool = True
+    normalise: bool = True
+
+    def __call__(self, rows: Rows) -> Rows:
+        if self.words:
+            return word_rows(rows, limit=self.limit, normalise=self.normalise)
+        return clip_rows(rows, limit=self.limit, endpoints=self.endpoints, sample=self.sample, normalise=self.normalise)
+
+    def width(self, stored: int) -> int:
+        """Features of a row, given how many are stored."""
+        return stored + 2 * self.endpoints
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureRows:
+    """Rows of V names, in their order; a name without features has none.
+
+    Attributes:
+        lengths: [V] on the CPU.
+        rows: [R, D], mapped from a file, or on a GPU.
+        absent: how many names had no features.
+    """
+
+    lengths: Tensor
+    rows: Tensor
+    absent: int = 0
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def taken(self, chosen: Tensor, *, pinned: bool = False) -> Sequences:
+        """Those of some names, as a batch; from ``pinned`` memory it goes to a GPU without waiting."""
+        index = rows_of(self.lengths, chosen)
+        if self.rows.device.type != "cpu":
+            return Sequences(self.rows[index.to(self.rows.device)], self.lengths[chosen])
+        rows = torch.empty(len(index), self.rows.shape[1], pin_memory=pinned)
+        torch.index_select(self.rows, 0, index, out=rows)
+        return Sequences(rows, self.lengths[chosen])
+
+    def to(self, device: torch.device) -> FeatureRows:
+        """The same with all rows on a device."""
+        return replace(self, rows=self.rows.to(device))
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Where prepared rows lie.
+
+    Attributes:
+        folder: of the training.
+        on_item: called before each name is read; it may raise, to stop.
+    """
+
+    folder: Path
+    on_item: Callable[[], None] = lambda: None
+
+    def prepared(
+        self, kind: str, names: Sequence[str], store: Store, reader: Reader, *, otherwise: Tensor | None = None
+    ) -> FeatureRows:
+        """Rows of ``names`` in their order, from the file of an earlier time if it was made of the same.
+
+        Args:
+            kind: begins the file's name.
+            names: whose features are wanted.
+            store: where they are.
+            reader: what becomes of them.
+            otherwise: [V] how many rows of zeros a name without features has; none without it.
+
+        Raises:
+            UnusableFeatures: a feature is not a finite number.
+        """
+        told = [names, store.checksum(), repr(reader), None if otherwise is None else otherwise.tolist()]
+        key = hashlib.blake2b(json.dumps(told).encode(), digest_size=8).hexdigest()
+        path = self.folder / FOLDER / f"{kind}-{key}"
+        if not path.with_suffix(".npz").exists():
+            self._write(path, names, store, reader, otherwise)
+        return _opened(path)
+
+    def _write(self, path: Path, names: Sequence[str], store: Store, reader: Reader, otherwise: Tensor | None) -> None:
+        """Rows first, lengths last: where the lengths are, all is there."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}.part")
+        lengths, absent = np.zeros(len(names), np.int64), 0
+        try:
+            with part.open("wb") as file:
+                for number, name in enumerate(names):
+                    self.on_item()
+                    known = name in store
+                    absent += not known
+                    rows = _read(name, store, reader) if known else _zeros(store, reader, otherwise, number)
+                    lengths[number] = len(rows)
+                    file.write(np.ascontiguousarray(rows, np.float32).tobytes())
+            _put(part, path.with_suffix(".rows"))
+            with part.open("wb") as file:
+                np.savez(file, lengths=lengths, width=reader.width(store.width), absent=absent)
+            _put(part, path.with_suffix(".npz"))
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _put(part: Path, place: Path) -> None:
+    """Move what is whole to its place, and have it there before anything else is."""
+    flush(part)
+    part.replace(place)
+    flush(place.parent)
+
+
+def _read(name: str, store: Store, reader: Reader) -> Rows:
+    with at(name):
+        rows = store.rows(name)
+        if not np.isfinite(rows).all():
+            raise UnusableFeatures("a feature is not a finite number")
+        return reader(rows)
+
+
+def _zeros(store: Store, reader: Reader, lengths: Tensor | None, number: int) -> Rows:
+    count = 0 if lengths is None else int(lengths[number])
+    return reader(np.zeros((count, store.width), np.float32))
+
+
+def _opened(path: Path) -> FeatureRows:
+    told = np.load(path.with_suffix(".npz"))
+    lengths, width, absent = torch.from_numpy(told["lengths"]), int(told["width"]), int(told["absent"])
+    count = int(lengths.sum())
+    if not count:  # nothing can be mapped
+        return FeatureRows(lengths, torch.empty(0, width), absent)
+    rows = np.memmap(path.with_suffix(".rows"), np.float32, "c", shape=(count, width))  # torch wants them writable
+    return FeatureRows(lengths, torch.from_numpy(rows), absent)

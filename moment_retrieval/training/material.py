@@ -1,0 +1,335 @@
+"""All that a training reads: samples, splits and the corpus, with their features.
+
+Notation: S samples, V videos, Q queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from moment_retrieval import formats
+from moment_retrieval.baselines import BASELINES
+from moment_retrieval.batches import Batch
+from moment_retrieval.checkpoints import META, WEIGHTS
+from moment_retrieval.checksums import checksum
+from moment_retrieval.corpus import read_corpus
+from moment_retrieval.errors import EmptyFile, at
+from moment_retrieval.preprocessing import CLIP_S, Boundary
+from moment_retrieval.tables import JudgedTable
+from moment_retrieval.training.feature_rows import (
+    FeatureRows,
+    NoFeatures,
+    Reader,
+    Shelf,
+    Store,
+)
+from moment_retrieval.training.plan import Plan
+from moment_retrieval.training.progress import BEST
+from moment_retrieval.training.samples import NoTrainingQueries, TrainRows, read_training
+from moment_retrieval.training.settings import changed, reading_of
+
+Opener = Callable[[Path], Store]
+
+
+@dataclass(frozen=True, eq=False)
+class Clips:
+    """What is seen and heard in V videos, those of the corpus first.
+
+    Attributes:
+        names: [V]. searched: how many of the first are the corpus.
+    """
+
+    names: tuple[str, ...]
+    searched: int
+    seen: FeatureRows
+    heard: FeatureRows
+
+    @property
+    def found(self) -> Tensor:
+        """The videos of the corpus that have features; the others cannot be retrieved."""
+        return self.seen.lengths[: self.searched].nonzero().squeeze(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Query-moment pairs ready to be batched.
+
+    Attributes:
+        queries, clips: their features.
+        query, video: [S] numbers into them. start, end: [S] clips. similarity: [S].
+        skipped: how many pairs could not be used, by reason.
+        positives: for the mask: query * V + video of every pair, sorted; None: it is off.
+    """
+
+    queries: FeatureRows
+    clips: Clips
+    query: Tensor
+    video: Tensor
+    start: Tensor
+    end: Tensor
+    similarity: Tensor
+    skipped: dict[str, int] = field(default_factory=dict)
+    positives: Tensor | None = None
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def batch(self, rows: Tensor, *, pinned: bool = False) -> Batch:
+        """The samples of these numbers."""
+        query, video = self.query[rows], self.video[rows]
+        return Batch(
+            queries=self.queries.taken(query, pinned=pinned),
+            video=self.clips.seen.taken(video, pinned=pinned),
+            subtitle=self.clips.heard.taken(video, pinned=pinned),
+            start=self.start[rows],
+            end=self.end[rows],
+            similarity=self.similarity[rows],
+            positives=self.positives_among(rows),
+        )
+
+    def positives_among(self, rows: Tensor) -> Tensor | None:
+        """Which videos of these samples hold a pseudo-positive of which of their queries; None: nobody asks."""
+        if self.positives is None:
+            return None
+        pairs = self.query[rows][:, None] * len(self.clips.names) + self.video[rows]
+        near = torch.searchsorted(self.positives, pairs).clamp(max=len(self.positives) - 1)
+        return self.positives[near] == pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Judged queries with their features, to be answered.
+
+    Attributes:
+        samples: each query with its most relevant moment, for a loss.
+    """
+
+    name: str
+    judged: JudgedTable
+    queries: FeatureRows
+    samples: Samples
+
+    @property
+    def answered(self) -> Tensor:
+        """The queries that have features; the others get no answer and count 0."""
+        return self.queries.lengths.nonzero().squeeze(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """What a training reads; ``data`` tells its files apart from others."""
+
+    samples: Samples
+    clips: Clips
+    splits: dict[str, Split]
+    sizes: dict[str, int]
+    data: dict[str, str]
+    notices: list[str]
+
+
+def read_material(plan: Plan, shelf: Shelf, opener: Opener) -> Material:
+    """Everything a plan names; its paths must not depend on the folder.
+
+    Raises:
+        NoTrainingQueries: nothing is left to learn from.
+        ScoringError: a file cannot be used.
+    """
+    corpus = read_corpus(Path(plan.corpus))
+    rows = read_training(Path(plan.train), plan.top_n, corpus if corpus.names else None)
+    rows = rows.shuffled_links(plan.seed) if plan.shuffle_links else rows
+    stores: dict[str, Store] = {kind: opener(Path(path)) for kind, path in _features(plan)}
+    stores.setdefault("subtitle", NoFeatures())
+    try:
+        readers = readers_of(plan)
+        clips = read_clips((*corpus.durations_s, *rows.video_names), len(corpus.durations_s), shelf, stores, readers)
+        queries = shelf.prepared("query", rows.query_ids, stores["query"], readers["query"])
+        samples = _samples(plan, rows, queries, clips)
+        splits = {
+            name: read_split(name, plan, clips, shelf, stores["query"])
+            for name in ("val", "test")
+            if getattr(plan, name) is not None
+        }
+        sizes = {f"{kind}_size": readers[kind].width(store.width) for kind, store in stores.items()}
+        data = {kind: store.checksum() for kind, store in stores.items()}
+    finally:
+        for store in stores.values():
+            store.close()
+    if not len(samples):
+        with at(plan.train):
+            raise NoTrainingQueries(f"no pair is left to learn from: {_told(samples.skipped)}")
+    data |= {name: checksum(Path(path)) for name, path in _judged(plan)}
+    data |= _candidates(plan, opener)
+    return Material(samples, clips, splits, sizes, data, _notices(plan, samples, clips, splits))
+
+
+def resident(material: Material, device: torch.device, share: float) -> Material:
+    """The same with all features on a GPU, if they take no more than a ``share`` of its free memory."""
+    samples, clips = material.samples, material.clips
+    held = (samples.queries, clips.seen, clips.heard)
+    if device.type != "cuda" or sum(one.rows.nbytes for one in held) > share * torch.cuda.mem_get_info(device)[0]:
+        return material
+    queries, seen, heard = (one.to(device) for one in held)
+    clips = replace(clips, seen=seen, heard=heard)
+    splits = {name: _moved(split, clips, device) for name, split in material.splits.items()}
+    return replace(material, samples=replace(samples, queries=queries, clips=clips), clips=clips, splits=splits)
+
+
+def _moved(split: Split, clips: Clips, device: torch.device) -> Split:
+    queries = split.queries.to(device)
+    return replace(split, queries=queries, samples=replace(split.samples, queries=queries, clips=clips))
+
+
+def readers_of(plan: Plan) -> dict[str, Reader]:
+    """How features are read for a plan, by kind."""
+    config, reading = changed(BASELINES[plan.baseline].config(), "sizes", plan.sizes), reading_of(plan)
+    clips = Reader(limit=config.clips, endpoints=reading.endpoints, sample=reading.sample)
+    return {
+        "video": clips,
+        "subtitle": replace(clips, normalise=reading.normalise_words),
+        "query": Reader(limit=config.words, words=True, normalise=reading.normalise_words),
+    }
+
+
+def read_clips(
+    names: Sequence[str], searched: int, shelf: Shelf, stores: dict[str, Store], readers: dict[str, Reader]
+) -> Clips:
+    """Videos by name, those that are searched first; a video without subtitles has rows of zeros."""
+    known = tuple(dict.fromkeys(names))
+    seen = shelf.prepared("video", known, stores["video"], readers["video"])
+    heard = shelf.prepared("subtitle", known, stores["subtitle"], readers["subtitle"], otherwise=seen.lengths)
+    return Clips(known, searched, seen, heard)
+
+
+def read_split(name: str, plan: Plan, clips: Clips, shelf: Shelf, store: Store) -> Split:
+    """A file of judged moments, whose queries have features in ``store``.
+
+    Raises:
+        EmptyFile: no query can be answered.
+        ScoringError: the file cannot be used.
+    """
+    path, corpus = Path(getattr(plan, name)), read_corpus(Path(plan.corpus))
+    judged = formats.read_ground_truth(path, corpus=corpus if corpus.names else None)
+    queries = shelf.prepared(name, judged.query_ids, store, readers_of(plan)["query"])
+    if not len(queries.rows):
+        with at(str(path)):
+            raise EmptyFile(f"none of the {len(judged)} queries has features")
+    rows = most_relevant(judged)
+    return Split(name, judged, queries, make_samples(rows, queries, clips, reading_of(plan).boundary))
+
+
+def most_relevant(judged: JudgedTable) -> TrainRows:
+    """Each query with its most relevant moment, the first of equals; queries without one are left out."""
+    order = np.lexsort((np.arange(len(judged.weights)), -judged.weights, judged.query))
+    _, first = np.unique(judged.query[order], return_index=True)
+    rows = order[first]
+    rows = rows[judged.weights[rows] > 0]
+    known = [judged.notes[row].similarity if judged.notes else None for row in rows]
+    return TrainRows(
+        judged.query_ids,
+        judged.spans.names,
+        judged.query[rows],
+        judged.spans.video[rows],
+        judged.spans.start_s[rows],
+        judged.spans.end_s[rows],
+        np.array([1.0 if similarity is None else similarity for similarity in known], np.float64),
+    )
+
+
+def make_samples(rows: TrainRows, queries: FeatureRows, clips: Clips, boundary: Boundary) -> Samples:
+    """Pairs with their clips; those that cannot be used are counted. ``queries`` are those of the rows, in order."""
+    place = {name: number for number, name in enumerate(clips.names)}
+    video = np.array([place.get(name, -1) for name in rows.video_names], np.int64)[rows.video]
+    lengths = np.append(clips.seen.lengths.numpy(), 0)[video]  # no clips of a video that is not there
+    start, end = boundary_arrays(rows.start_s, rows.end_s, lengths, boundary)
+    reasons = {
+        "no features of the video": lengths == 0,
+        "no features of the query": queries.lengths.numpy()[rows.query] == 0,
+        "the moment ends before it starts": rows.end_s < rows.start_s,
+        "the moment holds no clip": end < start,
+    }
+    good, skipped = np.ones(len(rows), bool), {}
+    for reason, bad in reasons.items():
+        if count := int((bad & good).sum()):
+            skipped[reason] = count
+        good &= ~bad
+    return Samples(
+        queries,
+        clips,
+        query=torch.from_numpy(rows.query[good]),
+        video=torch.from_numpy(video[good]),
+        start=torch.from_numpy(start[good]),
+        end=torch.from_numpy(end[good]),
+        similarity=torch.from_numpy(rows.similarity[good].astype(np.float32)),
+        skipped=skipped,
+    )
+
+
+def boundary_arrays(start_s: Any, end_s: Any, clips: Any, boundary: Boundary) -> tuple[Any, Any]:
+    """``preprocessing.boundary_clips`` of many moments; where no clip is left, the end lies before the start."""
+    last = clips - 1
+    start = np.minimum(np.floor(start_s / CLIP_S).astype(np.int64), last)
+    end = np.minimum(np.ceil(end_s / CLIP_S).astype(np.int64) - (boundary is Boundary.LAST), last)
+    return start, end
+
+
+def _samples(plan: Plan, rows: TrainRows, queries: FeatureRows, clips: Clips) -> Samples:
+    samples = make_samples(rows, queries, clips, reading_of(plan).boundary)
+    if not plan.objective.get("mask_positives"):
+        return samples
+    return replace(samples, positives=(samples.query * len(clips.names) + samples.video).unique())
+
+
+def _features(plan: Plan) -> list[tuple[str, str]]:
+    return [(kind, path) for kind in ("video", "subtitle", "query") if (path := getattr(plan, kind)) is not None]
+
+
+def _judged(plan: Plan) -> list[tuple[str, str]]:
+    return [(name, path) for name in ("train", "val", "test", "corpus") if (path := getattr(plan, name)) is not None]
+
+
+def _candidates(plan: Plan, opener: Opener) -> dict[str, str]:
+    """What CONQUER's candidates come from: a list, or weights and the features that they look at."""
+    if plan.candidates is None:
+        return {}
+    path, groups = Path(plan.candidates["path"]), plan.candidates.get("groups")
+    with at("candidates"):
+        data = {"groups of the candidates": checksum(Path(groups))} if groups else {}
+        if plan.candidates["source"] == "listed":
+            return data | {"candidates": checksum(path)}
+        place, which = checkpoint_at(path)
+        data |= {"candidates": checksum(place / which / WEIGHTS)}
+        for kind, features in _features(Plan.read(place).located(place)):
+            with closing(opener(Path(features))) as store:
+                data[f"{kind} of the candidates"] = store.checksum()
+    return data
+
+
+def checkpoint_at(path: Path) -> tuple[Path, str]:
+    """The training's folder and the checkpoint's name, where either is named."""
+    return (path.parent, path.name) if (path / META).exists() else (path, BEST)
+
+
+def _notices(plan: Plan, samples: Samples, clips: Clips, splits: dict[str, Split]) -> list[str]:
+    notices = [f"{_told(samples.skipped)}, of the training pairs, are skipped"] if samples.skipped else []
+    if lost := clips.searched - len(clips.found):
+        notices.append(f"{lost} of the {clips.searched} videos have no features and cannot be retrieved")
+    if plan.subtitle and clips.heard.absent:
+        notices.append(
+            f"{clips.heard.absent} of the {len(clips.names)} videos have no subtitles: rows of zeros stand for them"
+        )
+    for split in splits.values():
+        if lost := len(split.queries) - len(split.answered):
+            notices.append(f"{lost} of the {len(split.queries)} queries of {split.name} have no features and score 0")
+    return notices
+
+
+def _told(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} ({reason})" for reason, count in counts.items())

@@ -1,0 +1,198 @@
+"""What is to be trained: ``plan.json`` in the folder of an experiment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Self
+
+from moment_retrieval.errors import ScoringError, at
+from moment_retrieval.jsonfiles import (
+    as_object,
+    decode,
+    is_finite,
+    parse_json,
+    read_bytes,
+    shown,
+    write_atomically,
+)
+
+PLAN = "plan.json"
+NAMES = ("xml", "reloclnet", "conquer")
+TOP_NS = (1, 20, 40)
+PADDINGS, PRECISIONS, DEVICES = ("official", "compact"), ("float32", "bfloat16", "float16"), ("auto", "cpu", "cuda")
+SOURCES = ("checkpoint", "listed")
+FILES = ("train", "val", "test", "corpus", "video", "subtitle", "query")
+OPTIONAL_FILES = ("test", "subtitle")
+LATER: Mapping[str, Any] = {"reading": {}}  # what the first plans did not name
+FREE = frozenset({"device", "threads", "checkpoint_every_s", "keep_predictions", "patience"})  # may change on the way
+
+
+class BadPlan(ScoringError):
+    """A plan cannot be carried out as it stands."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """One training; a relative path is relative to the folder of the plan.
+
+    Attributes:
+        baseline: xml, reloclnet or conquer.
+        top_n: moments of each query to learn from, the most similar first: 1, 20 or 40.
+        train: pseudo-positives, ``train_topN.json`` of this N or a larger one.
+        val, test, corpus: judged moments of both splits (``test`` may be absent), and the videos that are searched.
+        video, subtitle, query: features; without ``subtitle``, nothing is said in any video.
+        sizes, objective, decoding, reading: changes to the released settings, by name.
+        padding: official, or compact.
+        candidates: CONQUER's: ``{"source": "checkpoint", "path": folder of a trained XML or ReLoCLNet}``, or
+            ``{"source": "listed", "path": JSON of query id to names of videos}``; with ``groups``, the path of
+            ``{"videos": {name: group}, "queries": {query id: group}}``, only videos of the query's group.
+        epochs: as planned; the learning rate falls to 0 by their end.
+        evaluations_per_epoch: may be less than 1.
+        patience: evaluations without improvement after which training stops; 0: never.
+        batch: samples of a step, on all devices together; None: as released.
+        lr: learning rate at its highest; warm_up: share of the steps until then.
+        seed: of weights, order, dropout and negatives.
+        precision: float32; bfloat16 and float16 are mixed with it.
+        device: auto takes a GPU where there is one. threads: of the CPU; None: torch's choice.
+        checkpoint_every_s: seconds between checkpoints to go on from.
+        shuffle_links: every query learns from the moments of another one: the control of an experiment.
+        keep_predictions: write what the best weights retrieve.
+    """
+
+    baseline: str
+    train: str
+    val: str
+    corpus: str
+    video: str
+    query: str
+    top_n: int = 20
+    test: str | None = None
+    subtitle: str | None = None
+    sizes: Mapping[str, Any] = field(default_factory=dict)
+    objective: Mapping[str, Any] = field(default_factory=dict)
+    decoding: Mapping[str, Any] = field(default_factory=dict)
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    padding: str = "official"
+    candidates: Mapping[str, str] | None = None
+    epochs: int = 100
+    evaluations_per_epoch: float = 1.0
+    patience: int = 10
+    batch: int | None = None
+    lr: float = 1e-4
+    warmup: float = 0.01
+    seed: int = 2024
+    precision: str = "float32"
+    device: str = "auto"
+    threads: int | None = None
+    checkpoint_every_s: float = 300.0
+    shuffle_links: bool = False
+    keep_predictions: bool = True
+
+    def __post_init__(self) -> None:
+        for name, (good, rule) in RULES.items():
+            value = getattr(self, name)
+            if not good(value):
+                raise BadPlan(f"{name} must be {rule}, got {shown(value)}")
+        if (self.baseline == "conquer") != (self.candidates is not None):
+            raise BadPlan("candidates are named for conquer, which needs them, and for no other baseline")
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """The plan in a folder.
+
+        Raises:
+            BadPlan: a value cannot be used, one is missing, or a name is not known.
+            ScoringError: the file cannot be read or is not JSON.
+        """
+        path = Path(folder) / PLAN
+        data = read_bytes(path)
+        with at(str(path)):
+            return cls.of(as_object(parse_json(decode(data)), "a plan"))
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """The plan of JSON values. Raises BadPlan."""
+        known = {one.name: one for one in fields(cls)}
+        if unknown := sorted(set(values) - set(known)):
+            raise BadPlan(f"nothing is known of {', '.join(unknown)}")
+        if lacking := [name for name in ("baseline", *FILES) if name in REQUIRED and name not in values]:
+            raise BadPlan(f"{', '.join(lacking)} must be given")
+        return cls(**values)
+
+    def write(self, folder: Path) -> None:
+        """Put the plan into a folder, all or nothing. Raises UnreadableFile."""
+        write_atomically(Path(folder) / PLAN, json.dumps(asdict(self), indent=1, allow_nan=False) + "\n")
+
+    def located(self, folder: Path) -> Self:
+        """The same with paths that do not depend on the folder."""
+        paths = {name: str(Path(folder) / path) for name in FILES if (path := getattr(self, name)) is not None}
+        named = (self.candidates or {}).items()
+        held = {name: told if name == "source" else str(Path(folder) / told) for name, told in named} or None
+        changes: dict[str, Any] = {**paths, "candidates": held}
+        return replace(self, **changes)
+
+    def differences(self, other: Mapping[str, Any]) -> list[str]:
+        """What is not as in an earlier plan and would make another training of it, in words."""
+        now, before = json.loads(json.dumps(asdict(self))), {**LATER, **other}
+        names = [name for name in now if name not in FREE | set(FILES) and now[name] != before.get(name)]
+        return [f"{name}: {shown(before.get(name))}, now {shown(now[name])}" for name in names]
+
+
+REQUIRED = {"baseline", *FILES} - set(OPTIONAL_FILES)
+
+
+def _one_of(*values: object) -> tuple[Callable[[Any], bool], str]:
+    return lambda value: not isinstance(value, bool) and value in values, "one of " + ", ".join(map(str, values))
+
+
+def _whole(least: int, *, none: bool = False) -> tuple[Callable[[Any], bool], str]:
+    def good(value: Any) -> bool:
+        return (none and value is None) or (isinstance(value, int) and not isinstance(value, bool) and value >= least)
+
+    return good, f"a whole number, {least} or more"
+
+
+def _real(good: Callable[[float], bool], rule: str) -> tuple[Callable[[Any], bool], str]:
+    def finite(value: Any) -> bool:
+        number = isinstance(value, int | float) and not isinstance(value, bool) and is_finite(value)
+        return number and good(value)
+
+    return finite, rule
+
+
+def _path(*, none: bool) -> tuple[Callable[[Any], bool], str]:
+    return lambda value: (none and value is None) or (isinstance(value, str) and value != ""), "a path"
+
+
+def _candidates(value: Any) -> bool:
+    if value is None:
+        return True
+    named = isinstance(value, Mapping) and set(value) - {"groups"} == {"source", "path"} and value["source"] in SOURCES
+    return named and all(isinstance(told, str) and told != "" for told in value.values())
+
+
+NAMED = (lambda value: isinstance(value, Mapping) and all(isinstance(name, str) for name in value), "values by name")
+YES_OR_NO = (lambda value: isinstance(value, bool), "true or false")
+RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "baseline": _one_of(*NAMES),
+    "top_n": _one_of(*TOP_NS),
+    **{name: _path(none=name in OPTIONAL_FILES) for name in FILES},
+    **dict.fromkeys(("sizes", "objective", "decoding", "reading"), NAMED),
+    "padding": _one_of(*PADDINGS),
+    "candidates": (_candidates, "{source: checkpoint or listed, path}, and groups"),
+    "epochs": _whole(1),
+    "evaluations_per_epoch": _real(lambda value: value > 0, "more than 0"),
+    "patience": _whole(0),
+    "batch": _whole(1, none=True),
+    "lr": _real(lambda value: value > 0, "more than 0"),
+    "warmup": _real(lambda value: 0 <= value < 1, "from 0 to less than 1"),
+    "seed": _whole(0),
+    "precision": _one_of(*PRECISIONS),
+    "device": _one_of(*DEVICES),
+    "threads": _whole(1, none=True),
+    "checkpoint_every_s": _real(lambda value: value >= 0, "0 or more"),
+    **dict.fromkeys(("shuffle_links", "keep_predictions"), YES_OR_NO),
+}

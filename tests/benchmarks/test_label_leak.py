@@ -1,0 +1,109 @@
+"""The benchmark of what scores tell of hidden labels: its sums are the scorer's, and its test can fail."""
+
+import numpy as np
+import pytest
+
+from benchmarks import label_leak
+from benchmarks.label_leak import PAIRS, SHARES, Attacker, Upload, attacked, is_safe, mean_of, policies, rows_of
+from models_runner.leaderboard_rules import LEAST_QUERIES, score_step
+from moment_retrieval.metrics.ndcg_iou import Gain
+
+DEFAULT = "default"
+
+
+def policy_of(name: str, queries: int) -> label_leak.Policy:
+    return next(policy for policy in policies(queries) if policy.name == name)
+
+
+@pytest.mark.parametrize("gain", list(Gain))
+def test_what_a_pair_adds_is_what_the_scorer_says(gain: Gain) -> None:
+    queries = 6
+    judged = label_leak.split_drawn(np.random.default_rng(3), queries)
+    undefended = policy_of("undefended", queries)
+    target = label_leak.target_of(judged, 8, undefended)  # the last two are second pairs of their queries
+    rows = [(query, 0, 10.0) for query in range(queries)] + [(0, 1, 10.0), (1, 1, 10.0)]
+    rank = np.array([1] * queries + [2, 2])
+    first = undefended.gains.index(gain) * 9
+    crafted = (target.truth[:, first : first + 9] / np.log2(rank + 1)[:, None]).sum(axis=0)
+    expected = mean_of(judged, rows, gain)
+    assert crafted * label_leak.LEAST_SHOWN == pytest.approx(expected, abs=1e-12)
+
+
+def test_spans_of_smaller_iou_count_in_fewer_numbers() -> None:
+    judged = label_leak.split_drawn(np.random.default_rng(4), 3)
+    whole, most, some = (mean_of(judged, [(0, 0, end_s)], Gain.EXPONENTIAL) for end_s in (10.0, 6.0, 4.0))
+    for columns, run in (([0, 1, 2], whole), ([0, 1], most), ([0], some)):
+        counted = np.isin(np.arange(9) % 3, columns)
+        assert run == pytest.approx(np.where(counted, whole, 0))
+    assert whole.min() > 0
+
+
+def test_one_exact_answer_is_weighed_by_bayes_rule() -> None:
+    """A pair alone in a run: whatever label gives another answer is ruled out, the others keep their proportions."""
+    policy = policy_of("undefended", 10)
+    judged = label_leak.split_drawn(np.random.default_rng(5), 10)
+    target = label_leak.target_of(judged, 1, policy)
+    attacker = Attacker(policy, target, np.random.default_rng(0), SHARES[None].copy(), 10)
+    attacker.upload(Upload(np.array([0]), np.ones((1, policy.numbers)), np.zeros(policy.numbers)))
+    assert attacker.belief[0, target.labels[0]] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", ["steps", DEFAULT])
+def test_answers_are_drawn_as_likely_as_the_attacker_believes(name: str) -> None:
+    policy = policy_of(name, 2_781)
+    judged = label_leak.split_drawn(np.random.default_rng(6), 4)
+    target = label_leak.target_of(judged, 1, policy)
+    attacker = Attacker(policy, target, np.random.default_rng(1), SHARES[None].copy(), 2_781)
+    exact = np.full(4_000, 7.3)
+    shown = attacker.rounded(exact)
+    for answer in (7.0, 8.0):
+        believed = attacker.likelihood(np.full(1, answer), exact[:1], np.zeros(1), at_most=False)
+        assert (shown == answer).mean() == pytest.approx(believed[0], abs=0.03)
+    at_most = attacker.likelihood(np.full(1, 7.0), exact[:1], np.zeros(1), at_most=True)
+    assert (shown <= 7).mean() == pytest.approx(at_most[0], abs=0.03)
+
+
+def test_the_undefended_policy_tells_labels_and_the_default_hardly_any() -> None:
+    some = {"queries": 2_781, "uploads": 50, "pairs": 10, "attack": "differencing", "trials": 1}
+    undefended, steps, default = (
+        attacked(policy_of(name, 2_781), **some)["bits"] for name in ("undefended", "steps", DEFAULT)
+    )
+    assert undefended > 1
+    assert steps > 1  # numbers in steps alone are no defence against whoever knows where they flip
+    assert default < 0.1
+
+
+def test_what_the_default_promises_holds_and_the_undefended_policy_fails_it() -> None:
+    """The figure that docs/leaderboard.md promises, with one split instead of four."""
+    some = {"queries": 2_781, "uploads": 50, "pairs": 100, "trials": 1}
+    told = [attacked(policy_of(DEFAULT, 2_781), attack=name, **some)["bits"] for name in label_leak.ATTACKS]
+    assert max(told) <= label_leak.MOST_BITS
+    assert attacked(policy_of("undefended", 2_781), attack="differencing", **some)["bits"] > 1
+
+
+def test_a_small_split_tells_nothing_under_the_default_policy() -> None:
+    rows = {row["policy"]: row for row in rows_of(10, 5, 1_000, 1)}
+    assert rows[DEFAULT]["attacked"] == 10 * PAIRS
+    assert (rows[DEFAULT]["bits"], rows[DEFAULT]["bound"]) == (0, 0)
+    assert rows["undefended"]["bits"] > 0.3
+    assert rows[DEFAULT]["prior"] == pytest.approx(SHARES.max(), abs=1e-4)
+
+
+def test_the_bound_counts_distinct_answers() -> None:
+    assert policy_of("steps", 2_781).bound(2_781, 2) == pytest.approx(2 * 9 * np.log2(101))
+    assert float(score_step(50)) == 0.05
+    assert policy_of(DEFAULT, 50).bound(50, 30) == pytest.approx(21 * 9 * np.log2(21) + 30)  # the Ladder has 21 rungs
+    assert policy_of(DEFAULT, LEAST_QUERIES - 1).bound(LEAST_QUERIES - 1, 50) == 0
+
+
+@pytest.mark.parametrize(
+    ("row", "safe"),
+    [
+        ({"queries": 2_781, "uploads": 50, "attacked": 100, "bits": 0.05}, True),
+        ({"queries": 2_781, "uploads": 50, "attacked": 100, "bits": 0.051}, False),
+        ({"queries": 2_781, "uploads": 50, "attacked": 10, "bits": 0.2}, True),
+        ({"queries": 49, "uploads": 1, "attacked": 10, "bits": 0.001}, False),
+    ],
+)
+def test_what_is_asked(row: dict[str, float], safe: bool) -> None:
+    assert is_safe([{"policy": DEFAULT, **row}, {"policy": "other", **row, "bits": 2}], DEFAULT) is safe

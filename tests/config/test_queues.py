@@ -1,0 +1,37 @@
+"""Every task waits in a queue that was chosen for it, and what people who judge wait for is alone in its own."""
+
+import pytest
+
+from config.celery_app import QUEUES, app
+
+JUDGING = {"batch_advance", "batch_extend", "batches_extend", "reviews_decide", "assignments_sweep", "batches_sweep"}
+
+
+@pytest.fixture
+def tasks() -> set[str]:
+    """The names of all tasks of ours, as a worker registers them."""
+    app.loader.import_default_modules()
+    return {name for name in app.tasks if not name.startswith("celery.")}
+
+
+def test_the_table_names_every_task_once_and_nothing_else(tasks: set[str]) -> None:
+    assert sorted(task for named in QUEUES.values() for task in named) == sorted(tasks)
+
+
+def test_every_message_goes_to_the_queue_of_the_table(tasks: set[str]) -> None:
+    queues = {task: app.amqp.router.route({}, task)["queue"].name for task in tasks}
+    assert queues == {task: queue for queue, named in QUEUES.items() for task in named}
+
+
+def test_judging_shares_its_queue_with_nothing() -> None:
+    assert set(QUEUES["judging"]) == {f"judging.tasks.{name}" for name in JUDGING}
+
+
+def test_a_worker_that_is_given_no_queue_does_not_take_what_judging_waits_for() -> None:
+    assert {queue.name for queue in app.conf.task_queues} == {"celery", "uploads"}
+
+
+def test_beat_sends_the_sweeps_of_judging_to_its_queue(tasks: set[str]) -> None:
+    sent = {entry["task"] for entry in app.conf.beat_schedule.values()}
+    assert sent <= tasks
+    assert sent & set(QUEUES["judging"]) == {"judging.tasks.assignments_sweep", "judging.tasks.batches_sweep"}

@@ -1,0 +1,136 @@
+"""What others build on stays: the API, addresses, files, commands, settings, metrics, and what the database enforces.
+
+Additions are allowed but in the schema, where everything is equal. A reviewed change is written by
+``CONTRACT_WRITE=1 pytest tests/contract``.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from django.db import connection
+from torch import nn
+from torch.optim import SGD
+
+from judging.models import Release
+from judging.releases import files, scope_of
+from moment_retrieval import checkpoints
+from moment_retrieval.features import FeatureWriter
+from tests.contract import collect
+from tests.judging.views.doors import DOORS, World
+from tests.judging.world import HandMade
+
+HERE = Path(__file__).parent
+WRITES = os.environ.get("CONTRACT_WRITE")
+
+
+def check(name: str, present: Any, *, additions: bool = True) -> None:
+    path = HERE / f"{name}.json"
+    present = json.loads(json.dumps(present))
+    if WRITES:
+        path.write_text(json.dumps(present, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    recorded = json.loads(path.read_text())
+    assert recorded, name
+    assert collect.missing(recorded, present) == []
+    if not additions:
+        assert collect.missing(present, recorded) == []
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        collect.openapi,
+        collect.routes,
+        collect.commands,
+        collect.environment,
+        collect.metrics,
+        collect.audit_actions,
+        collect.browser_storage,
+    ],
+    ids=lambda read: read.__name__,
+)
+def test_the_contract_holds(read: Callable[[], Any]) -> None:
+    check(read.__name__, read())
+
+
+def test_dashboards_ask_for_metrics_that_exist() -> None:
+    metrics = collect.metrics()
+    parts = tuple(f"{name}{end}" for name in metrics["code"] for end in ("", "_bucket", "_count", "_sum", "_total"))
+    assert [name for name in metrics["dashboards"] if name not in parts] == []
+
+
+@pytest.mark.django_db
+def test_the_database_enforces_what_it_did() -> None:
+    def rows(statement: str) -> list[tuple[str, str]]:
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
+            return cursor.fetchall()
+
+    check("schema", collect.schema(rows), additions=False)
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("encoder")
+def test_files_of_a_release_have_their_layout(tmp_path: Path) -> None:
+    release = Release.objects.create(project=HandMade().project, version=1)
+    files.write_files(release, scope_of(release), tmp_path)
+    names = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
+    check("release", {name: collect.file_layout(name, (tmp_path / name).read_bytes()) for name in names})
+
+
+@pytest.mark.django_db
+def test_tables_that_pages_hand_out_have_their_columns() -> None:
+    world, found = World(), {}
+    for door in DOORS:
+        name, method = door[0], door[3]
+        if method != "get" or not (name.endswith(("-csv", "export", "report"))):
+            continue
+        role = sorted(door[2])[-1]
+        answer = world.knock(door, world.people[role])
+        if answer.headers["Content-Type"].startswith("text/csv"):
+            content = b"".join(answer.streaming_content) if answer.streaming else answer.content  # type: ignore[attr-defined]
+            found[name] = content.decode().lstrip("\ufeff").partition("\n")[0]
+    check("tables", found)
+
+
+def test_checkpoints_and_features_keep_their_keys(tmp_path: Path) -> None:
+    model = nn.Linear(2, 1)
+    about = checkpoints.About(
+        baseline="xml", config={"hidden": 2}, code="1", data={"train": "0"}, seeds={"a": 1}, metrics={"m": 0.5}
+    )
+    optimiser = SGD(model.parameters(), lr=0.1, momentum=0.9)
+    model(next(model.parameters())).sum().backward()
+    optimiser.step()
+    checkpoints.save(tmp_path / "checkpoint", about, model, optimiser)
+    folder = {path.name for path in (tmp_path / "checkpoint").iterdir()}
+    meta = json.loads((tmp_path / "checkpoint" / checkpoints.META).read_text())
+    writer = FeatureWriter(tmp_path / "features.h5", width=2)
+    writer.add("a", np.ones((3, 2)))
+    writer.finish()
+    with h5py.File(tmp_path / "features.h5") as opened:
+        dataset = opened["a"]
+        features = {"attributes": sorted(opened.attrs), "a": [str(dataset.dtype), dataset.ndim, sorted(dataset.attrs)]}
+    kept = {"files": sorted(folder), "meta": collect.layout(meta), "groups": sorted(meta["groups"][0])}
+    check("checkpoint", {"checkpoint": kept, "features": features})
+
+
+@pytest.mark.parametrize(
+    ("recorded", "present", "faults"),
+    [
+        ({"a": 1}, {"a": 1, "b": 2}, 0),
+        ({"a": 1}, {"b": 1}, 1),
+        ({"a": 1}, {"a": 2}, 1),
+        ({"enum": ["x", "y"]}, {"enum": ["y", "z", "x"]}, 0),
+        ({"enum": ["x", "y"]}, {"enum": ["y"]}, 1),
+        ({"required": ["x"]}, {"required": ["x", "y"]}, 1),
+        ([{"name": "q", "in": "query"}], [{"name": "q", "in": "query", "description": "d"}], 0),
+        ([{"name": "q"}], [], 1),
+    ],
+)
+def test_what_is_taken_away_is_a_fault(recorded: Any, present: Any, faults: int) -> None:
+    assert len(collect.missing(recorded, present)) == faults

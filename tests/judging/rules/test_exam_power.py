@@ -1,0 +1,286 @@
+"""Who passes an exam that cannot grade: levels told apart, and the chances to pass under a rule."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from itertools import combinations, pairwise
+from math import ceil, comb, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judging.rules.agreement import Weights, kappas, table_of
+from judging.rules.exam import PassRule, passes, stored_report
+from judging.rules.exam.levels import LEAST_T, levels_told_apart
+from judging.rules.exam.power import (
+    LEVELS,
+    MOST,
+    NOISE,
+    OUGHT_TO_FAIL,
+    PUBLISHED,
+    Chance,
+    Grader,
+    Truths,
+    lows,
+    noisy,
+    passing_share,
+    power,
+    rule_met,
+    truths_drawn,
+    truths_of,
+    zero_and_random,
+)
+
+QUADRATIC = Weights.QUADRATIC
+KAPPA_ALONE = PassRule(QUADRATIC, 0.4)
+DEFAULT = PassRule(QUADRATIC, 0.4, bias=0.6, levels=3)  # of a new project
+PAPER = truths_drawn(PUBLISHED, pairs=100, draws=16, seed=5)
+PUBLISHED_PAIRS = truths_drawn(PUBLISHED, pairs=100, draws=64, seed=20240709)
+GRADE = st.integers(0, 4)
+HALVES = st.sampled_from([Decimal(half) / 2 for half in range(9)])
+
+
+def even(pairs: int) -> tuple[Truths, ...]:
+    """Equally many pairs of each level, as a later exam draws them where it can."""
+    return (Truths((pairs // 5,) * 5, 2.0 * pairs),)
+
+
+def told(grades: Sequence[int], truth: Sequence[int]) -> int:
+    return int(levels_told_apart(table_of(grades, truth)[None])[0])
+
+
+@pytest.mark.parametrize(
+    ("grades", "truth", "levels"),
+    [
+        ([], [], 0),
+        ([2, 2, 2], [0, 2, 4], 1),  # a constant
+        ([0, 0, 1, 1, 2, 2, 3, 3, 4, 4], [0, 0, 1, 1, 2, 2, 3, 3, 4, 4], 5),  # no spread at all
+        ([0, 0, 3, 3, 3, 3], [0, 0, 1, 2, 3, 4], 2),  # 0 from the rest
+        ([1, 1, 2, 2, 3, 3, 4, 4, 4, 4], [0, 0, 1, 1, 2, 2, 3, 3, 4, 4], 4),  # one too high: 3 and 4 alike
+        ([4, 4, 2, 2, 0, 0], [0, 0, 2, 2, 4, 4], 1),  # the other way round
+        ([0, 1], [0, 4], 1),  # one pair each: nothing is beyond chance
+        ([0, 0, 4, 4], [1, 1, 3, 3], 2),  # levels that no pair has are in no step
+    ],
+)
+def test_levels_told_apart(grades: list[int], truth: list[int], levels: int) -> None:
+    assert told(grades, truth) == levels
+
+
+def test_the_t_of_two_steps_by_hand() -> None:
+    """Level 0 was given 0, 0, 1, 1 and level 1 was given 1, 2, 2, x.
+
+    Means 0.5 and 1.75 with x = 2: sums of squares 1 and 0.75, pooled variance 1.75 / 6, so t = 1.25 / sqrt(0.2917 / 2)
+    = 3.27. With x = 1 the mean is 1.5, the sum of squares 1, and t = 1 / sqrt(0.3333 / 2) = 2.45.
+    """
+    truth = [0] * 4 + [1] * 4
+    assert 1.25 / sqrt(1.75 / 6 * (1 / 4 + 1 / 4)) > LEAST_T > 1 / sqrt(2 / 6 * (1 / 4 + 1 / 4))
+    assert told([0, 0, 1, 1, 1, 2, 2, 2], truth) == 2
+    assert told([0, 0, 1, 1, 1, 2, 2, 1], truth) == 1
+
+
+def told_slowly(grades: Sequence[int], truth: Sequence[int]) -> int:
+    """By the definition, step by step."""
+    best = 0
+    for size in range(1, LEVELS + 1):
+        for places in combinations(range(1, LEVELS), size - 1):
+            steps = [
+                [grade for grade, true in zip(grades, truth, strict=True) if low <= true < high]
+                for low, high in pairwise((0, *places, LEVELS))
+            ]
+            if all(steps) and all(beyond_chance(below, above) for below, above in pairwise(steps)):
+                best = size
+    return best
+
+
+def beyond_chance(below: list[int], above: list[int]) -> bool:
+    """Student's t, from the means and the pooled variance."""
+    freedom = len(below) + len(above) - 2
+    rise = Fraction(sum(above), len(above)) - Fraction(sum(below), len(below))
+    if freedom < 1 or rise <= 0:
+        return False
+    pooled = sum((grade - Fraction(sum(step), len(step))) ** 2 for step in (below, above) for grade in step) / freedom
+    variance = pooled * (Fraction(1, len(below)) + Fraction(1, len(above)))
+    return variance == 0 or float(rise) / sqrt(variance) >= LEAST_T
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(GRADE, GRADE), max_size=40), st.booleans())
+def test_levels_equal_those_of_an_independent_count(pairs: list[tuple[int, int]], close: bool) -> None:
+    truth = [true for _, true in pairs]
+    grades = [min(4, max(0, true + grade % 2)) if close else grade for grade, true in pairs]
+    assert told(grades, truth) == told_slowly(grades, truth)
+
+
+RULES = st.builds(
+    PassRule,
+    st.sampled_from(list(Weights)),
+    st.sampled_from([-1.0, 0.0, 0.2, 0.4, 0.6, 1.0]),
+    bias=st.sampled_from([0.0, 0.2, 0.5, 1.0, 4.0]),
+    levels=st.integers(1, 5),
+)
+
+
+@settings(max_examples=150)
+@given(st.lists(st.tuples(GRADE, HALVES), min_size=1, max_size=30), st.booleans(), RULES)
+def test_the_simulation_decides_as_the_pass_rule_does(
+    pairs: list[tuple[int, Decimal]], close: bool, rule: PassRule
+) -> None:
+    first = {place: (int(true) if close else grade) for place, (grade, true) in enumerate(pairs)}
+    truth = {place: true for place, (_, true) in enumerate(pairs)}
+    truths = truths_of(truth.values())
+    table = table_of(list(first.values()), [ceil(true) for true in truth.values()])
+    met = rule_met(table[None], np.array([truths.total]), rule)
+    assert bool(met[0]) == passes(stored_report(first, truth, seed=1), rule, feedback_done=True)
+
+
+@pytest.mark.parametrize("far_off", [1, 10, 40])
+@pytest.mark.parametrize("weights", list(Weights))
+def test_the_lower_bound_is_that_of_the_report(far_off: int, weights: Weights) -> None:
+    """100 pairs, some of them one away; 200 resamples here, 1,000 there."""
+    truth = [level for level in range(5) for _ in range(20)]
+    grades = [min(4, true + (place % 100 < far_off)) for place, true in enumerate(truth)]
+    rule = PassRule(weights, 0.0, kappa_low=0.0)
+    found = lows(table_of(grades, truth)[None], rule, np.random.default_rng(1))
+    report = kappas(grades, truth, seed=1).of(weights)
+    assert report.interval is not None
+    assert found[0] == pytest.approx(report.interval.low, abs=0.03)
+
+
+def test_fewer_than_ten_pairs_have_no_lower_bound() -> None:
+    rule = PassRule(QUADRATIC, 0.4, kappa_low=0.0)
+    assert lows(table_of([0, 1, 2, 3, 4], range(5))[None], rule, np.random.default_rng(1)) == [-np.inf]
+    assert power(even(5), rule, attempts=2)[Grader.HONEST].within == 0
+    assert power(even(5), KAPPA_ALONE, attempts=2)[Grader.HONEST].within > 0.9
+
+
+def test_a_lower_bound_lets_fewer_pass() -> None:
+    bounded = PassRule(QUADRATIC, 0.4, kappa_low=0.4)
+    for grader, chance in power(even(20), KAPPA_ALONE, attempts=1).items():
+        assert power(even(20), bounded, attempts=1)[grader].once <= chance.once
+    assert power(even(20), bounded, attempts=1)[Grader.RANDOM].once < 0.003 < 0.03
+    assert power(even(20), KAPPA_ALONE, attempts=1)[Grader.RANDOM].once > 0.03
+
+
+def test_two_pairs_by_hand() -> None:
+    """Truths 0 and 4, unweighted kappa of 1 asked: both must be right, one time in 25 at random."""
+    rule = PassRule(Weights.UNWEIGHTED, 1.0)
+    once = power((Truths((1, 0, 0, 0, 1), 4.0),), rule, attempts=2)[Grader.RANDOM]
+    assert once.once == pytest.approx(1 / 25, abs=4 * sqrt(1 / 25 * 24 / 25 / 4000))
+    assert once.within == pytest.approx(1 - (1 - once.once) ** 2)
+
+
+def test_right_grades_by_chance_are_binomial() -> None:
+    """Ten pairs, five of 0 and five of 4; who gives 0 and 4 alone by a coin reaches kappa 0.6 with eight right."""
+    chances = np.zeros((LEVELS, LEVELS))
+    chances[[0, 4], :] = 0.5
+    share = passing_share(chances, (Truths((5, 0, 0, 0, 5), 20.0),), PassRule(Weights.UNWEIGHTED, 0.6), seed=3)
+    tables = [(zeros, fours) for zeros in range(6) for fours in range(6)]
+    exact = sum(
+        comb(5, right) * comb(5, other) / 2**10 for right, other in tables if table_kappa(right, other) >= 0.6 - 1e-9
+    )
+    assert share == pytest.approx(exact, abs=4 * sqrt(exact * (1 - exact) / 4000))
+
+
+def table_kappa(right: int, other: int) -> float:
+    """Unweighted, of five 0 with ``right`` of them right and five 4 with ``other``; truth is even: chance is 1/2."""
+    return ((right + other) / 10 - 0.5) / 0.5
+
+
+def share_within(once: float, attempts: int) -> float:
+    return 1 - (1 - once) ** attempts
+
+
+def test_a_short_exam_by_kappa_alone_is_passed_by_who_cannot_grade() -> None:
+    """Four queries of five pairs: at random in 3 to 4 %, who tells 0 from the rest in about 80 % and 96 %."""
+    chances = power(even(20), KAPPA_ALONE, attempts=1)
+    at_random = [share_within(chances[Grader.RANDOM].once, attempts) for attempts in (1, 2, 3)]
+    assert at_random == pytest.approx([0.031, 0.072, 0.106], abs=0.01)
+    guesses_the_rest = passing_share(zero_and_random(), even(20), KAPPA_ALONE, seed=0)
+    assert [share_within(guesses_the_rest, n) for n in (1, 2)] == pytest.approx([0.8, 0.96], abs=0.03)
+    assert chances[Grader.TWO_LEVEL].once == 1  # who gives all the rest one grade
+    assert chances[Grader.SHIFTED] == Chance(1, 1)
+    assert chances[Grader.CONSTANT] == Chance(0, 0)
+
+
+@pytest.mark.parametrize("asked", [even(100), PAPER], ids=["even", "published"])
+def test_the_default_rule_stops_all_four_at_ten_by_ten(asked: tuple[Truths, ...]) -> None:
+    chances = power(asked, DEFAULT, attempts=2)
+    assert all(chances[grader].within <= MOST for grader in OUGHT_TO_FAIL), chances
+    assert chances[Grader.HONEST].once > 0.85
+    assert chances[Grader.HONEST].within > 0.98
+
+
+# docs/leads.md: chances in percent to pass one attempt and within two, of who ought to fail and of the honest one.
+DOCUMENTED = [
+    (even(100), KAPPA_ALONE, [(0, 0), (0, 0), (100, 100), (100, 100), (100, 100)]),
+    (even(100), PassRule(QUADRATIC, 0.4, bias=0.6), [(0, 0), (0, 0), (100, 100), (0, 0), (100, 100)]),
+    (even(100), DEFAULT, [(0, 0), (0, 0), (0.2, 0.5), (0, 0), (100, 100)]),
+    (even(100), PassRule(QUADRATIC, 0.4, bias=0.6, levels=4), [(0, 0), (0, 0), (0, 0), (0, 0), (29, 50)]),
+    (PUBLISHED_PAIRS, KAPPA_ALONE, [(0, 0), (0, 0), (45, 70), (100, 100), (100, 100)]),
+    (PUBLISHED_PAIRS, DEFAULT, [(0, 0), (0, 0), (0.1, 0.2), (0, 0), (95, 100)]),
+    (even(50), DEFAULT, [(0, 0), (0, 0), (0.4, 0.8), (0, 0), (76, 94)]),
+    (even(20), KAPPA_ALONE, [(3.6, 7.2), (0, 0), (100, 100), (100, 100), (100, 100)]),
+    (
+        even(20),
+        PassRule(QUADRATIC, 0.4, kappa_low=0.2),
+        [(0.5, 0.9), (0, 0), (100, 100), (100, 100), (98, 100)],
+    ),
+    (
+        even(20),
+        PassRule(QUADRATIC, 0.4, bias=0.6, levels=2),
+        [(0.7, 1.4), (0, 0), (100, 100), (0, 0), (96, 100)],
+    ),
+    (even(20), DEFAULT, [(0, 0), (0, 0), (1.0, 2.0), (0, 0), (11, 21)]),
+    (even(5), KAPPA_ALONE, [(21, 38), (0, 0), (100, 100), (100, 100), (96, 100)]),
+]
+
+
+@pytest.mark.parametrize(("asked", "rule", "percent"), DOCUMENTED)
+def test_the_documented_trade_off(
+    asked: tuple[Truths, ...], rule: PassRule, percent: list[tuple[float, float]]
+) -> None:
+    """Within what 8,000 people leave to chance, and the rounding of the table."""
+    chances = power(asked, rule, attempts=2)
+    for grader, (once, within) in zip(Grader, percent, strict=True):
+        assert 100 * chances[grader].once == pytest.approx(once, rel=0.05, abs=0.6), grader
+        assert 100 * chances[grader].within == pytest.approx(within, rel=0.05, abs=0.9), grader
+
+
+@pytest.mark.parametrize(
+    ("without", "passing"),
+    [
+        (PassRule(QUADRATIC, 0.4, levels=3), Grader.SHIFTED),
+        (PassRule(QUADRATIC, 0.4, bias=0.6), Grader.TWO_LEVEL),
+        (PassRule(QUADRATIC, -1, bias=4, levels=1), Grader.RANDOM),
+    ],
+)
+def test_each_condition_of_the_default_rule_is_needed(without: PassRule, passing: Grader) -> None:
+    assert power(even(100), without, attempts=2)[passing].within > 0.9
+
+
+def test_a_constant_grade_passes_where_nothing_but_a_defined_kappa_is_asked() -> None:
+    assert power(even(100), PassRule(QUADRATIC, 0.0), attempts=1)[Grader.CONSTANT].once == 1
+
+
+def test_the_honest_grader_is_like_the_papers() -> None:
+    """11.83 % misaligned at first, and a mean kappa of 0.49 (linear), on the published relevance."""
+    shares = np.array(PUBLISHED) / sum(PUBLISHED)
+    table = noisy(NOISE) * shares
+    far_off = sum(table[grade, true] for grade in range(5) for true in range(5) if abs(grade - true) > 1)
+    assert far_off == pytest.approx(0.1183, abs=0.002)
+    gap = np.abs(np.subtract.outer(range(5), range(5)))
+    kappa = 1 - (table * gap).sum() / (np.outer(table.sum(1), table.sum(0)) * gap).sum()
+    assert kappa == pytest.approx(0.49, abs=0.005)
+
+
+def test_chances_repeat_themselves() -> None:
+    first = power(even(20), DEFAULT, attempts=2)
+    power.cache_clear()
+    assert power(even(20), DEFAULT, attempts=2) == first
+
+
+def test_more_attempts_never_pass_fewer() -> None:
+    chances = [power(even(20), KAPPA_ALONE, attempts=attempts)[Grader.RANDOM].within for attempts in (1, 2, 5)]
+    assert chances == sorted(chances)

@@ -1,0 +1,116 @@
+"""Steps, rounding by chance, ranks and the Ladder: by hand, and as rules that hold for all numbers."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models_runner.leaderboard_rules import interval, ladder, ranks, rounded, score_step, share_of
+
+STEP = Decimal("0.05")
+SHARES = st.floats(0, 1, exclude_max=True)
+SCORES = st.lists(st.integers(0, 20), min_size=1, max_size=12)
+
+
+@pytest.mark.parametrize(
+    ("queries", "step"),
+    [
+        (1, "0.5"),
+        (9, "0.1"),  # 0.3 / 3 exactly
+        (10, "0.1"),
+        (50, "0.05"),
+        (100, "0.05"),  # 0.03 is no step
+        (500, "0.02"),
+        (899, "0.02"),
+        (900, "0.01"),
+        (2_781, "0.01"),
+        (90_000, "0.001"),
+        (90_001, "0.001"),
+    ],
+)
+def test_the_step_is_the_standard_error_rounded_up(queries: int, step: str) -> None:
+    assert score_step(queries) == Decimal(step)
+
+
+@given(st.integers(1, 10**9))
+def test_the_step_is_the_smallest_that_is_large_enough(queries: int) -> None:
+    step = score_step(queries)
+    digit = Fraction(step) / Fraction(10) ** step.adjusted()
+    smaller = Fraction(step) * {1: Fraction(1, 2), 2: Fraction(1, 2), 5: Fraction(2, 5)}[int(digit)]
+    assert digit in {1, 2, 5}
+    assert smaller**2 * queries < Fraction(9, 100) <= Fraction(step) ** 2 * queries
+
+
+def test_no_query_has_no_step() -> None:
+    with pytest.raises(ValueError, match="at least one query, got 0"):
+        score_step(0)
+
+
+@given(st.floats(0, 1), SHARES, st.integers(1, 10**6))
+def test_a_shown_score_is_a_step_less_than_a_step_away(value: float, share: float, queries: int) -> None:
+    step = score_step(queries)
+    shown = rounded(value, step, share)
+    assert 0 <= shown <= 1
+    assert abs(shown - value) < float(step) * (1 + 1e-9)
+    assert shown == 1 or Decimal(repr(shown)) % step == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "up"), [(0.35, 0), (0.3625, 0.146447), (0.375, 0.5), (0.3875, 0.853553), (0.39999999, 1)]
+)
+def test_the_chance_of_rounding_up(value: float, up: float) -> None:
+    """sin(pi f / 2) ** 2 at f = 0, 1/4, 1/2, 3/4, 1."""
+    shares = (np.arange(10_000) + 0.5) / 10_000
+    assert np.mean([rounded(value, STEP, share) == 0.4 for share in shares]) == pytest.approx(up, abs=1e-4)
+
+
+@pytest.mark.parametrize("part", [0.05, 0.3, 0.5, 0.8, 0.95])
+def test_an_answer_tells_equally_little_wherever_a_score_lies(part: float) -> None:
+    """The Fisher information of up or down, (dp/df)**2 / (p (1 - p)), is pi**2 at every f."""
+    shares = (np.arange(200_000) + 0.5) / 200_000
+
+    def chance(f: float) -> float:
+        return float((shares < np.sin(np.pi * f / 2) ** 2).mean())
+
+    seen = np.mean([rounded(float(STEP) * part, STEP, share) > 0 for share in shares[::50]])
+    assert seen == pytest.approx(chance(part), abs=1e-3)
+    slope = (chance(part + 0.01) - chance(part - 0.01)) / 0.02
+    assert slope**2 / (seen * (1 - seen)) == pytest.approx(np.pi**2, rel=0.05)
+
+
+def test_shares_are_secret_even_and_the_same_for_the_same() -> None:
+    shares = np.array([share_of(b"secret", "run", str(number)) for number in range(2_000)])
+    assert shares[7] == share_of(b"secret", "run", "7") != share_of(b"other", "run", "7")
+    assert share_of(b"secret", "ab", "c") != share_of(b"secret", "a", "bc")
+    assert np.histogram(shares, 4, (0, 1))[0] == pytest.approx(500, abs=90)
+
+
+def test_an_interval_is_two_steps_each_way_within_0_and_1() -> None:
+    assert [interval(score, STEP) for score in (0.35, 0.05, 1.0)] == [(0.25, 0.45), (0, 0.15), (0.9, 1)]
+
+
+def test_runs_at_most_a_step_apart_share_a_rank() -> None:
+    assert ranks([0.5, 0.45, 0.4, 0.4, 0.1], STEP) == [1, 1, 2, 2, 5]
+
+
+@given(SCORES)
+def test_no_run_more_than_a_step_better_has_a_worse_rank(steps: list[int]) -> None:
+    shown = [float(step * STEP) for step in steps]
+    for one, rank in zip(steps, ranks(shown, STEP), strict=True):
+        assert rank == 1 + len([other for other in steps if other - one >= 2])
+
+
+def test_the_ladder_shows_what_is_a_step_better_than_all_before() -> None:
+    assert ladder([0.1, 0.1, 0.15, 0.05, 0.15, 0.3], STEP) == [True, False, True, False, False, True]
+
+
+@given(SCORES)
+def test_the_ladder_has_at_most_as_many_rungs_as_steps(steps: list[int]) -> None:
+    visible = ladder([float(step * STEP) for step in steps], STEP)
+    shown = [step for step, is_visible in zip(steps, visible, strict=True) if is_visible]
+    assert visible[0]
+    assert shown == sorted(set(shown))
+    assert max(steps) == shown[-1]

@@ -1,0 +1,47 @@
+import torch
+
+from moment_retrieval.candidates import ListedCandidates, ScoredCandidates, best_videos, candidate_recall
+from moment_retrieval.decoding import Decoding
+from moment_retrieval.ragged import Sequences
+from moment_retrieval.search import encode_corpus, search_candidates
+from tests.moment_retrieval.baselines.small import batch_of, corpus_of, model_of
+
+
+def test_candidates_are_the_videos_another_model_scores_highest() -> None:
+    scorer = model_of("reloclnet").eval()
+    corpus, queries = encode_corpus(scorer, [corpus_of(6)]), batch_of(3).queries
+    by_id = {f"q{number}": queries.taken(torch.tensor([number])) for number in range(3)}
+    source = ScoredCandidates("ReLoCLNet", scorer, corpus, by_id, count=2)
+    videos, scores = source.candidates(["q2", "q0"])
+    with torch.inference_mode():
+        whole = corpus.scores(scorer.encode_queries(queries))[[2, 0]]
+    assert source.name == "ReLoCLNet, top 2"
+    assert videos.tolist() == whole.argsort(dim=1, descending=True)[:, :2].tolist()
+    torch.testing.assert_close(scores, whole.gather(1, videos))
+
+
+def test_candidates_stay_within_what_is_allowed() -> None:
+    scores = torch.tensor([[0.9, 0.8, 0.7, 0.1]])
+    videos, _ = best_videos(scores, 3, torch.tensor([[False, True, False, True]]))
+    assert videos.tolist() == [[1, 3, -1]]
+
+
+def test_a_list_of_somebody_else_is_taken_as_it_is() -> None:
+    source = ListedCandidates("HERO", {"q0": [4, 2, 1], "q1": []}, count=2)
+    videos, scores = source.candidates(["q1", "q0"])
+    assert videos.tolist() == [[-1, -1], [4, 2]]
+    assert scores.tolist() == [[-torch.inf, -torch.inf], [1.0, 0.5]]
+
+
+def test_recall_counts_moments_not_videos() -> None:
+    assert candidate_recall(torch.tensor([[3, 1], [2, -1]]), [[3, 3, 0], [1]]) == 0.5
+
+
+def test_conquer_finds_nothing_where_it_has_no_candidate() -> None:
+    model = model_of("conquer").eval()
+    clips = model.encode_clips(*corpus_of(4))
+    queries: Sequences = batch_of(2).queries
+    decoding = Decoding(alpha=0, shortest=0, longest=24, moments=5)
+    found = search_candidates(model, queries, clips, torch.tensor([[2, -1], [-1, -1]]), decoding)
+    assert found.real.sum(1).tolist() == [5, 0]
+    assert set(found.video[0].tolist()) == {2}

@@ -1,0 +1,176 @@
+"""What holds of all three, whatever their weights."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from benchmarks import padded
+from moment_retrieval.baselines import BASELINES
+from moment_retrieval.batches import Batch, Sample, collate
+from moment_retrieval.losses import RandomNegatives
+from moment_retrieval.models.conquer import ClipScore
+from moment_retrieval.objective import Objective
+from moment_retrieval.ragged import Layout, Padding, Sequences
+from tests.moment_retrieval.baselines.small import batch_of, model_of, sample
+
+PARAMETERS = {"xml": 2_550_034, "reloclnet": 6_973_578, "conquer": 47_672_640}
+
+
+@pytest.fixture(params=BASELINES)
+def baseline(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def loss_of(
+    baseline: str, batch: Batch, objective: Objective | None = None, padding: Padding = Padding.OFFICIAL
+) -> float:
+    draw = RandomNegatives(torch.Generator().manual_seed(1))
+    model = model_of(baseline, padding=padding).eval()
+    return BASELINES[baseline].loss(model(batch), batch, objective or Objective(), draw).total.item()
+
+
+def test_released_sizes_have_the_published_number_of_parameters(baseline: str) -> None:
+    with torch.device("meta"):
+        model = BASELINES[baseline].build()
+    assert sum(parameter.numel() for parameter in model.parameters()) == PARAMETERS[baseline]
+
+
+def test_the_plain_re_statement_is_equal(baseline: str) -> None:
+    batch, objective = batch_of(), Objective()
+    model = model_of(baseline).eval()
+    words = 12 if baseline == "conquer" else None
+    whole = padded.PaddedBatch.of(batch, clips=20, words=words)
+    if baseline == "conquer":
+        plain = padded.conquer_step_loss(model, whole, objective)
+    else:
+        draw = RandomNegatives(torch.Generator().manual_seed(1))
+        plain = padded.two_stream_loss(model, whole, objective, draw)
+    assert loss_of(baseline, batch) == pytest.approx(plain.item(), abs=1e-6)
+
+
+def differences(baseline: str, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Logits of the start with official padding less those with compact padding [B, W], and the distance to the end."""
+    official, compact = (model_of(baseline, padding=padding).eval()(batch).start for padding in Padding)
+    width = compact.shape[1]
+    return official[:, :width] - compact, batch.video.lengths[:, None] - torch.arange(width)
+
+
+def test_compact_padding_changes_the_last_two_clips_and_no_other(baseline: str) -> None:
+    """Behind the end the released code computes with padding; its boundaries look two clips ahead."""
+    difference, left = differences(baseline, batch_of(8))
+    assert difference[left > 2].abs().max() < 1e-5
+    assert difference[(left > 0) & (left <= 2)].abs().max() > 1e-5
+
+
+@pytest.mark.parametrize("name", ["xml", "reloclnet"])
+def test_compact_padding_changes_logits_by_what_the_kernel_sees_of_padding(name: str) -> None:
+    model, batch = model_of(name).eval(), batch_of(8)
+    difference, left = differences(name, batch)
+    with torch.no_grad():
+        queries, videos = model.encode_queries(batch.queries), model.encode_videos(batch.video, batch.subtitle)
+        behind = model.similarity(queries, videos).masked_fill(videos.layouts[0].real, 0.0)
+    kernel = model.span_head.start.weight.detach().flatten()
+    bound = kernel[3:].abs().sum() * behind.abs().max()  # the two taps that look ahead
+    assert 0 < difference[left > 0].abs().max() <= bound
+    seen = functional.conv1d(behind[:, None], kernel[None, None], padding=2).squeeze(1)[:, : difference.shape[1]]
+    torch.testing.assert_close(difference[left > 0], seen[left > 0], atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["xml", "reloclnet"])
+def test_compact_padding_changes_no_score_of_a_video(name: str) -> None:
+    official, compact = (model_of(name, padding=padding).eval()(batch_of(8)).scores for padding in Padding)
+    torch.testing.assert_close(official, compact)
+
+
+def test_compact_padding_is_blind_to_the_other_videos_of_a_batch(baseline: str) -> None:
+    model = model_of(baseline, padding=Padding.COMPACT).eval()
+    alone = collate([sample(0)])
+    beside = collate([sample(0), sample(1, clips=(20, 20))])
+    length = int(alone.video.lengths[0])
+    torch.testing.assert_close(model(alone).start[0, :length], model(beside).start[0, :length], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("padding", Padding)
+def test_the_similarity_weight_can_be_left_out(baseline: str, padding: Padding) -> None:
+    batch = batch_of()
+    alike = replace(batch, similarity=torch.ones(5))
+    plain = Objective(weigh_by_similarity=False)
+    assert loss_of(baseline, batch, plain, padding) == pytest.approx(loss_of(baseline, alike, None, padding))
+    assert loss_of(baseline, batch, None, padding) < loss_of(baseline, batch, plain, padding)
+
+
+@pytest.mark.parametrize("name", ["xml", "reloclnet"])
+def test_the_mask_of_positives_leaves_them_out_of_the_negatives(name: str) -> None:
+    samples, masked = [sample(number) for number in range(3)], Objective(mask_positives=True)
+    everything = {f"q{number}": {"v0", "v1", "v2"} for number in range(3)}
+    batch = collate(samples, positives_of=everything)
+    output = model_of(name).eval()(batch)
+    loss = BASELINES[name].loss(output, batch, masked, RandomNegatives(torch.Generator()))
+    assert loss.terms["videos"].item() == loss.terms["queries"].item() == 0
+    with pytest.raises(ValueError, match="know their positives"):
+        BASELINES[name].loss(output, batch_of(3), masked, RandomNegatives(torch.Generator()))
+
+
+def test_hard_negatives_come_with_their_epoch() -> None:
+    objective, generator = Objective(), torch.Generator()
+    assert objective.negatives(19, generator).pool is None
+    assert objective.negatives(20, generator).pool == 20
+    assert Objective(hard_from_epoch=None).negatives(99, generator).pool is None
+
+
+@pytest.mark.parametrize("padding", Padding)
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_video_without_subtitles_or_clips_breaks_nothing(baseline: str, padding: Padding, size: int) -> None:
+    """The batch of one keeps its axis; where nothing is real, all stays finite."""
+    samples = [sample(number) for number in range(size)]
+    samples[0] = replace(samples[0], subtitle=samples[0].subtitle[:0])
+    samples[-1] = replace(samples[-1], video=samples[-1].video[:0], subtitle=samples[-1].subtitle[:0], start=0, end=0)
+    batch, model = collate(samples), model_of(baseline, padding=padding)
+    draw = RandomNegatives(torch.Generator())
+    loss = BASELINES[baseline].loss(model(batch), batch, Objective(), draw).total
+    loss.backward()
+    assert torch.isfinite(loss)
+    assert all(torch.isfinite(one.grad).all() for one in model.parameters() if one.grad is not None)
+
+
+def test_subtitles_may_be_longer_than_the_video(baseline: str) -> None:
+    one = sample(0, clips=(10, 10))
+    longer = Sample(one.query, one.video[:6], one.subtitle, 1, 3)
+    output = model_of(baseline).eval()(collate([longer]))
+    assert (output.start[0] > -1e3).sum() == 6
+
+
+def test_rows_come_back_from_the_rectangle_with_their_gradients() -> None:
+    layout = Layout.of(torch.tensor([2, 0, 3]), torch.device("cpu"), beyond=1)
+    rows = torch.randn(8, 4, dtype=torch.float64, requires_grad=True)
+    assert layout.spread(rows).shape == (3, 4, 4)
+    assert torch.equal(layout.collect(layout.spread(rows)), rows)
+    assert torch.autograd.gradcheck(lambda given: layout.collect(layout.spread(given) ** 2), rows)
+
+
+def test_sequences_are_taken_in_any_order() -> None:
+    sequences = Sequences(torch.arange(5.0)[:, None], torch.tensor([2, 0, 3]))
+    taken = sequences.taken(torch.tensor([2, 0, 1]))
+    assert (taken.rows.ravel().tolist(), taken.lengths.tolist()) == ([2, 3, 4, 0, 1], [3, 2, 0])
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 9])
+def test_a_clip_is_scored_as_by_a_convolution(width: int) -> None:
+    torch.manual_seed(5)
+    lengths = torch.tensor([width, max(1, width - 4), 1])
+    layout = Layout(lengths, (lengths + 2).clamp(max=width), width, torch.device("cpu"))
+    score = ClipScore(hidden=6, narrow=4, kernel_size=5)
+    rows = torch.randn(int(layout.kept.sum()), 6, requires_grad=True)
+    convolved = score.alone(functional.relu(score.around(layout.spread(rows).transpose(1, 2)))).squeeze(1)
+    scored = score(rows, layout)
+    torch.testing.assert_close(scored[layout.real], convolved[layout.real])
+    of = [rows, score.around.weight, score.alone.weight]
+    for ours, theirs in zip(
+        torch.autograd.grad(scored[layout.real].square().sum(), of),
+        torch.autograd.grad(convolved[layout.real].square().sum(), of),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, theirs)

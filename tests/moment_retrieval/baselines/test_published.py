@@ -1,0 +1,316 @@
+import argparse
+import codecs
+import io
+import os
+import pickle
+import random
+import sys
+import zipfile
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from moment_retrieval.errors import ScoringError
+from moment_retrieval.published import (
+    TABLES,
+    UnfitWeights,
+    UnknownWeight,
+    UnsafeCheckpoint,
+    load_published,
+    our_name,
+)
+from tests.moment_retrieval.baselines.small import batch_of, model_of
+
+
+def published_weights(baseline: str, weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Our weights by their published names."""
+    places, inside = TABLES[baseline]
+    theirs = {}
+    for place in places:
+        for within in inside:
+            for kind in ("weight", "bias"):
+                name = ".".join(part for part in (place, within, kind) if part)
+                theirs[our_name(baseline, name)] = name
+        if our_name(baseline, place) in weights:
+            theirs[our_name(baseline, place)] = place
+    return {theirs[name]: tensor for name, tensor in weights.items()}
+
+
+class EasyDict(dict[str, Any]):
+    """Pickles as the package of this name does: a dictionary whose values are attributes too."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        super().__init__(values)
+        self.__dict__.update(values)
+
+
+@pytest.fixture
+def easydict(monkeypatch: pytest.MonkeyPatch) -> type[EasyDict]:
+    """The class as a file would name it; where the file is read there is no such package."""
+    module = ModuleType("easydict")
+    module.EasyDict = EasyDict  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "easydict", module)
+    monkeypatch.setattr(EasyDict, "__module__", "easydict")
+    return EasyDict
+
+
+@pytest.mark.parametrize("baseline", TABLES)
+def test_a_published_checkpoint_scores_as_its_weights_do(
+    baseline: str, tmp_path: Path, easydict: type[EasyDict], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = model_of(baseline).eval()
+    options: Any = easydict({"n_heads": 2, "bert_config": easydict({"num_attention_heads": 2})})
+    torch.save(
+        {"model": published_weights(baseline, ours.state_dict()), "model_cfg": options, "epoch": 23},
+        tmp_path / "best.ckpt",
+    )
+    monkeypatch.delitem(sys.modules, "easydict")
+    found = load_published(tmp_path / "best.ckpt")
+    assert (found.baseline, found.epoch, found.options["n_heads"]) == (baseline, 23, 2)
+    with torch.no_grad():
+        assert torch.equal(found.model()(batch_of()).start, ours(batch_of()).start)
+
+
+def test_the_later_form_of_reloclnet_is_read_too(tmp_path: Path) -> None:
+    ours = model_of("reloclnet")
+    content = {
+        "epoch": 41,
+        "model_cfg": argparse.Namespace(n_heads=2, ctx_mode="video_sub"),
+        "model_state_dict": published_weights("reloclnet", ours.state_dict()),
+        "optimizer_state_dict": {"state": {0: {"step": 3, "next_m": torch.zeros(2)}}, "param_groups": []},
+    }
+    torch.save(content, tmp_path / "best.pt")
+    found = load_published(tmp_path / "best.pt")
+    assert (found.baseline, found.epoch, found.options["ctx_mode"]) == ("reloclnet", 41, "video_sub")
+
+
+class Hostile:
+    """Leaves a file behind when it is unpickled."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def __reduce__(self) -> Any:
+        return os.system, (f"touch {self.trace}",)
+
+
+@pytest.mark.parametrize("where", ["model", "model_cfg", "epoch"])
+@pytest.mark.parametrize("form", ["torch", "old torch", "pickle"])
+def test_a_hostile_checkpoint_is_refused_and_runs_nothing(where: str, form: str, tmp_path: Path) -> None:
+    trace = tmp_path / "it-ran"
+    content: dict[str, Any] = {"model": {}, "model_cfg": {}, "epoch": 1, where: Hostile(trace)}
+    path = tmp_path / "best.ckpt"
+    if form == "pickle":
+        path.write_bytes(pickle.dumps(content))
+    else:
+        torch.save(content, path, _use_new_zipfile_serialization=form == "torch")
+    with pytest.raises(UnsafeCheckpoint, match=r"best\.ckpt: it is refused") as refusal:
+        load_published(path)
+    assert not trace.exists()
+    assert "weights_only" not in str(refusal.value)  # no advice to load it nevertheless
+
+
+@pytest.mark.parametrize("content", [b"", b"not a checkpoint", b"PK\x03\x04"])
+def test_what_is_no_checkpoint_is_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(UnsafeCheckpoint, match="it is refused"):
+        load_published(tmp_path / "file")
+
+
+@pytest.mark.parametrize("content", [{"epoch": 1}, [1, 2], {"model": {"a": 3}}])
+def test_a_file_without_weights_is_refused(content: Any, tmp_path: Path) -> None:
+    torch.save(content, tmp_path / "file")
+    with pytest.raises(UnsafeCheckpoint, match="no weights"):
+        load_published(tmp_path / "file")
+
+
+def test_a_missing_file_is_told() -> None:
+    with pytest.raises(UnsafeCheckpoint, match="cannot be read"):
+        load_published(Path("/nowhere/best.ckpt"))
+
+
+def test_weights_of_something_else_are_refused(tmp_path: Path) -> None:
+    torch.save({"model": {"layer1.weight": torch.zeros(2)}}, tmp_path / "file")
+    with pytest.raises(UnknownWeight, match=r"xml has no weight 'layer1\.weight'"):
+        load_published(tmp_path / "file")
+
+
+def test_missing_weights_are_named(tmp_path: Path) -> None:
+    weights = published_weights("xml", model_of("xml").state_dict())
+    del weights["query_input_proj.net.1.weight"]
+    torch.save({"model": weights}, tmp_path / "file")
+    with pytest.raises(UnknownWeight, match=r"query_input\.linear\.weight"):
+        load_published(tmp_path / "file").model()
+
+
+def saved(tmp_path: Path, content: Any) -> Path:
+    torch.save(content, tmp_path / "file")
+    return tmp_path / "file"
+
+
+@pytest.mark.parametrize("error", [IndexError, KeyError, AssertionError, AttributeError, RecursionError, MemoryError])
+def test_whatever_torch_stumbles_over_is_a_refusal(
+    error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stumbling(*_: Any, **__: Any) -> None:
+        raise error
+
+    path = saved(tmp_path, {"model": {}})
+    monkeypatch.setattr(torch, "load", stumbling)
+    with pytest.raises(UnsafeCheckpoint, match="it is refused"):
+        load_published(path)
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_damaged_checkpoints_are_refused_in_our_words(is_new: bool, tmp_path: Path) -> None:
+    """Bytes of the part that tells of the weights are struck by chance; some stay readable."""
+    content = {"model": {"a": torch.zeros(2), "b": torch.zeros(3)}, "model_cfg": {"n_heads": 2}, "epoch": 1}
+    target = io.BytesIO()
+    torch.save(content, target, _use_new_zipfile_serialization=is_new)
+    draw, path = random.Random(1), tmp_path / "file"
+    for _ in range(300):
+        struck = bytearray(target.getvalue())
+        for _ in range(3):
+            struck[draw.randrange(400)] = draw.randrange(256)
+        path.write_bytes(struck)
+        with pytest.raises(ScoringError):
+            load_published(path).model()
+
+
+def test_weights_that_claim_to_be_larger_than_their_file_are_refused(tmp_path: Path) -> None:
+    huge = torch.zeros(1).as_strided((10**9, 10**9), (0, 0))
+    path = saved(tmp_path, {"model": {"query_input_proj.net.1.weight": huge}})
+    assert path.stat().st_size < 5_000
+    with pytest.raises(UnsafeCheckpoint, match="said to be larger than the file"):
+        load_published(path)
+
+
+class Made:
+    """Pickled as what somebody makes by calling ``function``."""
+
+    def __init__(self, function: Any, *given: Any, state: Any = None) -> None:
+        self.made = (function, given) if state is None else (function, given, state)
+
+    def __reduce__(self) -> Any:
+        return self.made
+
+
+MANY = {str(number): number for number in range(1000)}
+GREEDY = {
+    "bytearray": [Made(bytearray, 3 * 2**30)],
+    "tensor": [Made(torch.Tensor, 10**9)],
+    "copies of pairs": [Made(OrderedDict, list(MANY.items())) for _ in range(1000)],
+    "copies of attributes": [Made(OrderedDict, state=MANY) for _ in range(1000)],
+    "copies of texts": [Made(codecs.encode, "a" * 1000, "utf-32") for _ in range(1000)],
+}
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+@pytest.mark.parametrize("greed", GREEDY)
+def test_nothing_is_made_of_a_checkpoint_that_asks_for_more_memory_than_it_has_bytes(
+    greed: str, is_new: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "best.ckpt"
+    torch.save({"model": {}, "model_cfg": {"a": GREEDY[greed]}}, path, _use_new_zipfile_serialization=is_new)
+    monkeypatch.setattr(torch, "load", lambda *_, **__: pytest.fail("torch makes it"))
+    with pytest.raises(UnsafeCheckpoint, match="it is refused: it (asks for|makes copies)"):
+        load_published(path)
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+@pytest.mark.parametrize("place", [(0, (10**9,), (1,)), (10**9, (1,), (1,)), (0, (2, 2), (1, 2))])
+def test_weights_larger_than_their_storage_are_refused(place: tuple[Any, ...], is_new: bool, tmp_path: Path) -> None:
+    function, (storage, _, _, _, *more) = torch.zeros(2).__reduce_ex__(2)
+    path = tmp_path / "best.ckpt"
+    larger = Made(function, storage, *place, *more)
+    torch.save({"model": {"a": larger}}, path, _use_new_zipfile_serialization=is_new)
+    with pytest.raises(UnsafeCheckpoint, match="a weight is said to be larger than it is"):
+        load_published(path)
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_storages_larger_than_the_file_are_refused(is_new: bool, tmp_path: Path) -> None:
+    def enlarged(pickled: bytes) -> bytes:
+        return pickled.replace(b"K\x4d", b"M\x4d\xff", 1)  # 77 numbers become 65,357
+
+    path = tmp_path / "best.ckpt"
+    torch.save({"model": {"a": torch.zeros(77)}}, path, _use_new_zipfile_serialization=is_new)
+    path.write_bytes(rezipped(path, enlarged) if is_new else enlarged(path.read_bytes()))
+    with pytest.raises(UnsafeCheckpoint, match="its weights are said to be larger than the file"):
+        load_published(path)
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_storages_smaller_than_nothing_are_refused(is_new: bool, tmp_path: Path) -> None:
+    """They would make up for others that are too large."""
+
+    def lessened(pickled: bytes) -> bytes:
+        return pickled.replace(b"K\x4d", b"J\xff\xff\xff\xff", 1)  # 77 numbers become -1
+
+    path = tmp_path / "best.ckpt"
+    torch.save({"model": {"a": torch.zeros(77)}}, path, _use_new_zipfile_serialization=is_new)
+    path.write_bytes(rezipped(path, lessened) if is_new else lessened(path.read_bytes()))
+    with pytest.raises(UnsafeCheckpoint, match="a tensor of it has -1 numbers"):
+        load_published(path)
+
+
+def rezipped(path: Path, change: Callable[[bytes], bytes]) -> bytes:
+    """The archive with another pickle."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(path) as before, zipfile.ZipFile(target, "w") as after:
+        for name in before.namelist():
+            content = before.read(name)
+            after.writestr(name, change(content) if name.endswith("data.pkl") else content)
+    return target.getvalue()
+
+
+def test_a_device_among_the_options_is_read(tmp_path: Path) -> None:
+    options = argparse.Namespace(device=torch.device("cuda", 0))
+    weights = published_weights("xml", model_of("xml").state_dict())
+    assert load_published(saved(tmp_path, {"model": weights, "model_cfg": options})).options["device"].index == 0
+
+
+def test_a_packed_checkpoint_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    path = saved(tmp_path, {"model": {"a": torch.zeros(1_000_000)}})
+    with zipfile.ZipFile(path) as plain, zipfile.ZipFile(tmp_path / "packed", "w", zipfile.ZIP_DEFLATED) as packed:
+        for name in plain.namelist():
+            packed.writestr(name, plain.read(name))
+    with pytest.raises(UnsafeCheckpoint, match="more is packed in it"):
+        load_published(tmp_path / "packed")
+
+
+def test_weights_without_names_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnsafeCheckpoint, match="no names"):
+        load_published(saved(tmp_path, {"model": {3: torch.zeros(2)}}))
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor", "problem"),
+    [
+        ("query_input_proj.net.1.weight", torch.zeros(()), "too flat"),
+        ("merged_st_predictor.weight", torch.zeros(5), "too flat"),
+        ("merged_st_predictor.weight", torch.zeros(1, 1, 4), "kernel_size must be odd"),
+        ("query_input_proj.net.1.bias", torch.zeros(7), r"shape \[7\], where \[16\] is expected"),
+        ("query_encoder.self.key.weight", torch.zeros(2, 2, 2), "is expected"),
+    ],
+)
+def test_weights_of_other_shapes_are_refused_before_a_model_is_built(
+    name: str, tensor: Tensor, problem: str, tmp_path: Path
+) -> None:
+    weights = published_weights("xml", model_of("xml").state_dict()) | {name: tensor}
+    with pytest.raises(UnfitWeights, match=problem):
+        load_published(saved(tmp_path, {"model": weights, "model_cfg": {"n_heads": 2}})).model()
+
+
+@pytest.mark.parametrize("heads", [3, "two", [2], -1])
+def test_heads_that_no_model_has_are_refused(heads: Any, tmp_path: Path) -> None:
+    weights = published_weights("xml", model_of("xml").state_dict())
+    for options in ({"n_heads": heads}, {"bert_config": {"num_attention_heads": heads}}):
+        with pytest.raises(UnfitWeights, match="heads"):
+            load_published(saved(tmp_path, {"model": weights, "model_cfg": options})).model()

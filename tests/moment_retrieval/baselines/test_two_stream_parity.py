@@ -1,0 +1,264 @@
+"""XML and ReLoCLNet against the vectors of the released code, within the tolerances of their specification."""
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from moment_retrieval.batches import Batch
+from moment_retrieval.losses import boundary_loss, columns_at, diagonal, video_contrast
+from moment_retrieval.models.reloclnet import Reloclnet, ReloclnetConfig, frame_losses, reloclnet_loss
+from moment_retrieval.models.two_stream import TwoStream, best_clip, clip_scores
+from moment_retrieval.models.xml import Xml, XmlConfig, xml_loss
+from moment_retrieval.objective import Objective
+from moment_retrieval.optim import BertAdam, parameter_groups
+from moment_retrieval.published import our_name, our_weights
+from moment_retrieval.ragged import NOTHING, Layout, Padding
+from tests.moment_retrieval.baselines.vectors import (
+    Recorded,
+    arrays,
+    assert_gradient,
+    meta,
+    needs_parity,
+    outputs_of,
+    packed,
+    tensor,
+    weights,
+    worst,
+)
+
+pytestmark = needs_parity
+SMALL = {"query_size": 18, "hidden": 32, "heads": 4, "clips": 20, "words": 12}
+FOLDERS = {"xml": "xml", "reloclnet": "relocl"}
+STEPS = {"xml": (2, 4), "reloclnet": (1, 2, 4)}
+LOSSES = {"xml": xml_loss, "reloclnet": reloclnet_loss}
+STREAMS = {"video": "video", "sub": "subtitle"}
+QUERY_ENCODERS = {
+    "xml": {"query_encoders.0": "encoder"},
+    "reloclnet": {"query_encoders.0": "encoder", "query_encoders.1": "encoder1"},
+}
+FORWARD = 5e-6
+PRODUCTS = 1e-5
+BEHIND_THE_END = 2e-4  # logits of the last two clips, where rounded padding leaks in
+
+
+@pytest.fixture(params=FOLDERS)
+def baseline(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def model_of(baseline: str, padding: Padding = Padding.OFFICIAL) -> TwoStream:
+    """The small model the vectors were made with."""
+    if baseline == "xml":
+        model: TwoStream = Xml(XmlConfig(video_size=26, subtitle_size=22, padding=padding, **SMALL))
+    else:
+        model = Reloclnet(ReloclnetConfig(video_size=24, subtitle_size=20, padding=padding, **SMALL))
+    model.load_state_dict(our_weights(baseline, weights(f"{FOLDERS[baseline]}/weights.safetensors")))
+    return model.eval()
+
+
+def batch_of(baseline: str) -> Batch:
+    inputs = {name: torch.from_numpy(array) for name, array in arrays(f"{FOLDERS[baseline]}/inputs.npz").items()}
+    streams = {name: packed(inputs[f"{name}_feat"], inputs[f"{name}_mask"]) for name in ("query", "video", "sub")}
+    start, end = inputs["st_ed_indices"].unbind(1)
+    return Batch(streams["query"], streams["video"], streams["sub"], start, end, inputs["simi"])
+
+
+def of(baseline: str, file: str, key: str) -> Tensor:
+    return tensor(f"{FOLDERS[baseline]}/{file}.npz", key)
+
+
+def test_every_published_weight_has_a_place(baseline: str) -> None:
+    published = weights(f"{FOLDERS[baseline]}/weights.safetensors")
+    ours = model_of(baseline).state_dict()
+    assert {our_name(baseline, name): tensor.shape for name, tensor in published.items()} == {
+        name: tensor.shape for name, tensor in ours.items()
+    }
+
+
+def test_queries_become_the_published_vectors(baseline: str) -> None:
+    pictures, words = model_of(baseline).encode_queries(batch_of(baseline).queries)
+    assert worst(pictures, of(baseline, "forward", "video_query")) < FORWARD
+    assert worst(words, of(baseline, "forward", "sub_query")) < FORWARD
+
+
+def test_words_are_weighed_and_encoded_as_published(baseline: str) -> None:
+    """One encoder after another; the hooked values are of the first two queries."""
+    model, queries = model_of(baseline), batch_of(baseline).queries
+    layout = Layout.of(queries.lengths, queries.rows.device, width=12)
+    hooks = {"query_input": "input_proj", "query_position": "pos_embed", **QUERY_ENCODERS[baseline]}
+    with outputs_of(model, *hooks, "query_split") as given:
+        model.encode_queries(queries)
+    cells = {name: layout.spread(rows) for name, rows in given.items()}
+    for name, hook in hooks.items():
+        assert worst(cells[name][:2], of(baseline, "forward", f"hook_query_{hook}"), layout.real[:2]) < FORWARD, name
+    last = cells[list(hooks)[-1]]
+    assert worst(last, of(baseline, "forward", "query_encoded"), layout.real) < FORWARD
+    parts = cells["query_split"].masked_fill(~layout.real[..., None], NOTHING).softmax(1)
+    assert worst(parts, of(baseline, "forward", "modular_attention")) < FORWARD
+
+
+@pytest.mark.parametrize("stream", ["video", "sub"])
+def test_clips_are_projected_as_published_padding_too(baseline: str, stream: str) -> None:
+    model, batch = model_of(baseline), batch_of(baseline)
+    given = batch.video if stream == "video" else batch.subtitle
+    layout = Layout.of(given.lengths, given.rows.device, width=20, beyond=20)
+    ours = model.get_submodule(STREAMS[stream]).input.laid(given.rows, layout)
+    assert worst(layout.spread(ours), of(baseline, "forward", f"hook_{stream}_input_proj")) < FORWARD
+
+
+@pytest.mark.parametrize("stream", ["video", "sub"])
+def test_streams_look_at_each_other_as_published(baseline: str, stream: str) -> None:
+    model, batch = model_of(baseline), batch_of(baseline)
+    meeting = f"{STREAMS[stream]}.meeting"
+    with outputs_of(model, f"{meeting}.attention", f"{meeting}.norm") as given:
+        layout = model.encode_videos(batch.video, batch.subtitle).layouts[stream == "sub"]
+    for module, hook in (("attention", "cross_att"), ("norm", "cross_layernorm")):
+        cells, published = layout.spread(given[f"{meeting}.{module}"]), of(baseline, "forward", f"hook_{stream}_{hook}")
+        assert worst(cells, published, layout.real) < FORWARD, module
+        kept = torch.arange(20) < layout.kept[:, None]
+        assert worst(cells, published, kept) < 1e-3, module
+
+
+@pytest.mark.parametrize("stream", ["video", "sub"])
+def test_each_stream_gets_the_published_scores(baseline: str, stream: str) -> None:
+    model, batch, place = model_of(baseline), batch_of(baseline), int(stream == "sub")
+    query = model.encode_queries(batch.queries)[place]
+    videos = model.encode_videos(batch.video, batch.subtitle)
+    rows, layout = videos.levels[model.score_level][place], videos.layouts[place]
+    scores = best_clip(functional.normalize(query, dim=1), functional.normalize(rows, dim=1), layout)
+    assert worst(scores, of(baseline, "forward", f"{stream}_q2ctx")) < FORWARD
+    if baseline == "xml":
+        similarity = clip_scores(
+            model.get_submodule(STREAMS[stream]).span_query(query), videos.levels[model.span_level][place], layout
+        )
+        assert_similarity(similarity, of(baseline, "forward", f"{stream}_similarity"), layout)
+
+
+def test_streams_are_merged_as_published(baseline: str) -> None:
+    model, batch = model_of(baseline), batch_of(baseline)
+    videos = model.encode_videos(batch.video, batch.subtitle)
+    similarity = model.similarity(model.encode_queries(batch.queries), videos)
+    assert_similarity(similarity, of(baseline, "forward", "merged_similarity"), videos.layouts[0])
+    if baseline == "reloclnet":
+        assert worst(model(batch).videos, of(baseline, "forward", "mid_q2ctx_unnormalized")) < PRODUCTS
+
+
+def assert_similarity(ours: Tensor, published: Tensor, layout: Layout) -> None:
+    """Products of rows as long as 6: the published ones themselves lie 8e-6 from those of float64."""
+    assert worst(ours, published, layout.real) < PRODUCTS
+
+
+def levels(baseline: str) -> list[tuple[str, str]]:
+    if baseline == "xml":
+        return [("video_feat1", "sub_feat1"), ("video_feat2", "sub_feat2")]
+    return [(f"ctx_{level}_video", f"ctx_{level}_sub") for level in ("encoded", "mid", "final")]
+
+
+def test_clips_become_the_published_rows_after_every_encoder(baseline: str) -> None:
+    batch = batch_of(baseline)
+    videos = model_of(baseline).encode_videos(batch.video, batch.subtitle)
+    for pair, names in zip(videos.levels.values(), levels(baseline), strict=True):
+        for rows, layout, name in zip(pair, videos.layouts, names, strict=True):
+            assert worst(layout.spread(rows), of(baseline, "forward", name), layout.real) < FORWARD, name
+
+
+def test_rows_behind_the_end_are_the_published_ones_as_far_as_rounding_lets_them(baseline: str) -> None:
+    batch = batch_of(baseline)
+    videos = model_of(baseline).encode_videos(batch.video, batch.subtitle)
+    kept = torch.arange(20) < videos.layouts[0].kept[:, None]
+    assert kept.sum() > videos.layouts[0].real.sum()
+    for pair, names in zip(videos.levels.values(), levels(baseline), strict=True):
+        for rows, layout, name in zip(pair, videos.layouts, names, strict=True):
+            assert worst(layout.spread(rows), of(baseline, "forward", name), kept) < 1e-3, name
+
+
+def test_videos_get_the_published_scores(baseline: str) -> None:
+    output = model_of(baseline)(batch_of(baseline))
+    assert worst(output.scores, of(baseline, "forward", "q2ctx_scores")) < FORWARD
+
+
+@pytest.mark.parametrize("boundary", ["start", "end"])
+def test_boundaries_get_the_published_logits(baseline: str, boundary: str) -> None:
+    batch = batch_of(baseline)
+    published = of(baseline, "forward", f"{boundary}_logits")
+    logits = getattr(model_of(baseline)(batch), boundary)
+    real = torch.arange(20) < batch.video.lengths[:, None]
+    torch.testing.assert_close(logits[real], published[real], atol=FORWARD, rtol=1e-6)  # logits are up to 15
+    assert (logits[~real] == -1e10).all()
+
+
+def test_all_pairs_of_queries_and_videos_get_the_published_logits(baseline: str) -> None:
+    """As a search does: two queries, each asked of all six videos."""
+    model, batch = model_of(baseline), batch_of(baseline)
+    videos = model.encode_videos(batch.video, batch.subtitle)
+    queries = model.encode_queries(batch.queries.taken(torch.tensor([0, 1])))
+    assert worst(model.video_scores(queries, videos), of(baseline, "forward", "cross_q2ctx")) < FORWARD
+    for number in range(2):
+        same = tuple(part[number].expand(6, -1) for part in queries)
+        start, end = model.span_logits(same, videos)
+        real = videos.layouts[0].real
+        assert worst(start, of(baseline, "forward", "cross_start_logits")[number], real) < BEHIND_THE_END
+        assert worst(end, of(baseline, "forward", "cross_end_logits")[number], real) < BEHIND_THE_END
+
+
+@pytest.mark.parametrize("case", ["random", "hard"])
+def test_losses_are_the_published_ones(baseline: str, case: str) -> None:
+    def published(name: str) -> Tensor:
+        return of(baseline, "losses", f"{case}/{name}")
+
+    batch, objective = batch_of(baseline), Objective()
+    output = model_of(baseline)(batch)
+    starts, ends = boundary_loss(output.start, output.end, batch.start, batch.end)
+    assert worst(starts, published("ce_start_per_sample")) < BEHIND_THE_END
+    assert worst(ends, published("ce_end_per_sample")) < BEHIND_THE_END
+    own = diagonal(6, output.scores.device)
+    drawn = [
+        columns_at(scores, own, published(f"neg_{side}_rank"))
+        for side, scores in (("ctx", output.scores), ("q", output.scores.T))
+    ]
+    assert drawn[0].tolist() == published("neg_ctx_index").tolist()
+    assert drawn[1].tolist() == published("neg_q_index").tolist()
+    loss = LOSSES[baseline](output, batch, objective, Recorded(*drawn))
+    assert worst(loss.terms["videos"], published("loss_neg_ctx")) < 1e-6
+    assert worst(loss.terms["queries"], published("loss_neg_q")) < 1e-6
+    assert worst(loss.total, published("loss_total")) < 1e-6
+    if baseline == "reloclnet":
+        seen, heard = frame_losses(output, batch)
+        torch.testing.assert_close(seen, published("fcl_video_per_sample"), atol=5e-6, rtol=1e-6)
+        torch.testing.assert_close(heard, published("fcl_sub_per_sample"), atol=5e-6, rtol=1e-6)
+        torch.testing.assert_close(video_contrast(output.videos), published("vcl_per_sample"), atol=5e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("case", ["random", "hard"])
+def test_gradients_are_the_published_ones(baseline: str, case: str) -> None:
+    model, batch = model_of(baseline), batch_of(baseline)
+    drawn = (of(baseline, "losses", f"{case}/neg_{side}_index") for side in ("ctx", "q"))
+    LOSSES[baseline](model(batch), batch, Objective(), Recorded(*drawn)).total.backward()
+    published = our_weights(baseline, weights(f"{FOLDERS[baseline]}/grads_{case}.safetensors"))
+    for name, parameter in model.named_parameters():
+        assert_gradient(name, parameter.grad, published[name])
+
+
+def test_four_steps_lead_to_the_published_weights(baseline: str) -> None:
+    model, batch, about = model_of(baseline), batch_of(baseline), meta(FOLDERS[baseline])
+    exempt = [name for name, _ in model.named_parameters() if model.undecayed(name)]
+    optimiser = BertAdam(parameter_groups(model, exempt=exempt), lr=0.01, total=200)
+    for done, step in enumerate(about["optimizer_trace"], start=1):
+        optimiser.zero_grad()
+        drawn = Recorded(step["neg_ctx_index"], step["neg_q_index"])
+        loss = LOSSES[baseline](model(batch), batch, Objective(), drawn).total
+        assert loss.item() == pytest.approx(step["loss"], abs=1e-4)
+        loss.backward()
+        optimiser.step()
+        if done in STEPS[baseline]:
+            published = weights(f"{FOLDERS[baseline]}/weights_after_step{done}.safetensors")
+            for name, tensor in our_weights(baseline, published).items():
+                assert worst(model.state_dict()[name], tensor) < 1e-4, name
+
+
+def test_the_same_weights_decay(baseline: str) -> None:
+    about = meta(FOLDERS[baseline])
+    published = {our_name(baseline, name) for name in about["weight_decayed_parameters"]}
+    model = model_of(baseline)
+    assert {name for name, _ in model.named_parameters() if not model.undecayed(name)} == published

@@ -1,0 +1,427 @@
+"""Published layouts are read as they are, and files that are not in order say what is wrong."""
+
+import hashlib
+import io
+import multiprocessing
+import os
+import pickle
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import lmdb
+import msgpack
+import numpy as np
+import pytest
+
+from moment_retrieval.errors import BrokenFeatures, MissingFeatures
+from moment_retrieval.features import check, open_features
+from moment_retrieval.features import hdf5 as hdf5s
+from moment_retrieval.features.lmdb_walk import LEAST, walk
+
+PAGE = 4096  # of LMDB
+ROWS = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+
+def hdf5(path: Path, **arrays: object) -> Path:
+    with h5py.File(path, "w") as file:
+        for name, array in arrays.items():
+            file[name] = array
+    return path
+
+
+def lmdb_of(folder: Path, messages: dict[str, bytes]) -> Path:
+    environment = lmdb.open(str(folder), map_size=1 << 22)
+    with environment.begin(write=True) as transaction:
+        for name, message in messages.items():
+            transaction.put(name.encode(), message)
+    environment.close()
+    return folder
+
+
+def packed(array: np.ndarray) -> bytes:
+    """As msgpack-numpy writes it."""
+    held = {b"nd": True, b"type": array.dtype.str, b"kind": b"", b"shape": array.shape, b"data": array.tobytes()}
+    return msgpack.packb({"features": held})
+
+
+def zipped(array: np.ndarray) -> bytes:
+    target = io.BytesIO()
+    np.savez(target, features=array)
+    return target.getvalue()
+
+
+def test_rows_of_an_hdf5_file_are_those_written_and_masks_are_no_names(tmp_path: Path) -> None:
+    arrays = {"one": ROWS, "one-mask": np.ones(4), "two": ROWS[:1], "alone-mask": ROWS}
+    with open_features(hdf5(tmp_path / "a.h5", **arrays)) as store:
+        assert store.names == ["alone-mask", "one", "two"]
+        assert (len(store), store.width, "two" in store, "one-mask" in store) == (3, 3, True, False)
+        np.testing.assert_array_equal(store.rows("one"), ROWS)
+
+
+def test_what_lies_in_one_piece_is_mapped_and_what_does_not_is_read_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["plain"] = ROWS
+        file.create_dataset("packed", data=ROWS, compression="gzip", chunks=(2, 3))
+        file["half"] = ROWS.astype(np.float16)
+    with open_features(path) as store:
+        assert not store.rows("plain").flags.owndata and not store.rows("plain").flags.writeable
+        for name in store:
+            assert store.rows(name).dtype == np.float32
+            np.testing.assert_array_equal(store.rows(name), ROWS)
+
+
+def test_names_with_slashes_lie_in_groups(tmp_path: Path) -> None:
+    with open_features(hdf5(tmp_path / "a.h5", **{"show/one": ROWS, "two": ROWS})) as store:
+        assert store.names == ["show/one", "two"] and "show" not in store
+        assert store.rows("show/one").shape == (4, 3)
+
+
+def linked_twice(file: h5py.File) -> None:
+    """Groups each of which lies twice in the one before: with 40 of them, 2**40 paths in 45 kB."""
+    group = file.create_group("all")
+    for _ in range(10):
+        inner = group.create_group("left")
+        group["right"] = inner
+        group = inner
+
+
+def linked_to_its_own_beginning(file: h5py.File) -> None:
+    file["show/again"] = file["/"]
+
+
+@pytest.mark.parametrize(
+    ("write", "problem"),
+    [
+        (linked_twice, "it leads to its group 'all/left.*/right' twice"),
+        (linked_to_its_own_beginning, "it leads to its group 'show/again' twice"),
+        (lambda file: file.create_group("/".join("abcdefghijklmnopqrstuvwxyz")), "its groups lie more than 16 deep"),
+        (lambda file: file.create_group("g" * 1001), "a name of it has more than 1,000 letters"),
+    ],
+)
+def test_groups_that_never_end_are_refused(tmp_path: Path, write: Callable[[h5py.File], None], problem: str) -> None:
+    path = hdf5(tmp_path / "a.h5", one=ROWS)
+    with h5py.File(path, "a") as file:
+        write(file)
+    with open_features(path) as store, pytest.raises(BrokenFeatures, match=f"^a.h5: {problem}"):
+        _ = store.names
+
+
+def test_more_names_than_any_corpus_has_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hdf5s, "MOST_NAMES", 2)
+    path = hdf5(tmp_path / "a.h5", **{"show/one": ROWS, "show/two": ROWS, "three": ROWS})
+    with open_features(path) as store, pytest.raises(BrokenFeatures, match="it holds more than 2 names"):
+        _ = store.names
+
+
+@pytest.mark.parametrize("message", [packed(ROWS), zipped(ROWS), msgpack.packb({"features": ROWS.tolist()})])
+def test_messages_of_lmdb_are_read(tmp_path: Path, message: bytes) -> None:
+    folder = lmdb_of(tmp_path / "db", {"one": message, "__keys__": b"x"})
+    store = open_features(folder)
+    assert (store.names, store.width) == (["one"], 3)
+    np.testing.assert_array_equal(store.rows("one"), ROWS)
+    np.testing.assert_array_equal(open_features(folder).rows("one"), ROWS)  # two stores of one process
+
+
+def test_objects_in_an_npz_are_refused_and_never_unpickled(tmp_path: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> tuple[object, ...]:
+            return (tmp_path.joinpath("sprung").touch, ())
+
+    held = {b"nd": True, b"type": "|O", b"kind": b"O", b"shape": (1, 1), b"data": pickle.dumps(Trap())}
+    messages = {"npz": zipped(np.array([[Trap()]], object)), "msgpack": msgpack.packb({"features": held})}
+    for name, message in messages.items():
+        with pytest.raises(BrokenFeatures, match="numbers are expected|objects"):
+            _ = open_features(lmdb_of(tmp_path / name, {"one": message})).rows("one")
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize("message", [b"", b"PK\x03\x04cut", msgpack.packb([1]), msgpack.packb({"other": 1}), b"\xc1"])
+def test_a_message_of_another_kind_says_so(tmp_path: Path, message: bytes) -> None:
+    with pytest.raises(BrokenFeatures, match="one: "):
+        open_features(lmdb_of(tmp_path / "db", {"one": message})).rows("one")
+
+
+def held(**changes: object) -> bytes:
+    """A message of msgpack-numpy that lies about something."""
+    told = {b"nd": True, b"type": "<f4", b"kind": b"", b"shape": (1, 3), b"data": ROWS[:1].tobytes()}
+    return msgpack.packb({"features": told | {name.encode(): value for name, value in changes.items()}})
+
+
+def member(content: bytes, method: int = zipfile.ZIP_STORED) -> bytes:
+    """An npz whose array is these bytes."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", method) as file:
+        file.writestr("features.npy", content)
+    return target.getvalue()
+
+
+def npy(header: str) -> bytes:
+    """The beginning of an array as numpy writes it."""
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+
+
+def said(shape: str, kind: str = "<f4") -> str:
+    return f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}}}\n"
+
+
+def encrypted() -> bytes:
+    """The flag that says so is set, at the member and in the directory."""
+    message = bytearray(zipped(ROWS))
+    message[6] |= 1
+    message[message.rindex(b"PK\x01\x02") + 8] |= 1
+    return bytes(message)
+
+
+def of_no_known_method() -> bytes:
+    message = bytearray(zipped(ROWS))
+    place = message.rindex(b"PK\x01\x02")
+    message[8:10] = message[place + 10 : place + 12] = (77).to_bytes(2, "little")
+    return bytes(message)
+
+
+def broken_deflate() -> bytes:
+    message = bytearray(member(npy(said("(4, 3)")) + ROWS.tobytes() * 20, zipfile.ZIP_DEFLATED))
+    message[42:60] = bytes(b ^ 0xFF for b in message[42:60])
+    return bytes(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        broken_deflate(),
+        member(npy("{'descr': '<f4', 'fortran_order': (\n")),
+        encrypted(),
+        of_no_known_method(),
+        member(npy(said("(1000000000, 1000000)"))),
+        member(npy(said("(2000, 4096)")) + bytes(300 << 20), zipfile.ZIP_DEFLATED),  # 300 MB in 300 kB
+        member(b"\x93NUMPY\x03\x00" + bytes(20)),
+        held(type=[[b"a", b"<f4"]]),
+        held(type=4),
+        held(type="i4,("),
+        held(shape="many"),
+        held(data=7),
+    ],
+)
+def test_no_message_brings_a_check_down(tmp_path: Path, message: bytes) -> None:
+    """It is listed, and those beside it are looked at."""
+    folder = lmdb_of(tmp_path / "db", {"a": packed(ROWS), "bad": message, "c": packed(ROWS)})
+    [finding] = check({"video": folder}, {})
+    assert (finding.trouble, finding.names) == ("shape", ("bad",))
+    assert finding.detail.startswith("db: bad: ")
+
+
+def test_a_file_whose_first_rows_are_broken_is_looked_through_all_the_same(tmp_path: Path) -> None:
+    folder = lmdb_of(tmp_path / "db", {"a": b"junk", "b": packed(ROWS), "c": packed(ROWS[:, :2])})
+    store = open_features(folder)
+    assert store.width == 3
+    [finding] = check({"video": store}, {})
+    assert (finding.trouble, finding.names) == ("shape", ("a", "c"))
+    with pytest.raises(BrokenFeatures, match="rows of 2 numbers, where b has 3"):
+        store.rows("c")
+
+
+def chunked(file: h5py.File, shape: tuple[int, int], chunks: tuple[int, int]) -> None:
+    file.create_dataset("bad", shape=shape, maxshape=(None, None), chunks=chunks, dtype=np.float32)
+
+
+def in_another_file(file: h5py.File) -> None:
+    Path(file.filename).with_name("secret").write_bytes(ROWS.tobytes())
+    file.create_dataset("bad", shape=(4, 3), dtype=np.float32, external=[("secret", 0, h5py.h5f.UNLIMITED)])
+
+
+def gathered_from_another_file(file: h5py.File) -> None:
+    layout = h5py.VirtualLayout(shape=(4, 3), dtype=np.float32)
+    layout[:] = h5py.VirtualSource(hdf5(Path(file.filename).with_name("secret.h5"), one=ROWS), "one", shape=(4, 3))
+    file.create_virtual_dataset("bad", layout)
+
+
+def linked_to_another_file(file: h5py.File) -> None:
+    file["bad"] = h5py.ExternalLink(hdf5(Path(file.filename).with_name("secret.h5"), one=ROWS), "one")
+
+
+def linked_in_two_steps(file: h5py.File) -> None:
+    linked_to_another_file(file)
+    file.move("bad", "hidden/there")
+    file["bad"] = h5py.SoftLink("/hidden/there")
+
+
+@pytest.mark.parametrize(
+    ("write", "problem"),
+    [
+        (lambda file: chunked(file, (10**9, 10**6), (1, 1)), "MB of memory"),
+        (lambda file: chunked(file, (2, 3), (2**26, 3)), "MB of memory"),
+        (in_another_file, "lies in another file"),
+        (gathered_from_another_file, "lies in another file"),
+        (linked_to_another_file, "lies in another file"),
+        (linked_in_two_steps, "lies in another file"),
+    ],
+)
+def test_no_dataset_takes_more_memory_than_rows_need_or_reads_other_files(
+    tmp_path: Path, write: Callable[[h5py.File], None], problem: str
+) -> None:
+    path = hdf5(tmp_path / "a.h5", a=ROWS, c=ROWS)
+    with h5py.File(path, "a", libver="latest") as file:
+        write(file)
+    [finding] = check({"video": path}, {"video": ["a", "bad", "c"]})
+    assert (finding.trouble, finding.names) == ("shape", ("bad",)) and problem in finding.detail
+
+
+def test_a_missing_name_is_told_with_its_file(tmp_path: Path) -> None:
+    with (
+        open_features(hdf5(tmp_path / "a.h5", one=ROWS)) as store,
+        pytest.raises(MissingFeatures, match="^no features of 'two' in a.h5$"),
+    ):
+        store.rows("two")
+
+
+@pytest.mark.parametrize(
+    ("array", "problem"),
+    [
+        (np.zeros(3, np.float32), r"the shape is \[3\]"),
+        (np.zeros((2, 5), np.float32), "rows of 5 numbers, where first has 3"),
+        (np.array([[b"x"]]), "numbers are expected"),
+        (np.zeros((3, 0), np.float32), r"the shape is \[3, 0\]"),
+    ],
+)
+def test_rows_of_another_shape_are_refused(tmp_path: Path, array: np.ndarray, problem: str) -> None:
+    with (
+        open_features(hdf5(tmp_path / "a.h5", first=ROWS, later=array)) as store,
+        pytest.raises(BrokenFeatures, match=problem),
+    ):
+        store.rows("later")
+
+
+def test_a_file_cut_short_says_so(tmp_path: Path) -> None:
+    path = hdf5(tmp_path / "a.h5", one=np.ones((500, 64), np.float32))
+    os.truncate(path, path.stat().st_size // 2)
+    with pytest.raises(BrokenFeatures, match="a.h5: the file is cut short"):
+        open_features(path)
+
+
+def test_an_lmdb_folder_cut_short_says_so(tmp_path: Path) -> None:
+    folder = lmdb_of(tmp_path / "db", {"one": packed(np.ones((500, 64), np.float32))})
+    os.truncate(folder / "data.mdb", (folder / "data.mdb").stat().st_size // 2)
+    with pytest.raises(BrokenFeatures, match="cut short"):
+        open_features(folder)
+
+
+def test_an_lmdb_folder_with_a_damaged_page_says_so(tmp_path: Path) -> None:
+    messages = {f"{number:03d}": packed(ROWS) for number in range(300)}
+    file = lmdb_of(tmp_path / "db", messages) / "data.mdb"
+    content = bytearray(file.read_bytes())
+    content[2 * PAGE : 12 * PAGE] = bytes(10 * PAGE)  # the root among them
+    file.write_bytes(content)
+    with pytest.raises(BrokenFeatures, match="^db: its pages cannot be read: .*CORRUPTED"):
+        _ = open_features(tmp_path / "db").names
+    [finding] = check({"video": tmp_path / "db"}, {"video": ["000"]})
+    assert finding.trouble == "unreadable"
+
+
+def test_an_lmdb_folder_that_ends_its_reader_is_told_as_damaged(tmp_path: Path) -> None:
+    """The length of a value is put up: it ends far behind the file."""
+    large = tmp_path / "db"
+    message = packed(np.ones((500, 64), np.float32))
+    file = lmdb_of(large, {"one": message}) / "data.mdb"
+    content = file.read_bytes()
+    place = content.rindex(len(message).to_bytes(4, "little"))
+    file.write_bytes(content[:place] + (len(content) - PAGE).to_bytes(4, "little") + content[place + 4 :])
+    with open_features(large) as store, pytest.raises(BrokenFeatures, match="^db: it is damaged"):
+        _ = store.width
+
+
+def test_no_more_of_an_lmdb_folder_is_walked_through_than_it_can_hold(tmp_path: Path) -> None:
+    """Pages may lead to one another in endless ways."""
+    folder = lmdb_of(tmp_path / "db", dict.fromkeys("abc", b""))
+    walk(str(folder), 3 * LEAST)
+    with pytest.raises(ValueError, match="it leads to more than it holds"):
+        walk(str(folder), LEAST)
+
+
+def test_opening_an_lmdb_folder_maps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page of the site may do so; who reads the rows has another process look through it first."""
+    folder = lmdb_of(tmp_path / "db", {"one": packed(ROWS)})
+    monkeypatch.setattr(lmdb, "open", lambda *_, **__: pytest.fail("mapped"))
+    open_features(folder).close()
+
+
+def test_rows_on_a_damaged_page_of_an_lmdb_folder_say_so_by_name(tmp_path: Path) -> None:
+    store = open_features(lmdb_of(tmp_path / "db", {f"{number:03d}": packed(ROWS) for number in range(300)}))
+    assert len(store) == 300
+    file = tmp_path / "db" / "data.mdb"
+    content = file.read_bytes()
+    with file.open("r+b") as held:
+        held.seek(content.index(b"\x03\x00150") // PAGE * PAGE)
+        held.write(bytes(PAGE))
+    with pytest.raises(BrokenFeatures, match="^db: 150: cannot be read: .*CORRUPTED"):
+        store.rows("150")
+
+
+def test_what_is_no_file_of_features_says_so(tmp_path: Path) -> None:
+    (tmp_path / "junk.h5").write_bytes(b"junk" * 100)
+    (tmp_path / "notes.txt").write_text("no")
+    (tmp_path / "db").mkdir()
+    (tmp_path / "db" / "data.mdb").write_bytes(b"junk" * 5000)
+    problems = {
+        "junk.h5": "not a readable HDF5",
+        "notes.txt": "neither",
+        "db": "not a readable LMDB",
+        "nothing": "no such",
+    }
+    for name, problem in problems.items():
+        with pytest.raises(BrokenFeatures, match=problem):
+            open_features(tmp_path / name)
+
+
+def test_an_empty_file_has_no_width(tmp_path: Path) -> None:
+    with open_features(hdf5(tmp_path / "a.h5")) as store, pytest.raises(BrokenFeatures, match="holds no features"):
+        _ = store.width
+
+
+@pytest.mark.parametrize("way", ["fork", "spawn"])
+@pytest.mark.parametrize("form", ["hdf5", "lmdb"])
+def test_another_process_reads_the_store_it_was_given(tmp_path: Path, way: str, form: str) -> None:
+    path = hdf5(tmp_path / "a.h5", one=ROWS) if form == "hdf5" else lmdb_of(tmp_path / "db", {"one": packed(ROWS)})
+    store = open_features(path)
+    expected = float(store.rows("one").sum())
+    with multiprocessing.get_context(way).Pool(1) as pool:
+        assert pool.apply(total, (store,)) == expected
+    assert float(store.rows("one").sum()) == expected
+
+
+def total(store: object) -> float:
+    return float(store.rows("one").sum())
+
+
+def test_the_checksum_stays_with_the_content_not_with_the_place(tmp_path: Path) -> None:
+    first = open_features(hdf5(tmp_path / "a.h5", one=ROWS))
+    copy = tmp_path / "b.h5"
+    copy.write_bytes((tmp_path / "a.h5").read_bytes())
+    other = open_features(hdf5(tmp_path / "c.h5", one=ROWS + 1))
+    assert first.checksum() == open_features(copy).checksum() != other.checksum()
+
+
+def test_whatever_changes_in_a_large_file_changes_its_checksum(tmp_path: Path) -> None:
+    path = hdf5(tmp_path / "a.h5", **{f"{number:03d}": np.ones((40, 1024), np.float32) for number in range(30)})
+    with open_features(path) as store:
+        before = {store.checksum()}
+    for number in range(30):
+        with h5py.File(path, "r+") as file:
+            file[f"{number:03d}"][:] = np.nan
+        os.utime(path, ns=(number, number))  # clocks of file systems are slow
+        with open_features(path) as store:
+            before.add(store.checksum())
+    assert len(before) == 31
+
+
+def test_a_file_that_stays_is_read_once_for_its_checksum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = hdf5(tmp_path / "a.h5", one=ROWS)
+    digests: list[str] = []
+    file_digest = hashlib.file_digest
+    monkeypatch.setattr(hashlib, "file_digest", lambda *given: digests.append("read") or file_digest(*given))
+    for _ in range(2):
+        with open_features(path) as store:
+            assert store.checksum() == f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+    assert digests == ["read"]

@@ -1,0 +1,119 @@
+"""Parquet that breaks its library, or says of itself what is not so."""
+
+import io
+import json
+from collections.abc import Callable
+
+import pyarrow
+import pytest
+from pyarrow import parquet as files
+
+from moment_retrieval.errors import InvalidRecord, MalformedFile, UnreadableFile
+from moment_retrieval.formats import Form, parquet, parse_run
+from moment_retrieval.limited import Limits
+from tests.mutations import mutated
+
+COLUMNS = {
+    "query_id": ["7", "7", "8"],
+    "video_name": ["a", "b", "a"],
+    "start": [0.0, 1.0, 2.0],
+    "end": [1.0, 2.0, 3.5],
+    "score": [0.5, 0.25, 1.0],
+}
+
+
+def parquet_of(compression: str = "none", **columns: object) -> bytes:
+    out = io.BytesIO()
+    table = pyarrow.table(COLUMNS | columns)
+    files.write_table(table, out, compression=compression, use_dictionary=False, write_statistics=False)
+    return out.getvalue()
+
+
+def varint(number: int, length: int = 0) -> bytes:
+    """As Thrift writes a number, in at least so many bytes."""
+    rest, written = number << 1, bytearray()
+    while rest > 127 or len(written) + 1 < length:
+        written.append(rest & 127 | 128)
+        rest >>= 7
+    return bytes([*written, rest])
+
+
+def with_small_claims(content: bytes) -> bytes:
+    """The sizes that the end of a file says of its row group and of its largest column become 1,000."""
+    group = files.ParquetFile(io.BytesIO(content)).metadata.row_group(0)
+    end = content.rindex(b"PAR1")
+    start = end - 4 - int.from_bytes(content[end - 4 : end], "little")
+    foot = content[start:]
+    largest = max(group.column(number).total_uncompressed_size for number in range(group.num_columns))
+    for size in {group.total_byte_size, largest}:
+        assert foot.count(varint(size)) == 1
+        foot = foot.replace(varint(size), varint(1000, len(varint(size))))
+    return content[:start] + foot
+
+
+def test_a_text_that_unpacks_to_more_than_the_file_says_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """33 kB took four gigabytes of the worker."""
+    monkeypatch.setattr(parquet, "LIMITS", Limits(memory_mb=256, cpu_s=60))
+    long = "a" * (200 * 2**20)
+    content = with_small_claims(parquet_of("zstd", query=["", "", long]))
+    assert len(content) < 2**16
+    with pytest.raises(UnreadableFile, match="^reading it takes more than 256 MB of memory, and was stopped$"):
+        parse_run(content, Form.PARQUET)
+
+
+def test_what_the_file_says_itself_is_believed_where_it_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = parquet_of("zstd", query=["", "", "a" * (257 * 2**20)])
+    with pytest.raises(UnreadableFile, match="^larger than 256 MiB$"):
+        parse_run(content, Form.PARQUET)
+
+
+def cut_in_the_middle(content: bytes) -> bytes:
+    return content[:40] + content[80:]
+
+
+def with_a_broken_page(content: bytes) -> bytes:
+    return content[:4] + b"\xff" * 16 + content[20:]
+
+
+def without_utf8(content: bytes) -> bytes:
+    return content.replace(b"\x01\x00\x00\x00b", b"\x01\x00\x00\x00\xff")
+
+
+@pytest.mark.parametrize("break_", [cut_in_the_middle, with_a_broken_page, without_utf8])
+def test_what_is_broken_is_a_malformed_file(break_: Callable[[bytes], bytes]) -> None:
+    content = break_(parquet_of())
+    with pytest.raises(MalformedFile, match="^not Parquet: ") as raised:
+        parse_run(content, Form.PARQUET)
+    assert str(raised.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ({"start": [True, False, True]}, "the column start holds 'bool', where numbers are expected"),
+        ({"video_name": [[1], [2], [3]]}, "the column video_name holds '.*list.*', where texts are expected"),
+        ({"video_name": [b"a", b"b", b"\xff"]}, "the column video_name holds 'binary', where texts are expected"),
+        ({"query_id": [1.5, 2.5, 3.5]}, "the column query_id holds 'double', where texts are expected"),
+        ({"start": [0.0, None, 1.0]}, "row 2: start must be a finite number, got nan"),
+        ({"start": ["0", "x", "1"]}, "row 2: start must be a finite number, got 'x'"),
+        ({"video_name": ["a", None, "b"]}, "row 2: video_name must be a string that is not blank, got None"),
+    ],
+)
+def test_columns_of_other_types_are_refused_by_name(columns: dict[str, object], problem: str) -> None:
+    with pytest.raises(InvalidRecord, match=f"^{problem}$"):
+        parse_run(parquet_of(**columns), Form.PARQUET)
+
+
+def test_numbers_as_texts_and_ids_as_numbers_are_read() -> None:
+    table = parse_run(parquet_of(query_id=[7, 7, 8], start=["0", "1", "2"]), Form.PARQUET)
+    assert table.query_ids == ("7", "8") and table.spans.start_s.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_mutations_are_read_or_refused() -> None:
+    """In this process: what is asked here is that nothing else comes out than what the child may say."""
+    asked = {"needed": list(COLUMNS), "optional": [], "texts": ["query_id", "video_name"]}
+    head = json.dumps(asked).encode() + b"\n"
+    seeds = [parquet_of(compression) for compression in ("none", "snappy", "gzip", "zstd")]
+    for content in mutated(seeds, 300):
+        out = io.BytesIO()
+        parquet.serve(io.BytesIO(head + content), out)

@@ -1,0 +1,108 @@
+"""nDCG by semantic similarity and recall of the own item: by hand, and equal to stored values."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from moment_retrieval.errors import EmptyFile, InvalidRecord
+from moment_retrieval.metrics.instance import instance_ranks
+from moment_retrieval.metrics.ndcg_iou import Gain
+from moment_retrieval.metrics.semantic import semantic_ndcg
+from tests.moment_retrieval.shared_data import PARITY, needs_shared
+
+SVR = PARITY / "svr"
+DIRECTIONS = {"v2t": "nDCG-v2t", "t2v": "nDCG-t2v", "avg": "nDCG", "v2t_nanmean": "nDCG-v2t", "t2v_nanmean": "nDCG-t2v"}
+NAMES = {"R1": "R@1", "R5": "R@5", "R10": "R@10", "R50": "R@50", "geometric_mean_R1-R5-R10": "GeoMean"}
+
+
+def oracle() -> Any:
+    return json.loads((SVR / "metrics_oracle.json").read_text())
+
+
+def test_ndcg_by_hand() -> None:
+    similarity, relevance = np.array([[0.1, 0.9, 0.5]]), np.array([[1.0, 0.0, 0.5]])
+    scores = semantic_ndcg(similarity, relevance, gain=Gain.LINEAR)
+    assert scores.v2t.tolist() == [pytest.approx((0.5 / math.log2(3)) / (1 + 0.5 / math.log2(3)))]  # cutoff 2
+    assert (scores.t2v[[0, 2]].tolist(), scores.skipped) == ([1.0, 1.0], (0, 1))
+    assert scores.mean["nDCG-t2v"] == 1.0
+    exponential = semantic_ndcg(similarity, relevance)
+    half = math.sqrt(2) - 1
+    assert exponential.v2t.tolist() == [pytest.approx((half / math.log2(3)) / (1 + half / math.log2(3)))]
+
+
+def test_ranks_by_hand() -> None:
+    similarity = np.array([[0.9, 0.5, 0.5], [0.2, 0.5, 0.1]])
+    scores = instance_ranks(similarity, [0, 1, 0])
+    assert scores.t2v.tolist() == [0, 0.5, 0]  # the second caption is as near to both videos
+    assert scores.v2t.tolist() == [0, 0]
+    masked = instance_ranks(similarity, [-1, 1, 0])
+    assert masked.v2t.tolist() == [0.5, 0]
+
+
+@pytest.mark.parametrize(
+    ("owners", "message"),
+    [
+        ([0, 0, 0], "video 1 has no caption"),
+        ([0, 1, 2], "a caption is of video 2, there are 2"),
+        ([0, 1], "the video of each of 3 captions"),
+    ],
+)
+def test_owners_that_fit_no_matrix_are_refused(owners: list[int], message: str) -> None:
+    with pytest.raises(InvalidRecord, match=message):
+        instance_ranks(np.zeros((2, 3)), owners)
+
+
+def test_matrices_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(InvalidRecord, match=r"two matrices of one shape, got \(2, 2\) and \(2, 3\)"):
+        semantic_ndcg(np.zeros((2, 2)), np.zeros((2, 3)))
+    with pytest.raises(InvalidRecord, match="row 2, column 1: similarity must be finite, got nan"):
+        semantic_ndcg(np.array([[0.0], [np.nan]]), np.zeros((2, 1)))
+    with pytest.raises(EmptyFile, match="nothing is relevant"):
+        semantic_ndcg(np.zeros((2, 2)), np.full((2, 2), 0.2), threshold=0.5)
+
+
+def matrices(name: str) -> tuple[Any, Any, float]:
+    """Similarity, relevance and threshold of one of the stored cases."""
+    parts = name.split("/")
+    similarity = np.load(SVR / "similarities60.npz")[parts[-2] if parts[0].startswith("rect") else parts[0]]
+    relevance = np.load(SVR / "relevance60.npz")[parts[-1] if parts[0].startswith("rect") else parts[1]]
+    if parts[0].startswith("rect"):
+        rows, columns = map(int, parts[0].removeprefix("rect").split("x"))
+        return similarity[:rows, :columns], relevance[:rows, :columns], 0.0
+    if "unit_diag" in parts:
+        relevance = relevance.copy()
+        np.fill_diagonal(relevance, 1.0)
+    threshold = float(parts[-1].removeprefix("threshold_")) if parts[-1].startswith("threshold_") else 0.0
+    return similarity, relevance, threshold
+
+
+@needs_shared
+@pytest.mark.parametrize("gain", Gain)
+def test_ndcg_equals_the_stored_values(gain: Gain) -> None:
+    cases = oracle()["ndcg"]
+    assert len(cases) == 32
+    for name, expected in cases.items():
+        similarity, relevance, threshold = matrices(name)
+        scores = semantic_ndcg(similarity, relevance, gain=gain, threshold=threshold)
+        for key, value in expected.get("official_linear" if gain is Gain.LINEAR else "paper_exp", {}).items():
+            assert scores.mean[DIRECTIONS[key]] == pytest.approx(value, abs=1e-12), name
+        assert scores.skipped[0] == expected.get("rows_without_relevant", 0)
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["random", "embedding", "multi_5caps_12videos", "tied_round1"])
+def test_ranks_equal_the_stored_values(name: str) -> None:
+    similarity = np.load(SVR / "similarities60.npz")["random" if name == "random" else "embedding"]
+    owners = None
+    if name.startswith("multi"):
+        similarity, owners = similarity[:12], np.arange(60) // 5
+    if name.startswith("tied"):
+        similarity = similarity.round(1)
+    mean = instance_ranks(similarity, owners).mean
+    for direction in ("t2v", "v2t"):
+        for key, value in oracle()["ivr"][name][direction].items():
+            scale = 1 if key in ("MedR", "MeanR") else 100
+            assert scale * mean[f"{NAMES.get(key, key)}-{direction}"] == pytest.approx(value, abs=1e-9), (name, key)

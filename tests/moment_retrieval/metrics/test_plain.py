@@ -1,0 +1,57 @@
+"""Measures through ir_measures: by hand."""
+
+import math
+
+import pytest
+
+from moment_retrieval.errors import InvalidCutoff, InvalidRecord
+from moment_retrieval.metrics.ndcg_iou import Gain
+from moment_retrieval.metrics.plain import plain
+from moment_retrieval.records import JudgedMoment, Span
+from moment_retrieval.tables import JudgedTable, RunTable
+
+JUDGED = JudgedTable.from_moments(
+    {
+        "1": [JudgedMoment("a", 0, 10, 4), JudgedMoment("b", 0, 10, 2), JudgedMoment("a", 3, 5, 0)],
+        "2": [JudgedMoment("b", 0, 10, 1)],
+        "3": [],
+    }
+)
+RUN = RunTable.from_moments(
+    {"1": [Span("b", 0, 10), Span("a", 3, 5), Span("b", 0, 10), Span("a", 0, 10)], "2": [Span("a", 0, 9.99)], "3": []}
+)
+
+
+def values(gain: Gain = Gain.EXPONENTIAL, *, by_video: bool = False) -> dict[str, float]:
+    """Of the first query."""
+    return plain(RUN, JUDGED, measures=["nDCG@10", "AP", "P@2", "R@2"], gain=gain, by_video=by_video).per_query["1"]
+
+
+def test_by_hand() -> None:
+    exponential = (3 + 15 / math.log2(5)) / (15 + 3 / math.log2(3))
+    linear = (2 + 4 / math.log2(5)) / (4 + 2 / math.log2(3))
+    assert values() == pytest.approx({"nDCG@10": exponential, "AP": (1 + 2 / 4) / 2, "P@2": 0.5, "R@2": 0.5})
+    assert values(Gain.LINEAR)["nDCG@10"] == pytest.approx(linear)
+
+
+def test_by_video() -> None:
+    assert values(by_video=True) == pytest.approx(
+        {"nDCG@10": (3 + 15 / math.log2(3)) / (15 + 3 / math.log2(3)), "AP": 1.0, "P@2": 1.0, "R@2": 1.0}
+    )
+
+
+def test_what_finds_nothing_counts_zero() -> None:
+    scores = plain(RunTable.from_moments({"2": RUN["2"]}), JUDGED)
+    assert set(scores.mean.values()) == {0.0}
+    assert scores.missing == ("1", "3")
+
+
+def test_a_measure_that_nobody_knows_is_refused() -> None:
+    for name in ("Magic@10", "nDCG@@", "import os"):
+        with pytest.raises(InvalidCutoff, match="ir_measures knows no measure"):
+            plain(RUN, JUDGED, measures=[name])
+
+
+def test_fractions_of_relevance_are_refused() -> None:
+    with pytest.raises(InvalidRecord, match="whole numbers"):
+        plain(RunTable.from_moments({}), JudgedTable.from_moments({"1": [JudgedMoment("a", 0, 1, 1.5)]}))

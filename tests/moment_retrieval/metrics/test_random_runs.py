@@ -1,0 +1,82 @@
+"""Recall, suppression and average precision equal plain loops on random runs."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from moment_retrieval.metrics.highlights import MUS, highlights
+from moment_retrieval.metrics.nms import suppressed
+from moment_retrieval.metrics.recall import Task, recall
+from moment_retrieval.records import JudgedMoment, ScoredMoment, Span
+from moment_retrieval.tables import JudgedTable, RunTable
+
+times = st.tuples(st.integers(0, 12), st.integers(0, 12)).map(sorted)
+videos = st.sampled_from("ab")
+scored = st.builds(lambda video, span, score: ScoredMoment(video, *span, score), videos, times, st.integers(0, 9))
+judged = st.builds(lambda video, span, grade: JudgedMoment(video, *span, grade), videos, times, st.integers(0, 1))
+runs = st.lists(scored, max_size=14)
+truths = st.lists(judged, max_size=4)
+
+
+def hull(one: Span, other: Span, number: type[np.floating] = np.float32) -> float:
+    """Intersection over hull, computed in numbers of this type."""
+    a, b, c, d = (number(time) for time in (one.start_s, one.end_s, other.start_s, other.end_s))
+    length = max(b, d) - min(a, c)
+    return float(max(number(0), min(b, d) - max(a, c)) / length) if length else 0.0
+
+
+def found(run: Sequence[Span], truth: Sequence[JudgedMoment], task: Task, k: int, mu: float) -> bool:
+    right = [row for row in truth if row.relevance > 0]
+    if task is Task.SVMR:
+        run = [span for span in run if any(span.video == row.video for row in right)]
+    pairs = ((span, row) for span in run[:k] for row in right if span.video == row.video)
+    return any(task is Task.VR or hull(span, row) >= np.float32(mu) for span, row in pairs)
+
+
+@given(runs, truths, st.sampled_from(Task))
+def test_recall_equals_plain_loops(run: list[ScoredMoment], truth: list[JudgedMoment], task: Task) -> None:
+    scores = recall(RunTable.from_moments({"1": run}), JudgedTable.from_moments({"1": truth, "2": truth}), task=task)
+    for k, mu in scores.measures:
+        assert scores.per_query["1"][k, mu] == found(run, truth, task, k, mu)
+        assert scores.per_query["2"][k, mu] == 0
+
+
+@given(runs, st.sampled_from([0.3, 0.5, 1.0]))
+@example([ScoredMoment("a", 0, 3, 0), ScoredMoment("a", 0, 10, 0)], 0.3)
+def test_suppression_equals_plain_loops(run: list[ScoredMoment], threshold: float) -> None:
+    kept: list[ScoredMoment] = []
+    for moment in sorted(run, key=lambda moment: -moment.score):
+        if not any(moment.video == better.video and hull(moment, better, np.float64) > threshold for better in kept):
+            kept.append(moment)
+    table = suppressed(RunTable.from_moments({"0": [], "1": run, "2": run}), threshold)
+    assert dict(table) == {"0": (), "1": tuple(kept), "2": tuple(kept)}
+
+
+def precision(run: Sequence[ScoredMoment], truth: Sequence[JudgedMoment], mu: float) -> float:
+    """Interpolated average precision as its definition says."""
+    left = [row for row in truth if row.relevance > 0]
+    count, right = len(left), []
+    for moment in sorted(run[:10], key=lambda moment: -moment.score):
+        overlaps = [union(moment, row) if row.video == moment.video else 0.0 for row in left]
+        best = max(overlaps, default=0.0)
+        right.append(best >= mu)
+        if best >= mu:
+            left.pop(overlaps.index(best))
+    shares = [sum(right[:rank]) / rank for rank in range(1, len(right) + 1)]
+    return sum(max(shares[place:]) for place, hit in enumerate(right) if hit) / count
+
+
+def union(one: Span, other: Span) -> float:
+    shared = max(0.0, min(one.end_s, other.end_s) - max(one.start_s, other.start_s))
+    both = (one.end_s - one.start_s) + (other.end_s - other.start_s) - shared
+    return shared / both if both else 0.0
+
+
+@given(runs, truths.filter(lambda rows: any(row.relevance for row in rows)))
+def test_average_precision_equals_plain_loops(run: list[ScoredMoment], truth: list[JudgedMoment]) -> None:
+    mean = highlights(RunTable.from_moments({"1": run}), JudgedTable.from_moments({"1": truth})).mean
+    for mu in MUS:
+        assert mean[f"MR-full-mAP@{mu}"] == pytest.approx(precision(run, truth, mu), abs=1e-12)

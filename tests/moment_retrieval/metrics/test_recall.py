@@ -1,0 +1,149 @@
+"""R@K,IoU>=mu of VCMR, SVMR and VR: by hand, and equal to the published evaluation of TVR."""
+
+import json
+import runpy
+from typing import Any
+
+import numpy as np
+import pytest
+
+from moment_retrieval import formats
+from moment_retrieval.errors import EmptyFile, InvalidCutoff, UnknownQuery
+from moment_retrieval.metrics.nms import suppressed
+from moment_retrieval.metrics.recall import RecallMeasure, RecallScores, Task, recall
+from moment_retrieval.records import JudgedMoment, ScoredMoment, Span
+from moment_retrieval.tables import JudgedTable, RunTable
+from tests.moment_retrieval.shared_data import DATA, PARITY, needs_shared
+
+TVR = PARITY / "tvr_baselines"
+JUDGED = JudgedTable.from_moments({"1": [JudgedMoment("a", 0, 10, 1)], "2": [JudgedMoment("b", 0, 10, 1)]})
+RUN = RunTable.from_moments(
+    {"1": [Span("b", 0, 10), Span("a", 20, 30), Span("a", 0, 5), Span("a", 0, 8)], "2": [Span("a", 0, 10)]}
+)
+
+
+def per_cent(scores: RecallScores) -> dict[str, float]:
+    """As the published evaluation prints it."""
+    return {published(measure): round(100 * value, 2) for measure, value in scores.mean.items()}
+
+
+def published(measure: RecallMeasure) -> str:
+    return f"r{measure.k}" if measure.mu is None else f"{measure.mu}-r{measure.k}"
+
+
+def by_type(scores: RecallScores) -> dict[str, float]:
+    return {
+        f"{kind}-{published(measure)}": round(100 * value, 2)
+        for kind, means in scores.by_kind.items()
+        for measure, value in means.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        (Task.VCMR, {"R@1,IoU>=0.5": 0, "R@3,IoU>=0.5": 0.5, "R@1,IoU>=0.7": 0, "R@3,IoU>=0.7": 0}),
+        (Task.SVMR, {"R@1,IoU>=0.5": 0, "R@3,IoU>=0.5": 0.5, "R@1,IoU>=0.7": 0, "R@3,IoU>=0.7": 0.5}),
+        (Task.VR, {"R@1": 0, "R@3": 0.5}),
+    ],
+)
+def test_recall_by_hand(task: Task, expected: dict[str, float]) -> None:
+    scores = recall(RUN, JUDGED, task=task, ks=[1, 3])
+    assert {str(measure): value for measure, value in scores.mean.items()} == expected
+
+
+def test_a_query_that_is_not_answered_counts_zero() -> None:
+    scores = recall(RunTable.from_moments({"2": [Span("b", 0, 10)]}), JUDGED)
+    assert set(scores.mean.values()) == {0.5}
+    assert scores.missing == ("1",)
+
+
+def test_two_of_four_windows_must_agree() -> None:
+    windows = [(0, 10), (2, 10), (20, 30), (22, 30)]
+    line = json.dumps({"desc_id": 1, "vid_name": "a", "ts": windows})
+    judged = formats.parse_ground_truth(line.encode())
+    spans = {"both": (0, 10), "one": (0, 4.5)}  # of 8 and 10 seconds: 0.8 and 1; of (0, 4.5): 0.45 and 0.25
+    for name, span in spans.items():
+        run = RunTable.from_moments({"1": [Span("a", *span)]})
+        assert recall(run, judged, ks=[1], mus=[0.4], agreeing=1).values[0, 0] == 1
+        assert recall(run, judged, ks=[1], mus=[0.4], agreeing=2).values[0, 0] == (name == "both")
+
+
+def test_suppression_by_hand() -> None:
+    moments = [(0, 10, 0.9), (0, 9, 0.8), (0, 6, 0.7), (5, 12, 0.95)]
+    run = RunTable.from_moments(
+        {"1": [], "2": [ScoredMoment("a", *m) for m in moments] + [ScoredMoment("b", 0, 9, 0.5)]}
+    )
+    left = suppressed(run, 0.6)
+    assert [m.score for m in left["2"]] == [0.95, 0.9, 0.7, 0.5]  # 0.8 overlaps 0.9 by 9/10; 0.7 by 6/10, not more
+    assert left["1"] == ()
+    assert [m.score for m in suppressed(run, 0.6, before=3, after=1)["2"]] == [0.9]
+
+
+def test_what_cannot_be_asked_for_is_refused() -> None:
+    with pytest.raises(InvalidCutoff, match="the first 100 predictions count, got the cutoff 101"):
+        recall(RUN, JUDGED, ks=[101])
+    with pytest.raises(InvalidCutoff, match="no cutoff"):
+        recall(RUN, JUDGED, ks=[])
+    with pytest.raises(UnknownQuery, match="1 of the run's 2 queries are not in the ground truth: 2"):
+        recall(RUN, JudgedTable.from_moments({"1": []}))
+    with pytest.raises(EmptyFile):
+        recall(RunTable.from_moments({}), JudgedTable.from_moments({}))
+
+
+@pytest.fixture(scope="module")
+def oracle() -> Any:
+    return json.loads((TVR / "eval_oracle.json").read_text())
+
+
+def submission(task: Task) -> RunTable:
+    return formats.read_run(TVR / "eval_submission_240.json", task=task.value, strict=False)
+
+
+@needs_shared
+@pytest.mark.parametrize("task", Task)
+def test_equal_to_the_published_evaluation(task: Task, oracle: Any) -> None:
+    judged = formats.read_ground_truth(TVR / "eval_gt_240.jsonl")
+    scores = recall(submission(task), judged, task=task)
+    assert per_cent(scores) == oracle["subset240"][task.value]
+    expected = dict(oracle["subset240"][f"{task.value}_by_type"])
+    ratio = " ".join(
+        f"{kind} {round(100 * np.mean([k == kind for k in scores.kinds]), 2)}" for kind in ("v", "t", "vt")
+    )
+    assert expected.pop("desc_type_ratio") == ratio
+    assert by_type(scores) == expected
+
+
+@needs_shared
+@pytest.mark.parametrize("threshold", [0.5, 0.6])
+@pytest.mark.parametrize("task", [Task.VCMR, Task.SVMR])
+def test_equal_to_the_published_evaluation_after_suppression(task: Task, threshold: float, oracle: Any) -> None:
+    judged, run = formats.read_ground_truth(TVR / "eval_gt_240.jsonl"), submission(task)
+    expected = oracle["nms"][str(threshold)]
+    left = suppressed(run, threshold, before=200, after=100, one_video=task is Task.SVMR)
+    assert np.diff(left.offsets).tolist() == expected[f"n_left_{task.value}"]
+    sample = left[judged.query_ids[3]]
+    assert [[m.start_s, m.end_s, m.score] for m in sample] == [row[1:] for row in expected[f"first_{task.value}"]]
+    scores = recall(run, judged, task=task, nms=threshold)
+    assert per_cent(scores) == expected["metrics"][task.value]
+    assert by_type(scores).items() <= expected["metrics"][f"{task.value}_by_type"].items()
+
+
+@needs_shared
+@pytest.mark.slow
+def test_equal_on_the_whole_validation_set(oracle: Any) -> None:
+    """Runs of 100 predictions for 10,895 queries, made by a published formula."""
+    truth = DATA / "tvr" / "tvr_val_release.jsonl"
+    judged = formats.read_ground_truth(truth)
+    videos = json.loads((DATA / "tvr" / "tvr_video2dur_idx.json").read_text())["val"]
+    made = runpy.run_path(str(TVR / "synthetic_predictions.py"))["synth"](
+        [json.loads(line) for line in truth.read_text().splitlines()],
+        *(100, 2024, {name: index for name, (_, index) in videos.items()}),
+        {index: duration for duration, index in videos.values()},
+    )
+    data = json.dumps(made).encode()
+    for task in Task:
+        scores = recall(formats.parse_run(data, task=task.value, strict=False), judged, task=task)
+        expected = oracle["full_val_seed2024"]
+        assert per_cent(scores) == expected[task.value]
+        assert by_type(scores).items() <= expected[f"{task.value}_by_type"].items()

@@ -1,0 +1,158 @@
+"""Leaving judgments out: what remains, by hand; what it does to rankings."""
+
+import numpy as np
+import pytest
+
+from moment_retrieval import formats
+from moment_retrieval.records import JudgedMoment, ScoredMoment, read_corpus
+from moment_retrieval.statistics.economy import Pair, cuts, effect, kept_rows, study
+from moment_retrieval.tables import JudgedTable, Note, RunTable
+from tests.moment_retrieval.shared_data import CORPUS, RUNS, needs_shared, oracle
+
+GRADES = {  # pair: grades, as rounds give them
+    1: (4, 4),
+    2: (3, 2),
+    3: (0, 4, 4, 3),  # settled by four
+    4: (0, 4, 0, 4),  # dropped
+    5: (1, 1),
+}
+TWIN = "8"  # shares the judgments of query 7
+
+
+def moment(pair_id: int) -> tuple[str, float, float]:
+    return f"v{pair_id}", 0.0, 10.0
+
+
+@pytest.fixture
+def pairs() -> list[Pair]:
+    batch = {5: 2}
+    return [Pair(n, "7", *moment(n), rank=n, batch=batch.get(n, 1), grades=GRADES[n]) for n in GRADES]
+
+
+@pytest.fixture
+def judged() -> JudgedTable:
+    relevance = {1: 4, 2: 3, 3: 4, 5: 1}
+    rows = {
+        query: [
+            JudgedMoment(*moment(n), value, pair_id=n, similarity=1 - n / 10, duration_s=None, caption=None)
+            for n, value in relevance.items()
+        ]
+        for query in ("7", TWIN)
+    }
+    notes = tuple(Note(m.pair_id, None, None, m.similarity) for of_query in rows.values() for m in of_query)
+    table = JudgedTable.from_moments(rows)
+    return JudgedTable(table.query_ids, table.offsets, table.spans, table.weights, notes=notes)
+
+
+def left(table: JudgedTable, query: str = "7") -> dict[str, float]:
+    return {row.video: row.relevance for row in table[query]}
+
+
+def test_every_way_to_judge_less_by_hand(judged: JudgedTable, pairs: list[Pair]) -> None:
+    found = {cut.name: cut for cut in cuts(judged, pairs)}
+    assert list(found) == ["half", "depth", "first-batch", "two-averaged", "two-agreed"]
+    for thinned in found["half"].truths:
+        assert [len(left(thinned, query)) for query in ("7", TWIN)] == [2, 2]
+        assert left(thinned).items() <= left(judged).items()
+    assert len({tuple(sorted(left(thinned))) for thinned in found["half"].truths}) > 1
+    (shallow,), (first,) = found["depth"].truths, found["first-batch"].truths
+    assert left(shallow) == {"v1": 4, "v2": 3}
+    assert left(first) == {"v1": 4, "v2": 3, "v3": 4}
+    (averaged,), (agreed,) = found["two-averaged"].truths, found["two-agreed"].truths
+    assert left(averaged) == {"v1": 4, "v2": 3, "v3": 2, "v4": 2, "v5": 1}
+    assert left(agreed) == left(agreed, TWIN) == {"v1": 4, "v2": 3, "v5": 1}
+    assert left(averaged) == left(averaged, TWIN)
+    assert {name: cut.judgments for name, cut in found.items()} == {
+        "half": 10,  # of both twins, whose halves differ
+        "depth": 4,
+        "first-batch": 12,
+        "two-averaged": 10,
+        "two-agreed": 10,
+    }
+
+
+def test_without_the_grades_what_similarity_tells_remains(judged: JudgedTable) -> None:
+    found = {cut.name: cut for cut in cuts(judged)}
+    assert list(found) == ["half", "depth"]
+    assert left(found["depth"].truths[0]) == {"v1": 4, "v2": 3}
+    assert found["half"].judgments is None
+
+
+def test_the_same_judgments_change_nothing() -> None:
+    full = np.random.default_rng(1).random((4, 30, 9))
+    found = effect(full, [full])
+    assert found.tau.tolist() == found.low.tolist() == found.high.tolist() == [1.0] * 9
+    assert found.change.tolist() == [0.0] * 9
+
+
+def test_reversed_scores_reverse_the_ranking() -> None:
+    full = np.random.default_rng(1).random((4, 500, 1)) + 3 * np.arange(4)[:, None, None]
+    found = effect(full, [-full])
+    assert found.tau.tolist() == [-1.0]
+
+
+def run(*found: int) -> RunTable:
+    return RunTable.from_moments({query: [ScoredMoment(*moment(n), 1.0) for n in found] for query in ("7", TWIN)})
+
+
+def test_a_study_tells_every_run_under_every_cut(judged: JudgedTable, pairs: list[Pair]) -> None:
+    told: list[tuple[int, int]] = []
+    runs = {"best": run(1, 3, 2, 5), "worst": run(9, 9), "middle": run(5, 2)}
+    result = study(runs, judged, pairs, halves=3, samples=30, tell=lambda done, total: told.append((done, total)))
+    assert told[-1] == (8, 8)
+    assert result["judgments"] == 14
+    agreed = next(cut for cut in result["cuts"] if cut["name"] == "two-agreed")
+    assert agreed["tau"] == [1.0] * 9
+    scores = dict(zip(result["runs"], (row[0] for row in agreed["scores"]), strict=True))
+    assert scores["best"] > scores["middle"] > scores["worst"] == 0
+
+
+def test_runs_that_all_tie_have_no_ranking(judged: JudgedTable) -> None:
+    result = study({name: run(9) for name in "abc"}, judged, halves=2, samples=10)
+    assert result["cuts"][0]["tau"] == [None] * 9
+
+
+def test_two_runs_are_too_few(judged: JudgedTable) -> None:
+    with pytest.raises(ValueError, match="needs 3 runs, got 2"):
+        study({"a": run(1), "b": run(2)}, judged)
+
+
+@pytest.mark.slow
+@needs_shared
+def test_the_nine_author_runs_keep_their_ranking_with_half_the_judgments() -> None:
+    videos, rows = (oracle("ground_truth.json")[name] for name in ("videos", "queries"))
+    judged = JudgedTable.from_moments(
+        {
+            query: [JudgedMoment(videos[v], start, end, grade) for v, start, end, grade in of]
+            for query, of in rows.items()
+        }
+    )
+    corpus = read_corpus(CORPUS)
+    runs = {path.name: formats.read_run(path, corpus=corpus) for path in sorted(RUNS.glob("*.val.json.gz"))}
+    result = study(runs, judged, halves=4, samples=200)
+    half = next(cut for cut in result["cuts"] if cut["name"] == "half")
+    assert len(result["runs"]) == 9
+    assert min(half["tau"]) > 0.8
+    assert all(low <= tau <= high for low, tau, high in zip(half["low"], half["tau"], half["high"], strict=True))
+    assert 0 < max(half["change"]) < 0.05
+
+
+def test_judgments_are_those_behind_what_is_kept(judged: JudgedTable, pairs: list[Pair]) -> None:
+    """Of four settled pairs two stay; pair 4, which was dropped, lies deeper than both of the best."""
+    table = kept_rows(judged, judged.query == 0)
+    found = {cut.name: cut for cut in cuts(table, pairs)}
+    assert found["depth"].judgments == 2 + 2  # pairs 1 and 2
+    spent = [sum(len(GRADES[note.pair_id]) for note in half.notes) + 4 / 2 for half in found["half"].truths]
+    assert found["half"].judgments == round(sum(spent) / len(spent))
+    assert {4 + 2, 6 + 2} == set(spent)  # with pair 3, which has four grades, or without
+
+
+def test_dropped_pairs_of_the_depth_kept_were_judged_too(judged: JudgedTable) -> None:
+    ranks = {1: 1, 4: 2, 2: 3, 3: 4, 5: 5}  # the dropped pair lies between the two that stay
+    pairs = [Pair(n, "7", *moment(n), rank=rank, batch=1, grades=GRADES[n]) for n, rank in ranks.items()]
+    found = {cut.name: cut for cut in cuts(kept_rows(judged, judged.query == 0), pairs)}
+    assert found["depth"].judgments == 2 + 4 + 2
+
+
+def test_who_judged_nothing_knows_no_number(judged: JudgedTable) -> None:
+    assert [cut.judgments for cut in cuts(judged)] == [None, None]

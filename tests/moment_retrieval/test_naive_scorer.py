@@ -1,0 +1,98 @@
+"""The library equals the plain re-statement of the measure on random runs, odd ones above all."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks import naive_scorer
+from moment_retrieval.metrics import matching
+from moment_retrieval.metrics.ndcg_iou import Convention, Gain, Measure
+from moment_retrieval.metrics.report import Report, evaluate
+from moment_retrieval.records import JudgedMoment, Span
+
+KS, MUS = (1, 3, 10), (0.3, 0.5, 0.7)
+Rows = list[tuple[str, float, float, int]]
+times = st.integers(0, 12).map(lambda number: number / 2)  # coarse: equal IoUs, overlaps of exactly mu, no length
+rows = st.lists(st.tuples(st.sampled_from("abc"), times, times, st.integers(0, 4)), max_size=8)
+query_ids = st.sampled_from(["1", "2", "3", "4", "5"])
+judgments = st.dictionaries(query_ids, rows, min_size=1, max_size=5)
+
+
+def judged_rows(drawn: Rows) -> list[JudgedMoment]:
+    """Judged moments do not end before they start; they may have no length, and repeat."""
+    return [JudgedMoment(video, min(start, end), max(start, end), grade) for video, start, end, grade in drawn]
+
+
+def spans(drawn: Rows) -> list[Span]:
+    """Retrieved moments may end before they start."""
+    return [Span(video, start, end) for video, start, end, _ in drawn]
+
+
+def plain(moments: dict[str, list[Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The same as dictionaries."""
+    return {
+        query_id: [
+            {
+                "video_name": moment.video,
+                "timestamp": [moment.start_s, moment.end_s],
+                "relevance": getattr(moment, "relevance", None),
+            }
+            for moment in of_query
+        ]
+        for query_id, of_query in moments.items()
+    }
+
+
+def both(
+    run: dict[str, list[Span]], judged: dict[str, list[JudgedMoment]], way: Convention, gain: Gain
+) -> tuple[Report, naive_scorer.Scores]:
+    report = evaluate(run, judged, ks=KS, mus=MUS, convention=way, gain=gain)
+    paper, linear = way is Convention.PAPER, gain is Gain.LINEAR
+    return report, naive_scorer.score(plain(run), plain(judged), KS, MUS, paper=paper, linear=linear)
+
+
+@given(judgments, st.dictionaries(query_ids, rows, max_size=5), st.sampled_from(Convention), st.sampled_from(Gain))
+def test_every_value_equals_the_plain_re_statement(
+    drawn: dict[str, Rows], retrieved: dict[str, Rows], way: Convention, gain: Gain
+) -> None:
+    judged = {query_id: judged_rows(of_query) for query_id, of_query in drawn.items()}
+    run = {query_id: spans(of_query) for query_id, of_query in retrieved.items() if query_id in judged}
+    if not run and way is Convention.RELEASED:
+        return  # there is nothing to take a mean over
+    report, expected = both(run, judged, way, gain)
+    for number, measure in enumerate(report.measures):
+        np.testing.assert_allclose(report.values[:, number], expected[measure], rtol=0, atol=1e-12)
+        assert report.mean[measure] == pytest.approx(np.mean(expected[measure]), abs=1e-12)
+
+
+@pytest.mark.parametrize("way", Convention)
+@pytest.mark.parametrize("cells", [1, 60, matching.MAX_CELLS])
+def test_how_many_queries_are_looked_at_together_changes_nothing(
+    way: Convention, cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = np.random.default_rng(7)
+
+    def draw(count: int) -> Rows:
+        pairs = chance.integers(0, 60, (count, 2)) / 4
+        columns = (chance.integers(0, 3, count), pairs.min(axis=1), pairs.max(axis=1), chance.integers(0, 5, count))
+        return [(str(video), *times) for video, *times in zip(*(column.tolist() for column in columns), strict=True)]
+
+    judged = {str(number): judged_rows(draw(chance.integers(0, 30))) for number in range(40)}
+    run = {str(number): spans(draw(chance.integers(0, 40))) for number in range(0, 40, 2)}
+    monkeypatch.setattr(matching, "MAX_CELLS", cells)
+    report, expected = both(run, judged, way, Gain.EXPONENTIAL)
+    for number, measure in enumerate(report.measures):
+        np.testing.assert_allclose(report.values[:, number], expected[measure], rtol=0, atol=1e-12)
+    assert report.mean[Measure(10, 0.3)] > 0.1
+
+
+def test_the_re_statement_gives_the_figure_of_the_paper() -> None:
+    rows = [("a", 0, 35, 4), ("c", 0, 10, 2), ("a", 60, 100, 2), ("b", 0, 10, 2)]
+    judged = {"1": [JudgedMoment(*row) for row in rows]}
+    run = {"1": [Span("a", 0, 100), Span("a", 0, 100), Span("b", 0, 5)]}
+    for linear, printed in ((False, 0.7592), (True, 0.8821)):
+        scores = naive_scorer.score(plain(run), plain(judged), [3], [0.3], linear=linear)
+        assert round(scores[3, 0.3][0], 4) == printed

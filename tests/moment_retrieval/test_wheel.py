@@ -1,0 +1,76 @@
+"""The library installs by itself: a wheel that holds nothing else, beside numpy and no other package."""
+
+import re
+import subprocess
+import sys
+import venv
+from importlib.util import find_spec
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from moment_retrieval import __version__
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = re.compile(r"^\$ \.venv/bin/python -m moment_retrieval (score .+)\n((?:(?!```).*\n)+)", re.MULTILINE)
+PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build from a copy of what git tracks, so that nothing is left in the tree."""
+    source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    listed = ["pyproject.toml", "LICENSE", "docs/library.md", "annotation", "judging", "moment_retrieval"]
+    tracked = subprocess.run(["git", "ls-files", *listed], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in tracked.splitlines():
+        if (ROOT / name).is_file():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).symlink_to(ROOT / name)
+    subprocess.run([*PIP, "wheel", "--no-build-isolation", "--no-deps", "--no-index", "-w", folder, source], check=True)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def program(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install it where numpy is and nothing else."""
+    folder = tmp_path_factory.mktemp("numpy_alone")
+    venv.create(folder, with_pip=False)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    numpy = Path(str(find_spec("numpy").origin)).parent  # type: ignore[union-attr]
+    for path in numpy.parent.glob("numpy*"):
+        (packages / path.name).symlink_to(path)
+    install = ["--python", str(folder / "bin" / "python"), "install", "--no-index", "--no-deps", str(wheel)]
+    subprocess.run([*PIP, *install], check=True)
+    return folder / "bin" / "moment-retrieval"
+
+
+def test_the_wheel_holds_the_library_alone(wheel: Path) -> None:
+    assert wheel.name == f"moment_retrieval-{__version__}-py3-none-any.whl"
+    with ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (metadata,) = (archive.read(name).decode() for name in names if name.endswith("/METADATA"))
+    assert {name.partition("/")[0] for name in names} == {
+        "moment_retrieval",
+        f"moment_retrieval-{__version__}.dist-info",
+    }
+    required = [line for line in metadata.splitlines() if line.startswith("Requires-Dist:")]
+    assert [line for line in required if "extra ==" not in line] == ["Requires-Dist: numpy>=1.26"]
+
+
+def test_scores_where_numpy_is_and_nothing_else(program: Path) -> None:
+    """The example of README, from another folder's Python."""
+    match = EXAMPLE.search((ROOT / "README.md").read_text())
+    assert match
+    command, expected = match.groups()
+    done = subprocess.run([program, *command.split()], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == expected.strip()
+
+
+def test_names_the_extra_that_is_missing(program: Path, tmp_path: Path) -> None:
+    done = subprocess.run([program, "train", tmp_path], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: torch is not installed: pip install 'moment-retrieval[train]'\n",
+    )

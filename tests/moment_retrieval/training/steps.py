@@ -1,0 +1,75 @@
+"""One step of every baseline, by one process or by several.
+
+    torchrun --standalone --nproc-per-node 2 -m tests.moment_retrieval.training.steps FOLDER
+
+makes it on the collection in FOLDER and leaves what came of it in ``FOLDER/rank-N.safetensors``; then trains
+``FOLDER/together``.
+"""
+
+import sys
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+
+from moment_retrieval.baselines import BASELINES
+from moment_retrieval.features import open_features
+from moment_retrieval.training import run
+from moment_retrieval.training.epochs import Loader
+from moment_retrieval.training.feature_rows import Shelf
+from moment_retrieval.training.material import read_material
+from moment_retrieval.training.precision import Precision
+from moment_retrieval.training.settings import Settings
+from moment_retrieval.training.stepping import Stepper
+from moment_retrieval.training.team import Team, assemble
+from tests.moment_retrieval.training.tiny import plan_of
+
+SIZES = (15, 1)  # samples of a batch: one that two processes cannot share evenly, one too small to share
+
+
+def made(place: Path, baseline: str, size: int, team: Team, parts: int = 1) -> dict[str, torch.Tensor]:
+    """Losses of a step and the gradients of all weights, by name."""
+    unread = {"source": "listed", "path": "../video_corpus.json"}  # no step looks at candidates
+    lists = unread if baseline == "conquer" else None
+    masked = {"mask_positives": baseline == "reloclnet"}
+    plan = plan_of(baseline, sizes={"dropout": 0.0}, candidates=lists, objective=masked)
+    folder = place / f"rank-{team.rank}"
+    folder.mkdir(exist_ok=True)
+    material = read_material(plan.located(folder), Shelf(folder), open_features)
+    settings = Settings.of(plan, material.sizes)
+    torch.manual_seed(7)
+    model = settings.build(baseline)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    stepper = Stepper(
+        team.wrapped(model),
+        torch.optim.SGD(model.parameters(), lr=1.0),  # so that weights move by their gradients
+        BASELINES[baseline].loss,
+        settings.objective,
+        Loader(material.samples, team),
+        Precision("float32", team.device),
+        team,
+        print,
+        parts,
+    )
+    draw = settings.objective.negatives(0, torch.Generator().manual_seed(3))
+    told = stepper.step(stepper.loader.load(torch.arange(0, 6 * size, 6)), draw, 1)
+    losses = {f"loss/{name}": torch.tensor(value) for name, value in told.items()}
+    return losses | {name: before[name] - value for name, value in model.state_dict().items()}
+
+
+def main(place: Path) -> None:
+    torch.set_num_threads(1)
+    team = assemble("cpu")
+    found = {
+        f"{baseline}/{size}/{name}": value.contiguous()
+        for baseline in BASELINES
+        for size in SIZES
+        for name, value in made(place, baseline, size, team).items()
+    }
+    save_file(found, place / f"rank-{team.rank}.safetensors")
+    run.assemble = lambda device: team  # type: ignore[assignment]  # processes meet once
+    sys.exit(run.train(place / "together"))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,158 @@
+import json
+import re
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moment_retrieval.cli import main
+from moment_retrieval.training.events import read_events
+from moment_retrieval.training.plan import PLAN, BadPlan, Plan
+from moment_retrieval.training.settings import OtherSizes, Settings
+from tests.moment_retrieval.training.tiny import plan_of
+
+NAMES = re.compile(r"`(\w+)`")
+
+
+def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
+    plan = plan_of("conquer", candidates={"source": "listed", "path": "lists.json"}, test=None, patience=0)
+    plan.write(tmp_path)
+    assert Plan.read(tmp_path) == plan
+
+
+def test_relative_paths_are_relative_to_the_folder(tmp_path: Path) -> None:
+    plan = plan_of("conquer", val="/data/val.json", candidates={"source": "checkpoint", "path": "../xml"})
+    found = plan.located(tmp_path)
+    assert (found.train, found.val) == (str(tmp_path / "../train.json"), "/data/val.json")
+    assert found.candidates == {"source": "checkpoint", "path": str(tmp_path / "../xml")}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"baseline": "svr"}, "baseline must be one of xml, reloclnet, conquer, got 'svr'"),
+        ({"top_n": 5}, "top_n must be one of 1, 20, 40"),
+        ({"top_n": True}, "top_n must be one of"),
+        ({"train": None}, "train must be a path"),
+        ({"epochs": 0}, "epochs must be a whole number, 1 or more"),
+        ({"evaluations_per_epoch": 0}, "evaluations_per_epoch must be more than 0"),
+        ({"lr": float("nan")}, "lr must be more than 0"),
+        ({"warmup": 1}, "warmup must be from 0 to less than 1"),
+        ({"precision": "int8"}, "precision must be one of float32, bfloat16, float16"),
+        ({"shuffle_links": "no"}, "shuffle_links must be true or false"),
+        ({"candidates": {"source": "checkpoint", "path": "x"}}, "named for conquer"),
+        ({"baseline": "conquer"}, "named for conquer, which needs them"),
+        ({"candidates": {"source": "hero"}}, "candidates must be {source: checkpoint or listed, path}, and groups"),
+        ({"epoch": 3}, "nothing is known of epoch"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused_in_words(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadPlan, match=words):
+        plan_of(**change)
+
+
+def test_what_lacks_is_named() -> None:
+    with pytest.raises(BadPlan, match="train, val, corpus, video, query must be given"):
+        Plan.of({"baseline": "xml"})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"sizes": {"hiden": 3}}, "sizes: nothing is known of hiden"),
+        ({"sizes": {"hidden": "wide"}}, "sizes: hidden must be like 256"),
+        ({"sizes": {"hidden": None}}, "sizes: hidden must be like 256"),
+        ({"objective": {"mask_positives": 1}}, "objective: mask_positives must be like False"),
+        ({"decoding": {"alpha": "steep"}}, "decoding: alpha must be like 20.0"),
+        ({"sizes": {"score_videos": True}}, "nothing is known of score_videos|training does not draw"),
+    ],
+)
+def test_a_change_of_settings_must_fit_them(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadPlan, match=words):
+        Settings.of(plan_of(**change))
+
+
+def test_settings_are_the_released_ones_but_for_the_changes() -> None:
+    plan = plan_of(objective={"hard_from_epoch": None}, decoding={"end_offset_s": 0}, batch=None)
+    settings = Settings.of(plan, {"video_size": 18})
+    assert (settings.config.video_size, settings.config.hidden, settings.batch) == (18, 32, 128)
+    assert settings.objective.hard_from_epoch is None
+    assert (settings.decoding.end_offset_s, settings.decoding.alpha) == (0, 20.0)
+
+
+def test_a_training_may_see_where_clips_lie_or_not() -> None:
+    assert Settings.of(plan_of("xml")).reading.endpoints
+    assert not Settings.of(plan_of("xml", reading={"endpoints": False})).reading.endpoints
+    with pytest.raises(BadPlan, match="reading: endpoints must be like True, got 1"):
+        Settings.of(plan_of("xml", reading={"endpoints": 1}))
+
+
+def test_a_plan_of_before_there_were_readings_is_the_same() -> None:
+    plan = plan_of()
+    before = {name: value for name, value in asdict(plan).items() if name != "reading"}
+    assert plan.differences(before) == []
+    (told,) = plan_of(reading={"endpoints": False}).differences(before)
+    assert told.startswith("reading: ")
+
+
+def test_sizes_that_are_not_those_of_the_features_are_refused() -> None:
+    plan = plan_of(sizes={"video_size": 1026})
+    with pytest.raises(OtherSizes, match="video_size is 1026 in the plan, and the features have 18"):
+        Settings.of(plan, {"video_size": 18})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        ({"heads": 5}, r"hidden \(32\) must be a multiple of heads \(5\)"),
+        ({"heads": 0}, "heads must be 1 or more, got 0"),
+        ({"hidden": 0}, "hidden must be 1 or more"),
+        ({"clips": 0}, "clips must be 1 or more"),
+        ({"words": 0}, "words must be 1 or more"),
+        ({"dropout": 1.0}, "dropout must be from 0 to less than 1, got 1.0"),
+        ({"dropout": -0.1}, "dropout must be from 0 to less than 1"),
+        ({"kernel_size": 4}, "kernel_size must be odd, got 4"),
+    ],
+)
+def test_sizes_that_no_model_has_are_refused_before_features_are_read(sizes: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadPlan, match=f"sizes: {words}"):
+        Settings.of(plan_of(sizes=sizes))
+
+
+def test_sizes_of_conquer_alone_are_looked_at_too() -> None:
+    lists = {"source": "listed", "path": "lists.json"}
+    with pytest.raises(BadPlan, match="sizes: inner must be 1 or more"):
+        Settings.of(plan_of("conquer", candidates=lists, sizes={"inner": 0}))
+
+
+def test_a_bad_plan_ends_with_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", str(tmp_path)]) == 2
+    (tmp_path / PLAN).write_text(json.dumps({"baseline": "xml"}))
+    assert main(["train", str(tmp_path)]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.endswith("plan.json: No such file or directory")
+    assert second.endswith("plan.json: train, val, corpus, video, query must be given")
+    assert [(event["kind"], event["reason"]) for event in read_events(tmp_path)] == [
+        ("failed", second[len("error: ") :])
+    ]
+
+
+def test_a_folder_without_a_plan_is_left_as_it_is(tmp_path: Path) -> None:
+    assert main(["train", str(tmp_path)]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_page_of_training_names_all_of_a_plan_with_its_defaults() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "training.md").read_text()
+    table = page.split("## What is written")[0]
+    rows = {
+        name: row for row in table.splitlines() if row.startswith("| `") for name in NAMES.findall(row.split("|")[1])
+    }
+    assert set(rows) == {one.name for one in fields(Plan)}
+    for name, default in (("epochs", "100"), ("patience", "10"), ("seed", "2024"), ("top_n", "20")):
+        assert rows[name].split("|")[2].strip() == default == str(getattr(plan_with_defaults(), name))
+
+
+def plan_with_defaults() -> Plan:
+    return Plan.of({"baseline": "xml", **dict.fromkeys(("train", "val", "corpus", "video", "query"), "x")})

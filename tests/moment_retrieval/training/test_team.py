@@ -1,0 +1,54 @@
+"""Several processes compute what one computes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from moment_retrieval.baselines import BASELINES
+from moment_retrieval.training import run
+from moment_retrieval.training.events import read_events
+from moment_retrieval.training.team import Team
+from tests.moment_retrieval.training import steps
+from tests.moment_retrieval.training.test_train import last, train
+from tests.moment_retrieval.training.tiny import experiment
+
+pytestmark = pytest.mark.slow
+CHANGES = {"sizes": {"dropout": 0.0}, "batch": 15, "epochs": 2}  # 96 samples: seven steps, the last of 6
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What two processes of torchrun left."""
+    place = tmp_path_factory.mktemp("two")
+    experiment(place, name="together", **CHANGES)
+    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", steps.__name__, str(place)]
+    subprocess.run([sys.executable, *command], check=True, capture_output=True, timeout=110)
+    return place
+
+
+@pytest.mark.parametrize("size", steps.SIZES)
+@pytest.mark.parametrize("baseline", BASELINES)
+def test_losses_and_gradients_of_two_processes_are_those_of_one(baseline: str, size: int, place: Path) -> None:
+    alone = steps.made(place, baseline, size, Team(torch.device("cpu")))
+    for rank in (0, 1):
+        together = load_file(place / f"rank-{rank}.safetensors")
+        for name, value in alone.items():
+            found = together[f"{baseline}/{size}/{name}"]
+            torch.testing.assert_close(found, value, rtol=1e-5, atol=2e-7, msg=f"{name} of process {rank}")
+
+
+def test_a_training_of_two_processes_is_that_of_one(place: Path) -> None:
+    alone = experiment(place, name="alone", **CHANGES)
+    assert train(alone) == run.DONE
+    together = place / "together"
+    for name, value in load_file(alone / "last" / "weights.safetensors").items():
+        found = load_file(together / "last" / "weights.safetensors")[name]
+        torch.testing.assert_close(found, value, rtol=1e-3, atol=1e-4, msg=name)
+    scores = [last(folder, "done")["metrics"]["val"]["ndcg@20_0.5"] for folder in (alone, together)]
+    assert scores[1] == pytest.approx(scores[0], abs=0.02)
+    assert last(together, "start")["device"] == "2 x cpu"
+    assert sum(event["kind"] == "start" for event in read_events(together)) == 1  # one of them tells

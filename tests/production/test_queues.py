@@ -1,0 +1,81 @@
+"""Judging waits for no other work: its queue has a worker that nothing else can take."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from celery import current_app
+from django.utils import timezone
+
+from judging.models import Assignment, Batch
+from tests.production.topology import Site
+from tests.production.topology.site import eventually
+from tests.production.topology.world import World, always, judge_all, take
+
+# A task of every queue but `judging`, and the table that it reads first; row 0 is in none of them
+LATCHED = {
+    "models_runner.tasks.scoring_work": ((0,), "models_runner_scoring"),  # celery
+    "annotation.tasks.corpus_import_work": ((0,), "annotation_corpusimport"),  # uploads
+    "models_runner.tasks.training_work": ((0,), "models_runner_training"),  # gpu
+    "models_runner.tasks.search_work": ((0, "words", 10, False), "models_runner_training"),  # search
+}
+WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = ANY (%s::regclass[])"
+
+
+@contextmanager
+def every_other_worker_busy(site: Site) -> Iterator[None]:
+    """Inside the block each process of the other workers waits for a table, and more of the same stands in each queue.
+
+    The latch is an exclusive lock of those tables: PostgreSQL itself says how many wait, and none goes on before the
+    block ends.
+    """
+    tables = sorted({table for _, table in LATCHED.values()})
+    others = [*site.workers, site.gpu, site.search]
+    processes = sum(worker.processes for worker in others)
+    with site.postgres.connect(autocommit=False) as latch, site.postgres.connect() as looking:
+
+        def waiting() -> int:
+            row = looking.execute(WAITING, [tables]).fetchone()
+            assert row is not None
+            return int(row[0])
+
+        latch.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE")
+        for task, (args, _) in LATCHED.items():
+            for _ in range(2 * processes):
+                current_app.send_task(task, args, ignore_result=True)
+        eventually(lambda: waiting() >= processes, seconds=60)
+        assert min(lengths(site).values()) > 0, lengths(site)
+        yield
+        assert waiting() >= processes  # nothing has gone on meanwhile
+        latch.rollback()
+    eventually(lambda: not any(lengths(site).values()))
+
+
+def lengths(site: Site) -> dict[str, int]:
+    """How many messages wait in each queue that the latched tasks are sent to."""
+    router = current_app.amqp.router
+    queues = [router.route({}, task)["queue"].name for task in LATCHED]
+    return {queue: site.redis.client().llen(queue) for queue in queues}
+
+
+def test_what_is_finished_is_decided_while_every_other_worker_is_busy(site: Site) -> None:
+    world = World.make(annotators=2)
+    batch = world.batch(pairs=2)
+    people = [world.person(site, user) for user in world.annotators]
+    with every_other_worker_busy(site):
+        for person in people:
+            judge_all(person, world, always(3))
+        eventually(lambda: Batch.objects.get(pk=batch.pk).state == Batch.State.DONE)
+    assert list(batch.pairs.values_list("state", "relevance")) == [("settled", 3)] * 2
+
+
+def test_a_lease_that_runs_out_is_given_back_while_every_other_worker_is_busy(site: Site) -> None:
+    """By the sweep that beat sends."""
+    world = World.make(annotators=1)
+    world.batch(pairs=1)
+    person = world.person(site, world.annotators[0])
+    with every_other_worker_busy(site):
+        take(person, world)
+        lease = Assignment.objects.filter(project=world.project)
+        assert lease.update(expires_at=timezone.now() - timedelta(seconds=1)) == 1
+        eventually(lambda: lease.get().state == Assignment.State.LAPSED, seconds=60)
