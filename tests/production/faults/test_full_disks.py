@@ -150,7 +150,7 @@ class TestDatabase:
 
 
 def move(site: Site, table: str, folder: str) -> None:
-    """Move a table to a small disk, without the pages that rows deleted before have left empty: they would be filled."""
+    """Move a table to a small disk, without the empty pages that deleted rows have left: they would be filled."""
     with site.postgres.connect() as connection:
         connection.execute(f"VACUUM FULL {table}")
         connection.execute(f"CREATE TABLESPACE small LOCATION '{folder}'")
