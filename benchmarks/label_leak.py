@@ -31,7 +31,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # started as a script
 
 from benchmarks.machine import machine  # noqa: E402
-from models_runner import leaderboard_rules as rules  # noqa: E402
+from models_runner.leaderboard import rules  # noqa: E402
 from moment_retrieval.metrics.ndcg_iou import Gain  # noqa: E402
 from moment_retrieval.metrics.report import KS, MUS, evaluate  # noqa: E402
 from moment_retrieval.tables import JudgedTable, RunTable  # noqa: E402

@@ -30,7 +30,7 @@ import torch  # noqa: E402
 
 from benchmarks import padded  # noqa: E402
 from benchmarks.machine import machine  # noqa: E402
-from models_runner.training_child import HUGE_PAGES  # noqa: E402
+from models_runner.experiments.child import HUGE_PAGES  # noqa: E402
 from moment_retrieval.batches import Batch  # noqa: E402
 from moment_retrieval.models.conquer import Conquer, ConquerConfig, conquer_loss  # noqa: E402
 from moment_retrieval.models.reloclnet import Reloclnet, ReloclnetConfig, reloclnet_loss  # noqa: E402

@@ -11,10 +11,10 @@ FOR = {
     "judging.api.lead": "For leads and admins",
     "judging.api.releases": "For leads and admins",
     "judging.api.train_sets": "For leads and admins",
-    "models_runner.api.searching": "For leads and admins",
-    "models_runner.api.experiments": "For leads and admins",
-    "models_runner.api.features": "For leads and admins",
-    "models_runner.api.runs": "For participants, leads and admins",
+    "models_runner.search.api": "For leads and admins",
+    "models_runner.experiments.api": "For leads and admins",
+    "models_runner.features.api": "For leads and admins",
+    "models_runner.leaderboard.api": "For participants, leads and admins",
 }
 ALWAYS = {
     "400": "The request cannot be read.",

@@ -22,7 +22,7 @@ urlpatterns = [
     path("", include("judging.urls")),
     path("api/", include("config.api")),
     path("runs/", include("models_runner.urls")),
-    path("", include("models_runner.pool_urls")),
+    path("", include("models_runner.pools.urls")),
 ]
 handler500 = "config.errors.server_error"
 handler400 = "config.errors.unreadable"

@@ -11,63 +11,63 @@ from annotation import clock
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def similarity_runs_make(release_id: int) -> None:
     """Score a ready release's runs: those brought before, and those by similarity; a repeat finds them scored."""
-    from models_runner import services
+    from models_runner.leaderboard.services.releases import release_receive
 
-    services.release_receive(release_id=release_id)
+    release_receive(release_id=release_id)
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def run_work(run_id: int) -> None:
     """Read and score a run that somebody brought; a repeat finds it done."""
-    from models_runner import services
+    from models_runner.leaderboard.services import runs
 
-    services.run_work(run_id=run_id)
+    runs.run_work(run_id=run_id)
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def scoring_work(scoring_id: int) -> None:
     """Score one run on one release; a repeat finds it scored."""
-    from models_runner import services
+    from models_runner.leaderboard.services import scorings
 
-    services.scoring_work(scoring_id=scoring_id)
+    scorings.scoring_work(scoring_id=scoring_id)
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def score_tests_work(score_id: int) -> None:
     """Test runs against one of them by one measure; a repeat finds it done."""
-    from models_runner import services
+    from models_runner.leaderboard.services import score_tests
 
-    services.score_tests_work(score_id=score_id)
+    score_tests.score_tests_work(score_id=score_id)
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def economy_work(study_id: int) -> None:
     """Compute a study of judging economy; a repeat finds it done."""
-    from models_runner import services
+    from models_runner.leaderboard.services.economy import study_work
 
-    services.study_work(study_id=study_id)
+    study_work(study_id=study_id)
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def pool_prepare(pooling_id: int) -> None:
     """Plan a pool from its runs; a repeat finds the plan."""
-    from models_runner import pool_services
+    from models_runner.pools import services
 
-    pool_services.pool_prepare(pooling_id=pooling_id)
+    services.pool_prepare(pooling_id=pooling_id)
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5, acks_late=False)
 def training_work(training_id: int) -> None:
     """Train to the end, for hours; a repeat finds it at work or done. What a killed worker leaves, a sweep sends."""
-    from models_runner import services
+    from models_runner.experiments import trainings
 
-    services.training_work(training_id=training_id)
+    trainings.training_work(training_id=training_id)
 
 
 @shared_task(ignore_result=False, acks_late=False)
 def search_work(training_id: int, text: str, moments: int, every: bool) -> dict[str, Any]:
     """Answer one query of typed words; nobody waits for it longer than seconds, so it is never sent again."""
-    from models_runner.services.searching import search_work as work
+    from models_runner.search.services import search_work as work
 
     return work(training_id=training_id, text=text, moments=moments, every=every)
 
@@ -75,24 +75,26 @@ def search_work(training_id: int, text: str, moments: int, every: bool) -> dict[
 @shared_task
 def trainings_sweep() -> None:
     """Send again the trainings that lost their worker or their message."""
-    from models_runner import services
+    from models_runner.experiments import trainings
 
-    services.trainings_sweep(now=clock.now())
+    trainings.trainings_sweep(now=clock.now())
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5, acks_late=False)
 def features_work(feature_set_id: int) -> None:
     """Make and check features, for hours; a repeat finds them at work or done, a sweep sends what was lost."""
-    from models_runner import services
+    from models_runner.features.making import feature_set_work
 
-    services.feature_set_work(feature_set_id=feature_set_id)
+    feature_set_work(feature_set_id=feature_set_id)
 
 
 @shared_task
 def runs_sweep() -> None:
     """Send again what was lost: runs, their scores and tests, features, and the plans of pools."""
-    from models_runner import pool_services, services
+    from models_runner.features.making import feature_sets_sweep
+    from models_runner.leaderboard.services import releases
+    from models_runner.pools import services
 
-    services.runs_sweep(now=clock.now())
-    services.feature_sets_sweep(now=clock.now())
-    pool_services.pools_sweep(now=clock.now())
+    releases.runs_sweep(now=clock.now())
+    feature_sets_sweep(now=clock.now())
+    services.pools_sweep(now=clock.now())

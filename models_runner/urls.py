@@ -1,16 +1,10 @@
 from django.urls import path
 
-from models_runner.views import (
-    benchmark_tables,
-    comparison,
-    economy,
-    experiments,
-    features,
-    leaderboard,
-    participants,
-    searching,
-    uploads,
-)
+from models_runner.experiments import views as experiments_views
+from models_runner.features import views as features_views
+from models_runner.leaderboard.views import comparison, economy, leaderboard, participants, uploads
+from models_runner.search import views as search_views
+from models_runner.tables import views
 
 app_name = "models_runner"
 urlpatterns = [
@@ -23,25 +17,25 @@ urlpatterns = [
     path("<uuid:project_uuid>/economy/", economy.economy, name="economy"),
     path("<uuid:project_uuid>/economy/new/", economy.economy_study, name="economy-study"),
     path("<uuid:project_uuid>/economy.csv", economy.economy_csv, name="economy-csv"),
-    path("<uuid:project_uuid>/experiments/", experiments.experiments, name="experiments"),
-    path("<uuid:project_uuid>/experiments/new/", experiments.experiment_new, name="experiment-new"),
-    path("<uuid:project_uuid>/tables/", benchmark_tables.benchmark_tables, name="tables"),
-    path("<uuid:project_uuid>/tables.<str:form>", benchmark_tables.benchmark_tables_export, name="tables-export"),
-    path("experiment/<uuid:experiment_uuid>/", experiments.experiment, name="experiment"),
-    path("experiment/<uuid:experiment_uuid>/delete/", experiments.experiment_delete, name="experiment-delete"),
-    path("training/<uuid:training_uuid>/", experiments.training, name="training"),
-    path("training/<uuid:training_uuid>/cancel/", experiments.training_cancel, name="training-cancel"),
-    path("training/<uuid:training_uuid>/resume/", experiments.training_resume, name="training-resume"),
-    path("training/<uuid:training_uuid>/files/<str:name>", experiments.training_file, name="training-file"),
-    path("<uuid:project_uuid>/search/", searching.search, name="search"),
-    path("<uuid:project_uuid>/video/<uuid:video_uuid>/", searching.video, name="video"),
-    path("<uuid:project_uuid>/features/", features.features, name="features"),
-    path("<uuid:project_uuid>/features/new/", features.feature_set_create, name="feature-set-create"),
-    path("<uuid:project_uuid>/features/file/", features.feature_set_register, name="feature-set-register"),
-    path("features/<uuid:set_uuid>/cancel/", features.feature_set_cancel, name="feature-set-cancel"),
-    path("features/<uuid:set_uuid>/resume/", features.feature_set_resume, name="feature-set-resume"),
-    path("features/<uuid:set_uuid>/model/", features.feature_set_model, name="feature-set-model"),
-    path("features/<uuid:set_uuid>/delete/", features.feature_set_delete, name="feature-set-delete"),
+    path("<uuid:project_uuid>/experiments/", experiments_views.experiments, name="experiments"),
+    path("<uuid:project_uuid>/experiments/new/", experiments_views.experiment_new, name="experiment-new"),
+    path("<uuid:project_uuid>/tables/", views.benchmark_tables, name="tables"),
+    path("<uuid:project_uuid>/tables.<str:form>", views.benchmark_tables_export, name="tables-export"),
+    path("experiment/<uuid:experiment_uuid>/", experiments_views.experiment, name="experiment"),
+    path("experiment/<uuid:experiment_uuid>/delete/", experiments_views.experiment_delete, name="experiment-delete"),
+    path("training/<uuid:training_uuid>/", experiments_views.training, name="training"),
+    path("training/<uuid:training_uuid>/cancel/", experiments_views.training_cancel, name="training-cancel"),
+    path("training/<uuid:training_uuid>/resume/", experiments_views.training_resume, name="training-resume"),
+    path("training/<uuid:training_uuid>/files/<str:name>", experiments_views.training_file, name="training-file"),
+    path("<uuid:project_uuid>/search/", search_views.search, name="search"),
+    path("<uuid:project_uuid>/video/<uuid:video_uuid>/", search_views.video, name="video"),
+    path("<uuid:project_uuid>/features/", features_views.features, name="features"),
+    path("<uuid:project_uuid>/features/new/", features_views.feature_set_create, name="feature-set-create"),
+    path("<uuid:project_uuid>/features/file/", features_views.feature_set_register, name="feature-set-register"),
+    path("features/<uuid:set_uuid>/cancel/", features_views.feature_set_cancel, name="feature-set-cancel"),
+    path("features/<uuid:set_uuid>/resume/", features_views.feature_set_resume, name="feature-set-resume"),
+    path("features/<uuid:set_uuid>/model/", features_views.feature_set_model, name="feature-set-model"),
+    path("features/<uuid:set_uuid>/delete/", features_views.feature_set_delete, name="feature-set-delete"),
     path("<uuid:project_uuid>/files/", participants.files, name="files"),
     path("<uuid:project_uuid>/settings/", participants.settings, name="settings"),
     path("files/<uuid:release_uuid>/<str:name>", participants.file, name="file"),

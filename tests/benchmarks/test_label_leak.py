@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks import label_leak
 from benchmarks.label_leak import PAIRS, SHARES, Attacker, Upload, attacked, is_safe, mean_of, policies, rows_of
-from models_runner.leaderboard_rules import LEAST_QUERIES, score_step
+from models_runner.leaderboard.rules import LEAST_QUERIES, score_step
 from moment_retrieval.metrics.ndcg_iou import Gain
 
 DEFAULT = "default"

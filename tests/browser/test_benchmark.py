@@ -13,9 +13,9 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Project
 from config.celery_app import app
-from models_runner import search_worker, services
+from models_runner.experiments.trainings import TASK, training_work
 from models_runner.models import Experiment, Run, Training
-from models_runner.services.trainings import TASK
+from models_runner.search import worker as search_worker
 from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse
@@ -43,7 +43,7 @@ def worker(browse: Browse, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def _train(training_id: int) -> None:
     try:
-        services.training_work(training_id=training_id)
+        training_work(training_id=training_id)
     finally:
         connection.close()
 

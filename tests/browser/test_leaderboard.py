@@ -10,7 +10,8 @@ from playwright.sync_api import expect
 
 from annotation.models import Project
 from judging.models import Release
-from models_runner import services
+from models_runner.leaderboard.services.participants import leaderboard_change
+from models_runner.leaderboard.services.releases import release_receive
 from models_runner.models import Run
 from tests import factories
 from tests.browser import acts
@@ -33,7 +34,7 @@ def released(project: Project) -> Release:
     release = Release(project=project, version=1, state="ready", manifest={"counts": {"pairs": {}}})
     release.archive.save("release.zip", ContentFile(zipped({"val.json": json.dumps(rows).encode()})), save=False)
     release.save()
-    services.release_receive(release_id=release.pk)
+    release_receive(release_id=release.pk)
     return release
 
 
@@ -74,9 +75,7 @@ def test_a_run_is_brought_scored_compared_and_looked_into(browse: Browse, tmp_pa
 def test_of_hidden_labels_a_participant_sees_steps_and_why_some_runs_are_not_there(browse: Browse) -> None:
     project = acts.project()
     release = released(project)
-    services.leaderboard_change(
-        project=project, actor=None, hides_val=True, hides_test=True, uploads_per_day=9, least_queries=2
-    )
+    leaderboard_change(project=project, actor=None, hides_val=True, hides_test=True, uploads_per_day=9, least_queries=2)
     member = participant(project)
     bring(member, release, run_json({10: GOOD, 11: GOOD}))
     worse = bring(member, release, run_json({10: WRONG, 11: WRONG}), system="worse")

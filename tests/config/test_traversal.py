@@ -9,8 +9,8 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from annotation.exceptions import NotPossible
-from models_runner.services.features.ordering import _allowed
-from models_runner.training_files import kept_file
+from models_runner.experiments.files import kept_file
+from models_runner.features.services import _allowed
 from tests.judging.views.doors import World
 
 CLIMBING = [

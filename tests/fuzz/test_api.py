@@ -87,7 +87,7 @@ def _kept_connection() -> Iterator[None]:
 @pytest.fixture
 def places(db: None, encoder: object, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
     stand_ins(settings, tmp_path)
-    monkeypatch.setattr("models_runner.api.searching.search_ask", lambda **asked: FOUND)
+    monkeypatch.setattr("models_runner.search.api.search_ask", lambda **asked: FOUND)
     return Places(tmp_path)
 
 

@@ -9,7 +9,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from annotation.models import Membership, Project, User
 from judging.models import Release
 from judging.services.releases import release_build, release_create
-from models_runner import services
+from models_runner.leaderboard.services.releases import release_receive
+from models_runner.leaderboard.services.runs import run_upload, run_work
 from models_runner.models import Run
 from tests.factories import MembershipFactory
 from tests.judging.world import HandMade
@@ -20,7 +21,7 @@ WRONG: list[list[Any]] = [["beta", 3.0, 30.0, 1.0]]
 
 def ready_release(project: Project) -> Release:
     release = release_build(release_id=release_create(project=project, actor=None).pk)
-    services.release_receive(release_id=release.pk)
+    release_receive(release_id=release.pk)
     return release
 
 
@@ -41,11 +42,11 @@ def bring(
     member: Membership, release: Release, content: bytes, *, system: str = "ours", split: str = "val", work: bool = True
 ) -> Run:
     """An upload, read and scored unless told otherwise."""
-    run = services.run_upload(
+    run = run_upload(
         membership=member, release=release, split=split, system=system, file=uploaded(content), team="the team"
     )
     if work:
-        services.run_work(run_id=run.pk)
+        run_work(run_id=run.pk)
         run.refresh_from_db()
     return run
 

@@ -11,9 +11,11 @@ from django.core.files.base import ContentFile
 
 from annotation.models import Project
 from judging.models import Release
-from models_runner import services
+from models_runner.experiments.services import experiment_create
+from models_runner.experiments.trainings import training_work
+from models_runner.features.selectors import Choice
+from models_runner.leaderboard.services.releases import release_receive
 from models_runner.models import Experiment, FeatureSet, Training
-from models_runner.selectors.features import Choice
 from tests.factories import NOW, QueryFactory, VideoFactory
 from tests.judging.views.doors import zipped
 from tests.moment_retrieval.training.tiny import CLIP_S, QUERY, VIDEO, write_features
@@ -39,7 +41,7 @@ def trainable(project: Project) -> Release:
     release = Release(project=project, version=1, state="ready", manifest=manifest)
     release.archive.save("release.zip", ContentFile(zipped(told)), save=False)
     release.save()
-    services.release_receive(release_id=release.pk)
+    release_receive(release_id=release.pk)
     return release
 
 
@@ -104,7 +106,7 @@ def ordered(
     given = {"baseline": "reloclnet", "top_n": 20, "seeds": 1, "actor": None, **values}
     features = features_of(release.project, folder)
     given["options"] = {"how": how, **(options or {})}
-    return services.experiment_create(release=release, features=features, **given)
+    return experiment_create(release=release, features=features, **given)
 
 
 def only(experiment: Experiment) -> Training:
@@ -113,5 +115,5 @@ def only(experiment: Experiment) -> Training:
 
 def trained(training: Training) -> Training:
     """After its task was run once."""
-    services.training_work(training_id=training.pk)
+    training_work(training_id=training.pk)
     return Training.objects.get(pk=training.pk)

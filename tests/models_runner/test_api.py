@@ -10,7 +10,7 @@ from rest_framework.parsers import MultiPartParser
 
 from annotation.models import Membership
 from judging.models import Release
-from models_runner import services
+from models_runner.leaderboard.services.participants import leaderboard_change
 from models_runner.models import Run
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
@@ -101,7 +101,7 @@ def test_what_is_no_upload_is_refused(
 
 
 def test_the_limit_has_its_code(release: Release, member: Membership, made: HandMade) -> None:
-    services.leaderboard_change(project=made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=1)
+    leaderboard_change(project=made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=1)
     bring(member, release, run_json({10: GOOD}))
     answer = send(member, system="second")
     assert (answer.status_code, answer.json()["code"]) == (409, "upload_limit")  # type: ignore[attr-defined]
@@ -158,7 +158,7 @@ def test_of_hidden_labels_scores_come_in_steps_of_one_convention(
     release: Release, member: Membership, made: HandMade
 ) -> None:
     hidden = {"hides_val": True, "hides_test": True, "uploads_per_day": 9, "least_queries": 1}
-    services.leaderboard_change(project=made.project, actor=None, **hidden)
+    leaderboard_change(project=made.project, actor=None, **hidden)
     run = bring(member, release, run_json({10: GOOD[1:], 11: GOOD}))
     mine, exact = (
         program(person).get(url("run", run)).json()["scorings"][0]["scores"]

@@ -12,8 +12,8 @@ from django.urls import reverse
 
 from annotation.models import Membership, Video
 from judging.models import Release
+from models_runner.leaderboard.services.truths import truths_make
 from models_runner.models import Run, Score
-from models_runner.services.truths import truths_make
 from moment_retrieval import formats
 from moment_retrieval.corpus import read_corpus
 from moment_retrieval.tables import JudgedTable

@@ -16,9 +16,8 @@ from django.utils import timezone
 from annotation.models import Caption
 from judging.models import Release
 from models_runner.models import Experiment, Run, Score, Scoring, Training
-from models_runner.published_values import KS, MUS
-from models_runner.selectors.benchmark_labels import notes_of, standing_of
-from models_runner.selectors.benchmark_tables import Cell, Tables, tables, tables_asked
+from models_runner.tables.published_values import KS, MUS
+from models_runner.tables.selectors import Cell, Tables, notes_of, standing_of, tables, tables_asked
 from tests.conftest import hash_with
 from tests.factories import ProjectFactory, VideoFactory, admin
 from tests.judging.world import HandMade
@@ -197,10 +196,10 @@ class TestHonesty:
         assert "other videos (2 instead of" in standing_of(bench.release, []).words
 
     def test_the_same_counts_are_no_proof(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        from models_runner.selectors import benchmark_labels
+        from models_runner.tables import selectors
 
-        facts = benchmark_labels.TVR_RANKING._replace(videos=2, queries={"val": 2, "test": 1})
-        monkeypatch.setattr(benchmark_labels, "TVR_RANKING", facts)
+        facts = selectors.TVR_RANKING._replace(videos=2, queries={"val": 2, "test": 1})
+        monkeypatch.setattr(selectors, "TVR_RANKING", facts)
         standing = standing_of(bench.release, [])
         assert standing.differs == () and "is not checked" in standing.words
 

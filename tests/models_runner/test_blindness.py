@@ -13,9 +13,9 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 
 from annotation.models import Membership
+from models_runner.leaderboard.selectors import shown_scores
+from models_runner.leaderboard.services.truths import truth_table
 from models_runner.models import Leaderboard, Score, Truth
-from models_runner.selectors import shown_scores
-from models_runner.services.truths import truth_table
 from moment_retrieval import kept
 from tests.conftest import hash_with
 from tests.judging.api.acts import bearer, url

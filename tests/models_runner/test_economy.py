@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from annotation.exceptions import NotPossible
 from judging.models import Release
-from models_runner import services
+from models_runner.leaderboard.services.economy import pairs_of, study_create, study_work
+from models_runner.leaderboard.services.releases import release_receive, runs_sweep
 from models_runner.models import EconomyStudy
-from models_runner.services.economy import pairs_of, study_create, study_work
 from tests.conftest import Messages
 from tests.judging.views.doors import zipped
 from tests.judging.world import HandMade
@@ -59,7 +59,7 @@ def test_a_repeat_finds_it_done(release: Release) -> None:
 def test_a_lost_study_is_sent_again(release: Release, messages: Messages) -> None:
     study_create(release=release, split="val", actor=None)
     with messages():
-        services.runs_sweep(now=timezone.now() + timedelta(minutes=3))
+        runs_sweep(now=timezone.now() + timedelta(minutes=3))
     assert EconomyStudy.objects.get().state == "done"
 
 
@@ -103,7 +103,7 @@ def test_a_release_without_grades_says_so_and_is_studied_by_halves(made: HandMad
     held = Release(project=made.project, version=1, state="ready", manifest={"files": {"val.json": {}}})
     held.archive.save("release.zip", ContentFile(zipped({"val.json": judged})), save=False)
     held.save()
-    services.release_receive(release_id=held.pk)
+    release_receive(release_id=held.pk)
     for system in ("one", "two"):
         bring(participant(made.project), held, run_json({10: GOOD}), system=system)
     study_work(study_id=study_create(release=held, split="val", actor=None).pk)

@@ -13,10 +13,14 @@ from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent
 from judging.models import Release
 from judging.rules.audit_words import in_words
-from models_runner import services, training_files
+from models_runner import services
+from models_runner.experiments import deletion, files
+from models_runner.experiments import services as experiments_services
+from models_runner.experiments.child import folder_held
+from models_runner.experiments.deletion import experiment_delete
+from models_runner.experiments.services import training_cancel, training_resume
+from models_runner.features.services import feature_set_delete
 from models_runner.models import Experiment, Run, Score, Training
-from models_runner.services import experiment_deletion, experiments
-from models_runner.training_child import folder_held
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, admin, lead
 from tests.judging.api.acts import bearer, refusal, url
@@ -45,11 +49,11 @@ def done(order: Order, messages: Messages) -> Experiment:
 
 
 def deleted(experiment: Experiment) -> None:
-    services.experiment_delete(experiment=experiment, actor=None)
+    experiment_delete(experiment=experiment, actor=None)
 
 
 def folder(experiment: Experiment) -> Path:
-    return training_files.folder_of(experiment.trainings.all()[0]).parent
+    return files.folder_of(experiment.trainings.all()[0]).parent
 
 
 @pytest.mark.django_db
@@ -73,7 +77,7 @@ class TestDeleting:
     def test_waits_until_every_seed_has_ended(self, order: Order, state: str) -> None:
         experiment = order(name="ours", seeds=2)
         first, other = experiment.trainings.all()
-        services.training_cancel(training=first, actor=None)
+        training_cancel(training=first, actor=None)
         if state != "waiting":
             services.trainings.training_claim(training_id=other.pk, device="here")
             Training.objects.filter(pk=other.pk).update(state=state)
@@ -83,7 +87,7 @@ class TestDeleting:
 
     def test_spares_what_conquer_looks_at(self, order: Order, done: Experiment, messages: Messages) -> None:
         second = order(name="second stage", baseline="conquer", candidates=done.trainings.all()[0])
-        services.training_cancel(training=only(second), actor=None)
+        training_cancel(training=only(second), actor=None)
         with pytest.raises(NotPossible) as refused:
             deleted(done)
         assert str(refused.value) == "ours is needed: second stage (CONQUER) looks at the videos it finds."
@@ -95,14 +99,14 @@ class TestDeleting:
     def test_twice_is_said(self, done: Experiment) -> None:
         again = Experiment.objects.get()
         deleted(done)
-        for act in (deleted, lambda one: services.training_resume(training=Training(pk=0), actor=None)):
+        for act in (deleted, lambda one: training_resume(training=Training(pk=0), actor=None)):
             with pytest.raises(NotPossible, match="has been deleted"):
                 act(again)
 
     def test_frees_its_features(self, release: Release, done: Experiment) -> None:
         deleted(done)
         for held in release.project.feature_sets.all():
-            services.feature_set_delete(feature_set=held, actor=None)
+            feature_set_delete(feature_set=held, actor=None)
         assert not release.project.feature_sets.exists()
 
     def test_leaves_its_name_to_its_runs(self, order: Order, done: Experiment, messages: Messages) -> None:
@@ -121,21 +125,21 @@ class TestDeleting:
 class TestFiles:
     def test_that_a_dead_process_left_are_found_by_the_sweep(self, done: Experiment, order: Order) -> None:
         place, other = folder(done), order(name="other")
-        training_files.plan_write(only(other))
+        files.plan_write(only(other))
         unknown = place.with_name("0" * 8 + str(done.uuid)[8:])
         unknown.mkdir()
         deleted(done)  # nothing runs after the commit: the process is gone
         assert place.is_dir()
-        assert experiment_deletion.deleted_files_sweep() == 1
+        assert deletion.deleted_files_sweep() == 1
         assert (place.exists(), folder(other).exists(), unknown.exists()) == (False, True, True)
-        assert experiment_deletion.deleted_files_sweep() == 0
+        assert deletion.deleted_files_sweep() == 0
 
     def test_stay_while_a_program_writes_there(self, done: Experiment, messages: Messages) -> None:
         place = folder(done)
         with folder_held(place / "seed-2"), messages():
             deleted(done)
         assert place.is_dir()
-        experiment_deletion.deleted_files_sweep()
+        deletion.deleted_files_sweep()
         assert not place.exists()
 
     def test_that_cannot_be_removed_fail_nothing(
@@ -144,10 +148,10 @@ class TestFiles:
         def fail(*words: object) -> None:
             raise PermissionError("read-only")
 
-        monkeypatch.setattr(training_files.shutil, "rmtree", fail)
+        monkeypatch.setattr(files.shutil, "rmtree", fail)
         with messages():
             deleted(done)
-        assert not Experiment.objects.exists() and experiment_deletion.deleted_files_sweep() == 1
+        assert not Experiment.objects.exists() and deletion.deleted_files_sweep() == 1
 
 
 @pytest.mark.django_db
@@ -195,19 +199,19 @@ class TestAtTheSameInstant:
 
     def test_what_conquer_is_ordered_on_is_not_deleted(self, monkeypatch: pytest.MonkeyPatch, order: Order) -> None:
         first, ordering, deleting = self.works(order)
-        monkeypatch.setattr(experiments, "send_on_commit", lambda *sent: None)
-        kept, refused = overlap(monkeypatch, (experiments, "audit_record"), ordering, deleting)
+        monkeypatch.setattr(experiments_services, "send_on_commit", lambda *sent: None)
+        kept, refused = overlap(monkeypatch, (experiments_services, "audit_record"), ordering, deleting)
         assert isinstance(kept, Experiment) and "second stage (CONQUER) looks" in str(refused)
         assert folder(first).is_dir()
 
     def test_what_is_being_deleted_is_not_ordered_on(self, monkeypatch: pytest.MonkeyPatch, order: Order) -> None:
         _, ordering, deleting = self.works(order)
-        gone, refused = overlap(monkeypatch, (experiment_deletion, "audit_record"), deleting, ordering)
+        gone, refused = overlap(monkeypatch, (deletion, "audit_record"), deleting, ordering)
         assert gone is None and "has been deleted" in str(refused)
         assert not Experiment.objects.exists()
 
     def test_its_name_is_not_taken_while_it_goes(self, monkeypatch: pytest.MonkeyPatch, order: Order) -> None:
         _, _, deleting = self.works(order)
         again = partial(order, name="ours")
-        gone, refused = overlap(monkeypatch, (experiment_deletion, "audit_record"), deleting, again)
+        gone, refused = overlap(monkeypatch, (deletion, "audit_record"), deleting, again)
         assert gone is None and "runs of a deleted 'ours'" in str(refused)

@@ -12,10 +12,12 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Caption, Membership
-from models_runner import services, training_files
-from models_runner.experiment_forms import ExperimentForm
+from models_runner.experiments import files
+from models_runner.experiments.forms import ExperimentForm
+from models_runner.experiments.selectors import ahead_of
+from models_runner.experiments.services import training_cancel
+from models_runner.experiments.trainings import training_work
 from models_runner.models import Experiment, FeatureSet, Training
-from models_runner.selectors.experiments import ahead_of
 from tests.factories import NOW, MembershipFactory, admin
 from tests.judging.world import HandMade
 from tests.models_runner.acts import ready_release
@@ -76,7 +78,7 @@ def test_the_options_of_the_papers_can_be_chosen(site: Site) -> None:
     page = site.start(same_split="yes").content.decode()
     assert "Only CONQUER takes candidates." in page
     given = site.order(how="done", name="first")
-    services.training_work(training_id=given.pk)
+    training_work(training_id=given.pk)
     conquer = {"baseline": "conquer", "candidates": given.uuid, "same_split": "yes"}
     assert "not known which split" in site.start(**conquer).content.decode()
     site.made.project.corpus.videos.update(source_split="val")
@@ -91,7 +93,7 @@ def test_a_corpus_of_few_videos_begins_small(
     site: Site, monkeypatch: pytest.MonkeyPatch, few: int, preset: str
 ) -> None:
     assert site.made.project.corpus.videos.count() == 2
-    monkeypatch.setattr("models_runner.views.experiments.FEW_VIDEOS", few)
+    monkeypatch.setattr("models_runner.experiments.views.FEW_VIDEOS", few)
     page = site.client.get(site.url("experiment-new")).content.decode()
     assert f'<option value="{preset}" selected>' in page
 
@@ -197,7 +199,7 @@ class TestACheckpointThatIsReplaced:
         return trained(site.order())
 
     def replaced(self, training: Training, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
-        best, write, left = training_files.folder_of(training) / "best", ZipFile.write, [times]
+        best, write, left = files.folder_of(training) / "best", ZipFile.write, [times]
 
         def write_late(archive: ZipFile, path: Path, name: Path) -> None:
             if left[0]:
@@ -225,8 +227,8 @@ class TestACheckpointThatIsReplaced:
         assert answer.status_code == 409 and "best is just being written anew" in answer.content.decode()
 
     def test_is_no_failure_of_the_page(self, site: Site, training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
-        gone = training_files.folder_of(training) / "best" / "gone"
-        monkeypatch.setattr(training_files, "_files", lambda folder: iter([gone]))
+        gone = files.folder_of(training) / "best" / "gone"
+        monkeypatch.setattr(files, "_files", lambda folder: iter([gone]))
         page = site.page(training.experiment)
         assert "plan.json" in page and "best.zip" not in page
 
@@ -260,7 +262,7 @@ def test_candidates_are_chosen_among_what_is_finished(site: Site) -> None:
 
 def test_the_next_in_line_knows_how_many_are_before_it(site: Site) -> None:
     one = site.order()
-    services.training_cancel(training=one, actor=None)
+    training_cancel(training=one, actor=None)
     two, three = site.order(), site.order(name="later")
     assert "before it" not in site.page(two.experiment)
     assert "1 before it" in site.page(three.experiment)

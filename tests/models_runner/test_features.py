@@ -22,9 +22,17 @@ from pytest_django.fixtures import Settings
 from annotation.exceptions import NotPossible
 from annotation.model_folders import REFUSAL
 from annotation.models import Project, Video
-from models_runner import services
+from models_runner.features import making, services
+from models_runner.features.making import feature_set_work, feature_sets_sweep
+from models_runner.features.services import (
+    feature_set_cancel,
+    feature_set_delete,
+    feature_set_model,
+    feature_set_register,
+    feature_set_resume,
+    feature_set_start,
+)
 from models_runner.models import FeatureSet
-from models_runner.services.features import making, material, progress
 from moment_retrieval.features import FeatureWriter, open_features
 from moment_retrieval.features.extractors import EXTRACTORS, Kind, extract
 from tests.conftest import Messages
@@ -61,11 +69,11 @@ def project(roots: Path, clip: bytes, videos_on_disk: Path) -> Project:
 
 
 def start(project: Project, kind: str = "video", extractor: str = "builtin-pixels", **values: Any) -> FeatureSet:
-    return services.feature_set_start(project=project, kind=kind, extractor=extractor, actor=None, **values)
+    return feature_set_start(project=project, kind=kind, extractor=extractor, actor=None, **values)
 
 
 def worked(held: FeatureSet) -> FeatureSet:
-    services.feature_set_work(feature_set_id=held.pk)
+    feature_set_work(feature_set_id=held.pk)
     held.refresh_from_db()
     return held
 
@@ -127,7 +135,7 @@ def test_where_nothing_can_be_made_it_fails_with_the_reason_and_can_go_on(projec
     assert held.state == "failed" and "first one: the video file does not exist" in held.error
     for video in project.corpus.videos.all():
         video.file.save("x.mp4", ContentFile(clip))
-    assert worked(services.feature_set_resume(feature_set=held, actor=None)).state == "done"
+    assert worked(feature_set_resume(feature_set=held, actor=None)).state == "done"
 
 
 def test_a_model_that_is_not_here_fails_the_set(project: Project, roots: Path, settings: Settings) -> None:
@@ -140,7 +148,7 @@ def test_a_model_that_is_not_here_fails_the_set(project: Project, roots: Path, s
 
 def stopping(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
     """After its first item an extraction meets ``act``."""
-    monkeypatch.setattr(progress, "EVERY_S", 0.0)
+    monkeypatch.setattr(making, "EVERY_S", 0.0)
 
     def acting(*args: Any, on_progress: Any, **values: Any) -> Any:
         def told(done: int, total: int) -> None:
@@ -156,18 +164,18 @@ def stopping(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
 def test_a_cancelled_set_keeps_what_was_made_and_goes_on(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     held = start(project)
     with monkeypatch.context() as patch:
-        stopping(patch, lambda: services.feature_set_cancel(feature_set=held, actor=None))
+        stopping(patch, lambda: feature_set_cancel(feature_set=held, actor=None))
         assert worked(held).state == "cancelled"
     assert not Path(held.path).exists() and Path(f"{held.path}.journal").exists()
-    services.feature_set_resume(feature_set=held, actor=None)
+    feature_set_resume(feature_set=held, actor=None)
     made: list[str] = []
 
     def films(owner: Project, is_known: Any) -> Iterator[Any]:
-        for item in material.films(owner, is_known):
+        for item in services.films(owner, is_known):
             made.extend([] if is_known(item.name) else [item.name])
             yield item
 
-    monkeypatch.setitem(material.ITEMS, "video", films)
+    monkeypatch.setitem(services.ITEMS, "video", films)
     assert worked(held).state == "done" and made == ["two"]
     actions = project.audit_events.order_by("id").values_list("action", flat=True)
     assert list(actions) == ["features.start", "features.cancel", "features.resume"]
@@ -179,11 +187,11 @@ def test_a_killed_worker_leaves_a_set_that_the_sweep_sends_again(project: Projec
     assert killed is not None
     killed.add("one", np.full((2, 512), 0.25))
     with messages():
-        services.feature_sets_sweep(now=timezone.now() + timedelta(minutes=1))
+        feature_sets_sweep(now=timezone.now() + timedelta(minutes=1))
     held.refresh_from_db()
     assert held.state == "running"
     with messages():
-        services.feature_sets_sweep(now=timezone.now() + timedelta(minutes=3))
+        feature_sets_sweep(now=timezone.now() + timedelta(minutes=3))
     held.refresh_from_db()
     assert held.state == "done"
     with open_features(held.path) as store:
@@ -198,18 +206,18 @@ def killing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Whoever begins with this video is killed."""
 
     def films(owner: Project, is_known: Any) -> Iterator[Any]:
-        for item in material.films(owner, is_known):
+        for item in services.films(owner, is_known):
             if item.name == name:
                 raise Killed
             yield item
 
-    monkeypatch.setitem(material.ITEMS, "video", films)
+    monkeypatch.setitem(services.ITEMS, "video", films)
 
 
 def starts_until_it_ends(held: FeatureSet) -> int:
     for count in range(1, 20):
         with suppress(Killed):
-            services.feature_set_work(feature_set_id=held.pk)
+            feature_set_work(feature_set_id=held.pk)
         held.refresh_from_db()
         if held.state != "running":
             return count
@@ -223,7 +231,7 @@ def test_a_video_that_kills_its_worker_is_given_up_and_named(project: Project, m
         assert starts_until_it_ends(held) <= 6
     assert held.state == "failed"
     assert held.error == "Its worker was killed at item 2 of 2 (two) or just behind it, 3 times in a row."
-    services.feature_set_resume(feature_set=held, actor=None)
+    feature_set_resume(feature_set=held, actor=None)
     assert worked(held).state == "done"  # the cause may have been the machine's
 
 
@@ -234,11 +242,11 @@ def test_a_worker_that_is_killed_ever_further_on_is_started_as_often_as_it_needs
     for name in names[2:]:
         VideoFactory(corpus=project.corpus, name=name, file="")
     held = start(project)
-    monkeypatch.setattr(progress, "EVERY_S", 0.0)
+    monkeypatch.setattr(making, "EVERY_S", 0.0)
     for name in names:
         with monkeypatch.context() as patch, suppress(Killed):
             killing(patch, name)
-            services.feature_set_work(feature_set_id=held.pk)
+            feature_set_work(feature_set_id=held.pk)
         held.refresh_from_db()
         assert (held.state, held.done) == ("running", names.index(name))
     assert worked(held).state == "done"
@@ -259,15 +267,15 @@ def test_a_worker_that_is_killed_before_the_first_item_is_given_up_too(
 
 def test_what_is_deleted_while_it_is_made_leaves_no_file(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     held = start(project)
-    stopping(monkeypatch, lambda: services.feature_set_delete(feature_set=held, actor=None))
-    services.feature_set_work(feature_set_id=held.pk)
+    stopping(monkeypatch, lambda: feature_set_delete(feature_set=held, actor=None))
+    feature_set_work(feature_set_id=held.pk)
     assert not FeatureSet.objects.exists() and not list(Path(held.path).parent.iterdir())
 
 
 def test_a_deleted_set_takes_its_file_along(project: Project, messages: Messages) -> None:
     held = worked(start(project))
     with messages():
-        services.feature_set_delete(feature_set=held, actor=None)
+        feature_set_delete(feature_set=held, actor=None)
     assert not Path(held.path).exists()
     assert project.audit_events.get(action="features.delete").data["name"] == held.name
 
@@ -278,7 +286,7 @@ def test_a_file_in_the_folder_of_another_site_stays(
     held = worked(start(project))
     settings.FEATURES_ROOT = tmp_path / "of-the-restored-site"
     with messages():
-        services.feature_set_delete(feature_set=held, actor=None)
+        feature_set_delete(feature_set=held, actor=None)
     assert Path(held.path).exists() and not FeatureSet.objects.exists()
 
 
@@ -286,7 +294,7 @@ def test_a_repeat_finds_it_done(project: Project) -> None:
     held = worked(start(project))
     moved = held.moved_at
     assert worked(held).moved_at == moved
-    for act in (services.feature_set_resume, services.feature_set_cancel):
+    for act in (feature_set_resume, feature_set_cancel):
         with pytest.raises(NotPossible):
             act(feature_set=held, actor=None)
 
@@ -299,7 +307,7 @@ def official(path: Path, *names: str, width: int = 3) -> Path:
 
 
 def add(project: Project, path: Path | str, kind: str = "video", **values: Any) -> FeatureSet:
-    return services.feature_set_register(project=project, kind=kind, path=str(path), actor=None, **values)
+    return feature_set_register(project=project, kind=kind, path=str(path), actor=None, **values)
 
 
 def test_an_official_file_is_checked_where_it_lies_and_stays_there(
@@ -312,7 +320,7 @@ def test_an_official_file_is_checked_where_it_lies_and_stays_there(
     assert (held.state, held.name, held.width, held.n_items) == ("done", "i3d", 3, 2)
     assert [finding["text"] for finding in held.findings] == ["video: no features: 1 (two)"]
     with messages():
-        services.feature_set_delete(feature_set=held, actor=None)
+        feature_set_delete(feature_set=held, actor=None)
     assert path.exists()
 
 
@@ -357,8 +365,8 @@ class TestTheModelOfAnOfficialFile:
 
     def test_is_said_taken_back_and_written_down(self, project: Project, roots: Path) -> None:
         held = add(project, official(roots / "official" / "q.h5", "7"), "query")
-        assert services.feature_set_model(feature_set=held, model="bert-base-cased", actor=None).model
-        services.feature_set_model(feature_set=held, model="", actor=None)
+        assert feature_set_model(feature_set=held, model="bert-base-cased", actor=None).model
+        feature_set_model(feature_set=held, model="", actor=None)
         held.refresh_from_db()
         assert held.model == ""
         said = [event.data for event in project.audit_events.filter(action="features.model").order_by("id")]
@@ -370,7 +378,7 @@ class TestTheModelOfAnOfficialFile:
         with pytest.raises(NotPossible, match="No model of this name"):
             add(project, path, "query", model=model)
         with pytest.raises(NotPossible, match="No model of this name"):
-            services.feature_set_model(feature_set=add(project, path, "query"), model=model, actor=None)
+            feature_set_model(feature_set=add(project, path, "query"), model=model, actor=None)
 
     def test_is_of_queries_alone(self, project: Project, roots: Path) -> None:
         path = official(roots / "official" / "i3d.h5", "one")
@@ -379,7 +387,7 @@ class TestTheModelOfAnOfficialFile:
         made_here = start(project, "query", "builtin-text")
         for held in (add(project, path), made_here):
             with pytest.raises(NotPossible, match="files of queries alone"):
-                services.feature_set_model(feature_set=held, model="bert-base-cased", actor=None)
+                feature_set_model(feature_set=held, model="bert-base-cased", actor=None)
 
     def test_is_said_on_the_page(self, project: Project, roots: Path, client: Client, messages: Messages) -> None:
         client.force_login(admin(project))

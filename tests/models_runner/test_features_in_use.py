@@ -12,10 +12,11 @@ from django.urls import reverse
 
 from annotation.exceptions import NotPossible
 from judging.models import Release
-from models_runner import services
+from models_runner.experiments import services
+from models_runner.experiments.services import experiment_create, training_cancel
+from models_runner.features import services as features_services
+from models_runner.features.services import feature_set_delete
 from models_runner.models import Experiment, FeatureSet
-from models_runner.services import experiments
-from models_runner.services.features import ordering
 from tests.factories import ProjectFactory, admin
 from tests.judging.concurrency.meeting import overlap
 from tests.models_runner.benchmarks import features_of, only, ordered, places, trainable, trained
@@ -38,7 +39,7 @@ def made(release: Release, kind: str) -> FeatureSet:
 
 
 def deleted(held: FeatureSet) -> None:
-    services.feature_set_delete(feature_set=held, actor=None)
+    feature_set_delete(feature_set=held, actor=None)
 
 
 @pytest.mark.django_db
@@ -46,7 +47,7 @@ class TestWhatATrainingNeeds:
     def test_stays_as_long_as_it_is_trained_resumed_or_searched_with(
         self, release: Release, order: Callable[..., Experiment]
     ) -> None:
-        services.training_cancel(training=only(order(name="one")), actor=None)
+        training_cancel(training=only(order(name="one")), actor=None)
         trained(only(order(name="two", how="fails")))
         trained(only(order(name="three")))
         order(name="four", seeds=2)
@@ -61,14 +62,14 @@ class TestWhatATrainingNeeds:
         told = features_of(release.project, tmp_path)
         by_path = {kind: {"name": "mine", "path": one["path"]} for kind, one in told.items()}
         given = {"baseline": "xml", "top_n": 1, "seeds": 1, "options": {}, "actor": None}
-        services.experiment_create(release=release, features=by_path, **given)
+        experiment_create(release=release, features=by_path, **given)
         with pytest.raises(NotPossible, match="XML, N=1, seed 1 waits to be trained"):
             deleted(made(release, "video"))
 
     def test_is_known_by_what_its_check_measured_and_not_read_again(
         self, release: Release, tmp_path: Path, order: Callable[..., Experiment], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(experiments, "open_features", lambda _: pytest.fail("within a request"))
+        monkeypatch.setattr(services, "open_features", lambda _: pytest.fail("within a request"))
         told = order().features["video"]
         held = made(release, "video")
         assert (told["set"], told["width"], told["checksum"]) == (str(held.uuid), held.width, held.checksum)
@@ -76,7 +77,7 @@ class TestWhatATrainingNeeds:
     def test_by_its_path_alone_is_measured_when_it_is_ordered(self, release: Release, tmp_path: Path) -> None:
         path = tmp_path / "mine.h5"
         write_features(path, {"one": np.ones((2, 3), np.float32)})
-        told = experiments.feature_facts({"name": "mine", "path": str(path)})
+        told = services.feature_facts({"name": "mine", "path": str(path)})
         assert (told["name"], told["width"]) == ("mine", 3) and told["checksum"].startswith("sha256:")
 
     def test_is_let_go_where_its_file_stays(self, release: Release, order: Callable[..., Experiment]) -> None:
@@ -105,10 +106,10 @@ class TestAtTheSameInstant:
         self, monkeypatch: pytest.MonkeyPatch, release: Release, tmp_path: Path
     ) -> None:
         """Without the lock the file is gone before the order is kept."""
-        monkeypatch.setattr(experiments, "send_on_commit", lambda *sent: None)
+        monkeypatch.setattr(services, "send_on_commit", lambda *sent: None)
         features_of(release.project, tmp_path)
         works = partial(ordered, release, tmp_path), partial(deleted, made(release, "video"))
-        kept, refused = overlap(monkeypatch, (experiments, "audit_record"), *works)
+        kept, refused = overlap(monkeypatch, (services, "audit_record"), *works)
         assert isinstance(kept, Experiment) and isinstance(refused, NotPossible)
         assert Path(made(release, "video").path).exists()
 
@@ -117,8 +118,8 @@ class TestAtTheSameInstant:
     ) -> None:
         told = features_of(release.project, tmp_path)
         given = {"baseline": "xml", "top_n": 1, "seeds": 1, "options": {}, "actor": None}
-        ordered_on = partial(services.experiment_create, release=release, features=told, **given)
+        ordered_on = partial(experiment_create, release=release, features=told, **given)
         deleting = partial(deleted, made(release, "video"))
-        gone, refused = overlap(monkeypatch, (ordering, "audit_record"), deleting, ordered_on)
+        gone, refused = overlap(monkeypatch, (features_services, "audit_record"), deleting, ordered_on)
         assert gone is None and "have been deleted" in str(refused)
         assert not Experiment.objects.exists()

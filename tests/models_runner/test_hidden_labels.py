@@ -11,14 +11,14 @@ from django.urls import reverse
 
 from annotation.models import Membership
 from judging.models import Release
-from models_runner import services
+from models_runner.leaderboard.selectors.asked import asked_by
+from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard
+from models_runner.leaderboard.selectors.shown_scores import LADDER_COLUMN, ScoreView
+from models_runner.leaderboard.services.participants import leaderboard_change, query_hashes
+from models_runner.leaderboard.services.runs import UploadLimit, run_withdraw
+from models_runner.leaderboard.services.scorings import scoring_work
+from models_runner.leaderboard.services.truths import truth_table
 from models_runner.models import Leaderboard, PerQuery, Run, Score, ScoreTest, Truth
-from models_runner.selectors.asked import asked_by
-from models_runner.selectors.leaderboard import Table, leaderboard
-from models_runner.selectors.shown_scores import LADDER_COLUMN, ScoreView
-from models_runner.services.runs import UploadLimit
-from models_runner.services.truths import truth_table
-from models_runner.services.upload_concerns import query_hashes
 from moment_retrieval import kept
 from moment_retrieval.tables import RunTable
 from tests.factories import ProjectFactory, VideoFactory
@@ -44,7 +44,7 @@ def member(made: HandMade) -> Membership:
 def hide(made: HandMade, *, val: bool = True, least_queries: int = 1, **others: int | str) -> None:
     """Hide the labels; scores over two queries are shown in steps unless told otherwise."""
     values: dict[str, Any] = {"ladder": "off", "least_queries": least_queries, "uploads_per_day": 50, **others}
-    services.leaderboard_change(project=made.project, actor=None, hides_val=val, hides_test=True, **values)
+    leaderboard_change(project=made.project, actor=None, hides_val=val, hides_test=True, **values)
 
 
 def board(made: HandMade, member: Membership, **given: str) -> Table:
@@ -206,7 +206,7 @@ def test_the_same_file_gives_the_same_numbers_on_every_release(
     assert values["ours"] == values["copy"]
     again = ready_release(made.project)
     for scoring in again.scorings.filter(state="waiting"):
-        services.scoring_work(scoring_id=scoring.pk)
+        scoring_work(scoring_id=scoring.pk)
     newer = {row.run.system: [score.value for score in row.scores.values()] for row in board(made, member).ranked}
     assert newer["ours"] == values["ours"]
 
@@ -245,7 +245,7 @@ class TestLadder:
         assert [len(api_scores(member, run)["scores"]) for run in runs] == [9, 0, 9, 0]
 
     def test_a_withdrawn_run_counts(self, runs: list[Run], member: Membership, made: HandMade) -> None:
-        services.run_withdraw(run=runs[2], actor=member.user, reason="to see another")
+        run_withdraw(run=runs[2], actor=member.user, reason="to see another")
         last = bring(member, runs[0].release, BOTH, system="last")
         Score.objects.filter(scoring__run=last).update(value=0.5)
         assert shown(made, member) == {"similarity", "first"}
@@ -255,7 +255,7 @@ class TestLadder:
     ) -> None:
         again = ready_release(made.project)
         for scoring in again.scorings.filter(state="waiting"):
-            services.scoring_work(scoring_id=scoring.pk)
+            scoring_work(scoring_id=scoring.pk)
         Score.objects.filter(scoring__release=again).update(value=0.5)
         assert shown(made, member) == {"similarity", "first"}
         assert [len(scoring["scores"]) for scoring in api_scorings(member, runs[2])] == [0, 9]  # on the older as before
@@ -288,7 +288,7 @@ class TestLadder:
 
 def test_uploads_to_a_hidden_split_end_in_all(release: Release, member: Membership, made: HandMade) -> None:
     hide(made, uploads_in_all=2)
-    services.run_withdraw(run=bring(member, release, BOTH, system="a"), actor=member.user, reason="a mistake")
+    run_withdraw(run=bring(member, release, BOTH, system="a"), actor=member.user, reason="a mistake")
     bring(member, release, b"not a run", system="unreadable")
     bring(member, release, ONE, system="refused")  # it was read, so it counts
     page = text(member, reverse("models_runner:run-new", args=[made.project.uuid]))

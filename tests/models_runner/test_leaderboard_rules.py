@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models_runner.leaderboard_rules import interval, ladder, ranks, rounded, score_step, share_of
+from models_runner.leaderboard.rules import interval, ladder, ranks, rounded, score_step, share_of
 
 STEP = Decimal("0.05")
 SHARES = st.floats(0, 1, exclude_max=True)

@@ -4,8 +4,8 @@ import pytest
 
 from annotation.exceptions import NotPossible
 from judging.models import Release
+from models_runner.leaderboard.services.economy import runs_of, study_create, study_work
 from models_runner.models import Run
-from models_runner.services.economy import runs_of, study_create, study_work
 from tests.judging.world import HandMade
 from tests.models_runner.acts import GOOD, WRONG, bring, participant, run_json
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotation.models import Job, Pooling
 from judging.models import Batch
-from models_runner.pool_services import pools_sweep
+from models_runner.pools.services import pools_sweep
 from tests.conftest import Messages, hash_with
 from tests.factories import MINUTES, admin
 from tests.judging.growing import Growing

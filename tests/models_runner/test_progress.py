@@ -8,10 +8,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from judging.plots.canvas import WIDE_LETTER
-from models_runner.curves import losses_chart, scores_chart
-from models_runner.experiment_settings import options_of, told
+from models_runner.experiments.charts import losses_chart, scores_chart
+from models_runner.experiments.progress import MEASURE, POINTS, EventsFile, Progress
+from models_runner.experiments.settings import options_of, told
 from models_runner.models import Training
-from models_runner.progress import MEASURE, POINTS, EventsFile, Progress
 
 
 def after(*events: dict[str, Any]) -> Progress:

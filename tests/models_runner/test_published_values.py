@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from models_runner import published_values as published
+from models_runner.tables import published_values as published
 from tests.moment_retrieval.shared_data import SHARED
 
 NUMBER = re.compile(r"\.\d+")

@@ -13,11 +13,12 @@ from annotation.exceptions import NotPossible
 from annotation.models import Membership
 from judging.models import Release
 from judging.services.releases import release_build, release_create
-from models_runner import services
+from models_runner.leaderboard.selectors.asked import asked_for
+from models_runner.leaderboard.selectors.leaderboard import leaderboard
+from models_runner.leaderboard.services.releases import release_receive, runs_sweep
+from models_runner.leaderboard.services.scorings import scoring_work
+from models_runner.leaderboard.services.truths import truth_table
 from models_runner.models import Run, Scoring
-from models_runner.selectors.asked import asked_for
-from models_runner.selectors.leaderboard import leaderboard
-from models_runner.services.truths import truth_table
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
 from tests.judging.world import HandMade
@@ -38,7 +39,7 @@ def test_a_release_whose_message_was_lost_hours_ago_is_received(
     run = bring(member, release, BOTH)
     new = release_build(release_id=release_create(project=made.project, actor=None).pk)
     with messages():
-        services.runs_sweep(now=timezone.now() + timedelta(hours=2))
+        runs_sweep(now=timezone.now() + timedelta(hours=2))
     assert run.scorings.get(release=new).state == "scored"
 
 
@@ -49,7 +50,7 @@ def test_a_run_and_a_release_that_missed_each_other_meet(
     run = bring(member, release, BOTH)
     run.scorings.filter(release=new).delete()
     with messages():
-        services.runs_sweep(now=timezone.now() + timedelta(days=2))
+        runs_sweep(now=timezone.now() + timedelta(days=2))
     assert run.scorings.get(release=new).state == "scored"
     assert Scoring.objects.filter(run__source="similarity").count() == 4  # they stay with their own releases
 
@@ -59,8 +60,8 @@ def test_a_run_stays_off_releases_before_its_own(
 ) -> None:
     run = bring(member, ready_release(made.project), BOTH)
     with messages():
-        services.release_receive(release_id=release.pk)
-        services.runs_sweep(now=timezone.now() + timedelta(days=2))
+        release_receive(release_id=release.pk)
+        runs_sweep(now=timezone.now() + timedelta(days=2))
     assert [scoring.release.version for scoring in run.scorings.all()] == [2]
 
 
@@ -71,10 +72,10 @@ def test_something_unexpected_is_tried_three_times_and_tells_nothing(
     new = ready_release(made.project)
     scoring = run.scorings.get(release=new)
     with monkeypatch.context() as patch:
-        patch.setattr("models_runner.services.scorings.run_table", broken)
+        patch.setattr("models_runner.leaderboard.services.scorings.run_table", broken)
         for state in ("waiting", "waiting", "failed"):
             with pytest.raises(OSError, match="hidden words"):
-                services.scoring_work(scoring_id=scoring.pk)
+                scoring_work(scoring_id=scoring.pk)
             scoring.refresh_from_db()
             assert scoring.state == state
     assert "hidden words" not in scoring.error
@@ -89,11 +90,11 @@ def test_what_was_tried_again_in_time_is_scored(
     run = bring(member, release, BOTH)
     scoring = run.scorings.get(release=ready_release(made.project))
     with monkeypatch.context() as patch:
-        patch.setattr("models_runner.services.scorings.run_table", broken)
+        patch.setattr("models_runner.leaderboard.services.scorings.run_table", broken)
         with pytest.raises(OSError, match="hidden words"):
-            services.scoring_work(scoring_id=scoring.pk)
+            scoring_work(scoring_id=scoring.pk)
     with messages():
-        services.runs_sweep(now=timezone.now() + timedelta(minutes=2))
+        runs_sweep(now=timezone.now() + timedelta(minutes=2))
     assert run.scorings.get(pk=scoring.pk).state == "scored"
 
 
@@ -111,15 +112,15 @@ def test_a_release_without_a_judged_query_is_read_once(
     later = timezone.now() + timedelta(hours=2)
     empty = [empty_release() for _ in range(2)]
     with messages() as sent:
-        services.runs_sweep(now=later)
+        runs_sweep(now=later)
     assert len(sent) == len(empty)
     with messages() as sent, CaptureQueriesContext(connection) as queries:
-        services.runs_sweep(now=later)
+        runs_sweep(now=later)
     assert sent == []
     of_two = len(queries)
-    services.release_receive(release_id=empty_release().pk)
+    release_receive(release_id=empty_release().pk)
     with django_assert_num_queries(of_two):
-        services.runs_sweep(now=later)
+        runs_sweep(now=later)
     with django_assert_num_queries(2), pytest.raises(NotPossible, match="no judged query"):
         truth_table(release=empty[0], split="test")  # its archive is not opened again
 
@@ -127,5 +128,5 @@ def test_a_release_without_a_judged_query_is_read_once(
 def test_a_split_whose_run_by_similarity_is_missing_gets_it(release: Release, messages: Messages) -> None:
     Run.objects.filter(release=release, split="test").delete()
     with messages():
-        services.runs_sweep(now=timezone.now() + timedelta(hours=2))
+        runs_sweep(now=timezone.now() + timedelta(hours=2))
     assert Run.objects.filter(release=release, split="test", state="scored").exists()

@@ -12,14 +12,15 @@ from django.utils import timezone
 
 from annotation.models import Membership
 from judging.models import Release
-from models_runner import services
+from models_runner.leaderboard.selectors.asked import asked_for
+from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard
+from models_runner.leaderboard.services import score_tests
+from models_runner.leaderboard.services.releases import runs_sweep
+from models_runner.leaderboard.services.runs import run_withdraw
+from models_runner.leaderboard.services.score_tests import covering, score_tests_work
+from models_runner.leaderboard.services.scorings import values_of
+from models_runner.leaderboard.views.leaderboard import leaderboard_tested
 from models_runner.models import PerQuery, Run, Score, ScoreTest, Scoring
-from models_runner.selectors.asked import asked_for
-from models_runner.selectors.leaderboard import Table, leaderboard
-from models_runner.services import score_tests
-from models_runner.services.score_tests import covering
-from models_runner.services.scorings import values_of
-from models_runner.views.leaderboard import leaderboard_tested
 from moment_retrieval.metrics.board import COLUMNS
 from moment_retrieval.statistics import randomisation
 from moment_retrieval.statistics.bootstrap import intervals
@@ -134,7 +135,7 @@ def test_no_page_runs_a_test_itself(
 def test_a_run_that_is_withdrawn_takes_its_tests_along(look: Look, messages: Messages, made: HandMade) -> None:
     with messages():
         look()
-    services.run_withdraw(run=row_of("worst").run, actor=made.lead, reason="the wrong file")
+    run_withdraw(run=row_of("worst").run, actor=made.lead, reason="the wrong file")
     assert ScoreTest.objects.count() == 1
     left = p_values(look())
     assert left.keys() == {"similarity", "ours"}
@@ -162,11 +163,11 @@ def test_a_run_that_is_scored_anew_is_tested_anew(look: Look, messages: Messages
 def test_a_lost_message_is_found_and_a_repeat_is_harmless(look: Look, messages: Messages) -> None:
     look()  # its message is never sent
     with messages() as sent:
-        services.runs_sweep(now=timezone.now() + timedelta(minutes=2))
+        runs_sweep(now=timezone.now() + timedelta(minutes=2))
     assert len(sent) == 1
     before = p_values(look())
-    services.score_tests_work(score_id=ScoreTest.objects.all()[0].one_id)
-    services.score_tests_work(score_id=10**9)
+    score_tests_work(score_id=ScoreTest.objects.all()[0].one_id)
+    score_tests_work(score_id=10**9)
     assert p_values(look()) == before
 
 
@@ -177,7 +178,7 @@ def test_what_cannot_be_tested_is_given_up_and_the_others_stay_corrected(look: L
     for _ in range(3):
         assert look().is_testing
         with pytest.raises(KeyError):
-            services.score_tests_work(score_id=score_id)
+            score_tests_work(score_id=score_id)
     assert look().is_testing is False
     assert set(p_values(look()).values()) == {(None, None)}
 

@@ -26,9 +26,10 @@ from kombu.exceptions import OperationalError
 from annotation.model_folders import REFUSAL
 from annotation.models import Membership, Moment, Video
 from config.celery_app import app
-from models_runner import search_worker, tasks, training_files
+from models_runner import tasks
+from models_runner.experiments import files as experiments_files
 from models_runner.models import Experiment, FeatureSet, Training
-from models_runner.services import searching
+from models_runner.search import services, worker
 from moment_retrieval.cli import main
 from moment_retrieval.features import open_features
 from tests.factories import MembershipFactory, admin
@@ -70,7 +71,7 @@ class Site:
         run = bring(member_of(self.made, self.made.lead), self.release, run_json({10: GOOD}), system=f"seed {seed}")
         given = {"state": "done", "ended_at": timezone.now(), "val_run": run, "best": 0.25}
         made = Training.objects.create(experiment=self.experiment, seed=seed, **given)
-        folder = training_files.folder_of(made)
+        folder = experiments_files.folder_of(made)
         folder.mkdir(parents=True)
         shutil.copytree(self.tiny / "xml" / "best", folder / "best")
         plan = json.loads((self.tiny / "xml" / "plan.json").read_text())
@@ -97,9 +98,9 @@ def site(made: HandMade, settings: Any, tmp_path: Path, trained_folder: Path) ->
     places(settings, tmp_path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("moment_retrieval.searching.words.extractor_of", lambda *_, **__: Drawn())
-        search_worker.forget()
+        worker.forget()
         yield Site(made, trained_folder)
-    search_worker.forget()
+    worker.forget()
 
 
 def filmed(site: Site) -> Video:
@@ -259,7 +260,7 @@ class TestWithoutAnAnswer:
         assert "drawn makes 9 rows of query 5000, and the file of this training has" in answer.content.decode()
 
     def test_the_weights_are_gone(self, site: Site) -> None:
-        shutil.rmtree(training_files.folder_of(site.training) / "best")
+        shutil.rmtree(experiments_files.folder_of(site.training) / "best")
         answer = site.search()
         assert answer.status_code == 409 and "tiny, seed 1 cannot be searched" in answer.content.decode()
         refused = site.api(q="x")
@@ -267,7 +268,7 @@ class TestWithoutAnAnswer:
 
     def test_the_worker_is_loading(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tasks.search_work, "apply_async", Late)
-        monkeypatch.setattr(searching, "worker_is_busy", lambda: True)
+        monkeypatch.setattr(services, "worker_is_busy", lambda: True)
         answer = site.search()
         page = answer.content.decode()
         assert answer.status_code == 200 and "is loading a training" in page
@@ -329,7 +330,7 @@ class TestWithoutAnAnswer:
         def failing(_: Any) -> None:
             raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
 
-        monkeypatch.setattr(search_worker, "searcher_of", failing)
+        monkeypatch.setattr(worker, "searcher_of", failing)
         answer = site.search()
         assert answer.status_code == 409 and "The search worker failed (RuntimeError)" in answer.content.decode()
         assert "mat1 and mat2" in caplog.text
@@ -368,8 +369,8 @@ class TestTheApi:
 
 
 def test_a_training_is_loaded_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    used, searcher_of = [], search_worker.searcher_of
-    monkeypatch.setattr(search_worker, "searcher_of", lambda source: used.append(searcher_of(source)) or used[-1])
+    used, searcher_of = [], worker.searcher_of
+    monkeypatch.setattr(worker, "searcher_of", lambda source: used.append(searcher_of(source)) or used[-1])
     site.page("one")
     site.page("two")
     assert used[0] is used[1]
@@ -377,9 +378,9 @@ def test_a_training_is_loaded_once(site: Site, monkeypatch: pytest.MonkeyPatch) 
 
 def test_two_text_models_are_kept_at_most(site: Site) -> None:
     """With them go the trainings that read words by them, which would hold on to them."""
-    folder = training_files.folder_of(site.training)
-    sources = [search_worker.Source(folder, "text-model", model, "") for model in ("a", "b", "c")]
-    held = [weakref.ref(search_worker.searcher_of(source).reading.words) for source in sources]
+    folder = experiments_files.folder_of(site.training)
+    sources = [worker.Source(folder, "text-model", model, "") for model in ("a", "b", "c")]
+    held = [weakref.ref(worker.searcher_of(source).reading.words) for source in sources]
     gc.collect()
     assert [one() is None for one in held] == [True, False, False]
-    assert search_worker.searcher_of(sources[2]).reading.words is held[2]()
+    assert worker.searcher_of(sources[2]).reading.words is held[2]()

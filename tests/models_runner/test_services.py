@@ -8,7 +8,7 @@ import pytest
 from annotation.models import Candidate
 from judging.models import Release
 from judging.services.releases import release_build, release_create
-from models_runner import services
+from models_runner.leaderboard.services.similarity import similarity_runs_make, similarity_runs_request
 from models_runner.models import Run, Score, Scoring
 from moment_retrieval import records
 from moment_retrieval.errors import InvalidRecord
@@ -29,7 +29,7 @@ def release(made: HandMade, tmp_path: Path) -> Release:
 
 
 def test_frozen_candidates_best_first_twins_alike(release: Release, made: HandMade) -> None:
-    run, _ = services.similarity_runs_make(release_id=release.pk)
+    run, _ = similarity_runs_make(release_id=release.pk)
     with run.file.open("rb") as file:
         entries = json.load(file)
     rows = [["alpha", 1.0, 2.5, 0.99], ["alpha", 10.0, 20.25, 0.98], ["beta", 0.0, 3.0, 0.97]]
@@ -41,7 +41,7 @@ def test_frozen_candidates_best_first_twins_alike(release: Release, made: HandMa
 
 
 def test_scores_equal_the_librarys(release: Release, tmp_path: Path) -> None:
-    runs = services.similarity_runs_make(release_id=release.pk)
+    runs = similarity_runs_make(release_id=release.pk)
     assert [(run.split, run.state, run.n_queries) for run in Run.objects.order_by("-split")] == [
         ("val", "scored", 2),
         ("test", "scored", 1),
@@ -60,9 +60,9 @@ def test_scores_equal_the_librarys(release: Release, tmp_path: Path) -> None:
 
 
 def test_again_changes_nothing(release: Release) -> None:
-    first = services.similarity_runs_make(release_id=release.pk)
+    first = similarity_runs_make(release_id=release.pk)
     names = [run.file.name for run in Run.objects.all()]
-    assert services.similarity_runs_make(release_id=release.pk) == first
+    assert similarity_runs_make(release_id=release.pk) == first
     assert [run.file.name for run in Run.objects.all()] == names
     assert (Scoring.objects.count(), Score.objects.count()) == (2, 2 * len(COLUMNS))
 
@@ -71,12 +71,12 @@ def test_a_split_without_finished_queries_gives_no_run(made: HandMade) -> None:
     made.test.batches.first().review.delete()  # type: ignore[union-attr]
     made.test.batches.filter(number=2).update(state="open", done_at=None)
     release = release_build(release_id=release_create(project=made.project, actor=None).pk)
-    assert [run.split for run in services.similarity_runs_make(release_id=release.pk)] == ["val"]
+    assert [run.split for run in similarity_runs_make(release_id=release.pk)] == ["val"]
 
 
 def test_a_release_of_nothing_gives_no_run() -> None:
     release = release_build(release_id=release_create(project=ProjectFactory(), actor=None).pk)
-    assert services.similarity_runs_make(release_id=release.pk) == []
+    assert similarity_runs_make(release_id=release.pk) == []
 
 
 def test_failure_is_kept_and_a_repeat_may_succeed(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,15 +85,15 @@ def test_failure_is_kept_and_a_repeat_may_succeed(release: Release, monkeypatch:
 
     with monkeypatch.context() as patch:
         patch.setattr(records, "write_run", broken)
-        services.similarity_runs_make(release_id=release.pk)
+        similarity_runs_make(release_id=release.pk)
     assert set(Run.objects.values_list("state", "error")) == {("failed", "broken on purpose")}
-    services.similarity_runs_make(release_id=release.pk)
+    similarity_runs_make(release_id=release.pk)
     assert set(Run.objects.values_list("state", "error")) == {("scored", "")}
 
 
 def test_request_is_written_down_and_done(release: Release, made: HandMade, messages: Messages) -> None:
     with messages():
-        services.similarity_runs_request(release=release, actor=made.lead)
+        similarity_runs_request(release=release, actor=made.lead)
     assert Run.objects.filter(state="scored").count() == 2
     event = made.project.audit_events.get(action="run.request")
     assert (event.actor, event.subject, event.data) == (made.lead, release.uuid, {"system": "similarity"})

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from django.views.debug import SafeExceptionReporterFilter
 
-from models_runner.training_child import HUGE_PAGES, TrainingChild, folder_held
-from models_runner.training_devices import devices_shown
+from models_runner.experiments.child import HUGE_PAGES, TrainingChild, folder_held
+from models_runner.experiments.devices import devices_shown
 
 
 def test_a_folder_is_held_until_the_program_has_ended(tmp_path: Path) -> None:

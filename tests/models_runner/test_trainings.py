@@ -22,12 +22,13 @@ from annotation import messages as annotation_messages
 from annotation.exceptions import NotPossible, StorageAway
 from annotation.models import AuditEvent, Query
 from judging.models import Release
-from models_runner import services, training_devices, training_files
+from models_runner.experiments import devices, files, trainings
+from models_runner.experiments.child import TrainingChild
+from models_runner.experiments.devices import devices_named, devices_used
+from models_runner.experiments.services import experiment_create, training_cancel, training_resume
+from models_runner.experiments.trainings import training_claim, training_tell, trainings_sweep
+from models_runner.leaderboard.services.runs import run_work
 from models_runner.models import Experiment, Run, Training
-from models_runner.services import trainings
-from models_runner.services.trainings import training_claim, training_tell
-from models_runner.training_child import TrainingChild
-from models_runner.training_devices import devices_named, devices_used
 from moment_retrieval.errors import InvalidRecord
 from moment_retrieval.training import feature_rows
 from tests.conftest import Messages
@@ -89,7 +90,7 @@ def test_a_training_becomes_runs_on_the_leaderboard(order: Order, release: Relea
 def test_the_program_is_told_what_was_ordered(order: Order, settings: Any) -> None:
     settings.TRAIN_DEVICE = "cpu"
     training = only(order(top_n=1))
-    plan = json.loads((training_files.plan_write(training) / "plan.json").read_text())
+    plan = json.loads((files.plan_write(training) / "plan.json").read_text())
     assert (plan["baseline"], plan["top_n"], plan["seed"], plan["device"]) == ("reloclnet", 1, 1, "cpu")
     for name, file in (("train", "train_top01.json"), ("val", "val.json"), ("test", "test.json")):
         assert Path(plan[name]).name == file and Path(plan[name]).is_file()
@@ -154,7 +155,7 @@ class TestGpus:
     @pytest.fixture(autouse=True)
     def host(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-        monkeypatch.setattr(training_devices, "gpus_seen", lambda: ["c", "a", "b"])
+        monkeypatch.setattr(devices, "gpus_seen", lambda: ["c", "a", "b"])
 
     @pytest.mark.parametrize(
         ("device", "gpus", "used"),
@@ -197,7 +198,7 @@ class TestGpus:
     @pytest.mark.parametrize("device", ["cpu", "auto", "cuda:1"])
     def test_without_one_it_is_the_host_s_processor(self, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Containers of one host have names of their own."""
-        monkeypatch.setattr(training_devices, "gpus_seen", list)
+        monkeypatch.setattr(devices, "gpus_seen", list)
         used = devices_used(device, 1)
         monkeypatch.setattr(socket, "gethostname", lambda: "another")
         assert devices_used("cpu", 1) == used and used[0].startswith("cpu-")
@@ -205,12 +206,12 @@ class TestGpus:
 
 def test_cuda_is_asked_which_gpus_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", Driver)
-    assert training_devices._gpus() == [f"0{number}000000-0000-0000-0000-0000000000ff" for number in range(2)]
+    assert devices._gpus() == [f"0{number}000000-0000-0000-0000-0000000000ff" for number in range(2)]
 
 
 def test_where_there_is_no_cuda_there_are_no_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert training_devices.gpus_seen() == []
+    assert devices.gpus_seen() == []
 
 
 def test_a_failure_says_its_reason(order: Order) -> None:
@@ -224,7 +225,7 @@ def test_a_run_whose_message_found_no_place_is_sent_by_the_other(order: Order, m
     runs = Run.objects.filter(source="baseline")
     assert set(runs.values_list("state", flat=True)) == {"running"}
     with messages():
-        services.run_work(run_id=training.val_run_id)
+        run_work(run_id=training.val_run_id)
     assert set(runs.values_list("state", flat=True)) == {"scored"}
 
 
@@ -237,11 +238,11 @@ def test_a_storage_that_is_away_puts_it_off(
 
     training = only(order())
     with monkeypatch.context() as patch:
-        patch.setattr(f"models_runner.services.trainings.{step}", away)
+        patch.setattr(f"models_runner.experiments.trainings.{step}", away)
         waiting = trained(training)
     assert (waiting.state, waiting.error, waiting.crashes, waiting.ended_at) == ("waiting", "", 0, None)
     with messages():
-        services.trainings_sweep(now=timezone.now())
+        trainings_sweep(now=timezone.now())
     assert trained(training).state == "done"
 
 
@@ -259,7 +260,7 @@ def test_what_goes_wrong_around_the_program_fails_it_at_once(
     def broken(*given: object, **values: object) -> NoReturn:
         raise InvalidRecord("no moment")
 
-    monkeypatch.setattr(f"models_runner.services.trainings.{step}", broken)
+    monkeypatch.setattr(f"models_runner.experiments.trainings.{step}", broken)
     training = only(order())
     with suppress(InvalidRecord):  # nobody expected it
         trained(training)
@@ -288,7 +289,7 @@ def test_prepared_features_of_a_training_that_waits_go_when_it_is_cancelled(orde
     training = only(order())
     prepared = folder(training) / feature_rows.FOLDER
     prepared.mkdir(parents=True)
-    services.training_cancel(training=training, actor=None)
+    training_cancel(training=training, actor=None)
     assert not prepared.exists()
 
 
@@ -310,7 +311,7 @@ def test_a_crash_is_followed_by_another_attempt_from_the_checkpoint(order: Order
         experiment = order(how="crashes once")
     training = only(experiment)
     assert (training.state, training.attempts, training.crashes) == ("done", 2, 1)
-    assert training_files.log_tail(training).splitlines() == ["begins at step 0", "begins at step 2"]
+    assert files.log_tail(training).splitlines() == ["begins at step 0", "begins at step 2"]
     assert [step for step, _ in training.curve["losses"]] == [1, 2, 3, 4]
 
 
@@ -337,7 +338,7 @@ def test_a_worker_killed_at_the_begin_of_an_attempt_counts_though_one_before_lea
     assert training.crashes == 1
     for _ in range(2):
         lost(training)
-        services.trainings_sweep(now=timezone.now())
+        trainings_sweep(now=timezone.now())
     training.refresh_from_db()
     assert (training.state, training.crashes) == ("failed", 3)
 
@@ -362,7 +363,7 @@ def cancel_when_begun(training: Training, monkeypatch: pytest.MonkeyPatch) -> No
 
     def tell(held: Training, progress: trainings.Progress) -> str:
         if progress.scores:
-            services.training_cancel(training=held, actor=None)
+            training_cancel(training=held, actor=None)
         return training_tell(held, progress)
 
     monkeypatch.setattr(trainings, "training_tell", tell)
@@ -371,15 +372,15 @@ def cancel_when_begun(training: Training, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def folder(training: Training) -> Path:
-    return training_files.folder_of(training)
+    return files.folder_of(training)
 
 
 def test_what_waits_is_cancelled_at_once_and_what_ended_cannot_be(order: Order) -> None:
     training = only(order())
-    assert services.training_cancel(training=training, actor=None).state == "cancelled"
+    assert training_cancel(training=training, actor=None).state == "cancelled"
     assert trained(training).attempts == 0
     with pytest.raises(NotPossible, match="ended already"):
-        services.training_cancel(training=training, actor=None)
+        training_cancel(training=training, actor=None)
 
 
 def test_a_cancelled_training_is_resumed_from_its_checkpoint(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -388,22 +389,22 @@ def test_a_cancelled_training_is_resumed_from_its_checkpoint(order: Order, monke
         cancel_when_begun(training, patch)
         trained(training)
     Experiment.objects.update(options={})
-    services.training_resume(training=training, actor=None)
+    training_resume(training=training, actor=None)
     ended = trained(training)
     assert (ended.state, ended.attempts) == ("done", 2)
-    assert training_files.log_tail(ended).splitlines()[-1] == "begins at step 2"
+    assert files.log_tail(ended).splitlines()[-1] == "begins at step 2"
     with pytest.raises(NotPossible, match="Only a training that was cancelled or failed"):
-        services.training_resume(training=ended, actor=None)
+        training_resume(training=ended, actor=None)
 
 
 def test_a_killed_worker_s_training_is_sent_again(order: Order, messages: Messages) -> None:
     training = only(order())
     lost(training)
-    services.trainings_sweep(now=timezone.now())
+    trainings_sweep(now=timezone.now())
     training.refresh_from_db()
     assert (training.state, training.crashes) == ("waiting", 1)
     with messages():
-        services.trainings_sweep(now=timezone.now())
+        trainings_sweep(now=timezone.now())
     training.refresh_from_db()
     assert (training.state, training.attempts) == ("done", 2)
 
@@ -414,7 +415,7 @@ def test_a_program_that_stopped_with_its_worker_did_not_crash(order: Order, mess
     folder(training).mkdir(parents=True)
     (folder(training) / "events.jsonl").write_text('{"kind": "stopped", "step": 0}\n')
     with messages():
-        services.trainings_sweep(now=timezone.now())
+        trainings_sweep(now=timezone.now())
     training.refresh_from_db()
     assert (training.state, training.crashes) == ("done", 0)
 
@@ -433,7 +434,7 @@ def test_a_program_that_its_worker_had_to_kill_did_not_crash(order: Order, monke
     with pytest.raises(OperationalError):
         trained(training)
     assert Training.objects.get(pk=training.pk).state == "running"
-    services.trainings_sweep(now=timezone.now() + timedelta(minutes=1))
+    trainings_sweep(now=timezone.now() + timedelta(minutes=1))
     training.refresh_from_db()
     assert (training.state, training.crashes) == ("waiting", 0)
 
@@ -441,9 +442,9 @@ def test_a_program_that_its_worker_had_to_kill_did_not_crash(order: Order, monke
 def test_a_cancel_reaches_a_training_that_lost_its_worker(order: Order, messages: Messages) -> None:
     training = only(order())
     lost(training)
-    services.training_cancel(training=training, actor=None)
+    training_cancel(training=training, actor=None)
     with messages():
-        services.trainings_sweep(now=timezone.now())
+        trainings_sweep(now=timezone.now())
     training.refresh_from_db()
     assert training.state == "cancelled"
 
@@ -452,7 +453,7 @@ def test_a_lost_message_is_sent_again_while_another_device_is_at_work(order: Ord
     one, other = order(seeds=2).trainings.all()
     training_claim(training_id=one.pk, device="elsewhere")
     with messages():
-        services.trainings_sweep(now=timezone.now())
+        trainings_sweep(now=timezone.now())
     states = dict(Training.objects.values_list("pk", "state"))
     assert states == {one.pk: "running", other.pk: "done"}
 
@@ -465,7 +466,7 @@ def test_messages_of_sweeps_expire_with_the_next(
     send = lambda *message, **options: sent.append((*message, options))  # noqa: E731
     monkeypatch.setattr(annotation_messages, "current_app", SimpleNamespace(conf=conf, send_task=send))
     with messages():
-        services.trainings_sweep(now=timezone.now())
+        trainings_sweep(now=timezone.now())
     planned = current_app.conf.beat_schedule["sweep-trainings"]["schedule"]
     assert sent == [("models_runner.tasks.training_work", (training.pk,), {"ignore_result": True, "expires": planned})]
 
@@ -499,7 +500,7 @@ class TestOrdering:
     def test_conquer_and_it_alone_takes_candidates(self, order: Order) -> None:
         given = trained(only(order()))
         conquer = order(baseline="conquer", candidates=given)
-        plan = training_files.plan_of(only(conquer))
+        plan = files.plan_of(only(conquer))
         assert plan["candidates"] == {"source": "checkpoint", "path": str(folder(given) / "best")}
         for values in ({"baseline": "conquer"}, {"baseline": "xml", "candidates": given}):
             with pytest.raises(NotPossible, match="CONQUER, and it alone"):
@@ -513,7 +514,7 @@ class TestOrdering:
         made.project.corpus.videos.filter(pk=first.pk).update(source_split="train")
         Query.objects.filter(pk=made.val.pk).update(caption=first.moments.first().captions.first())
         conquer = order(baseline="conquer", candidates=trained(only(order())), options={"same_split": True})
-        place = training_files.plan_write(only(conquer))
+        place = files.plan_write(only(conquer))
         plan = json.loads((place / "plan.json").read_text())
         assert "same_split" not in plan and plan["candidates"]["groups"] == "candidate_groups.json"
         groups = json.loads((place / "candidate_groups.json").read_text())
@@ -531,9 +532,9 @@ class TestOrdering:
         Path(features["video"]["path"]).unlink()
         given = {"baseline": "xml", "top_n": 1, "seeds": 1, "options": {}, "actor": None}
         with pytest.raises(NotPossible, match="not on the disk"):
-            services.experiment_create(release=release, features=features, **given)
+            experiment_create(release=release, features=features, **given)
         with pytest.raises(NotPossible, match="Choose features for query"):
-            services.experiment_create(release=release, features={"video": features["video"]}, **given)
+            experiment_create(release=release, features={"video": features["video"]}, **given)
 
 
 class TestLabelsBySimilarity:
@@ -552,8 +553,8 @@ class TestLabelsBySimilarity:
         return only(order(labels="similarity"))
 
     def test_the_program_is_told_of_files_with_them(self, training: Training) -> None:
-        plan = json.loads((training_files.plan_write(training) / "plan.json").read_text())
-        judged = training_files.release_folder(training.experiment.release)
+        plan = json.loads((files.plan_write(training) / "plan.json").read_text())
+        judged = files.release_folder(training.experiment.release)
         assert Path(plan["train"]).parent == judged and Path(plan["val"]).parent != judged
         held = {
             query["query_id"]: {moment["similarity"]: moment["relevance"] for moment in query["relevant_moment"]}
@@ -563,7 +564,7 @@ class TestLabelsBySimilarity:
         assert Path(plan["test"]).parent == Path(plan["val"]).parent
 
     def test_a_file_that_cannot_be_read_fails_it_at_once(self, training: Training) -> None:
-        (training_files.release_folder(training.experiment.release) / "val.json").write_text("[")
+        (files.release_folder(training.experiment.release) / "val.json").write_text("[")
         ended = trained(training)
         assert (ended.state, ended.crashes) == ("failed", 0)
         assert ended.error.startswith("The training could not be prepared: ") and "val.json" in ended.error
@@ -571,7 +572,7 @@ class TestLabelsBySimilarity:
     def test_its_runs_are_scored_by_them(self, training: Training) -> None:
         run = trained(training).val_run
         assert run is not None and run.labels == "similarity"
-        services.run_work(run_id=run.pk)
+        run_work(run_id=run.pk)
         score = run.scorings.get().scores.get(metric="NDCG@10,IoU>=0.5", convention="released", gain="exponential")
         # the moment at rank 1 has grade 2, the second prediction is wrong; gains 3 of the ideal 15 + 3 / log2(3)
         assert score.value == pytest.approx(3 / (15 + 3 / math.log2(3)))

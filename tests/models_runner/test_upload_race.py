@@ -7,9 +7,9 @@ from django.core.files.storage import default_storage
 
 from annotation.exceptions import NotPossible
 from judging.models import Release
+from models_runner.leaderboard.services import runs
+from models_runner.leaderboard.services.runs import AT_WORK
 from models_runner.models import Leaderboard, Run
-from models_runner.services import runs
-from models_runner.services.runs import AT_WORK
 from tests.factories import ProjectFactory
 from tests.judging.concurrency.meeting import overlap
 from tests.models_runner.acts import GOOD, bring, participant, run_json

@@ -20,10 +20,11 @@ from annotation.importers.limits import Budget, Limits
 from annotation.models import Membership
 from config.celery_app import app
 from judging.models import Release
-from models_runner import services
+from models_runner.leaderboard.services.participants import leaderboard_change
+from models_runner.leaderboard.services.releases import runs_sweep
+from models_runner.leaderboard.services.runs import TASK, UploadLimit, run_work, upload_possible_at
+from models_runner.leaderboard.services.scorings import scoring_work, values_of
 from models_runner.models import PerQuery, Run, Score, Scoring
-from models_runner.services.runs import TASK, UploadLimit, upload_possible_at
-from models_runner.services.scorings import values_of
 from moment_retrieval import formats
 from moment_retrieval.formats import Form
 from tests.conftest import Messages
@@ -81,8 +82,8 @@ def test_an_upload_is_written_down_without_names(release: Release, member: Membe
 
 def test_reading_twice_changes_nothing(release: Release, member: Membership) -> None:
     run = bring(member, release, BOTH)
-    services.run_work(run_id=run.pk)
-    services.scoring_work(scoring_id=run.scorings.get().pk)
+    run_work(run_id=run.pk)
+    scoring_work(scoring_id=run.scorings.get().pk)
     assert (Scoring.objects.filter(run=run).count(), PerQuery.objects.filter(scoring__run=run).count()) == (1, 1)
 
 
@@ -252,9 +253,7 @@ class TestLimit:
     def test_the_message_says_when_the_next_is_possible(
         self, release: Release, member: Membership, made: HandMade
     ) -> None:
-        services.leaderboard_change(
-            project=made.project, actor=made.lead, hides_val=False, hides_test=True, uploads_per_day=2
-        )
+        leaderboard_change(project=made.project, actor=made.lead, hides_val=False, hides_test=True, uploads_per_day=2)
         first, _ = (bring(member, release, BOTH, system=name) for name in ("a", "b"))
         at = timezone.now() - timedelta(hours=20)
         Run.objects.filter(pk=first.pk).update(created_at=at)
@@ -264,9 +263,7 @@ class TestLimit:
         assert bring(member, release, BOTH, system="c").state == "scored"
 
     def test_it_is_each_persons_own_and_not_for_staff(self, release: Release, made: HandMade) -> None:
-        services.leaderboard_change(
-            project=made.project, actor=made.lead, hides_val=False, hides_test=True, uploads_per_day=1
-        )
+        leaderboard_change(project=made.project, actor=made.lead, hides_val=False, hides_test=True, uploads_per_day=1)
         for person in (participant(made.project), participant(made.project), member_of(made, made.lead)):
             assert bring(person, release, BOTH).state == "scored"
         assert bring(member_of(made, made.lead), release, BOTH, system="more").state == "scored"
@@ -274,9 +271,7 @@ class TestLimit:
     def test_what_was_read_counts_though_it_was_refused(
         self, release: Release, member: Membership, made: HandMade
     ) -> None:
-        services.leaderboard_change(
-            project=made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=2
-        )
+        leaderboard_change(project=made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=2)
         for _ in range(2):
             assert bring(member, release, run_json({31: GOOD})).error.startswith("the run answers none")
         with pytest.raises(UploadLimit, match="2 runs within a day"):
@@ -285,7 +280,7 @@ class TestLimit:
     def test_files_that_cannot_be_read_have_their_own_limit(
         self, release: Release, member: Membership, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("models_runner.services.runs.UNREADABLE_PER_DAY", 2)
+        monkeypatch.setattr("models_runner.leaderboard.services.runs.UNREADABLE_PER_DAY", 2)
         for _ in range(2):
             bring(member, release, b"nothing")
         with pytest.raises(UploadLimit, match="2 files that could not be read within a day"):
@@ -297,7 +292,7 @@ class TestSweep:
         run = bring(member, release, BOTH, work=False)
         Run.objects.filter(pk=run.pk).update(updated_at=timezone.now() - timedelta(minutes=3))
         with messages():
-            services.runs_sweep(now=timezone.now())
+            runs_sweep(now=timezone.now())
         assert Run.objects.get(pk=run.pk).state == "scored"
 
     def test_a_lost_scoring_is_sent_again(self, release: Release, member: Membership, messages: Messages) -> None:
@@ -305,7 +300,7 @@ class TestSweep:
         run.scorings.all().delete()
         Scoring.objects.create(run=run, release=release)
         with messages():
-            services.runs_sweep(now=timezone.now() + timedelta(minutes=2))
+            runs_sweep(now=timezone.now() + timedelta(minutes=2))
         assert run.scorings.get().state == "scored"
 
 
@@ -343,6 +338,6 @@ class TestRescoring:
             ready_release(made.project)
         waiting = Scoring.objects.filter(release__version=2, run__source="upload").exclude(run=bad)
         for scoring in waiting:
-            services.scoring_work(scoring_id=scoring.pk)
+            scoring_work(scoring_id=scoring.pk)
         assert good.scorings.get(release__version=2).state == "scored"
         assert bad.scorings.get(release__version=2).attempts == 1

@@ -14,7 +14,8 @@ from django.urls import reverse
 from annotation.models import Membership, Moment
 from annotation.receiving import ReceivedOnDisk
 from judging.models import Release
-from models_runner import services
+from models_runner.leaderboard.services.participants import leaderboard_change, leaderboard_of
+from models_runner.leaderboard.services.releases import release_receive
 from models_runner.models import Leaderboard, Run, Score
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, lead, triggers_asleep
@@ -118,7 +119,7 @@ class TestLeaderboard:
         page(reader, reverse("models_runner:run-download", args=[world.other.uuid]), 403)
 
     def test_scores_of_an_earlier_release_are_marked_stale(self, world: World, reader: Client) -> None:
-        services.release_receive(
+        release_receive(
             release_id=Release.objects.create(
                 project=world.made.project, version=2, state="ready", archive=world.release.archive.name
             ).pk
@@ -183,18 +184,14 @@ class TestUpload:
         assert words in answer.content.decode().replace("&#x27;", "'")  # type: ignore[attr-defined]
 
     def test_the_limit_is_told_before_and_after(self, world: World, reader: Client) -> None:
-        services.leaderboard_change(
-            project=world.made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=2
-        )
+        leaderboard_change(project=world.made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=2)
         assert "the next is possible on" in page(reader, world.url("run-new"))
         answer = self.send(world, reader)
         assert answer.status_code == 409  # type: ignore[attr-defined]
         assert "You have uploaded 2 runs within a day" in answer.content.decode()  # type: ignore[attr-defined]
 
     def test_at_the_limit_no_body_is_read(self, world: World, reader: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-        services.leaderboard_change(
-            project=world.made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=2
-        )
+        leaderboard_change(project=world.made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=2)
         monkeypatch.setattr(ReceivedOnDisk, "new_file", None)  # calling it would fail
         assert self.send(world, reader).status_code == 409  # type: ignore[attr-defined]
 
@@ -302,7 +299,7 @@ class TestSettings:
     def test_a_lead_sets_what_is_hidden(self, world: World, chief: Client) -> None:
         values = {"uploads_per_day": 3, "uploads_in_all": 7, "least_queries": 60, "ladder": "on", "alike_percent": 0}
         chief.post(world.url("settings"), {"hides_val": "on", **values})
-        leaderboard = services.leaderboard_of(world.made.project)
+        leaderboard = leaderboard_of(world.made.project)
         assert {name: getattr(leaderboard, name) for name in values} == values
         assert (leaderboard.hides_val, leaderboard.hides_test) == (True, False)
         event = world.made.project.audit_events.get(action="leaderboard.change")

@@ -7,9 +7,9 @@ from django.utils import timezone
 
 from annotation.exceptions import NotPossible
 from judging.models import Release
-from models_runner import services
-from models_runner.services.economy import runs_of
-from models_runner.services.runs import upload_possible_at
+from models_runner.leaderboard.services.economy import runs_of
+from models_runner.leaderboard.services.participants import leaderboard_change
+from models_runner.leaderboard.services.runs import run_withdraw, upload_possible_at
 from tests.judging.api.acts import bearer, url
 from tests.judging.world import HandMade
 from tests.models_runner.acts import GOOD, bring, participant, run_json
@@ -18,11 +18,11 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
 def test_a_withdrawn_run_leaves_the_board_and_counts(release: Release, made: HandMade) -> None:
-    services.leaderboard_change(project=made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=2)
+    leaderboard_change(project=made.project, actor=None, hides_val=False, hides_test=True, uploads_per_day=2)
     member = participant(made.project)
     run = bring(member, release, run_json({10: GOOD}))
     with pytest.raises(NotPossible, match="Say why"):
-        services.run_withdraw(run=run, actor=member.user, reason=" ")
+        run_withdraw(run=run, actor=member.user, reason=" ")
     browser = Client()
     browser.force_login(member.user)
     browser.post(reverse("models_runner:run-withdraw", args=[run.uuid]), {"reason": "the wrong file"})

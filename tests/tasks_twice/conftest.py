@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from judging.services.demo import progress
-from models_runner.services.features import making
+from models_runner.features import making
 from tests.judging.world import HandMade
 from tests.models_runner.benchmarks import Drawn, places
 from tests.tasks_twice.scenes import Ground

@@ -34,13 +34,14 @@ from judging.services.release_comparisons import release_comparison_of
 from judging.services.releases import release_build, release_create
 from judging.services.reviews import review_undo
 from judging.services.training import training_request
-from models_runner import services
+from models_runner.experiments.services import training_cancel
+from models_runner.features.services import feature_set_delete, feature_set_start
+from models_runner.leaderboard.services.economy import study_create
+from models_runner.leaderboard.services.runs import run_fail, run_withdraw
+from models_runner.leaderboard.services.score_tests import score_tests_order
+from models_runner.leaderboard.services.truths import truths_make
 from models_runner.models import Score, Scoring
-from models_runner.pool_services import pool_request
-from models_runner.services.economy import study_create
-from models_runner.services.runs import run_fail, run_withdraw
-from models_runner.services.score_tests import score_tests_order
-from models_runner.services.truths import truths_make
+from models_runner.pools.services import pool_request
 from moment_retrieval.metrics.board import COLUMNS
 from tests.annotation.services.train_sets import filled
 from tests.factories import (
@@ -394,14 +395,12 @@ def pool_to_plan(ground: Ground) -> Scene:
 
 def to_train(ground: Ground) -> Scene:
     training = only(ordered(ready_release(ground.project), ground.folder))
-    return Scene((training.pk,), over=partial(services.training_cancel, training=training, actor=None))
+    return Scene((training.pk,), over=partial(training_cancel, training=training, actor=None))
 
 
 def to_extract(ground: Ground) -> Scene:
-    row = services.feature_set_start(
-        project=ground.project, kind="query", extractor="builtin-text", actor=None, wake=False
-    )
-    return Scene((row.pk,), over=partial(services.feature_set_delete, feature_set=row, actor=None))
+    row = feature_set_start(project=ground.project, kind="query", extractor="builtin-text", actor=None, wake=False)
+    return Scene((row.pk,), over=partial(feature_set_delete, feature_set=row, actor=None))
 
 
 def searched(ground: Ground) -> Scene:

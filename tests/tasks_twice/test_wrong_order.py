@@ -13,8 +13,8 @@ from annotation.models import AuditEvent, Project, User
 from config.celery_app import app
 from judging import selectors
 from judging.models import Batch, BatchReview, Judgment, Pair, Policy, QualityReport
+from models_runner.leaderboard.services.truths import truths_make
 from models_runner.models import Run, Score, Scoring
-from models_runner.services.truths import truths_make
 from moment_retrieval.metrics.board import COLUMNS
 from tests.factories import CandidateFactory, CaptionFactory, MomentFactory, ProjectFactory, QueryFactory, annotator
 from tests.judging.play import judge

@@ -10,12 +10,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.exceptions import MomentJudgeError
 from annotation.models import Project
-from models_runner import services
-from models_runner.experiment_forms import CHANGES, form_of
-from models_runner.experiment_settings import PRESETS
+from models_runner.experiments.forms import CHANGES, form_of
+from models_runner.experiments.selectors import row_of
+from models_runner.experiments.services import experiment_create
+from models_runner.experiments.settings import PRESETS
+from models_runner.features.selectors import KINDS, Choice, feature_choices
 from models_runner.models import Experiment, Training
-from models_runner.selectors.experiments import row_of
-from models_runner.selectors.features import KINDS, Choice, feature_choices
 
 LOOK_S = 2.0
 SAID = ("top_n", "seeds", "release", "name", "preset", "labels", "candidates", *CHANGES)  # the form's own names
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         if not form.is_valid():
             raise CommandError(form.refusal)
         try:
-            made = services.experiment_create(actor=None, first_seed=options["first_seed"], **form.values())
+            made = experiment_create(actor=None, first_seed=options["first_seed"], **form.values())
         except MomentJudgeError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"{made.name}: {options['seeds']} to train, {made.uuid}")

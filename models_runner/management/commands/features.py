@@ -8,9 +8,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.exceptions import MomentJudgeError
 from annotation.models import Project
-from models_runner import services
+from models_runner.features.making import feature_set_work
+from models_runner.features.services import (
+    feature_set_model,
+    feature_set_register,
+    feature_set_resume,
+    feature_set_start,
+    names_wanted,
+)
 from models_runner.models import FeatureSet
-from models_runner.services.features import names_wanted
 from moment_retrieval.features import check
 
 KINDS = FeatureSet.Kind.values
@@ -61,24 +67,24 @@ class Command(BaseCommand):
             builtin = "builtin-pixels" if options["kind"] == FeatureSet.Kind.VIDEO else "builtin-text"
             values = {name: options[name] for name in ("kind", "model", "name")}
             extractor = options["extractor"] or builtin
-            held = services.feature_set_start(project=project, extractor=extractor, actor=None, wake=False, **values)
+            held = feature_set_start(project=project, extractor=extractor, actor=None, wake=False, **values)
         elif held.may_go_on:
-            held = services.feature_set_resume(feature_set=held, actor=None, wake=False)
+            held = feature_set_resume(feature_set=held, actor=None, wake=False)
         self._work(held)
 
     def _add(self, project: Project, options: dict[str, Any]) -> None:
         values = {name: options[name] for name in ("kind", "path", "model", "name")}
-        self._work(services.feature_set_register(project=project, actor=None, wake=False, **values))
+        self._work(feature_set_register(project=project, actor=None, wake=False, **values))
 
     def _model(self, project: Project, options: dict[str, Any]) -> None:
         held = FeatureSet.objects.filter(project=project, name=options["set"]).first()
         if held is None:
             raise CommandError(f"There are no features named {options['set']!r}.")
-        held = services.feature_set_model(feature_set=held, model=options["text_model"], actor=None)
+        held = feature_set_model(feature_set=held, model=options["text_model"], actor=None)
         self.stdout.write(json.dumps(_told(held)))
 
     def _work(self, held: FeatureSet) -> None:
-        services.feature_set_work(feature_set_id=held.pk, on_progress=self.stderr.write)
+        feature_set_work(feature_set_id=held.pk, on_progress=self.stderr.write)
         held.refresh_from_db()
         if held.state != FeatureSet.State.DONE:
             raise CommandError(held.error or f"The features {held.name} are {held.get_state_display()}.")

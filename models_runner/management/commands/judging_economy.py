@@ -9,10 +9,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotation.exceptions import MomentJudgeError
 from annotation.models import Project
 from annotation.spreadsheets import csv_write
+from models_runner.leaderboard.selectors.asked import SPLITS, asked_for
+from models_runner.leaderboard.selectors.economy import rows_of, table_rows
+from models_runner.leaderboard.services.economy import lacking, study_create, study_work
 from models_runner.models import EconomyStudy
-from models_runner.selectors.asked import SPLITS, asked_for
-from models_runner.selectors.economy import rows_of, table_rows
-from models_runner.services.economy import lacking, study_create, study_work
 
 HEAD = f"{'judged':<62}{'judgments':>10}{'pairs':>8}{'tau':>8}{'low':>8}{'high':>8}{'change':>8}"
 

@@ -15,8 +15,8 @@ from judging import selectors
 from judging.selectors import PoolReport
 from judging.services.pools import pool_open, pool_open_request
 from models_runner.models import Run
-from models_runner.pool_files import report_write
-from models_runner.pool_services import pool_prepare_from, sources_of
+from models_runner.pools.services import pool_prepare_from, sources_of
+from models_runner.pools.views import report_write
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.records import VideoCorpus, read_corpus
 

@@ -16,8 +16,8 @@ from judging.models import Release
 from judging.services import projects
 from judging.services.policies import guideline_in_force, guideline_publish, policy_in_force, policy_publish
 from judging.services.releases import release_create, releases_sweep
+from models_runner.leaderboard.services.releases import runs_sweep
 from models_runner.models import Run
-from models_runner.services import runs_sweep
 from moment_retrieval.metrics.board import COLUMNS
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, MomentFactory, ProjectFactory, UserFactory, lead

@@ -19,7 +19,7 @@ from judging.releases import forms
 from judging.services.batches import batch_review
 from judging.services.releases import release_build, release_create
 from judging.views.figures.catalogue import FIGURES
-from models_runner.board_files import escaped
+from models_runner.leaderboard.files import escaped
 from models_runner.models import Run
 from tests import factories
 from tests.conftest import Messages

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from models_runner.training_child import HUGE_PAGES
+from models_runner.experiments.child import HUGE_PAGES
 
 STEPS = """
 import resource

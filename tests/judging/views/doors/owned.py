@@ -19,8 +19,8 @@ from annotation.models import AccessToken, BrowserSession, CorpusImport, Members
 from annotation.services.tokens import token_create
 from judging.models import JudgmentImport
 from judging.rules.keys import form_key
+from models_runner.experiments.files import folder_of
 from models_runner.models import Run
-from models_runner.training_files import folder_of
 from tests.factories import MembershipFactory
 from tests.judging.api.acts import bearer
 from tests.judging.views.doors.routes import ADMIN, ANNOTATOR, HELD, LEAD, RUNNERS, STAFF

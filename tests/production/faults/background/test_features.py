@@ -8,9 +8,9 @@ from django.db.models import F
 from django.test import override_settings
 
 from annotation.models import Project
-from models_runner import services
+from models_runner.features.making import FULL, LATE
+from models_runner.features.services import feature_set_resume, feature_set_start
 from models_runner.models import FeatureSet
-from models_runner.services.features import FULL, LATE
 from moment_retrieval.features import open_features
 from tests.factories import VideoFactory
 from tests.production.faults.background.acts import admin_of, kill_at, page_of, start, sweep
@@ -42,7 +42,7 @@ def started(site: Site, project: Project) -> FeatureSet:
     """Each item is written down, as for one that was begun before: else only what took two seconds is."""
     site.gpu.pause()
     try:
-        made = services.feature_set_start(project=project, kind="video", extractor="builtin-pixels", actor=None)
+        made = feature_set_start(project=project, kind="video", extractor="builtin-pixels", actor=None)
         FeatureSet.objects.filter(pk=made.pk).update(attempts=1)
     finally:
         site.gpu.resume()
@@ -94,6 +94,6 @@ def test_a_full_disk_is_said_and_with_room_they_go_on(shared: Site, clip: bytes)
         assert told(made).error == FULL
         assert FULL in page_of(shared, person, "models_runner:features", project.uuid)
         disk.make_room()
-        services.feature_set_resume(feature_set=made, actor=None)
+        feature_set_resume(feature_set=made, actor=None)
         eventually(lambda: told(made).state != "running")
         check_whole(made)

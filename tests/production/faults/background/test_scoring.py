@@ -7,7 +7,7 @@ from django.db.models import F
 
 from annotation.models import AuditEvent, Project, User
 from judging.models import Release
-from models_runner import services
+from models_runner.leaderboard.services.runs import run_upload
 from models_runner.models import PerQuery, Run, Score, Scoring
 from moment_retrieval.metrics.board import COLUMNS
 from tests.factories import MembershipFactory
@@ -31,7 +31,7 @@ def brought(project: Project, release: Release) -> Run:
     """A run of one query with as many answers as are read, by an admin."""
     member = MembershipFactory(project=project, role="admin", user=person(project))
     said = {"membership": member, "release": release, "split": "val", "system": "ours"}
-    return services.run_upload(**said, file=uploaded(run_json({10: ROWS})))
+    return run_upload(**said, file=uploaded(run_json({10: ROWS})))
 
 
 def person(project: Project) -> User:

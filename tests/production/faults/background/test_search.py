@@ -10,9 +10,10 @@ from django.test import override_settings
 from django.urls import reverse
 
 from annotation.models import Project, Video
-from models_runner import services
+from models_runner.experiments.services import experiment_create
+from models_runner.features.selectors import Choice
+from models_runner.features.services import feature_set_start
 from models_runner.models import FeatureSet, Training
-from models_runner.selectors.features import Choice
 from tests.models_runner.benchmarks import trainable
 from tests.production.faults.background.acts import kill, start
 from tests.production.faults.background.test_training import OPTIONS, told
@@ -36,7 +37,7 @@ def trained(site: Site, clip: bytes) -> Iterator[Trained]:
     with override_settings(FEATURES_ROOT=site.shared / "features"):
         features = {kind: Choice.of(made(world.project, kind, way)).told() for kind, way in WAYS.items()}
         options = {**OPTIONS, "epochs": 5}
-        ordered = services.experiment_create(
+        ordered = experiment_create(
             release=release, baseline="xml", top_n=1, seeds=1, features=features, options=options, actor=None
         )
         training = ordered.trainings.get()
@@ -45,7 +46,7 @@ def trained(site: Site, clip: bytes) -> Iterator[Trained]:
 
 
 def made(project: Project, kind: str, way: str) -> FeatureSet:
-    ordered = services.feature_set_start(project=project, kind=kind, extractor=way, actor=None)
+    ordered = feature_set_start(project=project, kind=kind, extractor=way, actor=None)
     eventually(lambda: FeatureSet.objects.get(pk=ordered.pk).state != "running")
     ordered.refresh_from_db()
     assert ordered.state == "done", ordered.error

@@ -12,9 +12,9 @@ from django.db.models import F
 from django.urls import reverse
 
 from config.embedded.processes import all_pids
-from models_runner import services
+from models_runner.experiments.progress import EventsFile
+from models_runner.experiments.services import experiment_create
 from models_runner.models import Run, Training
-from models_runner.progress import EventsFile
 from tests.models_runner.benchmarks import features_drawn, features_of, trainable
 from tests.production.faults.background.acts import admin_of, kill, start, sweep, when
 from tests.production.faults.disks import SmallDisk, small_disk
@@ -49,7 +49,7 @@ def training(site: Site, tmp_path: Path) -> Iterator[Training]:
     release = trainable(world.project)
     features = features_of(world.project, tmp_path)
     features_drawn(world.project, tmp_path)
-    ordered = services.experiment_create(
+    ordered = experiment_create(
         release=release,
         baseline="xml",
         top_n=1,

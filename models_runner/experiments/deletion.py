@@ -1,0 +1,74 @@
+"""Deleting a benchmark run: its rows first, then its files, which a sweep finds where a process died in between.
+
+The audit event says that the files are to go, from the same commit on; a folder that no such event names is left alone.
+"""
+
+import logging
+from functools import partial
+from uuid import UUID
+
+from django.db import transaction
+
+from annotation.exceptions import NotPossible
+from annotation.models import AuditEvent, Project, User
+from annotation.services.audit import audit_record
+from models_runner.experiments import files
+from models_runner.experiments.selectors import needed_by
+from models_runner.models import Experiment, Training
+
+logger = logging.getLogger(__name__)
+DELETED = "experiment.delete"
+
+
+@transaction.atomic
+def experiment_delete(*, experiment: Experiment, actor: User | None) -> None:
+    """Delete a benchmark run that has ended, with all that its seeds left on the disk; its runs and their scores stay.
+
+    Raises:
+        NotPossible: a seed of it waits or is at work, or another benchmark run looks at its videos.
+    """
+    Project.objects.select_for_update(no_key=True).get(pk=experiment.project_id)  # names go one at a time
+    held = Experiment.objects.select_for_update(of=("self",)).select_related("project").filter(pk=experiment.pk).first()
+    if held is None:
+        raise NotPossible("This benchmark run has been deleted.")
+    trainings = list(Training.objects.select_for_update().filter(experiment=held).order_by("pk"))
+    if awaited := [training.seed for training in trainings if training.is_awaited]:
+        raise NotPossible(f"{held.name} is not over: cancel seed {', '.join(map(str, sorted(awaited)))} first.")
+    if needs := needed_by(held):
+        raise NotPossible(f"{held.name} is needed: {_named(needs)}.")
+    mb = round(files.experiment_bytes(held.uuid) / 1e6)
+    said = {"name": held.name, "baseline": held.get_baseline_display(), "seeds": len(trainings), "mb": mb}
+    audit_record(project=held.project, actor=actor, action=DELETED, subject=held.uuid, **said)
+    uuid = held.uuid
+    held.delete()
+    transaction.on_commit(partial(_files_remove, uuid))
+
+
+def _named(needs: list[Experiment], most: int = 3) -> str:
+    named = [f"{one.name} ({one.get_baseline_display()}) looks at the videos it finds" for one in needs[:most]]
+    return "; ".join([*named, f"and {len(needs) - most:,} more"] if len(needs) > most else named)
+
+
+def _files_remove(uuid: UUID) -> None:
+    try:
+        gone = files.experiment_remove(uuid)
+    except OSError as error:
+        logger.warning("experiment %s: its files are removed later: %s", uuid, error)
+        return
+    if not gone:
+        logger.warning("experiment %s: its files are removed later: a program still writes there", uuid)
+
+
+def deleted_files_sweep() -> int:
+    """Remove what was left of deleted benchmark runs, where this host sees their folders; returns how many it found."""
+    found = files.experiment_folders()
+    if not found:
+        return 0
+    orphans = found - set(Experiment.objects.filter(uuid__in=found).values_list("uuid", flat=True))
+    if not orphans:
+        return 0
+    known = AuditEvent.objects.filter(action=DELETED, subject__in=orphans)
+    deleted = orphans & set(known.values_list("subject", flat=True))
+    for uuid in deleted:
+        _files_remove(uuid)
+    return len(deleted)

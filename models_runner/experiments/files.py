@@ -1,0 +1,259 @@
+"""The folders of experiments: what a training reads, what it left, on a disk that web and workers share."""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO, NamedTuple, cast
+from uuid import UUID
+from zipfile import ZIP_STORED, ZipFile
+
+from django.conf import settings
+
+from annotation.exceptions import NotPossible
+from annotation.models import Project
+from judging.models import Release
+from judging.releases import JUDGED_SPLITS
+from judging.releases.archives import archive_opened
+from judging.releases.forms import TRAIN_FILES, VIDEO_CORPUS
+from models_runner.experiments.child import folder_held
+from models_runner.experiments.selectors import SOURCE_SPLIT, queries_by_source_split
+from models_runner.models import Experiment, Run, Training
+from moment_retrieval import formats
+from moment_retrieval.formats.tvr_ranking import write_ground_truth
+from moment_retrieval.similarity_labels import similarity_labelled
+
+NAMED_BY_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+TAIL = 48 * 1024
+TRIES = 3  # to read a folder that a training replaces meanwhile
+LOGS = ("log.txt", "output.txt")
+FILES = ("plan.json", *LOGS, "events.jsonl", "predictions.val.json", "predictions.test.json")
+PREPARED = "prepared"  # as training.feature_rows names it, which needs torch; 10 GB for TVR-Ranking
+GROUPS, SAME_SPLIT = "candidate_groups.json", "same_split"
+FOLDERS = ("best", "last", "tensorboard")  # each as a zip
+LEAST_ROOM = 64 * 1024  # bytes; with less a program cannot even tell why it ends
+
+
+class Kept(NamedTuple):
+    """Something to take along from a training's folder."""
+
+    name: str
+    bytes: int
+
+
+def folder_of(training: Training) -> Path:
+    return _root() / str(training.experiment.uuid) / f"seed-{training.seed}"
+
+
+def _root() -> Path:
+    return Path(settings.EXPERIMENTS_ROOT)
+
+
+def experiment_folders() -> set[UUID]:
+    """The experiments that left something on this host's disk."""
+    try:
+        names = [entry.name for entry in os.scandir(_root()) if entry.is_dir(follow_symlinks=False)]
+    except FileNotFoundError:
+        return set()
+    return {UUID(name) for name in names if NAMED_BY_UUID.fullmatch(name)}
+
+
+def experiment_bytes(uuid: UUID) -> int:
+    """All that its seeds left."""
+    return sum(_bytes([path]) for path in _files(_root() / str(uuid)))
+
+
+def experiment_remove(uuid: UUID) -> bool:
+    """Remove all that its seeds left; False where a program still works in one of the folders."""
+    place = _root() / str(uuid)
+    if not place.is_dir():
+        return True
+    with ExitStack() as stack:
+        seeds = [path for path in place.iterdir() if path.is_dir()]
+        if any(stack.enter_context(folder_held(seed, patience_s=0)) is None for seed in seeds):
+            return False
+        shutil.rmtree(place)
+    return True
+
+
+def release_folder(release: Release) -> Path:
+    """The training sets, judged splits and videos of a release as files, unpacked once.
+
+    Raises:
+        NotPossibleNow: the archive is not in the storage, or it is another.
+    """
+    place = _root() / "releases" / str(release.uuid)
+    if not place.is_dir():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix="unpacking-", dir=place.parent) as made:
+            draft = Path(made) / "files"
+            with archive_opened(release) as source, ZipFile(source) as archive:
+                wanted = {*TRAIN_FILES.values(), *JUDGED_SPLITS.values(), VIDEO_CORPUS} & set(archive.namelist())
+                archive.extractall(draft, sorted(wanted))
+            _moved(draft, place)
+    return place
+
+
+def _moved(draft: Path, place: Path) -> None:
+    try:
+        draft.rename(place)
+    except OSError:
+        if not place.is_dir():  # else another worker was quicker
+            raise
+
+
+def judged_folder(experiment: Experiment) -> Path:
+    """Where validation and test lie, with the labels that the experiment is measured by."""
+    release = experiment.release
+    judged = release_folder(release)
+    if experiment.labels == Run.Labels.JUDGED:
+        return judged
+    place = judged.with_name(f"{judged.name}-by-similarity")
+    if not place.is_dir():
+        with TemporaryDirectory(prefix="relabelling-", dir=place.parent) as made:
+            draft = Path(made) / "files"
+            draft.mkdir()
+            for split in release.truths.values_list("split", flat=True):
+                table = formats.read_ground_truth(judged / JUDGED_SPLITS[split], formats.Form.TVR_RANKING)
+                (draft / JUDGED_SPLITS[split]).write_text(write_ground_truth(similarity_labelled(table)), "utf-8")
+            _moved(draft, place)
+    return place
+
+
+def plan_write(training: Training) -> Path:
+    """Write plan.json, from which the program trains; returns the folder."""
+    folder = folder_of(training)
+    folder.mkdir(parents=True, exist_ok=True)
+    if training.experiment.options.get(SAME_SPLIT) and not (folder / GROUPS).exists():
+        (folder / GROUPS).write_text(json.dumps(_groups(training.experiment.project), ensure_ascii=False), "utf-8")
+    draft = folder / "plan.json.new"
+    draft.write_text(json.dumps(plan_of(training), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    draft.replace(folder / "plan.json")
+    return folder
+
+
+def plan_of(training: Training) -> dict[str, object]:
+    """What the program is told; options that are not named are the released ones."""
+    experiment = training.experiment
+    data, judged = release_folder(experiment.release), judged_folder(experiment)
+    has_test = experiment.release.truths.filter(split="test").exists()
+    paths = {kind: told["path"] for kind, told in experiment.features.items()}
+    threads = {"threads": settings.TRAIN_THREADS} if settings.TRAIN_THREADS else {}
+    return {
+        "baseline": experiment.baseline,
+        "top_n": experiment.top_n,
+        "train": str(data / TRAIN_FILES[experiment.top_n]),
+        "val": str(judged / JUDGED_SPLITS["val"]),
+        "test": str(judged / JUDGED_SPLITS["test"]) if has_test else None,
+        "corpus": str(data / VIDEO_CORPUS),
+        **{"video": None, "subtitle": None, "query": None, **paths},
+        "seed": training.seed,
+        "device": "cuda" if settings.TRAIN_DEVICE.startswith("cuda") else settings.TRAIN_DEVICE,
+        **threads,
+        **{name: value for name, value in experiment.options.items() if name != SAME_SPLIT},
+        **_candidates(training),
+    }
+
+
+def _candidates(training: Training) -> dict[str, object]:
+    experiment = training.experiment
+    if experiment.candidates is None:
+        return {}
+    groups = {"groups": GROUPS} if experiment.options.get(SAME_SPLIT) else {}
+    return {"candidates": {"source": "checkpoint", "path": str(folder_of(experiment.candidates) / "best"), **groups}}
+
+
+def _groups(project: Project) -> dict[str, dict[str, str]]:
+    """Which split videos, and the videos that queries were made of, came from."""
+    videos = project.corpus.videos.exclude(source_split="").values_list("name", "source_split")
+    queries = queries_by_source_split(project).values_list("number", SOURCE_SPLIT)
+    return {"videos": dict(videos), "queries": {str(number): split for number, split in queries}}
+
+
+def log_tail(training: Training) -> str:
+    """The end of the log; of what the program printed where it wrote none."""
+    for name in LOGS:
+        try:
+            with (folder_of(training) / name).open("rb") as file:
+                end = file.seek(0, os.SEEK_END)
+                file.seek(max(0, end - TAIL))
+                text = file.read().decode("utf-8", "replace")
+        except OSError:
+            continue
+        if text.strip():
+            return text.partition("\n")[2] if end > TAIL else text
+    return ""
+
+
+def kept_files(training: Training) -> list[Kept]:
+    """What there is to take along, by the name to ask for it; without what is just being written anew."""
+    folder = folder_of(training)
+    files = [Kept(name, _bytes([folder / name])) for name in FILES]
+    zips = [Kept(f"{name}.zip", _bytes(_files(folder / name))) for name in FOLDERS]
+    return [one for one in (*files, *zips) if one.bytes]
+
+
+def _bytes(paths: Iterable[Path]) -> int:
+    try:
+        return sum(path.stat().st_size for path in paths)
+    except FileNotFoundError:
+        return 0
+
+
+def kept_file(training: Training, name: str) -> IO[bytes] | None:
+    """One of them, opened; None where it is not there.
+
+    Raises:
+        NotPossible: a training at work is replacing it.
+    """
+    folder = folder_of(training)
+    if name in FILES:
+        return (folder / name).open("rb") if (folder / name).is_file() else None
+    if name in {f"{each}.zip" for each in FOLDERS} and (folder / name[:-4]).is_dir():
+        return _zipped(folder / name[:-4])
+    return None
+
+
+def _zipped(folder: Path) -> IO[bytes] | None:
+    """The folder as it was at one time, not compressed: weights do not get smaller. None of an empty one."""
+    for _ in range(TRIES):
+        try:
+            before = folder.stat().st_ino
+            target = _written(folder)
+            if folder.stat().st_ino == before:
+                return target
+        except FileNotFoundError:
+            continue
+    raise NotPossible(f"{folder.name} is just being written anew; ask again in a moment.")
+
+
+def _written(folder: Path) -> IO[bytes] | None:
+    paths = sorted(_files(folder))
+    if not paths:
+        return None
+    with ExitStack() as stack:
+        target = cast(IO[bytes], stack.enter_context(TemporaryFile(dir=_root())))
+        with ZipFile(target, "w", ZIP_STORED) as archive:
+            for path in paths:
+                archive.write(path, path.relative_to(folder.parent))
+        target.seek(0)
+        stack.pop_all()  # who sends it closes it
+    return target
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def disk_is_full(folder: Path) -> bool:
+    """Whether nothing can be written there any more."""
+    return shutil.disk_usage(folder).free < LEAST_ROOM
+
+
+def prepared_remove(training: Training) -> None:
+    """Remove the features as the model read them; a training that goes on prepares them again."""
+    shutil.rmtree(folder_of(training) / PREPARED, ignore_errors=True)

@@ -1,0 +1,278 @@
+"""The form of a new experiment: for pages, and what a program sends is read by it too."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from annotation.models import Project
+from judging.forms import UNREADABLE_KEY
+from judging.models import Release
+from models_runner.experiments.models import MOST_SEEDS
+from models_runner.experiments.selectors import candidate_givers, queries_by_source_split
+from models_runner.experiments.settings import PRESETS, heads_of, options_of
+from models_runner.features.selectors import KINDS, Choice, feature_choices
+from models_runner.leaderboard.forms import ReleaseField, ready_releases
+from models_runner.models import Experiment, Training
+
+if TYPE_CHECKING:
+    Base = forms.ModelChoiceField[Training]
+else:
+    Base = forms.ModelChoiceField
+ABOUT = ("release", "baseline", "top_n", "seeds", "name", "preset", "labels")
+CHANGES = (
+    *("epochs", "evaluations_per_epoch", "patience", "batch", "lr", "hidden", "padding", "precision"),
+    *("warmup", "end_offset_s", "endpoints", "mask_positives", "hard_from_epoch", "hard_pool", "weigh_by_similarity"),
+    *("same_split", "shuffle_links"),
+)
+YES_NO = [("", "as the preset"), ("yes", "yes"), ("no", "no")]
+SAID = {True: "yes", False: "no"}  # by programs
+
+
+class TrainingField(Base):
+    def label_from_instance(self, obj: Training) -> str:
+        return obj.system
+
+
+class YesNo(forms.ChoiceField):
+    """Yes, no, or nothing said."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(choices=YES_NO, required=False, **kwargs)
+
+    def clean(self, value: Any) -> Any:
+        return {"yes": True, "no": False}.get(super().clean(value))
+
+
+class Ends(forms.TypedChoiceField):
+    """Of two numbers, however they are written."""
+
+    def to_python(self, value: Any) -> str:
+        try:
+            return f"{float(value):g}"
+        except (TypeError, ValueError):
+            return str(super().to_python(value))
+
+
+class ExperimentForm(forms.Form):
+    """What is trained, on what, and how; options that stay empty are those of the preset."""
+
+    key = forms.UUIDField(required=False, error_messages={"invalid": UNREADABLE_KEY})
+    release = ReleaseField(
+        Release.objects.none(),
+        to_field_name="version",
+        empty_label=None,
+        error_messages={"invalid_choice": "There is no such release that is ready.", "required": "Choose a release."},
+        help_text="Gives the training set, and what is scored on.",
+    )
+    baseline = forms.ChoiceField(choices=Experiment.Baseline.choices, initial="reloclnet")
+    top_n = forms.TypedChoiceField(
+        label="Moments per training query (N)",
+        choices=[(n, str(n)) for n in Experiment.TOP_N],
+        coerce=int,
+        initial=40,
+        help_text="The most similar moments, which stand in for judged ones.",
+    )
+    seeds = forms.IntegerField(
+        min_value=1, max_value=MOST_SEEDS, initial=1, help_text="Trained one after the other, from seed 1."
+    )
+    name = forms.CharField(
+        max_length=80, required=False, help_text="On the leaderboard, with the seed; empty: baseline and N."
+    )
+    preset = forms.ChoiceField(
+        choices=list(PRESETS.items()),
+        initial="released",
+        label="Settings",
+        help_text="Small: for a computer without a GPU, and for the demo.",
+    )
+    labels = forms.ChoiceField(
+        choices=[(Experiment.Labels.JUDGED, "judged"), (Experiment.Labels.SIMILARITY, "by similarity")],
+        initial=Experiment.Labels.JUDGED,
+        required=False,
+        help_text="Of validation and test. By similarity: an upper bound, never on the leaderboard.",
+    )
+    video = forms.ChoiceField(label="Video features", error_messages={"required": "Choose features of the videos."})
+    subtitle = forms.ChoiceField(
+        label="Subtitle features", required=False, help_text="None: as if nothing were said in any video."
+    )
+    query = forms.ChoiceField(label="Query features", error_messages={"required": "Choose features of the queries."})
+    candidates = TrainingField(
+        Training.objects.none(),
+        to_field_name="uuid",
+        required=False,
+        empty_label="none",
+        label="Candidates for CONQUER",
+        help_text="A finished XML or ReLoCLNet: CONQUER looks for moments in its best videos only.",
+        error_messages={"invalid_choice": "Choose a finished XML or ReLoCLNet of this project."},
+    )
+    epochs = forms.IntegerField(
+        min_value=1, max_value=100_000, required=False, help_text="Released: 4,000, 200, 100 for N = 1, 20, 40."
+    )
+    evaluations_per_epoch = forms.FloatField(
+        min_value=0.001, max_value=1000, required=False, help_text="Released: 0.05, 1, 2 for N = 1, 20, 40."
+    )
+    patience = forms.IntegerField(
+        min_value=0,
+        max_value=100_000,
+        required=False,
+        help_text="Evaluations without improvement that end a training; 0: never. Released: 10.",
+    )
+    batch = forms.IntegerField(
+        min_value=1, max_value=100_000, required=False, help_text="Released: XML 128, ReLoCLNet 512, CONQUER 196."
+    )
+    lr = forms.FloatField(
+        min_value=1e-9, max_value=1, required=False, label="Learning rate", help_text="Released: 0.0001."
+    )
+    hidden = forms.IntegerField(
+        min_value=4,
+        max_value=8192,
+        required=False,
+        label="Hidden size",
+        help_text="A multiple of the attention heads. Released: XML 256, ReLoCLNet 384, CONQUER 768.",
+    )
+    warmup = forms.FloatField(
+        min_value=0,
+        max_value=0.99,
+        required=False,
+        label="Warm-up",
+        help_text="Share of the steps until the learning rate is reached; CONQUER has none. Released: 0.01.",
+    )
+    padding = forms.ChoiceField(
+        choices=[("", "as the preset"), ("official", "official"), ("compact", "compact")],
+        required=False,
+        help_text="Compact computes no padding: faster; only a video's last two clips differ.",
+    )
+    precision = forms.ChoiceField(
+        choices=[("", "as the preset"), *((name, name) for name in ("float32", "bfloat16", "float16"))],
+        required=False,
+        help_text="16 bits are faster on a GPU. Released: float32.",
+    )
+    end_offset_s = Ends(
+        label="Ends",
+        choices=[("", "as released"), ("0", "corrected"), ("1.5", "1.5 s late")],
+        coerce=float,
+        empty_value=None,
+        required=False,
+        help_text="XML and CONQUER were released 1.5 s late; ReLoCLNet was not.",
+    )
+    endpoints = YesNo(
+        label="Where a clip lies (TEF)",
+        help_text="Two more features: where in its video a clip begins and ends. Released: XML yes, the others no.",
+    )
+    mask_positives = YesNo(
+        label="Mask other positives",
+        help_text="Other moments of the query are no negatives. The paper says so; released: no.",
+    )
+    hard_from_epoch = forms.IntegerField(
+        min_value=0,
+        max_value=100_000,
+        required=False,
+        label="Hard negatives from epoch",
+        help_text="XML and ReLoCLNet; beyond the last epoch: never. Released: 20, counted from 0.",
+    )
+    hard_pool = forms.IntegerField(
+        min_value=1,
+        max_value=100_000,
+        required=False,
+        label="Hard negatives among",
+        help_text="So many of the hardest videos of a batch. Released: 20.",
+    )
+    weigh_by_similarity = YesNo(help_text="A sample counts by its similarity to the query. Released: yes.")
+    same_split = YesNo(
+        label="Candidates of one split",
+        help_text="CONQUER looks into the split that the query's own video came from, as the published lists do.",
+    )
+    shuffle_links = YesNo(
+        label="Shuffle queries and moments", help_text="A control that has nothing to learn; its scores are chance."
+    )
+
+    def __init__(
+        self, *args: Any, project: Project, files: Mapping[str, Choice] = MappingProxyType({}), **kwargs: Any
+    ) -> None:
+        """``files`` may be chosen by kind though they are no sets of the project."""
+        super().__init__(*args, **kwargs)
+        self.project = project
+        self.choices: dict[str, dict[str, Choice]] = {}
+        for kind in KINDS:
+            more = [files[kind]] if kind in files else []
+            found = self.choices[kind] = {one.key: one for one in (*feature_choices(project, kind), *more)}
+            field = self.fields[kind]
+            assert isinstance(field, forms.ChoiceField)
+            none = [] if field.required else [("", "none")]
+            field.choices = [*none, *((key, one.name) for key, one in found.items())]
+        self._of(project, "release", ready_releases(project))
+        self._of(project, "candidates", candidate_givers(project))
+        if self.choices["subtitle"]:
+            self.initial.setdefault("subtitle", next(iter(self.choices["subtitle"])))
+        if newest := ready_releases(project).first():
+            self.initial.setdefault("release", newest.version)
+
+    def _of(self, project: Project, name: str, rows: Any) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ModelChoiceField)
+        field.queryset = rows
+
+    def clean(self) -> dict[str, Any]:
+        said = super().clean() or {}
+        is_conquer, named = said.get("baseline") == Experiment.Baseline.CONQUER, said.get("candidates")
+        if is_conquer and not named and "candidates" not in self.errors:
+            self.add_error("candidates", "CONQUER needs candidates: train XML or ReLoCLNet first, and choose it here.")
+        elif named and not is_conquer:
+            self.add_error("candidates", "Only CONQUER takes candidates.")
+        if said.get("same_split"):
+            self._check_split(is_conquer)
+        if {"baseline", "preset", "hidden"} <= said.keys() and said["hidden"]:
+            heads = heads_of(said["baseline"], said["preset"])
+            if said["hidden"] % heads:
+                self.add_error("hidden", f"The attention has {heads} heads: give a multiple of {heads}.")
+        return said
+
+    def _check_split(self, is_conquer: bool) -> None:
+        if not is_conquer:
+            self.add_error("same_split", "Only CONQUER takes candidates.")
+        elif not queries_by_source_split(self.project).exists():
+            self.add_error("same_split", "It is not known which split the videos of this project's queries came from.")
+
+    def values(self) -> dict[str, Any]:
+        """The arguments of ``experiment_create``."""
+        said = self.cleaned_data
+        chosen = {kind: said[kind] for kind in KINDS if said[kind]}
+        return {
+            **{name: said[name] for name in ("release", "baseline", "top_n", "seeds", "name", "candidates", "key")},
+            "features": {kind: self.choices[kind][key].told() for kind, key in chosen.items()},
+            "options": self._options(said),
+            "labels": said["labels"] or Experiment.Labels.JUDGED,
+        }
+
+    def _options(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        changes = {name: None if said[name] == "" else said[name] for name in CHANGES}
+        return options_of(said["baseline"], said["top_n"], said["preset"], changes)
+
+    @property
+    def refusal(self) -> str:
+        """The first field that is wrong, and why."""
+        field, reasons = next(iter(self.errors.items()))
+        return f"{field}: {reasons[0]}"
+
+    @property
+    def about(self) -> list[forms.BoundField]:
+        return [self[name] for name in ABOUT]
+
+    @property
+    def features(self) -> list[forms.BoundField]:
+        return [self[name] for name in (*KINDS, "candidates")]
+
+    @property
+    def changes(self) -> list[forms.BoundField]:
+        return [self[name] for name in CHANGES]
+
+
+def form_of(project: Project, said: Mapping[str, Any], files: Mapping[str, Choice] | None = None) -> ExperimentForm:
+    """The form, filled with what a program or a command said and with what it left to be chosen for it."""
+    words = {name: SAID[value] if isinstance(value, bool) else value for name, value in said.items()}
+    newest = ready_releases(project).first()
+    found = ExperimentForm(project=project).choices
+    only = {kind: next(iter(found[kind])) for kind in ("video", "query") if len(found[kind]) == 1}
+    left_out = {"release": newest.version if newest else "", "top_n": 40, "seeds": 1, "preset": "released", **only}
+    return ExperimentForm({**left_out, **words}, project=project, files=files or {})

@@ -1,0 +1,245 @@
+"""Experiments: ordered, cancelled, resumed. What trains them is in ``trainings``."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+from zipfile import ZipFile
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from annotation.exceptions import NotPossible
+from annotation.messages import send_on_commit
+from annotation.models import Project, User
+from annotation.services.audit import audit_record
+from judging.exceptions import FormStale
+from judging.models import Release
+from judging.releases.archives import archive_opened
+from judging.releases.forms import TRAIN_FILES
+from models_runner.experiments.models import MOST_SEEDS
+from models_runner.experiments.trainings import TASK, training_stop
+from models_runner.features.services import features_hold
+from models_runner.leaderboard.services.runs import name_checked
+from models_runner.leaderboard.services.truths import truths_make
+from models_runner.models import Experiment, Run, Training
+from moment_retrieval.errors import ScoringError
+from moment_retrieval.features import open_features
+
+LONGEST_NAME = 80
+USED = "This form ordered another benchmark run already; nothing was stored. Start it again for one more."
+ORDERED = ("project_id", "release_id", "baseline", "top_n", "labels", "features", "options", "candidates_id")
+LARGEST_SEED = 2**31 - 1
+NO_TRAINING = "Release {} has no training query: draw queries with a training split, then make a release."
+NO_VALIDATION = "Release {} has no judged validation query, which a training is watched with."
+
+
+def experiment_create(
+    *,
+    release: Release,
+    baseline: str,
+    top_n: int,
+    seeds: int,
+    features: Mapping[str, Mapping[str, Any]],
+    options: Mapping[str, Any],
+    actor: User | None,
+    name: str = "",
+    first_seed: int = 1,
+    candidates: Training | None = None,
+    labels: str = Run.Labels.JUDGED,
+    key: UUID | None = None,
+) -> Experiment:
+    """Order a baseline trained with each of the seeds; the workers of the queue `gpu` take them one by one.
+
+    Args:
+        features: name and path of a file of features, by kind: video, subtitle (may be left out), query.
+        options: what differs from the released settings, named as in plan.json.
+        candidates: whose videos CONQUER looks at; for the others None.
+        labels: of validation and test, people's grades or grades derived from similarity.
+        key: what the form carried; a form sent again is answered with the experiment that it ordered.
+
+    Raises:
+        FormStale: the form ordered an experiment already, another one.
+        NotPossible: the release has nothing to train on, a file is missing, or the name is taken.
+    """
+    experiment_check(release=release, baseline=baseline, top_n=top_n, seeds=seeds, candidates=candidates)
+    if not 0 <= first_seed <= LARGEST_SEED - seeds + 1:
+        raise NotPossible(f"Seeds are 0 to {LARGEST_SEED:,}.")
+    _features_check(features)
+    about = {"project": release.project, "release": release, "baseline": baseline, "top_n": top_n, "labels": labels}
+    made = Experiment(uuid=key or uuid4(), created_by=actor, **about)
+    made.features = {kind: feature_facts(told) for kind, told in features.items()}
+    made.options, made.candidates = dict(options), candidates
+    try:
+        return _experiment_keep(made, name, range(first_seed, first_seed + seeds))
+    except IntegrityError as error:
+        if "experiment_name_once_per_project" not in str(error):
+            raise
+        raise NotPossible(f"There is an experiment {made.name!r} already; give this one another name.") from error
+
+
+@transaction.atomic
+def _experiment_keep(made: Experiment, name: str, seeds: range) -> Experiment:
+    Project.objects.select_for_update(no_key=True).get(pk=made.project_id)  # names go one at a time
+    if before := Experiment.objects.filter(uuid=made.uuid).first():
+        return _same_or_refused(before, made, name, seeds)
+    features_hold(made.project, made.features)
+    if made.candidates is not None:
+        _hold(made.candidates)  # who deletes it waits, and finds that it is needed
+    made.name = _name(name, made)
+    made.save()
+    trainings = Training.objects.bulk_create([Training(experiment=made, seed=seed) for seed in seeds])
+    said = {"name": made.name, "baseline": made.get_baseline_display(), "top_n": made.top_n, "seeds": len(seeds)}
+    about = {**said, "version": made.release.version}
+    audit_record(project=made.project, actor=made.created_by, action="experiment.start", subject=made.uuid, **about)
+    for training in trainings:
+        send_on_commit(TASK, training.pk)
+    return made
+
+
+def _same_or_refused(before: Experiment, asked: Experiment, name: str, seeds: range) -> Experiment:
+    """What the form ordered when it was sent before."""
+    is_same = all(getattr(before, field) == getattr(asked, field) for field in ORDERED)
+    is_named = name.strip() in ("", before.name)
+    if not (is_same and is_named and {training.seed for training in before.trainings.all()} == set(seeds)):
+        raise FormStale(USED)
+    return before
+
+
+def experiment_check(
+    *, release: Release, baseline: str, top_n: int, seeds: int, candidates: Training | None = None
+) -> None:
+    """Raise NotPossible for what cannot be trained."""
+    if release.state != Release.State.READY:
+        raise NotPossible("This release is not ready; a baseline is trained on one that is.")
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise NotPossible(f"1 to {MOST_SEEDS} seeds are trained.")
+    if (candidates is not None) != (baseline == Experiment.Baseline.CONQUER):
+        raise NotPossible("CONQUER, and it alone, looks at the best videos of a trained XML or ReLoCLNet; name one.")
+    if candidates is not None and not _gives_candidates(candidates, release):
+        raise NotPossible("The candidates come from a finished XML or ReLoCLNet of this project.")
+    if not has_training_queries(release, top_n):
+        raise NotPossible(NO_TRAINING.format(release.version))
+    if not any(truth.split == "val" for truth in truths_make(release)):
+        raise NotPossible(NO_VALIDATION.format(release.version))
+
+
+def _gives_candidates(training: Training, release: Release) -> bool:
+    of = training.experiment
+    is_other = of.baseline != Experiment.Baseline.CONQUER and of.project_id == release.project_id
+    return is_other and training.state == Training.State.DONE
+
+
+def has_training_queries(release: Release, top_n: int) -> bool:
+    """Whether the training set of the release holds a row; one of nobody's queries is an empty list."""
+    name = TRAIN_FILES.get(top_n)
+    told = release.manifest.get("files", {}).get(name)
+    if not told or told["bytes"] > 100:
+        return bool(told)
+    with archive_opened(release) as source, ZipFile(source) as archive:
+        return archive.read(str(name)).strip() != b"[]"
+
+
+def _features_check(features: Mapping[str, Mapping[str, Any]]) -> None:
+    if lacking := [kind for kind in ("video", "query") if kind not in features]:
+        raise NotPossible(f"Choose features for {lacking[0]}.")
+    for kind, told in features.items():
+        if not Path(told["path"]).exists():
+            raise NotPossible(f"The features {told['name']!r} for {kind} are not on the disk any more.")
+
+
+def feature_facts(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What is told of a file of features, with its width and checksum, to tell it from others.
+
+    Those of a set are known from its check: files of gigabytes are not read within a request. One that is no set and
+    cannot be read has none; why is said when it is trained on.
+    """
+    if "set" in told:
+        return dict(told)
+    try:
+        with open_features(told["path"]) as store:
+            return {**told, "width": store.width, "checksum": store.checksum()}
+    except (ScoringError, OSError):
+        return dict(told)
+
+
+def _name(name: str, made: Experiment) -> str:
+    """As given, or said by what it is; numbered where that is taken."""
+    if name.strip():
+        name = name_checked(name, "experiment")
+        if len(name) > LONGEST_NAME:
+            raise NotPossible(f"The name of the experiment has at most {LONGEST_NAME} characters.")
+        if name in _names_left(made.project):
+            raise NotPossible(f"The leaderboard holds runs of a deleted {name!r}; give this one another name.")
+        return name
+    base = f"{made.get_baseline_display()}, N={made.top_n}"
+    base += ", labels by similarity" if made.labels == Run.Labels.SIMILARITY else ""
+    taken = set(made.project.experiments.filter(name__startswith=base).values_list("name", flat=True))
+    taken |= _names_left(made.project)
+    number = next(n for n in range(1, len(taken) + 2) if _numbered(base, n) not in taken)
+    return _numbered(base, number)
+
+
+def _names_left(project: Project) -> set[str]:
+    """Names of deleted experiments whose runs are there: another of this name would take their answers for its own."""
+    runs = Run.objects.filter(project=project, source=Run.Source.BASELINE, owner=None)
+    of_runs = {system.rpartition(", seed ")[0] for system in runs.values_list("system", flat=True).distinct()}
+    return of_runs - set(project.experiments.values_list("name", flat=True))
+
+
+def _numbered(base: str, number: int) -> str:
+    return base if number == 1 else f"{base} ({number})"
+
+
+@transaction.atomic
+def training_cancel(*, training: Training, actor: User | None) -> Training:
+    """Have a training end: at once where it waits, within seconds where it is at work.
+
+    Raises:
+        NotPossible: it has ended already.
+    """
+    held = _hold(training)
+    if held.state == Training.State.CANCELLING:
+        return held
+    if held.state == Training.State.WAITING:
+        training_stop(held, Training.State.CANCELLED)
+    elif held.state == Training.State.RUNNING:
+        held.state = Training.State.CANCELLING
+        held.save(update_fields=["state"])
+    else:
+        raise NotPossible("It has ended already.")
+    _record(held, actor, "experiment.cancel", step=held.step)
+    return held
+
+
+@transaction.atomic
+def training_resume(*, training: Training, actor: User | None) -> Training:
+    """Have a cancelled or failed training go on from its last checkpoint.
+
+    Raises:
+        NotPossible: it is neither.
+    """
+    held = _hold(training)
+    if not held.is_stopped:
+        raise NotPossible("Only a training that was cancelled or failed can be resumed.")
+    held.state, held.crashes, held.error, held.ended_at = Training.State.WAITING, 0, "", None
+    held.created_at = timezone.now()  # it goes to the end of the line
+    held.save()
+    _record(held, actor, "experiment.resume", step=held.step)
+    send_on_commit(TASK, held.pk)
+    return held
+
+
+def _hold(training: Training) -> Training:
+    rows = Training.objects.select_for_update(of=("self",)).select_related("experiment__project")
+    held = rows.filter(pk=training.pk).first()
+    if held is None:
+        raise NotPossible("This benchmark run has been deleted.")
+    return held
+
+
+def _record(training: Training, actor: User | None, action: str, **said: object) -> None:
+    about = {"name": training.experiment.name, "seed": training.seed, **said}
+    audit_record(
+        project=training.experiment.project, actor=actor, action=action, subject=training.experiment.uuid, **about
+    )

@@ -1,0 +1,212 @@
+"""Benchmark runs: ordering them, seeing how far they are, cancelling and resuming them."""
+
+from typing import Any, cast
+from uuid import UUID, uuid4
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from annotation.access import ADMIN, STAFF, MemberRequest, grant, post_only, project_page
+from annotation.exceptions import MomentJudgeError, NotPossible
+from annotation.models import Membership, Project, User
+from judging.exceptions import FormStale
+from judging.models import Release
+from models_runner.experiments import deletion, files
+from models_runner.experiments import services as services_experiments
+from models_runner.experiments.charts import losses_chart, scores_chart, seeds_chart
+from models_runner.experiments.forms import ExperimentForm
+from models_runner.experiments.selectors import ahead_of, experiments_of, needed_by, row_of, runs_of
+from models_runner.experiments.services import experiment_create, has_training_queries
+from models_runner.experiments.settings import told
+from models_runner.features.selectors import feature_choices
+from models_runner.models import Experiment, Training
+
+PER_PAGE = 20
+FEW_VIDEOS = 1000
+
+
+@project_page(STAFF)
+def experiments(request: MemberRequest, project: Project) -> HttpResponse:
+    """All experiments of the project, the newest first."""
+    page = Paginator(experiments_of(project), PER_PAGE).get_page(request.GET.get("page"))
+    rows = [row_of(one) for one in page]
+    at_work = any(training.is_awaited for row in rows for training in row.experiment.trainings.all())
+    context = {"page": page, "rows": rows, "at_work": at_work, **_lacking(project), **_rights(request.membership)}
+    return render(request, "models_runner/experiments.html", context)
+
+
+def _rights(membership: Membership) -> dict[str, object]:
+    return {"may_start": membership.role == Membership.Role.ADMIN}
+
+
+def _lacking(project: Project) -> dict[str, object]:
+    """What is to be done before a baseline can be trained."""
+    newest = project.releases.filter(state=Release.State.READY).first()
+    try:
+        trains = newest is not None and has_training_queries(newest, 1)
+    except MomentJudgeError:
+        trains = False
+    features = all(feature_choices(project, kind) for kind in ("video", "query"))
+    return {"newest": newest, "trains": trains, "has_features": features}
+
+
+@project_page(ADMIN)
+def experiment_new(request: MemberRequest, project: Project) -> HttpResponse:
+    """The form of a new experiment."""
+    form = ExperimentForm(
+        request.POST if request.method == "POST" else None, project=project, initial=_initial(project)
+    )
+    if request.method != "POST":
+        return _form_page(request, project, form, 200)
+    if not form.is_valid():
+        return _form_page(request, project, form, 422)
+    try:
+        made = experiment_create(actor=request.user, **form.values())
+    except (FormStale, NotPossible) as error:
+        form.add_error(None, str(error))
+        return _form_page(request, project, form, 409)
+    return redirect("models_runner:experiment", made.uuid)
+
+
+def _initial(project: Project) -> dict[str, object]:
+    """Where little is to be learned from, the small settings show soonest whether all of it works."""
+    return {"preset": "small"} if project.corpus.videos.count() < FEW_VIDEOS else {}
+
+
+def _form_page(request: MemberRequest, project: Project, form: ExperimentForm, status: int) -> HttpResponse:
+    changed = any(field.errors or (form.is_bound and field.value()) for field in form.changes)
+    context = {"form": form, "key": uuid4(), "changed": changed, **_lacking(project)}
+    return render(request, "models_runner/experiment_new.html", context, status=status)
+
+
+@login_required
+def experiment(request: HttpRequest, experiment_uuid: UUID) -> HttpResponse:
+    """One experiment: every seed with its progress, curves, log and what came of it."""
+    found = Experiment.objects.select_related("project__corpus", "release", "candidates__experiment")
+    held = get_object_or_404(found, uuid=experiment_uuid)
+    membership = grant(request, held.project, STAFF)
+    trainings = list(held.trainings.select_related("val_run", "test_run").order_by("seed"))
+    for training in trainings:
+        training.experiment = held
+    shown = _shown(trainings, request.GET.get("seed", ""))
+    context = {
+        **{"experiment": held, "trainings": trainings, "shown": shown, "row": row_of(held)},
+        **{"settings": told(held.options), "ahead": ahead_of(shown), "log": files.log_tail(shown)},
+        **{
+            "files": files.kept_files(shown),
+            "charts": _charts(shown) + _seeds_chart(trainings, shown),
+            **_rights(membership),
+        },
+        "at_work": any(training.is_awaited for training in trainings),
+    }
+    return render(request, "models_runner/experiment.html", context)
+
+
+def _shown(trainings: list[Training], seed: str) -> Training:
+    """The seed asked for, else the one at work, else the first."""
+    asked = [training for training in trainings if str(training.seed) == seed]
+    return (asked or [training for training in trainings if training.is_at_work] or trainings)[0]
+
+
+def _charts(training: Training) -> list[str]:
+    curve: dict[str, Any] = training.curve
+    losses, scores = curve.get("losses", []), curve.get("scores", [])
+    drawn = []
+    if len(losses) > 1:
+        drawn.append(losses_chart(losses, scores).inline())
+    if scores:
+        drawn.append(scores_chart(scores).inline())
+    return drawn
+
+
+def _seeds_chart(trainings: list[Training], shown: Training) -> list[str]:
+    """All seeds in one figure, once there are several to see."""
+    scores = {training.seed: training.curve.get("scores", []) for training in trainings}
+    begun = [seed for seed, points in scores.items() if points]
+    return [seeds_chart(scores, shown.seed).inline()] if len(begun) > 1 else []
+
+
+@login_required
+def experiment_delete(request: HttpRequest, experiment_uuid: UUID) -> HttpResponse:
+    """Ask, then delete a benchmark run that has ended, with its files."""
+    held = get_object_or_404(Experiment.objects.select_related("project"), uuid=experiment_uuid)
+    grant(request, held.project, ADMIN)
+    if request.method != "POST":
+        return _ask(request, held)
+    try:
+        deletion.experiment_delete(experiment=held, actor=cast(User, request.user))
+    except NotPossible as error:
+        return _ask(request, held, error)
+    messages.success(request, f"The benchmark run {held.name} is gone. Its runs stay.")
+    return redirect("models_runner:experiments", held.project.uuid)
+
+
+def _ask(request: HttpRequest, held: Experiment, error: NotPossible | None = None) -> HttpResponse:
+    trainings = list(held.trainings.order_by("seed"))
+    context = {
+        **{"experiment": held, "error": error, "needs": needed_by(held), "runs": runs_of(held)},
+        "awaited": [training for training in trainings if training.is_awaited],
+        "seeds": len(trainings),
+        "resumable": [training for training in trainings if training.is_stopped],
+        "bytes": files.experiment_bytes(held.uuid),
+    }
+    return render(request, "models_runner/experiment_delete.html", context, status=409 if error else 200)
+
+
+@login_required
+@post_only("models_runner:training")
+def training_cancel(request: HttpRequest, training_uuid: UUID) -> HttpResponse:
+    return _changed(
+        request, training_uuid, services_experiments.training_cancel, "It ends within seconds; what it learnt is kept."
+    )
+
+
+@login_required
+@post_only("models_runner:training")
+def training_resume(request: HttpRequest, training_uuid: UUID) -> HttpResponse:
+    return _changed(
+        request, training_uuid, services_experiments.training_resume, "It goes on from its last checkpoint."
+    )
+
+
+def _changed(request: HttpRequest, training_uuid: UUID, act: Any, words: str) -> HttpResponse:
+    training = training_granted(request, training_uuid, ADMIN)
+    try:
+        act(training=training, actor=cast(User, request.user))
+        messages.success(request, words)
+    except NotPossible as error:
+        messages.error(request, str(error))
+    return _to(training)
+
+
+@login_required
+def training(request: HttpRequest, training_uuid: UUID) -> HttpResponse:
+    """The page of its experiment with this seed shown."""
+    return _to(training_granted(request, training_uuid, STAFF))
+
+
+def _to(training: Training) -> HttpResponse:
+    answer = redirect("models_runner:experiment", training.experiment.uuid)
+    answer["Location"] += f"?seed={training.seed}"
+    return answer
+
+
+@login_required
+def training_file(request: HttpRequest, training_uuid: UUID, name: str) -> FileResponse:
+    """One file or folder that a training left."""
+    training = training_granted(request, training_uuid, ADMIN)
+    file = files.kept_file(training, name)
+    if file is None:
+        raise Http404
+    stem = f"{training.experiment.get_baseline_display().lower()}-n{training.experiment.top_n}-seed{training.seed}"
+    return FileResponse(file, as_attachment=True, filename=f"{stem}-{name}")
+
+
+def training_granted(request: HttpRequest, training_uuid: UUID, roles: frozenset[Membership.Role]) -> Training:
+    found = Training.objects.select_related("experiment__project")
+    training = get_object_or_404(found, uuid=training_uuid)
+    grant(request, training.experiment.project, roles)
+    return training

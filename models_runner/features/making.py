@@ -1,0 +1,192 @@
+"""How far a feature set is, written down while it is made.
+
+Feature sets made and checked by a task that can be killed.
+"""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from django.conf import settings
+from django.db import OperationalError
+
+from annotation import clock
+from annotation.exceptions import MomentJudgeError, NotPossible
+from annotation.importers.texts import storable
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.model_folders import model_check
+from models_runner.features.services import ITEMS, TASK, names_wanted, throw_away
+from models_runner.models import FeatureSet
+from moment_retrieval.durable import is_out_of_room
+from moment_retrieval.errors import ScoringError
+from moment_retrieval.features import FeatureWriter, inspect
+from moment_retrieval.features.extractors import Kind, Outcome, Setup, Way, extract, extractor_of
+
+EVERY_S = 2.0  # how often progress is written
+STEPS = list(FeatureSet.Step.values)
+OnProgress = Callable[[str], None]
+
+
+class Stopped(Exception):
+    """Somebody cancelled or deleted the set while it was being made."""
+
+
+class Progress:
+    """Writes down how far a set is, and notices that it was cancelled or deleted.
+
+    A set that begins again, its worker having been killed, is told no nearer to its beginning than it was: where it was
+    killed must stay known.
+    """
+
+    def __init__(self, held: FeatureSet, on_progress: OnProgress | None) -> None:
+        self.held, self.on_progress = held, on_progress
+        self.every_s = EVERY_S if held.attempts == 1 else 0.0  # to know at which item it is killed
+        self.written_at = monotonic()
+        self.at_step, self.total = held.step, held.total
+
+    def step(self, step: str, total: int) -> None:
+        """A step begins."""
+        self.at_step, self.total = step, total
+        self._write(0)
+
+    def extracting(self, done: int, _: int) -> None:
+        self._tell(done)
+
+    def checking(self, done: int, _: int) -> None:
+        self._tell(done)
+
+    def _tell(self, done: int) -> None:
+        if monotonic() - self.written_at >= self.every_s:
+            self._write(min(done, self.total))
+
+    def _write(self, done: int) -> None:
+        self.written_at = monotonic()
+        values: dict[str, Any] = {"moved_at": clock.now()}
+        before, now = (STEPS.index(self.held.step), self.held.done), (STEPS.index(self.at_step), done)
+        if now >= before:
+            values |= {"step": self.at_step, "done": done, "total": self.total}
+        if now > before:
+            values["attempts"] = 0
+        if not FeatureSet.objects.filter(pk=self.held.pk, state=FeatureSet.State.RUNNING).update(**values):
+            raise Stopped
+        for name, value in values.items():
+            setattr(self.held, name, value)
+        if self.on_progress:
+            self.on_progress(self.held.progress)
+
+
+logger = logging.getLogger(__name__)
+LOCK = "feature-set"
+ATTEMPTS = 3  # starts that bring nothing more, after which it is given up: what is next kills its worker
+LATE = timedelta(minutes=2)  # one that has not moved for so long has lost its worker or its message
+FULL = "The disk of features is full. Make room, then go on: what was made is kept."
+State, Step = FeatureSet.State, FeatureSet.Step
+
+
+def feature_sets_sweep(*, now: datetime) -> None:
+    """Send what does not move: its worker or its message was lost, or it waits behind a training."""
+    stale = FeatureSet.objects.filter(state=State.RUNNING, moved_at__lte=now - LATE)
+    for pk in stale.values_list("pk", flat=True):
+        send_on_commit(TASK, pk)
+    stale.update(moved_at=now)  # one message at a time
+
+
+def feature_set_work(*, feature_set_id: int, on_progress: OnProgress | None = None) -> None:
+    """Make what is left of a set, and check it; a repeat finds it done or at work."""
+    with only_one(LOCK, feature_set_id) as alone:
+        rows = FeatureSet.objects.select_related("project")
+        held = rows.filter(pk=feature_set_id, state=State.RUNNING).first()
+        if not alone or held is None:
+            return
+        if held.attempts >= ATTEMPTS:
+            _fail(held, _killed(held))
+            return
+        held.attempts += 1
+        rows.filter(pk=held.pk).update(attempts=held.attempts)
+        progress = Progress(held, on_progress)
+        try:
+            if held.is_ours:
+                _extract(held, progress)
+            _check(held, progress)
+        except Stopped:
+            _after_stop(held)
+        except OperationalError:
+            raise
+        except (ScoringError, MomentJudgeError, OSError) as error:
+            _fail(held, FULL if is_out_of_room(error) else str(error))
+        except Exception as error:
+            _fail(held, f"{type(error).__name__}: {error}")
+            raise
+
+
+def _killed(held: FeatureSet) -> str:
+    if not held.total:
+        return f"Its worker was killed before the first item, {held.attempts} times in a row."
+    number, names = min(held.done + 1, held.total), names_wanted(held.project, held.kind)
+    named = f" ({names[number - 1]})" if number <= len(names) else ""
+    often = f"{held.attempts} times in a row"
+    return f"Its worker was killed at item {number:,} of {held.total:,}{named} or just behind it, {often}."
+
+
+def _extract(held: FeatureSet, progress: Progress) -> None:
+    path = Path(held.path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    progress.step(Step.EXTRACTING, len(names_wanted(held.project, held.kind)))
+    if held.model:
+        model_check(held.model)  # again: links and settings may have changed since it was named
+    setup = Setup(settings.SENTENCE_DEVICE, settings.SENTENCE_THREADS)
+    extractor = extractor_of(Way(held.extractor), Kind(held.kind), model=held.model, setup=setup)
+    held.made_by = extractor.name[:300]
+    writer = FeatureWriter(path, width=extractor.width)
+    try:
+        items = ITEMS[held.kind](held.project, writer.__contains__)
+        outcome = extract(items, extractor, writer, on_progress=progress.extracting)
+        if not len(writer):
+            raise NotPossible(_nothing_made(outcome))
+        writer.finish()
+    finally:
+        writer.close()
+    held.n_failed, held.reasons = outcome.failures, outcome.reasons
+
+
+def _nothing_made(outcome: Outcome) -> str:
+    name, reason = next(iter(outcome.reasons.items()), ("", "there is nothing to make them of"))
+    return f"No features could be made; first {name}: {reason}." if name else f"No features: {reason}."
+
+
+def _check(held: FeatureSet, progress: Progress) -> None:
+    names = names_wanted(held.project, held.kind)
+    progress.step(Step.CHECKING, len(names))
+    found = inspect(held.path, held.kind, names, on_progress=progress.checking)
+    values = {
+        "width": found.width,
+        "n_items": found.count,
+        "checksum": found.checksum,
+        "made_by": held.made_by,
+        "n_failed": held.n_failed,
+        "reasons": held.reasons,
+        "findings": found.findings,
+    }
+    now = clock.now()
+    at_work = FeatureSet.objects.filter(pk=held.pk, state=State.RUNNING)
+    if not at_work.update(state=State.DONE, done=len(names), finished_at=now, moved_at=now, **values):
+        raise Stopped
+    logger.info("feature set %s: %s of %s %s", held.pk, values["n_items"], len(names), held.kind)
+
+
+def _after_stop(held: FeatureSet) -> None:
+    """Cancelled sets keep what was made; of deleted ones nothing stays."""
+    if held.is_ours and not FeatureSet.objects.filter(pk=held.pk).exists():
+        throw_away(Path(held.path))
+
+
+def _fail(held: FeatureSet, error: str) -> None:
+    values = {"state": State.FAILED, "error": storable(error)[:2000] or "unknown"}
+    if FeatureSet.objects.filter(pk=held.pk, state=State.RUNNING).update(**values):
+        logger.warning("feature set %s failed: %s", held.pk, error)
+    else:
+        _after_stop(held)

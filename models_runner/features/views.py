@@ -1,0 +1,135 @@
+"""The page of features: make them, add official files, watch, cancel, go on, delete. For admins alone."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import cast
+from uuid import UUID
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from annotation.access import ADMIN, MemberRequest, grant, post_only, project_page
+from annotation.exceptions import NotPossible
+from annotation.models import Project, User
+from models_runner.features import services
+from models_runner.features.forms import ExtractionForm, FileForm, ModelForm
+from models_runner.features.selectors import uses_of
+from models_runner.features.services import feature_set_start
+from models_runner.models import FeatureSet
+
+PAGE = "models_runner:features"
+PER_PAGE = 20
+
+
+@project_page(ADMIN)
+def features(request: MemberRequest, project: Project) -> HttpResponse:
+    """All features of the project, newest first, and the forms for more."""
+    return _page(request, project)
+
+
+@post_only(PAGE)
+@project_page(ADMIN)
+def feature_set_create(request: MemberRequest, project: Project) -> HttpResponse:
+    """Make features in the background."""
+    return _begun(request, project, "making", ExtractionForm(request.POST), feature_set_start)
+
+
+@post_only(PAGE)
+@project_page(ADMIN)
+def feature_set_register(request: MemberRequest, project: Project) -> HttpResponse:
+    """Add an official file, and check it in the background."""
+    return _begun(request, project, "adding", FileForm(request.POST), services.feature_set_register)
+
+
+def _begun(
+    request: MemberRequest,
+    project: Project,
+    name: str,
+    form: ExtractionForm | FileForm,
+    begin: Callable[..., FeatureSet],
+) -> HttpResponse:
+    """Back to the page, or the page with its form of this name to be looked at."""
+    if not form.is_valid():
+        return _page(request, project, status=422, **{name: form})
+    try:
+        begin(project=project, actor=request.user, **form.values())
+    except NotPossible as error:
+        form.add_error(None, str(error))
+        return _page(request, project, status=409, **{name: form})
+    return redirect(PAGE, project.uuid)
+
+
+def _page(request: MemberRequest, project: Project, *, status: int = 200, **bound: forms.Form) -> HttpResponse:
+    page = Paginator(FeatureSet.objects.filter(project=project), PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "page": page,
+        **{"making": ExtractionForm(), "adding": FileForm(), **bound},
+        "roots": settings.FEATURES_ROOTS,
+        "videos": project.corpus.videos.count(),
+        "without_file": project.corpus.videos.filter(file="").count(),
+        "queries": project.queries.filter(is_placeholder=False).count(),
+    }
+    return render(request, "models_runner/features.html", context, status=status)
+
+
+@login_required
+def feature_set_cancel(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
+    """Stop making features; what is made stays."""
+    return _changed(request, set_uuid, services.feature_set_cancel)
+
+
+@login_required
+def feature_set_resume(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
+    """Go on where it stopped."""
+    return _changed(request, set_uuid, services.feature_set_resume)
+
+
+@login_required
+def feature_set_model(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
+    """Say which text model made an official file of queries."""
+    form = ModelForm(request.POST)
+    if form.is_valid():
+        return _changed(request, set_uuid, partial(services.feature_set_model, **form.cleaned_data))
+    held = _granted(request, set_uuid)
+    messages.error(request, str(form.errors["model"][0]))
+    return redirect(PAGE, held.project.uuid)
+
+
+def _changed(request: HttpRequest, set_uuid: UUID, change: Callable[..., FeatureSet]) -> HttpResponse:
+    held = _granted(request, set_uuid)
+    if request.method == "POST":
+        try:
+            change(feature_set=held, actor=cast(User, request.user))
+        except NotPossible as error:
+            messages.error(request, str(error))
+    return redirect(PAGE, held.project.uuid)
+
+
+@login_required
+def feature_set_delete(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
+    """Ask, then remove features, with their file where it was made here."""
+    held = _granted(request, set_uuid)
+    if request.method != "POST":
+        return _ask(request, held)
+    try:
+        services.feature_set_delete(feature_set=held, actor=cast(User, request.user))
+    except NotPossible as error:
+        return _ask(request, held, error)
+    messages.success(request, f"The features {held.name} are gone.")
+    return redirect(PAGE, held.project.uuid)
+
+
+def _ask(request: HttpRequest, held: FeatureSet, error: NotPossible | None = None) -> HttpResponse:
+    context = {"row": held, "uses": uses_of(held), "error": error}
+    return render(request, "models_runner/feature_set_delete.html", context, status=409 if error else 200)
+
+
+def _granted(request: HttpRequest, set_uuid: UUID) -> FeatureSet:
+    held = get_object_or_404(FeatureSet.objects.select_related("project"), uuid=set_uuid)
+    grant(request, held.project, ADMIN)
+    return held

@@ -1,0 +1,237 @@
+"""Runs for programs: bringing them, seeing how far they are and what they scored, the leaderboard."""
+
+from typing import Any, cast
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import Http404, QueryDict
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.access import RUNNERS, grant_by
+from annotation.models import Membership, User
+from annotation.receiving import ReceivedOnDisk
+from judging.api.base import ApiView, Invalid, Pages, paged
+from judging.api.given import Problem as REFUSED
+from models_runner.leaderboard import files
+from models_runner.leaderboard.forms import SPLITS, RunForm
+from models_runner.leaderboard.selectors.asked import asked_by
+from models_runner.leaderboard.selectors.shown_scores import ScoreView, sees_all
+from models_runner.leaderboard.services.runs import run_upload, run_withdraw, upload_check
+from models_runner.leaderboard.views.leaderboard import leaderboard_tested
+from models_runner.leaderboard.views.uploads import granted, room_checked, withdrawable
+from models_runner.models import Run, Scoring
+from moment_retrieval.metrics.ndcg_iou import Convention, Gain
+
+
+class RunGiven(serializers.ModelSerializer[Run]):
+    """A run; ``error`` says why it failed, with the line of the file."""
+
+    release = serializers.IntegerField(source="release.version", help_text="The first that it was scored on.")
+
+    class Meta:
+        model = Run
+        fields = [
+            *("uuid", "system", "team", "split", "release", "source", "labels", "state", "step"),
+            *("form", "bytes", "sha256", "n_queries", "error", "created_at"),
+        ]
+
+
+class ScoreGiven(serializers.Serializer[Any]):
+    """A mean with its 95 % interval; of labels that are hidden from you in steps (see the leaderboard's ``step``)."""
+
+    metric = serializers.CharField(source="column.metric")
+    convention = serializers.CharField(source="column.convention")
+    gain = serializers.CharField(source="column.gain")
+    k = serializers.IntegerField(source="column.k")
+    mu = serializers.FloatField(source="column.mu", allow_null=True)
+    value = serializers.FloatField()
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+    unjudged = serializers.FloatField(allow_null=True)
+
+
+class ScoringGiven(serializers.ModelSerializer[Scoring]):
+    """The run on one release; ``missing`` are its queries that the run does not answer."""
+
+    release = serializers.IntegerField(source="release.version")
+    scores = serializers.SerializerMethodField(help_text="None where ``refusal`` says why.")
+    refusal = serializers.SerializerMethodField(help_text="Why scores on hidden labels are not shown to you, or empty.")
+
+    @extend_schema_field(ScoreGiven(many=True))
+    def get_scores(self, scoring: Scoring) -> list[dict[str, Any]]:
+        view: ScoreView = self.context["view"]
+        return list(ScoreGiven(view.shown(scoring, scoring.scores.all()), many=True).data)
+
+    def get_refusal(self, scoring: Scoring) -> str:
+        view: ScoreView = self.context["view"]
+        return view.refusal(scoring)
+
+    class Meta:
+        model = Scoring
+        fields = [
+            *("release", "state", "n_queries", "n_answered", "n_others"),
+            *("missing", "remarks", "error", "scores", "refusal"),
+        ]
+
+
+class RunWithScoresGiven(RunGiven):
+    """A run with its scores on every release, the newest first."""
+
+    scorings = serializers.SerializerMethodField()
+
+    class Meta(RunGiven.Meta):
+        fields = [*RunGiven.Meta.fields, "scorings"]
+
+    @extend_schema_field(ScoringGiven(many=True))
+    def get_scorings(self, run: Run) -> list[dict[str, Any]]:
+        rows = run.scorings.select_related("release", "run").prefetch_related("scores").order_by("-release__version")
+        return list(ScoringGiven(rows, many=True, context=self.context).data)
+
+
+class RunTaken(serializers.Serializer[Any]):
+    """A form with a file."""
+
+    file = serializers.FileField(help_text="A run in any form that is read: plain, .gz, or alone in a .zip.")
+    system = serializers.CharField(max_length=100)
+    team = serializers.CharField(max_length=100, required=False)
+    split = serializers.ChoiceField(choices=[split for split, _ in SPLITS])
+    release = serializers.IntegerField(required=False, help_text="Version; the newest if it is left out.")
+
+
+class EntryGiven(serializers.Serializer[Any]):
+    """One run by one measure; p-values are those of the measure that was asked for, once they are computed."""
+
+    system = serializers.CharField()
+    team = serializers.CharField()
+    source = serializers.ChoiceField(Run.Source.choices)  # type: ignore[assignment]
+    release = serializers.IntegerField()
+    split = serializers.CharField()
+    metric = serializers.CharField()
+    convention = serializers.CharField()
+    gain = serializers.CharField()
+    value = serializers.FloatField()
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+    unjudged = serializers.FloatField(allow_null=True)
+    p = serializers.FloatField(allow_null=True)
+    p_holm = serializers.FloatField(allow_null=True)
+    tested_against = serializers.CharField(allow_null=True)
+
+
+class LeaderboardGiven(serializers.Serializer[Any]):
+    """Best first by the measure asked for."""
+
+    release = serializers.IntegerField()
+    split = serializers.CharField()
+    is_testing = serializers.BooleanField(help_text="Whether p-values are missing that will come: ask again.")
+    step = serializers.FloatField(
+        allow_null=True, help_text="Of the scores, where labels are hidden from you; there are no p-values then."
+    )
+    refusal = serializers.CharField(help_text="Why scores on hidden labels are not shown to you, or empty.")
+    scores = EntryGiven(many=True)
+
+
+class Runs(ApiView):
+    writes = "upload"
+    pagination_class = Pages
+    parser_classes = [MultiPartParser]
+    longest_body = None  # the file's own limit holds
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        room_checked(request._request)
+        request._request.upload_handlers = [ReceivedOnDisk(request._request)]
+        super().initial(request, *args, **kwargs)
+
+    @extend_schema(
+        operation_id="runs",
+        parameters=[OpenApiParameter("cursor", str, description="As in ``next`` of the page before.")],
+        responses={200: RunGiven(many=True), 403: REFUSED},
+    )
+    def get(self, request: Request, project_uuid: UUID) -> Response:
+        """Your runs, newest first; leads and admins get everybody's."""
+        membership = grant_by(request, project_uuid, RUNNERS)
+        return paged(request, self, _visible(membership), RunGiven)
+
+    @extend_schema(
+        operation_id="run_upload",
+        request={"multipart/form-data": RunTaken},
+        responses={201: RunGiven, **dict.fromkeys((400, 403, 409, 413, 415, 422), REFUSED)},
+    )
+    def post(self, request: Request, project_uuid: UUID) -> Response:
+        """Bring a run: it is stored, then read and scored by a worker; ask for it until its state says scored."""
+        membership = grant_by(request, project_uuid, RUNNERS)
+        upload_check(membership, timezone.now())  # before the body is read
+        form = RunForm(self._said(request, membership), request.FILES, project=membership.project)
+        if not form.is_valid():
+            field, reasons = next(iter(form.errors.items()))
+            raise Invalid(f"{field}: {reasons[0]}")
+        run = run_upload(membership=membership, **form.values())
+        return Response(RunGiven(run).data, status=201)
+
+    def _said(self, request: Request, membership: Membership) -> dict[str, Any]:
+        if not request.data and not request.FILES:  # of an empty body the framework makes no form at all
+            raise ParseError("Nothing was sent. Send a form (multipart/form-data) with a file.", code="malformed")
+        said = cast(QueryDict, request.data).dict()
+        if unknown := said.keys() - RunForm.base_fields.keys():
+            raise Invalid(f"There is no field {min(unknown)[:40]!r} here.")
+        newest = membership.project.releases.filter(state="ready").order_by("-version").first()
+        return {"release": newest.version if newest else "", **said}
+
+
+def _visible(membership: Membership) -> QuerySet[Run]:
+    runs = Run.objects.filter(project=membership.project_id).select_related("release")
+    return runs if sees_all(membership) else runs.filter(owner=membership.user_id)
+
+
+class OneRun(ApiView):
+    writes = "upload"
+
+    @extend_schema(operation_id="run", responses={200: RunWithScoresGiven, 403: REFUSED, 404: REFUSED})
+    def get(self, request: Request, run_uuid: UUID) -> Response:
+        """One run with its scores; yours, or any to leads and admins."""
+        run, membership = granted(request, run_uuid)
+        context = {"request": request, "view": ScoreView(membership, run.split)}
+        return Response(RunWithScoresGiven(run, context=context).data)
+
+    @extend_schema(
+        operation_id="run_withdraw",
+        parameters=[OpenApiParameter("reason", str, required=True, description="Why, in at most 500 characters.")],
+        responses={200: RunGiven, **dict.fromkeys((403, 404, 409), REFUSED)},
+    )
+    def delete(self, request: Request, run_uuid: UUID) -> Response:
+        """Withdraw a run: yours, or any for leads. It leaves the leaderboard, and still counts as an upload."""
+        run = withdrawable(request, run_uuid)
+        reason = request.query_params.get("reason", "")
+        held = run_withdraw(run=run, actor=cast(User, request.user), reason=reason)
+        return Response(RunGiven(held).data)
+
+
+class Leaderboard(ApiView):
+    @extend_schema(
+        operation_id="leaderboard",
+        parameters=[
+            OpenApiParameter("release", int, description="Version; the newest if it is left out."),
+            OpenApiParameter("split", str, enum=[split for split, _ in SPLITS]),
+            OpenApiParameter("convention", str, enum=[each.value for each in Convention]),
+            OpenApiParameter("gain", str, enum=[each.value for each in Gain]),
+            OpenApiParameter("sort", str, description="The measure to rank and to test by: ``NDCG@10,IoU>=0.3``."),
+            OpenApiParameter("base", UUID, description="The run to test against; the best if it is left out."),
+        ],
+        responses={200: LeaderboardGiven, 403: REFUSED, 404: REFUSED},
+    )
+    def get(self, request: Request, project_uuid: UUID) -> Response:
+        """Every run of a release and split by every measure, with intervals, unjudged rates and p-values."""
+        membership = grant_by(request, project_uuid, RUNNERS)
+        sort = request.query_params.get("sort", "")
+        show = f"k{sort.partition('@')[2].partition(',')[0]}" if sort.startswith("NDCG") else ""
+        given = {"show": "recall" if sort.startswith("R@") else show, **request.query_params.dict()}
+        asked = asked_by(membership, given)
+        if asked is None:
+            raise Http404
+        return Response(files.as_json(asked, leaderboard_tested(asked, membership)))

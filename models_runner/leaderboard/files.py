@@ -1,0 +1,156 @@
+"""A leaderboard as CSV, JSON and LaTeX.
+
+Which files of a release participants may have: one by one, so that a new file stays closed until named.
+"""
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from annotation.models import Query
+from annotation.spreadsheets import csv_text
+from judging.models import Release
+from judging.releases import JUDGED_SPLITS
+from models_runner.leaderboard.rules import INTERVAL_STEPS
+from models_runner.leaderboard.selectors.asked import Asked
+from models_runner.leaderboard.selectors.leaderboard import Row, Table
+from models_runner.leaderboard.selectors.shown_scores import ShownScore
+from models_runner.models import Leaderboard, Truth
+
+COLUMNS = ["system", "team", "source", "release", "split", "metric", "convention", "gain"]
+COLUMNS += ["value", "low", "high", "unjudged", "p", "p_holm", "tested_against"]
+LATEX = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {"~": "\\textasciitilde{}", "^": "\\textasciicircum{}"})
+
+
+def entries(asked: Asked, table: Table) -> Iterator[dict[str, Any]]:
+    """A row for each run and measure; the p-values are those of the measure that the leaderboard is sorted by."""
+    for row in table.ranked:
+        for column in asked.all_columns:
+            if column.metric in row.scores:
+                yield _entry(asked, table, row, row.scores[column.metric])
+
+
+def _entry(asked: Asked, table: Table, row: Row, score: ShownScore) -> dict[str, Any]:
+    tested = score.metric == asked.sorted_by.metric and not row.is_base
+    return {
+        "system": row.run.system,
+        "team": row.run.team,
+        "source": row.run.source,
+        "release": asked.release.version,
+        "split": asked.split,
+        "metric": score.metric,
+        "convention": score.column.convention,
+        "gain": score.column.gain,
+        "value": score.value,
+        "low": score.low,
+        "high": score.high,
+        "unjudged": score.unjudged,
+        "p": row.p if tested else None,
+        "p_holm": row.p_holm if tested else None,
+        "tested_against": table.base.run.name if tested and table.base else None,
+    }
+
+
+def as_csv(asked: Asked, table: Table) -> str:
+    return csv_text(COLUMNS, ([entry[name] for name in COLUMNS] for entry in entries(asked, table)))
+
+
+def as_json(asked: Asked, table: Table) -> dict[str, Any]:
+    about = {"release": asked.release.version, "split": asked.split, "is_testing": table.is_testing}
+    about |= {"step": float(table.step) if table.step else None, "refusal": table.refusal}
+    return {**about, "scores": list(entries(asked, table))}
+
+
+def as_latex(asked: Asked, table: Table) -> str:
+    """A table of the measures shown, for booktabs; the best of each column is bold."""
+    best = [max((c.value for c in column if c), default=0.0) for column in zip(*_cells(table), strict=True)]
+    heads = " & ".join(escaped(column.metric) for column in asked.columns)
+    lines = [
+        f"% release {asked.release.version}, {asked.split}; convention {asked.convention}, gain {asked.gain}",
+        f"% {_about_intervals(table)}; u: share of the first K without a relevance: not judged, or dropped",
+        f"\\begin{{tabular}}{{l{'r' * len(asked.columns)}}}",
+        "\\toprule",
+        f"System & {heads} \\\\",
+        "\\midrule",
+    ]
+    for row in table.ranked:
+        cells = [_latex_cell(score, top) for score, top in zip(row.cells, best, strict=True)]
+        lines.append(" & ".join([escaped(row.run.name), *cells]) + " \\\\")
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
+
+
+def _about_intervals(table: Table) -> str:
+    if table.step:
+        return f"hidden labels: scores in steps of {table.step}, 95 % intervals of {INTERVAL_STEPS} steps each way"
+    return "95 % bootstrap intervals over queries"
+
+
+def _cells(table: Table) -> list[list[ShownScore | None]]:
+    return [row.cells for row in table.ranked]
+
+
+def _latex_cell(score: ShownScore | None, best: float) -> str:
+    if score is None:
+        return "--"
+    value = f"{score.value:.{score.decimals}f}"
+    value = f"\\textbf{{{value}}}" if score.value >= best else value
+    told = f"[{score.low:.{score.decimals}f}, {score.high:.{score.decimals}f}]"
+    told += "" if score.unjudged is None else f" u {score.unjudged:.0%}".replace("%", "\\,\\%")
+    return f"{value} {{\\scriptsize {told}}}"
+
+
+def escaped(text: str) -> str:
+    """As LaTeX takes it for plain text."""
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    words = line.replace("\\", "\0").translate(LATEX).replace("\0", "\\textbackslash{}")
+    return words.replace(">=", "$\\geq$").replace("<", "$<$")
+
+
+TRAIN = re.compile(r"train_top\d+\.json")
+MADE = {f"{split}_queries.json": str(split) for split in JUDGED_SPLITS}  # in place of labels
+
+
+class OpenFile(NamedTuple):
+    """One file, and what it holds."""
+
+    name: str
+    bytes: int | None
+    words: str
+
+
+def listed(release: Release, settings: Leaderboard) -> list[OpenFile]:
+    """The files of the release that tell no hidden label."""
+    sizes = {name: told["bytes"] for name, told in release.manifest.get("files", {}).items()}
+    return [*_judged(release, settings, sizes), *_others(sizes)]
+
+
+def _judged(release: Release, settings: Leaderboard, sizes: dict[str, int]) -> Iterator[OpenFile]:
+    there = set(Truth.objects.filter(release=release).values_list("split", flat=True))
+    for split, name in JUDGED_SPLITS.items():
+        if split in there and not settings.hides(split) and name in sizes:
+            yield OpenFile(name, sizes[name], f"judged moments of the {split} split")
+        elif split in there:
+            yield OpenFile(f"{split}_queries.json", None, f"queries of the {split} split; their labels are hidden")
+
+
+def _others(sizes: dict[str, int]) -> Iterator[OpenFile]:
+    for name, size in sorted(sizes.items()):
+        if TRAIN.fullmatch(name):
+            yield OpenFile(name, size, "pseudo training set: nobody judged it")
+        elif name == "video_corpus.json":
+            yield OpenFile(name, size, "videos, their lengths and indexes")
+
+
+def is_made(name: str) -> bool:
+    return name in MADE
+
+
+def queries_json(release: Release, name: str) -> io.BytesIO:
+    """Number and text of the queries of a split, whether judged yet or not, and nothing else."""
+    queries = Query.objects.filter(project=release.project_id, split=MADE[name], is_placeholder=False).order_by(
+        "number"
+    )
+    rows = [{"query_id": number, "query": text} for number, text in queries.values_list("number", "text")]
+    return io.BytesIO((json.dumps(rows, ensure_ascii=False, indent=1) + "\n").encode())

@@ -1,0 +1,108 @@
+"""Forms of runs and of the leaderboard's settings."""
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.db.models import QuerySet
+
+from annotation.models import Project, Query
+from annotation.services.sniffing import text_or_packed
+from judging.models import Release
+from models_runner.leaderboard.models import UPLOADS_IN_ALL, UPLOADS_PER_DAY
+from models_runner.leaderboard.rules import ALIKE_PERCENT, LEAST_QUERIES
+from models_runner.models import Leaderboard, Truth
+
+if TYPE_CHECKING:
+    Base = forms.ModelChoiceField[Release]
+else:
+    Base = forms.ModelChoiceField  # which is generic for the type checker alone
+SPLITS = [(Query.Split.TEST.value, "test"), (Query.Split.VAL.value, "validation")]
+
+
+class ReleaseField(Base):
+    def label_from_instance(self, obj: Release) -> str:
+        return str(obj.version)
+
+
+class RunForm(forms.Form):
+    """A run that somebody brings."""
+
+    file = forms.FileField(
+        validators=[text_or_packed],
+        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
+    )
+    system = forms.CharField(
+        max_length=100, error_messages={"required": "Name the system."}, help_text="What the leaderboard calls it."
+    )
+    team = forms.CharField(
+        max_length=100, required=False, help_text="Shown to everybody beside the system; may stay empty."
+    )
+    split = forms.ChoiceField(choices=SPLITS, error_messages={"invalid_choice": "Choose test or validation."})
+    release = ReleaseField(
+        Release.objects.none(),
+        to_field_name="version",
+        empty_label=None,
+        error_messages={"invalid_choice": "There is no such release that is ready.", "required": "Choose a release."},
+    )
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["release"]
+        assert isinstance(field, forms.ModelChoiceField)
+        field.queryset = ready_releases(project)
+        if newest := field.queryset.first():
+            self.initial.setdefault("release", newest.version)
+
+    def clean(self) -> dict[str, Any]:
+        said = super().clean() or {}
+        release, split = said.get("release"), said.get("split")
+        if release and split and not Truth.objects.filter(release=release, split=split).exists():
+            self.add_error("split", f"Release {release.version} has no judged query of this split.")
+        return said
+
+    def values(self) -> dict[str, Any]:
+        return dict(self.cleaned_data)
+
+
+def ready_releases(project: Project) -> QuerySet[Release]:
+    return project.releases.filter(state=Release.State.READY).order_by("-version")
+
+
+class LeaderboardForm(forms.Form):
+    """What participants see, and how often they may upload."""
+
+    hides_test = forms.BooleanField(required=False, label="Hide the labels of the test split from participants")
+    hides_val = forms.BooleanField(required=False, label="Hide the labels of the validation split, too")
+    uploads_per_day = forms.IntegerField(
+        label="Uploads of a participant within 24 hours",
+        min_value=1,
+        max_value=1000,
+        initial=UPLOADS_PER_DAY,
+        help_text="Files that cannot be read do not count; they have a limit of their own, 20.",
+    )
+    uploads_in_all = forms.IntegerField(
+        label="Uploads of a participant to a hidden split in all",
+        min_value=1,
+        max_value=10_000,
+        initial=UPLOADS_IN_ALL,
+        help_text="Every score tells a little of the labels.",
+    )
+    least_queries = forms.IntegerField(
+        label="Fewest judged queries of a hidden split whose scores are shown",
+        min_value=1,
+        max_value=100_000,
+        initial=LEAST_QUERIES,
+        help_text="Scores over fewer tell the labels of single queries; participants see none then.",
+    )
+    ladder = forms.ChoiceField(
+        label="Show a run only when it is a step better than its owner's runs before (Ladder)",
+        choices=Leaderboard.Ladder.choices,
+        initial=Leaderboard.Ladder.AUTO,
+    )
+    alike_percent = forms.IntegerField(
+        label="List runs that differ from an earlier one of the same person in fewer queries than this, in percent",
+        min_value=0,
+        max_value=100,
+        initial=ALIKE_PERCENT,
+        help_text="For you alone; 0 lists none.",
+    )

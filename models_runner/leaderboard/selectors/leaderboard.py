@@ -1,0 +1,185 @@
+"""Runs of a leaderboard, best first, and how sure their order is."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.db.models import Q
+
+from annotation.models import Membership, Project
+from models_runner.leaderboard import rules
+from models_runner.leaderboard.selectors.asked import Asked
+from models_runner.leaderboard.selectors.shown_scores import ScoreView, ShownScore, sees_all
+from models_runner.leaderboard.services.score_tests import score_tests_of
+from models_runner.models import Run, Score, Scoring
+from moment_retrieval.statistics.randomisation import holm
+
+MOST_CONCERNS = 100
+EQUAL = 1e-12  # means that differ by less are equal but for the order of adding
+State = Scoring.State
+
+
+@dataclass
+class Row:
+    """A run on the leaderboard.
+
+    Attributes:
+        cells: its score for each column shown; None where there is none.
+        rank: from 1; equal values have equal ranks, and of hidden labels those that are at most a step apart. None
+            where the run is not scored on the release asked for.
+        p, p_holm: of the test against the base; None for the base itself, while the tests are being computed, and for
+            those from whom the labels are hidden.
+        stale: the release of the scores shown, where the run is not scored on the one asked for.
+    """
+
+    scoring: Scoring
+    cells: list[ShownScore | None]
+    scores: dict[str, ShownScore]
+    is_own: bool = False
+    is_base: bool = False
+    rank: int | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    stale: int | None = None
+
+    @property
+    def run(self) -> Run:
+        return self.scoring.run
+
+
+@dataclass
+class Table:
+    """A leaderboard as it is now.
+
+    Attributes:
+        untested: the keys of the scores whose test against the base nobody has ordered yet.
+        is_testing: whether tests are missing that will come.
+        step: of the scores shown, where labels are hidden from the viewer; empty otherwise.
+        refusal: why no scores are shown; empty where they are.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    base: Row | None = None
+    untested: list[int] = field(default_factory=list)
+    is_testing: bool = False
+    waiting: int = 0
+    failed: list[Scoring] = field(default_factory=list)
+    step: str = ""
+    refusal: str = ""
+
+    @property
+    def ranked(self) -> list[Row]:
+        """Those scored on the release itself."""
+        return [row for row in self.rows if row.stale is None]
+
+
+def leaderboard(asked: Asked, membership: Membership, *, tested: bool = True) -> Table:
+    """The runs of a release and split, best first; those that wait or failed there stand at their last scores."""
+    here = Scoring.objects.filter(release=asked.release, run__split=asked.split, run__labels=Run.Labels.JUDGED)
+    here = here.select_related("run", "release").exclude(run__state=Run.State.WITHDRAWN)
+    by_state: dict[str, list[Scoring]] = {state: [] for state in State.values}
+    for scoring in here:
+        by_state[scoring.state].append(scoring)
+    waiting = [scoring for scoring in by_state[State.WAITING] if scoring.run.state == Run.State.SCORED]
+    stale = _last_scored([*waiting, *by_state[State.FAILED]])
+    view = ScoreView(membership, asked.split)
+    visible = [scoring for scoring in [*by_state[State.SCORED], *stale] if not view.refusal(scoring)]
+    rows = _rows(visible, asked, view)
+    rows.sort(key=lambda row: (-_value(row, asked), row.run.name if view.is_blind else ""))
+    table = Table(rows, waiting=len(waiting))
+    _rank(table, asked, view)
+    mine = Q(run__owner=membership.user_id)
+    table.failed = list((here if sees_all(membership) else here.filter(mine)).filter(state=State.FAILED))
+    if table.ranked and not view.is_blind:
+        table.base = next((row for row in table.ranked if str(row.run.uuid) == asked.base), table.ranked[0])
+        table.base.is_base = True
+        if tested:
+            _test(table, asked)
+    return table
+
+
+def runs_with_concerns(project: Project, split: str) -> list[Run]:
+    """The uploads to this split that a lead should look at, newest first; withdrawn ones are done with."""
+    runs = project.runs.filter(split=split).exclude(concerns=[]).exclude(state=Run.State.WITHDRAWN)
+    return list(runs.order_by("-pk")[:MOST_CONCERNS])
+
+
+def _last_scored(waiting: Iterable[Scoring]) -> Iterable[Scoring]:
+    """The scoring on the newest other release, of each run that waits or failed."""
+    scored = Scoring.objects.filter(run__in=[scoring.run_id for scoring in waiting], state=State.SCORED)
+    newest = scored.order_by("run_id", "-release__version").distinct("run_id")
+    return newest.select_related("run", "release")
+
+
+def _rows(scorings: Iterable[Scoring], asked: Asked, view: ScoreView) -> list[Row]:
+    by_key = {scoring.pk: scoring for scoring in scorings}
+    stored: dict[int, list[Score]] = {pk: [] for pk in by_key}
+    names = {column.metric for column in asked.all_columns}
+    ways = Q(convention="", gain="") | Q(convention=asked.convention, gain=asked.gain)
+    for score in Score.objects.filter(ways, scoring__in=by_key, metric__in=names):
+        stored[score.scoring_id].append(score)
+    rows = []
+    for pk, scoring in by_key.items():
+        scores = {score.metric: score for score in view.shown(scoring, stored[pk])}
+        row = Row(scoring, [scores.get(column.metric) for column in asked.columns], scores)
+        row.is_own = scoring.run.owner_id == view.membership.user_id
+        row.stale = None if scoring.release_id == asked.release.pk else scoring.release.version
+        rows.append(row)
+    return rows
+
+
+def _value(row: Row, asked: Asked) -> float:
+    score = row.scores.get(asked.sorted_by.metric)
+    return -1.0 if score is None else score.value
+
+
+def _rank(table: Table, asked: Asked, view: ScoreView) -> None:
+    rows = table.ranked
+    values = [_value(row, asked) for row in rows]
+    if view.is_blind:
+        n_queries = truth_size(asked)
+        table.refusal = view.refusal_for(n_queries)
+        step = rules.score_step(max(1, n_queries))
+        table.step = str(step)
+        for row, rank in zip(rows, rules.ranks(values, step), strict=True):
+            row.rank = rank
+        return
+    for place, row in enumerate(rows):
+        before = rows[place - 1] if place else None
+        is_tie = before is not None and values[place - 1] - values[place] <= EQUAL
+        row.rank = before.rank if before and is_tie else place + 1
+
+
+def truth_size(asked: Asked) -> int:
+    """How many judged queries the release has of the split; 0 while it is being read."""
+    return asked.release.truths.filter(split=asked.split).values_list("n_queries", flat=True).first() or 0
+
+
+def _test(table: Table, asked: Asked) -> None:
+    """What is known of the test of every run against the base; corrected for their number once all are there."""
+    metric = asked.sorted_by.metric
+    base = table.base.scores.get(metric) if table.base else None
+    others = [(row, row.scores[metric]) for row in table.ranked if row is not table.base and metric in row.scores]
+    if base is None or not others:
+        return
+    tests = score_tests_of(base.pk, [score.pk for _, score in others])
+    table.untested = [score.pk for _, score in others if score.pk not in tests]
+    table.is_testing = bool(table.untested) or any(test.is_waiting for test in tests.values())
+    if table.is_testing:
+        return
+    known = [tests[score.pk].p for _, score in others]
+    for (row, _), p, corrected in zip(others, known, holm([1.0 if p is None else p for p in known]), strict=True):
+        row.p, row.p_holm = p, None if p is None else corrected
+
+
+def scored_run(asked: Asked, membership: Membership, uuid: str) -> Scoring | None:
+    """The scoring of the run of this UUID on the leaderboard asked for, if this person is told its scores."""
+    try:
+        name = UUID(uuid)
+    except ValueError:
+        return None
+    held = Scoring.objects.filter(release=asked.release, run__split=asked.split, run__uuid=name, state=State.SCORED)
+    scoring = (
+        held.filter(run__state=Run.State.SCORED, run__labels=Run.Labels.JUDGED).select_related("run", "release").first()
+    )
+    return None if scoring is None or ScoreView(membership, asked.split).refusal(scoring) else scoring

@@ -1,0 +1,124 @@
+"""How participants take part: what they never see, how often they upload.
+
+What makes an upload look as if it were made to read hidden labels: listed for the lead, never refused.
+"""
+
+from collections.abc import Iterator
+from hashlib import blake2b
+
+import numpy as np
+from django.db import transaction
+from numpy.typing import NDArray
+
+from annotation.models import Membership, Project, User
+from annotation.services.audit import audit_record
+from models_runner.leaderboard.services.scorings import run_table
+from models_runner.models import Leaderboard, Run
+from moment_retrieval import kept
+from moment_retrieval.metrics.report import KS
+from moment_retrieval.tables import RunTable
+
+
+def leaderboard_of(project: Project) -> Leaderboard:
+    """The project's settings; those of a project that has none yet are the defaults, unsaved."""
+    return Leaderboard.objects.filter(project=project).first() or Leaderboard(project=project)
+
+
+@transaction.atomic
+def leaderboard_change(
+    *,
+    project: Project,
+    actor: User | None,
+    hides_val: bool,
+    hides_test: bool,
+    uploads_per_day: int,
+    **others: int | str,
+) -> Leaderboard:
+    """Set what participants may see and do, from now on.
+
+    Args:
+        others: ``uploads_in_all``, ``least_queries``, ``ladder``, ``alike_percent``; what is left out stays as it is.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)
+    values = {"hides_val": hides_val, "hides_test": hides_test, "uploads_per_day": uploads_per_day, **others}
+    held = leaderboard_of(project)
+    changed = {name: value for name, value in values.items() if getattr(held, name) != value}
+    if changed or held.pk is None:
+        held, _ = Leaderboard.objects.update_or_create(project=project, defaults=values)
+        audit_record(project=project, actor=actor, action="leaderboard.change", subject=project.uuid, **changed)
+    return held
+
+
+Hashes = NDArray[np.uint64]
+DEPTH = max(KS)  # what is ranked lower changes no score that participants see
+FEW_PREDICTIONS = 10  # the smallest cutoff that is shown
+NEAR_EMPTY_SHARE = 0.5  # of the queries with fewer predictions than that
+CONSTANT_SHARE = 0.1  # of the queries with one and the same list; texts that appear twice give a few
+EARLIER_RUNS = 50  # of the same person, the newest first
+
+
+def answered_queries(table: RunTable) -> list[str]:
+    """The queries that have a prediction; an empty list is no answer."""
+    sizes = np.diff(table.offsets)
+    return [query_id for query_id, size in zip(table.query_ids, sizes.tolist(), strict=True) if size]
+
+
+def concerns_about(run: Run, table: RunTable) -> list[str]:
+    """Say why a lead should look at this upload of a participant, a sentence each."""
+    if not Membership.objects.filter(project=run.project_id, user=run.owner_id, role="participant").exists():
+        return []
+    table = kept.cut(table, depth=DEPTH)
+    return [*_near_empty(table), *_constant(table), *_alike(run, table)]
+
+
+def _near_empty(table: RunTable) -> Iterator[str]:
+    few = int((np.diff(table.offsets) < FEW_PREDICTIONS).sum())
+    if few > NEAR_EMPTY_SHARE * len(table):
+        yield f"Near-empty: {few:,} of {len(table):,} queries have fewer than {FEW_PREDICTIONS} predictions."
+
+
+def _constant(table: RunTable) -> Iterator[str]:
+    answered = query_hashes(table, with_order=False)[np.diff(table.offsets) > 0]
+    if not len(answered):
+        return
+    most = int(np.unique(answered, return_counts=True)[1].max())
+    if most > 1 and most >= CONSTANT_SHARE * len(table):
+        yield f"Constant: {most:,} of {len(table):,} queries have the very same predictions."
+
+
+def _alike(run: Run, table: RunTable) -> Iterator[str]:
+    """The earlier run of the same person that it differs from in the fewest queries, where those are too few."""
+    percent = leaderboard_of(run.project).alike_percent
+    earlier = Run.objects.filter(project=run.project_id, split=run.split, owner=run.owner_id, pk__lt=run.pk)
+    by_query = dict(zip(table.query_ids, query_hashes(table).tolist(), strict=True))
+    fewest: tuple[int, int, str] | None = None
+    for other in earlier.exclude(table="").order_by("-pk")[:EARLIER_RUNS]:
+        held = kept.cut(run_table(other), depth=DEPTH)
+        others = dict(zip(held.query_ids, query_hashes(held).tolist(), strict=True))
+        queries = by_query.keys() | others.keys()
+        differing = sum(by_query.get(query_id) != others.get(query_id) for query_id in queries)
+        if differing * 100 < percent * len(queries) and (fewest is None or differing < fewest[0]):
+            fewest = differing, len(queries), other.name
+    if fewest is not None:
+        differing, queries_in_all, name = fewest
+        yield f"Differs from “{name}” of the same person in only {differing:,} of {queries_in_all:,} queries."
+
+
+def query_hashes(table: RunTable, *, with_order: bool = True) -> Hashes:
+    """[Q] equal for queries with the same predictions, in the same order if that counts; 0 for those without any."""
+    digests = b"".join(blake2b(name.encode(), digest_size=8).digest() for name in table.spans.names)
+    rows = np.frombuffer(digests, np.uint64)[table.spans.video]
+    ranks = table.order.astype(np.float64) if with_order else np.zeros(len(rows))
+    for column in (table.spans.start_s, table.spans.end_s, ranks):
+        rows = _mixed(rows ^ np.ascontiguousarray(column + 0.0).view(np.uint64))  # adding 0 makes -0 and 0 alike
+    sums = np.zeros(len(table), np.uint64)
+    np.add.at(sums, table.query, rows)
+    return sums
+
+
+def _mixed(values: Hashes) -> Hashes:
+    """A change of one bit changes about half of the bits (the finaliser of SplitMix64)."""
+    values = values + np.uint64(0x9E3779B97F4A7C15)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))

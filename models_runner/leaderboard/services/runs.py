@@ -1,0 +1,401 @@
+"""Runs that people bring: stored in pieces, read and scored by a task, each step safe to repeat."""
+
+import logging
+import unicodedata
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from django.conf import settings
+from django.core.files.base import ContentFile, File
+from django.core.files.uploadedfile import UploadedFile
+from django.db import IntegrityError, OperationalError, transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.formats import date_format
+
+from annotation.exceptions import MomentJudgeError, NotPossible, TooLarge
+from annotation.importers import ImportFileError
+from annotation.importers.limits import Budget, Limits
+from annotation.importers.texts import storable
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Membership, Query, User
+from annotation.services.audit import audit_record
+from annotation.services.names import checked_name
+from annotation.services.stored_files import files_delete
+from annotation.services.uploads import upload_limits
+from judging.models import Release
+from models_runner.leaderboard.services.participants import answered_queries, concerns_about, leaderboard_of
+from models_runner.leaderboard.services.score_tests import score_tests_drop
+from models_runner.leaderboard.services.scorings import (
+    LEAST_ANSWERED,
+    UNEXPECTED,
+    answers_enough,
+    durations_of,
+    run_order,
+    scored,
+    scoring_write,
+)
+from models_runner.leaderboard.services.similarity import SIMILARITY
+from models_runner.leaderboard.services.truths import truth_table
+from models_runner.models import Run, Scoring
+from models_runner.pools.services import corpus_of
+from moment_retrieval import formats, jsonfiles, kept
+from moment_retrieval.errors import ScoringError, UnknownQuery
+from moment_retrieval.metrics.recall import DEPTH
+from moment_retrieval.tables import RunTable
+
+logger = logging.getLogger(__name__)
+TASK = "models_runner.tasks.run_work"
+LATE = timedelta(minutes=2)  # an upload that has not moved for so long has lost its worker or its message
+DAY = timedelta(days=1)
+UNREADABLE_PER_DAY = 20  # files of a participant
+MOST_PREDICTIONS = 1000  # of a query, as is usual at TREC; measures look at 100
+LONGEST_REASON = 500
+LONGEST = 100  # characters of a name
+UNSEEN = {"Cf", "Co", "Cn"}  # marks of direction, joiners, what has no shape: two names would look the same
+AT_WORK = "An upload of yours is still being scored; wait until that is done."
+SEE_ALL = (Membership.Role.LEAD, Membership.Role.ADMIN)
+WITH_FILES = (Run.Source.UPLOAD, Run.Source.BASELINE)  # that are read by the task
+Step = Run.Step
+
+
+class UploadLimit(NotPossible):
+    """As many runs as a participant may upload, within a day or in all."""
+
+    code = "upload_limit"
+
+
+def run_upload(
+    *,
+    membership: Membership,
+    release: Release,
+    split: str,
+    system: str,
+    file: "UploadedFile[Any]",
+    team: str = "",
+    now: datetime | None = None,
+) -> Run:
+    """Store a file and wake the task that reads and scores it.
+
+    Raises:
+        NotPossible: the release is not ready, the name is taken, or another upload of theirs is at work.
+        UploadLimit: they have uploaded as often as they may today.
+        TooLarge: the file is.
+    """
+    now = now or timezone.now()
+    names = {"system": name_checked(system, "system"), "team": name_checked(team, "team") if team.strip() else ""}
+    if (file.size or 0) > settings.RUN_MAX_MB * 2**20:
+        raise TooLarge(f"The file is larger than {settings.RUN_MAX_MB} MB; pack it with gzip.")
+    if release.state != Release.State.READY or release.project_id != membership.project_id:
+        raise NotPossible("This release is not ready; a run is scored on one that is.")
+    run = Run(project=release.project, release=release, split=split, source=Run.Source.UPLOAD, **names)
+    run.owner, run.file_name, run.bytes = membership.user, (file.name or "run")[-200:], file.size or 0
+    upload_check(membership, now)
+    upload_check_in_all(membership, split)
+    if _has(run):
+        raise NotPossible(_taken(run))
+    run.sha256 = checksum(file)
+    run.file.save(run.file_name, file, save=False)  # before the lock, which nobody should hold for so long
+    try:
+        _upload_keep(run, membership, now)
+    except BaseException as error:
+        files_delete(str(run.file.name))
+        if isinstance(error, IntegrityError):
+            raise NotPossible(_taken(run)) from error
+        raise
+    return run
+
+
+def upload_check(membership: Membership, now: datetime) -> None:
+    """A cheap look before a file is read: may this person bring one?
+
+    Raises:
+        NotPossible: another upload of theirs is at work.
+        UploadLimit: they have uploaded as often as they may today.
+    """
+    if membership.role == Membership.Role.PARTICIPANT and (wait := upload_possible_at(membership, now)) > now:
+        at = date_format(timezone.localtime(wait), "j M Y, H:i")
+        raise UploadLimit(
+            f"You have uploaded {_had(membership, now)} within a day; the next is possible on {at} (UTC)."
+        )
+    if _at_work(membership.project_id, membership.user_id):
+        raise NotPossible(AT_WORK)
+
+
+def upload_check_in_all(membership: Membership, split: str) -> None:
+    """Raise UploadLimit when a participant has uploaded as many runs to a hidden split as they may in all."""
+    settings_of_project = leaderboard_of(membership.project)
+    if membership.role != Membership.Role.PARTICIPANT or not settings_of_project.hides(split):
+        return
+    most = settings_of_project.uploads_in_all
+    if uploads_in_all(membership, split) >= most:
+        raise UploadLimit(
+            f"You have uploaded {most} run{'' if most == 1 else 's'} to the {split} split, as many as a participant "
+            "may in all: its labels are hidden, and every score tells a little of them."
+        )
+
+
+def uploads_in_all(membership: Membership, split: str) -> int:
+    """How many uploads of this person to the split were read or may be; withdrawn ones count."""
+    runs = Run.objects.filter(project=membership.project_id, owner=membership.user_id, split=split)
+    return runs.exclude(state=Run.State.FAILED, form="").count()
+
+
+@transaction.atomic
+def _upload_keep(run: Run, membership: Membership, now: datetime) -> None:
+    """The row and its message; the person's membership is locked, so that two uploads count each other."""
+    Membership.objects.select_for_update().get(pk=membership.pk)
+    upload_check(membership, now)
+    upload_check_in_all(membership, run.split)
+    run.save()
+    Scoring.objects.create(run=run, release=run.release)
+    said = {"system": run.system, "split": run.split, "version": run.release.version, "sha256": run.sha256}
+    audit_record(project=run.project, actor=run.owner, action="run.upload", subject=run.uuid, **said)
+    send_on_commit(TASK, run.pk)
+
+
+def upload_possible_at(membership: Membership, now: datetime) -> datetime:
+    """When the person may upload next: now, or a day after the oldest that counts.
+
+    Files that could not be read have a limit of their own; whatever was read counts, also when it was refused then.
+    """
+    return max(_free_at(runs, most, now) for runs, most in _limits(membership, now))
+
+
+def _limits(membership: Membership, now: datetime) -> list[tuple[QuerySet[Run], int]]:
+    """The uploads within a day that were read or may be, those that could not be; and how many may be."""
+    runs = Run.objects.filter(project=membership.project_id, owner=membership.user_id, created_at__gt=now - DAY)
+    unreadable = Q(state=Run.State.FAILED, form="")
+    most = leaderboard_of(membership.project).uploads_per_day
+    return [(runs.exclude(unreadable), most), (runs.filter(unreadable), UNREADABLE_PER_DAY)]
+
+
+def _free_at(runs: QuerySet[Run], most: int, now: datetime) -> datetime:
+    recent = list(runs.order_by("-created_at").values_list("created_at", flat=True)[:most])
+    return now if len(recent) < most else recent[-1] + DAY
+
+
+def _had(membership: Membership, now: datetime) -> str:
+    (readable, most), _ = _limits(membership, now)
+    if _free_at(readable, most, now) > now:
+        return f"{most} run{'' if most == 1 else 's'}"
+    return f"{UNREADABLE_PER_DAY} files that could not be read"
+
+
+def checksum(file: "File[Any]") -> str:
+    digest = sha256()
+    for piece in file.chunks():
+        digest.update(piece)
+    file.seek(0)
+    return digest.hexdigest()
+
+
+def name_checked(name: str, what: str) -> str:
+    """A name that everybody reads, as it is kept. Raises NotPossible for one that is not seen or misleads."""
+    name = unicodedata.normalize("NFC", name)
+    if any(unicodedata.category(letter) in UNSEEN for letter in name):
+        raise NotPossible(f"The name of the {what} holds a character that nobody sees.")
+    name = checked_name(name)
+    if unicodedata.normalize("NFKC", name).casefold() == SIMILARITY:
+        raise NotPossible(f"{SIMILARITY!r} is what the site calls its own run; choose another name for the {what}.")
+    if len(name) > LONGEST:
+        raise NotPossible(f"The name of the {what} has at most {LONGEST} characters.")
+    return name
+
+
+def _at_work(project_id: int, owner_id: int | None) -> bool:
+    return Run.objects.filter(project=project_id, owner=owner_id, state=Run.State.RUNNING).exists()
+
+
+def _has(run: Run) -> bool:
+    """Whether its owner has a run of this name already."""
+    named = Run.objects.filter(project=run.project_id, split=run.split, owner=run.owner_id, system=run.system)
+    return named.exclude(state__in=[Run.State.FAILED, Run.State.WITHDRAWN]).exists()
+
+
+def _taken(run: Run) -> str:
+    if _at_work(run.project_id, run.owner_id):
+        return AT_WORK
+    return f"You have a run of {run.system!r} on {run.split} already; give this one another name."
+
+
+@transaction.atomic
+def run_withdraw(*, run: Run, actor: User, reason: str) -> Run:
+    """Take a run off the leaderboard and out of studies; its name is free again, and it still counts as an upload.
+
+    Raises:
+        NotPossible: no reason is given, it is no run that somebody brought, or it is not scored.
+    """
+    reason = reason.strip()
+    if not 0 < len(reason) <= LONGEST_REASON or "\0" in reason:
+        raise NotPossible(f"Say why, in at most {LONGEST_REASON} characters.")
+    held = Run.objects.select_for_update(of=("self",)).select_related("project").get(pk=run.pk)
+    if held.owner_id is None or held.state != Run.State.SCORED:
+        raise NotPossible("Only a run that somebody brought, and that is scored, can be withdrawn.")
+    held.state, held.reason = Run.State.WITHDRAWN, reason
+    held.save(update_fields=["state", "reason", "updated_at"])
+    score_tests_drop(run=held)
+    said = {"system": held.system, "split": held.split, "reason": reason}
+    audit_record(project=held.project, actor=actor, action="run.withdraw", subject=held.uuid, **said)
+    return held
+
+
+def run_work(*, run_id: int) -> None:
+    """Read, check and score an upload; a repeat finds it done. A bad file says why, and touches no other run.
+
+    UPLOADS_AT_ONCE are worked on, so that the others leave workers and memory free: a message that finds no place
+    goes, and whoever was at work sends for the next.
+    """
+    with _place() as free:
+        worked = free and _run_work(run_id)
+    if worked:
+        _next_send()
+
+
+@contextmanager
+def _place() -> Iterator[bool]:
+    """Whether one of the places for uploads is free; it is taken for the block."""
+    with ExitStack() as taken:
+        places = range(settings.UPLOADS_AT_ONCE)
+        yield any(taken.enter_context(only_one("upload-place", place)) for place in places)
+
+
+def _next_send() -> None:
+    waiting = Run.objects.filter(source__in=WITH_FILES, state=Run.State.RUNNING, step=Step.WAITING)
+    if run := waiting.order_by("created_at").first():
+        send_on_commit(TASK, run.pk)
+
+
+def _run_work(run_id: int) -> bool:
+    """Whether there was something to do."""
+    with only_one("run", run_id) as alone:
+        run = Run.objects.select_related("release", "project__corpus").filter(pk=run_id).first()
+        if not alone or run is None or not run.is_at_work or not run.file:
+            return False
+        try:
+            _work(run)
+        except OperationalError:
+            raise
+        except (ScoringError, ImportFileError, MomentJudgeError) as error:
+            run_fail(run, str(error))
+        except Exception:
+            run_fail(run, UNEXPECTED)
+            raise
+    return True
+
+
+def _work(run: Run) -> None:
+    _step(run, Step.READING)
+    table = run_parsed(run)
+    Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(form=run.form)  # it was read, so it counts
+    judged = truth_table(release=run.release, split=run.split, labels=run.labels)
+    check_known(table, run, judged.query_ids)
+    check_answered(table, run, judged.query_ids)
+    _step(run, Step.SCORING)
+    result = scored(kept.cut(table, depth=DEPTH), judged, durations_s=durations_of(run))
+    concerns = concerns_about(run, table)
+    scoring, _ = Scoring.objects.get_or_create(run=run, release=run.release)
+    run.table.save("table", ContentFile(kept.run_bytes(kept.cut(table, depth=DEPTH))), save=False)
+    with transaction.atomic():
+        taken = Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(
+            state=Run.State.SCORED,
+            table=run.table.name,
+            form=run.form,
+            n_queries=len(table),
+            error="",
+            concerns=concerns,
+        )
+        if taken:
+            scoring_write(scoring, result)
+            run_order(run=run)
+    if not taken:
+        files_delete(str(run.table.name))
+
+
+def run_parsed(run: Run) -> RunTable:
+    """The run's file, in whatever form; sets ``run.form``.
+
+    Raises:
+        ScoringError: it cannot be used; the message has the line.
+        ImportFileError: it goes beyond the limits of uploads.
+    """
+    with run.file.open("rb") as file:
+        data = file.read(settings.RUN_MAX_MB * 2**20 + 1)
+    budget = Budget(run_limits())
+    budget.begin(data, packed=jsonfiles.is_packed(data))
+    source = formats.Source(
+        data,
+        corpus_of(run.project),
+        strict=run.source == Run.Source.UPLOAD,
+        most=MOST_PREDICTIONS,
+        watch=budget.check_time,
+        read=budget.read,
+    )
+    form, table = formats.parsed(source, formats.Form(run.form) if run.form else None)
+    run.form = form.value
+    return table
+
+
+def run_limits() -> Limits:
+    """What a run may come to; unpacked, what the library holds in memory."""
+    advice = "give each query fewer predictions"
+    return replace(upload_limits(), size=jsonfiles.MAX_BYTES, size_setting="", advice=advice)
+
+
+def check_known(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
+    """Raise UnknownQuery for a query that is neither judged nor of the split; one that waits to be judged may come."""
+    known = set(judged)
+    known.update(map(str, Query.objects.filter(project=run.project, split=run.split).values_list("number", flat=True)))
+    unknown = [number for number, query_id in enumerate(table.query_ids) if query_id not in known]
+    if unknown:
+        first = unknown[0]
+        line = f"line {table.lines[first]}: " if table.lines else ""
+        raise UnknownQuery(
+            f"{line}query {table.query_ids[first]} is not of the split {run.split}"
+            + (f", nor are {len(unknown) - 1} others" if len(unknown) > 1 else "")
+        )
+
+
+def check_answered(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
+    """Refuse a participant's run that answers few queries of a hidden split.
+
+    Raises:
+        NotPossible: it answers less than LEAST_ANSWERED of the judged queries.
+    """
+    staff = Membership.objects.filter(project=run.project_id, user=run.owner_id, role__in=SEE_ALL).exists()
+    if staff or not leaderboard_of(run.project).hides(run.split):
+        return
+    n_answered = len(set(judged) & set(answered_queries(table)))
+    if not answers_enough(n_answered, len(judged)):
+        raise NotPossible(
+            f"The run answers {n_answered} of the {len(judged)} judged queries of {run.split}. The labels of this "
+            f"split are hidden: a run on it answers at least {LEAST_ANSWERED:.0%} of them."
+        )
+
+
+def _step(run: Run, step: Step) -> None:
+    Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(step=step, updated_at=timezone.now())
+
+
+@transaction.atomic
+def run_fail(run: Run, error: str) -> None:
+    """The run says why; its file goes, its scorings too."""
+    if Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(
+        state=Run.State.FAILED, error=storable(error)[:2000] or "unknown", file="", table=""
+    ):
+        run.scorings.all().delete()
+        name = str(run.file.name)
+        transaction.on_commit(lambda: files_delete(name))
+        logger.warning("run %s failed: %s", run.pk, error)
+
+
+def uploads_sweep(*, now: datetime) -> None:
+    """Send every run with a file that does not move: its message may have been lost, or its worker killed."""
+    stale = Run.objects.filter(state=Run.State.RUNNING, source__in=WITH_FILES, updated_at__lte=now - LATE)
+    for pk in stale.values_list("pk", flat=True):
+        send_on_commit(TASK, pk)

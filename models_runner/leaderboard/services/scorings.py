@@ -1,0 +1,229 @@
+"""Scoring a run on a release: computed outside, written in one transaction, done once."""
+
+import logging
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+
+import numpy as np
+from django.core.files.storage import default_storage
+from django.db import OperationalError, transaction
+from django.db.models import Exists, F, OuterRef
+from django.utils import timezone
+
+from annotation.exceptions import MomentJudgeError
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Video
+from judging.models import Release
+from models_runner.leaderboard.services.truths import truth_table
+from models_runner.models import PerQuery, Run, Score, Scoring
+from moment_retrieval import kept
+from moment_retrieval.errors import EmptyFile, ScoringError
+from moment_retrieval.metrics.board import COLUMNS, Board, board
+from moment_retrieval.metrics.remarks import Durations, run_remarks
+from moment_retrieval.metrics.report import KS
+from moment_retrieval.statistics.bootstrap import intervals
+from moment_retrieval.tables import Floats, JudgedTable, RunTable
+
+logger = logging.getLogger(__name__)
+SCORE_TASK = "models_runner.tasks.scoring_work"
+LATE = timedelta(minutes=1)  # a scoring that still waits by then has lost its message, or its worker is busy
+ATTEMPTS = 3
+UNEXPECTED = "An error on the site; those who run it find it in the log."  # its text may hold what nobody should see
+LEAST_ANSWERED = 0.9  # of the judged queries, where labels are hidden: scores over few tell the labels of each
+HELD = 8  # tables of runs that a process keeps
+State = Scoring.State
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What scoring found."""
+
+    board: Board
+    bounds: Floats  # [C, 2]
+    remarks: tuple[str, ...]
+    n_answered: int
+    n_others: int
+
+
+def scored(run: RunTable, judged: JudgedTable, *, durations_s: Durations | None = None) -> Scored:
+    """Every measure of a run with its interval; answers to queries that are not judged are left out.
+
+    ``durations_s``, how long the videos are, is for a remark on predictions that leave them.
+
+    Raises:
+        ScoringError: the run answers none of the judged queries.
+    """
+    answers = kept.answers_to(run, judged.query_ids)
+    if not len(answers):
+        raise EmptyFile(f"the run answers none of the {len(judged)} judged queries")
+    found = board(answers, judged)
+    told = tuple(run_remarks(answers, max(KS), durations_s))
+    return Scored(found, intervals(found.values), told, len(answers), len(run) - len(answers))
+
+
+def answers_enough(n_answered: int, n_queries: int) -> bool:
+    """Whether a run's scores on hidden labels may be told to those who must not see them."""
+    return n_answered >= LEAST_ANSWERED * n_queries
+
+
+def scoring_work(*, scoring_id: int) -> None:
+    """Score what waits; a repeat finds it done, and what fails leaves other runs alone.
+
+    What is wrong with the run is final and says so; anything unexpected is tried again, ATTEMPTS times in all.
+    """
+    with only_one("scoring", scoring_id) as alone:
+        held = Scoring.objects.select_related("run", "release").filter(pk=scoring_id).first()
+        if not alone or held is None or held.state != State.WAITING or held.run.state != Run.State.SCORED:
+            return
+        try:
+            judged = truth_table(release=held.release, split=held.run.split, labels=held.run.labels)
+            result = scored(run_table(held.run), judged, durations_s=durations_of(held.run))
+        except OperationalError:
+            raise
+        except (ScoringError, MomentJudgeError) as error:
+            scoring_fail(held, str(error))
+        except Exception:
+            scoring_stumble(held)
+            raise
+        else:
+            scoring_write(held, result)
+
+
+@transaction.atomic
+def scoring_write(scoring: Scoring, result: Scored) -> None:
+    """Keep the scores, all or none; what is scored already stays."""
+    held = Scoring.objects.select_for_update(of=("self",)).get(pk=scoring.pk)
+    if held.state == State.SCORED:
+        return
+    Score.objects.bulk_create(_scores(held, result))
+    values = zlib.compress(result.board.values.astype(np.float64).tobytes(), 1)
+    PerQuery.objects.create(scoring=held, values=values)
+    held.state, held.error, held.scored_at = State.SCORED, "", timezone.now()
+    held.n_queries, held.n_answered = len(result.board.query_ids), result.n_answered
+    held.n_others, held.missing = result.n_others, list(result.board.missing)
+    held.remarks = list(result.remarks)
+    held.save()
+    logger.info("run %s scored on release %s", held.run_id, held.release_id)
+
+
+def _scores(scoring: Scoring, result: Scored) -> list[Score]:
+    rows = zip(COLUMNS, result.board.means.values(), result.bounds, result.board.unjudged, strict=True)
+    return [
+        Score(
+            scoring=scoring,
+            **column._asdict(),
+            value=value,
+            low=low,
+            high=high,
+            unjudged=None if np.isnan(rate) else float(rate),
+        )
+        for column, value, (low, high), rate in rows
+    ]
+
+
+def scoring_fail(scoring: Scoring, error: str) -> None:
+    Scoring.objects.filter(pk=scoring.pk, state=State.WAITING).update(state=State.FAILED, error=error[:2000])
+    logger.warning("scoring %s failed: %s", scoring.pk, error)
+
+
+@transaction.atomic
+def scoring_stumble(scoring: Scoring) -> None:
+    """Count an attempt that something unexpected ended; the sweep tries again until there have been enough."""
+    waiting = Scoring.objects.filter(pk=scoring.pk, state=State.WAITING)
+    waiting.update(attempts=F("attempts") + 1)
+    if waiting.filter(attempts__gte=ATTEMPTS).exists():
+        scoring_fail(scoring, UNEXPECTED)
+
+
+@transaction.atomic
+def scorings_order(*, release: Release) -> int:
+    """Have every run of the project's other releases scored on this one too; returns how many wait.
+
+    Runs by similarity are made anew for each release.
+    """
+    splits = list(release.truths.values_list("split", flat=True))
+    older = Run.objects.filter(project=release.project_id, release__version__lte=release.version)
+    runs = older.filter(state=Run.State.SCORED, split__in=splits)
+    missing = runs.exclude(source=Run.Source.SIMILARITY).exclude(scorings__release=release)
+    Scoring.objects.bulk_create([Scoring(run=run, release=release) for run in missing], ignore_conflicts=True)
+    return scorings_send(list(release.scorings.filter(state=State.WAITING).values_list("pk", flat=True)))
+
+
+@transaction.atomic
+def run_order(*, run: Run) -> int:
+    """Have a run scored on the releases that came after its own, too."""
+    later = Release.objects.filter(
+        project=run.project_id, state=Release.State.READY, version__gt=run.release.version, truths__split=run.split
+    )
+    new = [Scoring(run=run, release=release) for release in later.exclude(scorings__run=run)]
+    Scoring.objects.bulk_create(new, ignore_conflicts=True)
+    return scorings_send(list(run.scorings.filter(state=State.WAITING).values_list("pk", flat=True)))
+
+
+def scorings_send(waiting: list[int]) -> int:
+    for pk in waiting:
+        send_on_commit(SCORE_TASK, pk)
+    return len(waiting)
+
+
+def scorings_complete() -> None:
+    """Order what runs and releases that came at the same time, or lost messages, left out; however long ago."""
+    scored_runs = Run.objects.filter(
+        state=Run.State.SCORED,
+        project__releases__state=Release.State.READY,
+        project__releases__version__gte=F("release__version"),
+        project__releases__truths__split=F("split"),
+    ).exclude(source=Run.Source.SIMILARITY)
+    due = scored_runs.annotate(on=F("project__releases"))
+    missing = due.exclude(Exists(Scoring.objects.filter(run=OuterRef("pk"), release=OuterRef("on"))))
+    new = [Scoring(run_id=run, release_id=release) for run, release in missing.values_list("pk", "on")]
+    Scoring.objects.bulk_create(new, ignore_conflicts=True)
+    waiting = Scoring.objects.filter(state=State.WAITING, run__in={one.run_id for one in new})
+    scorings_send(list(waiting.filter(release__in={one.release_id for one in new}).values_list("pk", flat=True)))
+
+
+def scorings_sweep(*, now: datetime) -> None:
+    """Order what is missing; send again what still waits: its message may have been lost."""
+    scorings_complete()
+    late = Scoring.objects.filter(state=State.WAITING, created_at__lte=now - LATE, run__state=Run.State.SCORED)
+    scorings_send(list(late.values_list("pk", flat=True)))
+
+
+def durations_of(run: Run) -> dict[str, float]:
+    """How long the videos of the run's project are."""
+    return dict(Video.objects.filter(corpus__projects=run.project_id).values_list("name", "duration_s"))
+
+
+def run_table(run: Run) -> RunTable:
+    """The run as it is scored; what was made before tables were kept is read from its file."""
+    if run.table:
+        return _table(str(run.table.name))
+    from models_runner.leaderboard.services.runs import run_parsed  # which scores what it reads
+
+    return run_parsed(run)
+
+
+@lru_cache(maxsize=HELD)
+def _table(name: str) -> RunTable:
+    with default_storage.open(name) as file:
+        return kept.run_of(file.read())
+
+
+def values_of(scoring: Scoring) -> Floats:
+    """[queries of the truth, COLUMNS] the values behind the scores."""
+    return _unpacked(scoring.per_query.values)
+
+
+def _unpacked(values: bytes | memoryview) -> Floats:
+    return np.frombuffer(zlib.decompress(bytes(values)), np.float64).reshape(-1, len(COLUMNS))
+
+
+def columns_of(scorings: Sequence[int], place: int) -> Floats:
+    """[queries, scorings] the values of one measure."""
+    rows = PerQuery.objects.filter(pk__in=scorings).values_list("pk", "values")
+    held = {pk: _unpacked(values)[:, place].copy() for pk, values in rows.iterator(chunk_size=20)}
+    return np.stack([held[pk] for pk in scorings], axis=1)

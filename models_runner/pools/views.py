@@ -1,0 +1,165 @@
+"""Pages of pools: choosing runs, looking at what they would add, opening it, the report.
+
+The pool report as CSV: by query and source, and source against source.
+"""
+
+from collections.abc import Iterator
+from io import StringIO
+from typing import IO
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from annotation.access import STAFF, MemberRequest, grant, post_only, project_page
+from annotation.exceptions import NotPossible
+from annotation.models import Membership, Pooling, Project
+from annotation.services.poolings import pooling_discard
+from annotation.spreadsheets import csv_write
+from judging import selectors
+from judging.releases import finished_queries
+from judging.selectors import ALL_RUNS, Counts, PoolReport
+from judging.services.pools import pool_job, pool_open_request
+from models_runner.pools.forms import PoolForm
+from models_runner.pools.services import pool_request
+
+PER_PAGE = 50
+
+
+@project_page(STAFF)
+def pools(request: MemberRequest, project: Project) -> HttpResponse:
+    """The project's pools, and the form for another."""
+    return _pools(request, project, PoolForm(project=project))
+
+
+def _pools(request: MemberRequest, project: Project, form: PoolForm, *, status: int = 200) -> HttpResponse:
+    held = project.poolings.filter(seed=None).exclude(state=Pooling.State.DISCARDED)
+    held = held.select_related("query_set").prefetch_related("sources")
+    context = {
+        "form": form,
+        "poolings": held.annotate(added=Count("candidates")),
+        "begun": project.batches.exists(),
+    }
+    return render(request, "models_runner/pools.html", context, status=status)
+
+
+@project_page(STAFF)
+@post_only("pools:pools")
+def pool_create(request: MemberRequest, project: Project) -> HttpResponse:
+    """Order a plan; nothing is opened by it."""
+    form = PoolForm(request.POST, project=project)
+    if not form.is_valid():
+        return _pools(request, project, form, status=422)
+    pooling = pool_request(project=project, runs=form.chosen(), scope=form.scope(), actor=request.user)
+    return redirect("pools:pool", pooling.uuid)
+
+
+@login_required
+def pool(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
+    """One pool: how far it is, what it adds or added, and the question whether to open it."""
+    pooling, _ = _granted(request, pooling_uuid)
+    context: dict[str, object] = {"pooling": pooling, "sources": pooling.sources.all()}
+    if pooling.is_at_work:
+        context["job"] = pooling.project.jobs.filter(kind=pool_job(pooling)).order_by("-pk").first()
+    elif pooling.state in (Pooling.State.READY, Pooling.State.DONE):
+        report = selectors.pool_report(pooling)
+        context |= {"report": report, "judgments": 2 * report.union.to_judge, **_of_state(pooling, report)}
+        context["page"] = Paginator(report.queries, PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "models_runner/pool.html", context)
+
+
+def _of_state(pooling: Pooling, report: PoolReport) -> dict[str, object]:
+    if pooling.is_opened:
+        return {"progress": selectors.pooled_progress(pooling)}
+    growing = [row.query.pk for row in report.growing]
+    reopened = finished_queries(pooling.project_id).filter(pk__in=growing).distinct()
+    return {"reopened": reopened.count()}
+
+
+@login_required
+@post_only("pools:pool")
+def pool_open(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
+    pooling, membership = _granted(request, pooling_uuid)
+    pool_open_request(pooling=pooling, actor=membership.user)
+    return redirect("pools:pool", pooling.uuid)
+
+
+@login_required
+@post_only("pools:pool")
+def pool_discard(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
+    pooling, _ = _granted(request, pooling_uuid)
+    try:
+        pooling_discard(pooling=pooling)
+    except NotPossible as error:
+        messages.error(request, str(error))
+        return redirect("pools:pool", pooling.uuid)
+    messages.success(request, "The plan was thrown away; nothing was opened.")
+    return redirect("pools:pools", pooling.project.uuid)
+
+
+@login_required
+def pool_csv(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
+    """The report by query and source."""
+    pooling, _ = _granted(request, pooling_uuid)
+    target = StringIO()
+    report_write(selectors.pool_report(pooling), target)
+    return _csv(target, f"pool-{pooling.created_at:%Y%m%d-%H%M}.csv")
+
+
+@login_required
+def overlap_csv(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
+    """Source against source."""
+    pooling, _ = _granted(request, pooling_uuid)
+    target = StringIO()
+    overlaps_write(selectors.pool_report(pooling), target)
+    return _csv(target, f"pool-overlap-{pooling.created_at:%Y%m%d-%H%M}.csv")
+
+
+def _csv(target: StringIO, name: str) -> HttpResponse:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(target.getvalue(), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _granted(request: HttpRequest, pooling_uuid: UUID) -> tuple[Pooling, Membership]:
+    pools = Pooling.objects.filter(seed=None).select_related("project", "query_set")  # coverage studies have a page
+    pooling = get_object_or_404(pools, uuid=pooling_uuid)
+    return pooling, grant(request, pooling.project, STAFF)
+
+
+COUNTS = ["spans", "unmatched", "without_preview", "moments", "in_similarity", "passed_over"]
+COUNTS += ["in_earlier_pools", "new", "new_alone"]
+COLUMNS = ["query_id", "query", "source", "queries", *COUNTS, "to_judge"]
+OVERLAP_COLUMNS = ["source", "moments", "other", "other_moments", "both"]
+
+
+def report_write(report: PoolReport, target: IO[str]) -> None:
+    """Rows of each query, one a source and one for all runs; those without a query are the totals."""
+    csv_write(target, COLUMNS, _rows(report))
+
+
+def _rows(report: PoolReport) -> Iterator[list[object]]:
+    for source, counts in report.totals:
+        yield _row("", "", source.name, counts)
+    yield _row("", "", ALL_RUNS, report.union)
+    for told in report.queries:
+        for source, counts in zip(report.sources, told.by_source, strict=True):
+            yield _row(told.query.number, told.query.text, source.name, counts)
+        yield _row(told.query.number, told.query.text, ALL_RUNS, told.union)
+
+
+def _row(number: object, text: str, source: str, counts: Counts) -> list[object]:
+    return [number, text, source, counts.queries, *(getattr(counts, name) for name in COUNTS), counts.to_judge]
+
+
+def overlaps_write(report: PoolReport, target: IO[str]) -> None:
+    """A row for each two sources, similarity among them."""
+    rows = [
+        [one.name, one.moments, other.name, other.moments, both]
+        for one in report.overlaps
+        for other, both in zip(report.overlaps, one.shared, strict=True)
+    ]
+    csv_write(target, OVERLAP_COLUMNS, rows)

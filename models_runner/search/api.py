@@ -1,0 +1,90 @@
+"""Searching for programs: ranked moments for typed words, and why."""
+
+from typing import Any, cast
+from uuid import UUID
+
+from django.http import QueryDict
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.access import STAFF, grant_by
+from judging.api.base import ApiView, Invalid
+from judging.api.given import Problem as REFUSED
+from models_runner.search.forms import DEFAULT_MOMENTS, LONGEST_QUERY, MOST_MOMENTS, SearchForm
+from models_runner.search.selectors import Shown, searchable, shown_hits
+from models_runner.search.services import search_ask
+
+PARAMETERS = ("q", "training", "limit", "every")
+
+
+class WhyGiven(serializers.Serializer[Any]):
+    """Scores of the video, and of each of its clips the probability that the moment starts and ends there."""
+
+    video_score = serializers.FloatField(source="score")
+    seen = serializers.FloatField(help_text="By what is seen.")
+    heard = serializers.FloatField(help_text="By what is heard.")
+    start = serializers.ListField(child=serializers.FloatField())
+    end = serializers.ListField(child=serializers.FloatField())
+
+
+class HitGiven(serializers.Serializer[Any]):
+    """A moment; ``folded`` counts the worse ones that overlap it by half or more."""
+
+    rank = serializers.IntegerField()
+    video = serializers.CharField(source="hit.video")
+    start_s = serializers.FloatField(source="hit.start_s")
+    end_s = serializers.FloatField()
+    score = serializers.FloatField(source="hit.score")
+    folded = serializers.IntegerField(source="hit.folded")
+    preview = serializers.SerializerMethodField(help_text="Of an annotated moment that it overlaps by 0.3 or more.")
+    why = WhyGiven()
+
+    def get_preview(self, shown: Shown) -> UUID | None:
+        return shown.seen.preview if shown.seen else None
+
+
+class FoundGiven(serializers.Serializer[Any]):
+    """Best first."""
+
+    q = serializers.CharField()
+    training = serializers.UUIDField()
+    ms = serializers.FloatField(help_text="From asking the search worker to having its answer.")
+    searched = serializers.IntegerField(help_text="Videos in the index.")
+    clip_s = serializers.FloatField(help_text="Seconds of a clip.")
+    hits = HitGiven(many=True)
+
+
+class Search(ApiView):
+    @extend_schema(
+        operation_id="search",
+        parameters=[
+            OpenApiParameter("q", str, required=True, description=f"The query, of {LONGEST_QUERY} characters at most."),
+            OpenApiParameter("training", UUID, description="A finished one; the newest if it is left out."),
+            OpenApiParameter("limit", int, description=f"1 to {MOST_MOMENTS} moments; else {DEFAULT_MOMENTS}."),
+            OpenApiParameter("every", bool, description="Give also moments that overlap a better one."),
+        ],
+        responses={200: FoundGiven, **dict.fromkeys((403, 409, 422, 503), REFUSED)},
+    )
+    def get(self, request: Request, project_uuid: UUID) -> Response:
+        """Moments for a query, ranked by a trained checkpoint; 503 while it is being loaded: ask again."""
+        project = grant_by(request, project_uuid, STAFF).project
+        said = _said(request, project)
+        found = search_ask(training=said["training"], text=said["q"], moments=said["limit"], every=said["every"])
+        told = {"q": said["q"], "training": said["training"].uuid, "ms": found.ms, "searched": found.answer.searched}
+        hits = shown_hits(project, found.answer)
+        return Response(FoundGiven({**told, "clip_s": found.answer.clip_s, "hits": hits}).data)
+
+
+def _said(request: Request, project: Any) -> dict[str, Any]:
+    given = cast(QueryDict, request.query_params).dict()
+    if unknown := given.keys() - set(PARAMETERS):
+        raise Invalid(f"There is no parameter {min(unknown)[:40]!r} here.")
+    if "training" not in given and (newest := searchable(project).first()):
+        given["training"] = str(newest.uuid)
+    form = SearchForm(given, project=project)
+    if not form.is_valid():
+        field, reasons = next(iter(form.errors.items()))
+        raise Invalid(f"{field}: {reasons[0]}")
+    return form.cleaned_data

@@ -1,0 +1,118 @@
+"""Moments of ours that have a preview, for spans that somebody or something else names.
+
+What can be searched with, and what is shown of what was found.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from annotation.models import Moment, Project, Video
+from models_runner.models import Experiment, FeatureSet, Training
+from moment_retrieval.metrics.iou import span_iou
+from moment_retrieval.records import Span
+from moment_retrieval.searching.answers import Answer, Hit, Why
+
+SEEN_FROM = 0.3  # a moment of ours is shown for a span that it overlaps by so much
+
+
+class Seen(NamedTuple):
+    """A moment of ours with its preview, and how much of it is the span it is shown for."""
+
+    span: Span
+    preview: UUID
+    iou: float
+
+
+def previews_of(project: Project, spans: Sequence[Span]) -> dict[Span, Seen]:
+    """For each span the moment of ours that it overlaps most, from SEEN_FROM on."""
+    names = {span.video for span in spans}
+    ready = Moment.objects.filter(
+        video__corpus=project.corpus_id, video__name__in=names, preview_state=Moment.Preview.READY
+    )
+    held: dict[str, list[tuple[Span, UUID]]] = {}
+    for video, start, end, preview in ready.values_list("video__name", "start_s", "end_s", "preview_uuid"):
+        held.setdefault(video, []).append((Span(video, start, end), preview))
+    found = {}
+    for span in map(plain, spans):
+        rivals = [Seen(rival, preview, span_iou(span, rival)) for rival, preview in held.get(span.video, [])]
+        best = max(rivals, key=lambda seen: seen.iou, default=None)  # of equals the first
+        if best is not None and best.iou >= SEEN_FROM:
+            found[span] = best
+    return found
+
+
+def plain(moment: Span) -> Span:
+    """The span alone of a moment that holds more."""
+    return Span(moment.video, moment.start_s, moment.end_s)
+
+
+class WordsBy(NamedTuple):
+    """What made the query features of an experiment, and its name with its version; empty where nobody knows.
+
+    ``is_said``: people say so of a file that was not made here.
+    """
+
+    way: str = ""
+    model: str = ""
+    made_by: str = ""
+    is_said: bool = False
+
+
+class Shown(NamedTuple):
+    """A hit as a page shows it.
+
+    Attributes:
+        file: the video, by its name for the outside; None where there is no file.
+        duration_s: of the video; None where the project does not have it any more.
+        seen: a moment of ours that overlaps it.
+    """
+
+    rank: int
+    hit: Hit
+    why: Why
+    file: UUID | None
+    duration_s: float | None
+    seen: Seen | None
+
+    @property
+    def end_s(self) -> float:
+        """Within the video: a model may name an end up to a clip behind it."""
+        return min(self.hit.end_s, self.duration_s or self.hit.end_s)
+
+
+def searchable(project: Project) -> QuerySet[Training]:
+    """Finished trainings, the newest first."""
+    done = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
+    return done.select_related("experiment").order_by("-experiment_id", "seed")
+
+
+def words_by(experiment: Experiment) -> WordsBy:
+    """By the set of features whose file the experiment names."""
+    path = experiment.features["query"]["path"]
+    places = {path, str(Path(path).resolve())}
+    sets = FeatureSet.objects.filter(project=experiment.project_id, kind=FeatureSet.Kind.QUERY, path__in=places)
+    held = sets.first()
+    if held is None or (held.may_name_model and not held.model):
+        return WordsBy()
+    if held.may_name_model:
+        return WordsBy(FeatureSet.Extractor.TEXTS, held.model, is_said=True)
+    return WordsBy(held.extractor, held.model, held.made_by)
+
+
+def shown_hits(project: Project, answer: Answer) -> list[Shown]:
+    """The hits with what there is to be seen of them, by two statements."""
+    spans: Sequence[Span] = [hit.span for hit in answer.hits]
+    held = Video.objects.filter(corpus=project.corpus_id, name__in=answer.videos)
+    videos = {video.name: video for video in held.only("uuid", "name", "duration_s", "file")}
+    seen = previews_of(project, spans)
+    return [_shown(rank, hit, answer, videos, seen) for rank, hit in enumerate(answer.hits, start=1)]
+
+
+def _shown(rank: int, hit: Hit, answer: Answer, videos: dict[str, Video], seen: dict[Span, Seen]) -> Shown:
+    video = videos.get(hit.video)
+    file, duration_s = (video.uuid if video.file else None, video.duration_s) if video else (None, None)
+    return Shown(rank, hit, answer.videos[hit.video], file, duration_s, seen.get(hit.span))

@@ -1,0 +1,132 @@
+"""Searching: the page asks, the worker of the queue `search` answers, and nothing of it is stored."""
+
+import logging
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from celery.exceptions import TimeoutError as NoAnswer
+from django.conf import settings
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
+
+from annotation.exceptions import MomentJudgeError
+from annotation.locks import only_one
+from annotation.model_folders import ModelRefused, model_check
+from models_runner import tasks
+from models_runner.experiments import files
+from models_runner.models import Experiment, Training
+from models_runner.search import worker
+from models_runner.search.selectors import words_by
+from models_runner.search.worker import Source
+from moment_retrieval.errors import ScoringError
+from moment_retrieval.searching.answers import Answer
+
+logger = logging.getLogger(__name__)
+MOST_MOMENTS = 40
+LOCK = "search"
+AWAY = (OperationalError, RedisError, OSError)
+
+
+class SearchRefused(MomentJudgeError):
+    """This training cannot be searched with."""
+
+    status = 409
+    code = "search_refused"
+
+
+class SearchLate(MomentJudgeError):
+    """There is no answer yet; asked again, there may be."""
+
+    status = 503
+    code = "search_late"
+
+    def __init__(self, words: str, *, is_loading: bool) -> None:
+        super().__init__(words)
+        self.is_loading = is_loading
+
+
+class Answered(NamedTuple):
+    """An answer, and how long it took from asking to having it."""
+
+    answer: Answer
+    ms: float
+
+
+def search_ask(*, training: Training, text: str, moments: int, every: bool = False) -> Answered:
+    """Have the words searched for by the training's best weights; waits a few seconds at most.
+
+    Args:
+        every: show also what overlaps a better moment.
+
+    Raises:
+        SearchRefused: nothing can be searched with this training, for the reason it says.
+        SearchLate: the worker still loads it, is busy, or does not run.
+    """
+    began = perf_counter()
+    told = _awaited(training.pk, text, min(moments, MOST_MOMENTS), every)
+    if "refused" in told:
+        raise SearchRefused(told["refused"])
+    return Answered(Answer.of(told), 1000 * (perf_counter() - began))
+
+
+def _awaited(*asked: Any) -> dict[str, Any]:
+    try:
+        wait = float(settings.SEARCH_WAIT_S)
+        sent = tasks.search_work.apply_async(asked, expires=wait)
+        try:
+            told: dict[str, Any] | BaseException = sent.get(timeout=wait, interval=0.02, propagate=False)
+        except NoAnswer as error:
+            raise _late(wait) from error
+        finally:
+            sent.forget()
+    except (*AWAY, RuntimeError) as error:
+        if not isinstance(error, AWAY) and not isinstance(error.__cause__, AWAY):  # Celery gave up connecting again
+            raise
+        logger.warning("the broker is away: %s", error)
+        raise SearchLate("The broker that carries queries to the search worker is away.", is_loading=False) from error
+    if isinstance(told, BaseException):  # a worker that was killed cannot say more
+        logger.error("training %s: the search worker failed: %r", asked[0], told)
+        raise SearchRefused(_failure(told)) from told
+    return told
+
+
+def _failure(error: BaseException) -> str:
+    return f"The search worker failed ({type(error).__name__}); its log says more."
+
+
+def _late(wait: float) -> SearchLate:
+    if worker_is_busy():
+        words = "The search worker is loading a training, which takes a while the first time, or answers somebody else."
+        return SearchLate(words, is_loading=True)
+    words = f"No search worker took the query within {wait:g} s; is there one for the queue “search”?"
+    return SearchLate(words, is_loading=False)
+
+
+def worker_is_busy() -> bool:
+    """Whether a worker is at a query, which it holds a lock for."""
+    with only_one(LOCK) as free:
+        return not free
+
+
+def search_work(*, training_id: int, text: str, moments: int, every: bool) -> dict[str, Any]:
+    """The answer as JSON can carry it, or why there is none; runs in the worker, which keeps what it loads."""
+    try:
+        training = Training.objects.select_related("experiment__candidates__experiment").get(pk=training_id)
+        with only_one(LOCK):
+            found = worker.searcher_of(_source(training)).answer(text, moments, every=every)
+    except (ScoringError, ModelRefused) as error:
+        logger.warning("training %s cannot be searched: %s", training_id, error)
+        return {"refused": f"{training} cannot be searched: {str(error).removesuffix('.')}."}
+    except Exception as error:
+        logger.exception("training %s: a search failed", training_id)
+        return {"refused": _failure(error)}
+    return found.told()
+
+
+def _source(training: Training) -> Source:
+    experiment: Experiment = training.experiment
+    first = experiment.candidates
+    folder, by = files.folder_of(training), words_by(experiment)
+    if by.model:
+        model_check(by.model)
+    return Source(folder, *by, first=_source(first) if first else None)

@@ -1,0 +1,327 @@
+"""What keeps numbers of ours from being compared with published ones, in words.
+
+The tables of the papers over a release: baselines by N, K, mu and split, and what is published of them.
+"""
+
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from annotation.models import Project
+from judging.models import Release
+from models_runner.experiments.settings import END_OFFSET_S, changed
+from models_runner.leaderboard.selectors.asked import known_or_first, release_asked
+from models_runner.models import Experiment, Run, Score, Scoring, Training
+from models_runner.tables import published_values as published
+from models_runner.tables.published_values import SPLITS, TVR_RANKING
+from moment_retrieval.metrics.ndcg_iou import Convention, Gain
+
+CANDIDATES = 10  # videos that CONQUER looks at, as released
+HERO = "the released CONQUER took its candidates from HERO"
+TEXTS = ("subtitle", "query")
+SEEN_AND_HEARD = ("video", "subtitle")  # made here, they cannot be the published ones; queries' model is public
+CAPTIONS = (
+    "Training sets of release {} are made of captions and queries drawn from them, never of descriptions with names."
+)
+NAMES = (
+    "Training sets of release {} hold descriptions as they were brought, never rewritten: {} captions and {} "
+    "queries. Names in them are trained on."
+)
+NOT_COUNTED = (
+    "Whether training sets of release {} hold descriptions with names is not known: it was made before they were "
+    "counted."
+)
+SAME_COUNTS = (
+    "As many videos and queries as TVR-Ranking. Whether moments, grades and features are the published ones is not "
+    "checked: no checksum of those is known."
+)
+
+
+class Standing(NamedTuple):
+    """How a release stands to the published values.
+
+    Attributes:
+        differs: what is other for certain.
+        words: the same in a sentence.
+        trained_on: of which texts training sets are made, in a sentence.
+    """
+
+    differs: tuple[str, ...]
+    words: str
+    trained_on: str
+
+    @property
+    def verdict(self) -> str:
+        """For a cell."""
+        return "not comparable" if self.differs else "not checked"
+
+
+def standing_of(release: Release, experiments: Iterable[Experiment]) -> Standing:
+    videos = release.manifest["counts"].get("videos", 0)
+    queries = dict(release.truths.values_list("split", "n_queries"))
+    differs = [] if videos == TVR_RANKING.videos else [f"other videos ({videos:,} instead of {TVR_RANKING.videos:,})"]
+    others = [
+        f"{queries.get(split, 0):,} of {split} instead of {TVR_RANKING.queries[split]:,}"
+        for split in SPLITS
+        if queries.get(split, 0) != TVR_RANKING.queries[split]
+    ]
+    differs += [f"other queries ({', '.join(others)})"] if others else []
+    if any(_features(one)[0] for one in experiments):
+        differs.append("other features")
+    words = f"Not comparable with the published values: {'; '.join(differs)}." if differs else SAME_COUNTS
+    return Standing(tuple(differs), words, trained_on(release))
+
+
+def trained_on(release: Release) -> str:
+    """Captions; or descriptions that were not rewritten when the release was made, which must be said."""
+    counts = release.manifest["counts"]
+    if "captions_as_described" not in counts:
+        return NOT_COUNTED.format(release.version)
+    captions, queries = counts["captions_as_described"], counts["train_queries_as_described"]
+    words = NAMES if captions or queries else CAPTIONS
+    return words.format(release.version, f"{captions:,}", f"{queries:,}")
+
+
+def notes_of(experiment: Experiment, release: Release) -> tuple[str, ...]:
+    """What sets an experiment apart from the published setting, the ends and candidates always."""
+    notes = [_features(experiment)[1]]
+    if experiment.baseline != Experiment.Baseline.RELOCLNET:
+        notes.append(_ends(experiment))
+    if experiment.candidates is not None:
+        videos = experiment.options.get("decoding", {}).get("videos", CANDIDATES)
+        notes.append(f"(candidates: {experiment.candidates.system}, top {videos}); {HERO}")
+    if settings := changed(experiment.options, experiment.baseline, experiment.top_n):
+        notes.append("settings: " + ", ".join(f"{name} {value}" for name, value in settings))
+    if experiment.release_id != release.pk:
+        notes += [f"trained on release {experiment.release.version}", trained_on(experiment.release)]
+    if experiment.labels == Run.Labels.SIMILARITY:
+        notes.append("labels by similarity for training and evaluation")
+    return tuple(notes)
+
+
+def _ends(experiment: Experiment) -> str:
+    released = END_OFFSET_S[experiment.baseline]
+    offset = experiment.options.get("decoding", {}).get("end_offset_s", released)
+    return f"ends + {offset:g} s, " + ("as published" if offset == released else f"published + {released:g} s")
+
+
+def _features(experiment: Experiment) -> tuple[bool, str]:
+    """Whether they are other than the published ones for certain; and what they are called.
+
+    Certain are other widths, and features of videos or subtitles that were made here.
+    """
+    published = {"video": TVR_RANKING.widths[experiment.baseline], **dict.fromkeys(TEXTS, TVR_RANKING.text_width)}
+    held: dict[str, Mapping[str, object]] = experiment.features
+    told = [f"{kind} {_told(held[kind])}" if kind in held else f"no {kind}" for kind in published]
+    is_other = any(kind not in held or held[kind].get("width", width) != width for kind, width in published.items())
+    is_other = is_other or any(held[kind].get("made_by") for kind in SEEN_AND_HEARD)
+    return is_other, f"features: {', '.join(told)}"
+
+
+def _told(features: Mapping[str, object]) -> str:
+    width, checksum = features.get("width"), str(features.get("checksum", ""))
+    more = ([f"{width:,} wide"] if isinstance(width, int) else []) + ([_short(checksum)] if checksum else [])
+    more += [f"made here by {made_by}"] if (made_by := features.get("made_by")) else []
+    return f"{features['name']}" + (f" ({', '.join(more)})" if more else "")
+
+
+def _short(checksum: str) -> str:
+    return checksum.rpartition(":")[2][:8]
+
+
+CONVENTIONS = (Convention.RELEASED.value, Convention.PAPER.value)
+SETTINGS = tuple((baseline, n) for baseline in published.BASELINES for n in published.NS)
+Place = tuple[str, int, float]  # split, K, mu
+Values = Mapping[Place, float]
+
+
+@dataclass(frozen=True)
+class TablesAsked:
+    """What is not known falls back to the newest release, test, K = 10, released, and the setting of Table 7."""
+
+    release: Release
+    split: str
+    k: int
+    convention: str
+    of: tuple[str, int]
+
+    @property
+    def shows_published(self) -> bool:
+        """Published values are those of one convention."""
+        return self.convention == Convention.RELEASED.value
+
+    def query(self, **changes: object) -> str:
+        held = {"release": self.release.version, "split": self.split, "k": self.k, "convention": self.convention}
+        return urlencode({**held, "of": setting_key(self.of), **changes})
+
+
+def setting_key(setting: tuple[str, int]) -> str:
+    return f"{setting[0]}-{setting[1]}"
+
+
+def tables_asked(project: Project, given: Mapping[str, str]) -> TablesAsked | None:
+    """The tables that ``given`` names; None where no release is ready."""
+    release = release_asked(project, given)
+    if release is None:
+        return None
+    keys = {setting_key(setting): setting for setting in (published.SPREAD_OF, *SETTINGS)}
+    return TablesAsked(
+        release=release,
+        split=known_or_first(given.get("split"), ("test", "val")),
+        k=int(known_or_first(given.get("k"), tuple(map(str, published.KS)))),
+        convention=known_or_first(given.get("convention"), CONVENTIONS),
+        of=keys[known_or_first(given.get("of"), tuple(keys))],
+    )
+
+
+class Cell(NamedTuple):
+    """One measure of an experiment: of its best seed, and over its seeds; None where there is no score."""
+
+    best: float | None = None
+    mean: float | None = None
+    deviation: float | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """An experiment in a table.
+
+    Attributes:
+        seeds: the values of each finished seed; the best on validation comes first.
+        notes: what sets it apart from the published setting, in words.
+    """
+
+    experiment: Experiment
+    seeds: dict[int, Values]
+    notes: tuple[str, ...]
+
+    @property
+    def best_seed(self) -> int:
+        return next(iter(self.seeds))
+
+    def cell(self, split: str, k: int, mu: float) -> Cell:
+        values = [held[split, k, mu] for held in self.seeds.values() if (split, k, mu) in held]
+        if not values:
+            return Cell()
+        deviation = statistics.stdev(values) if len(values) > 1 else None
+        return Cell(self.seeds[self.best_seed].get((split, k, mu)), statistics.fmean(values), deviation)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A baseline trained with N moments of each query: what is published, and the experiments that did so."""
+
+    baseline: str
+    top_n: int
+    lines: list[Line]
+
+    @property
+    def name(self) -> str:
+        return f"{Experiment.Baseline(self.baseline).label}, N = {self.top_n}"
+
+    @property
+    def key(self) -> str:
+        return setting_key((self.baseline, self.top_n))
+
+    @property
+    def shown(self) -> list[Line | None]:
+        """Its lines; None alone where nothing was trained, as tables have a line then, too."""
+        return [*self.lines] or [None]
+
+    def published(self, split: str, k: int, mu: float) -> float:
+        return published.score_of(self.baseline, self.top_n, k, mu, split)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """All of them.
+
+    Attributes:
+        settings: those of the papers, in their order, with the experiments measured by judgments.
+        by_similarity: experiments whose validation and test have labels by similarity.
+        similarity: the site's own run, which ranks by similarity, measured by judgments.
+    """
+
+    asked: TablesAsked
+    settings: list[Setting]
+    by_similarity: list[Line]
+    similarity: Values
+    standing: Standing
+
+    @cached_property
+    def chosen(self) -> Setting:
+        """The setting whose seeds are shown."""
+        return next(one for one in self.settings if (one.baseline, one.top_n) == self.asked.of)
+
+    @property
+    def lines(self) -> list[Line]:
+        return [line for setting in self.settings for line in setting.lines]
+
+
+def tables(asked: TablesAsked) -> Tables:
+    trainings = _trainings(asked.release)
+    values = _values(asked, trainings)
+    lines = [_line(asked, own, values) for own in _by_experiment(trainings)]
+    judged = [line for line in lines if line.experiment.labels == Run.Labels.JUDGED]
+    return Tables(
+        asked=asked,
+        settings=[Setting(*one, [line for line in judged if _setting(line) == one]) for one in SETTINGS],
+        by_similarity=[line for line in lines if line.experiment.labels == Run.Labels.SIMILARITY],
+        similarity=_similarity(asked),
+        standing=standing_of(asked.release, [line.experiment for line in lines]),
+    )
+
+
+def _setting(line: Line) -> tuple[str, int]:
+    return line.experiment.baseline, line.experiment.top_n
+
+
+def _trainings(release: Release) -> list[Training]:
+    """Finished ones with a run that is scored on the release, as they were ordered; the best of each goes first."""
+    done = Training.objects.filter(experiment__project=release.project_id, state=Training.State.DONE)
+    scored = done.filter(val_run__scorings__release=release, val_run__scorings__state=Scoring.State.SCORED)
+    found = scored.select_related("experiment__release", "experiment__candidates__experiment")
+    return sorted(found, key=lambda one: (one.experiment_id, -(one.best or 0.0), one.seed))
+
+
+def _by_experiment(trainings: Iterable[Training]) -> list[list[Training]]:
+    held: dict[int, list[Training]] = {}
+    for training in trainings:
+        held.setdefault(training.experiment_id, []).append(training)
+    return list(held.values())
+
+
+def _line(asked: TablesAsked, trainings: list[Training], values: Mapping[int, dict[Place, float]]) -> Line:
+    of = trainings[0].experiment
+    seeds: dict[int, Values] = {}
+    for training in trainings:
+        runs = [pk for pk in (training.val_run_id, training.test_run_id) if pk is not None]
+        seeds[training.seed] = {place: value for pk in runs for place, value in values.get(pk, {}).items()}
+    return Line(of, seeds, notes_of(of, asked.release))
+
+
+def _values(asked: TablesAsked, trainings: Iterable[Training]) -> dict[int, dict[Place, float]]:
+    """The scores of each run on the release."""
+    runs = [pk for one in trainings for pk in (one.val_run_id, one.test_run_id) if pk is not None]
+    held: dict[int, dict[Place, float]] = {}
+    for run, place, value in _scores(asked, run__in=runs):
+        held.setdefault(run, {})[place] = value
+    return held
+
+
+def _similarity(asked: TablesAsked) -> dict[Place, float]:
+    return {place: value for _, place, value in _scores(asked, run__source=Run.Source.SIMILARITY)}
+
+
+def _scores(asked: TablesAsked, **which: object) -> list[tuple[int, Place, float]]:
+    scorings = Scoring.objects.filter(
+        release=asked.release, state=Scoring.State.SCORED, run__state=Run.State.SCORED, **which
+    )
+    rows = Score.objects.filter(
+        scoring__in=scorings, convention=asked.convention, gain=Gain.EXPONENTIAL.value, k__in=published.KS
+    )
+    found = rows.values_list("scoring__run", "scoring__run__split", "k", "mu", "value")
+    return [(run, (split, k, mu), value) for run, split, k, mu, value in found if mu is not None]
