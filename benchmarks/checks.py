@@ -15,7 +15,7 @@ from annotation.models import Project, User
 from benchmarks.annotator import GRADE, Unexpected, key_of
 from benchmarks.plan import PlannedPair, Totals, totals
 from judging.models import Assignment, Batch, Judgment, Pair
-from judging.services import assignments
+from judging.work.services import assignments
 
 DRAIN_S = 20
 

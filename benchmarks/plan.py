@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from judging.rules.consensus import GRADES, MAX_SPREAD, Outcome, State, settle
+from judging.work.rules import GRADES, MAX_SPREAD, Outcome, State, settle
 
 BLOCK = 20  # pair ids of one query
 

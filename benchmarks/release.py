@@ -121,7 +121,7 @@ def fill(options: argparse.Namespace) -> dict[str, Any]:
 
     call_command("migrate", verbosity=0)
     if options.file:
-        from judging.services.historic import judgments_import
+        from judging.imports.historic import judgments_import
 
         judgments_import(path=options.file, project_name="Historic judgments")
         with connection.cursor() as cursor:
@@ -136,7 +136,7 @@ def fill(options: argparse.Namespace) -> dict[str, Any]:
 
 def build(options: argparse.Namespace) -> dict[str, Any]:
     from annotation.models import Project
-    from judging.services.releases import release_build, release_create
+    from judging.releases.services import release_build, release_create
 
     release = release_create(project=Project.objects.get(), actor=None, wake=False)
     began = time.perf_counter()

@@ -19,10 +19,10 @@ from annotation.models import Candidate, Corpus, Measure, Membership, Moment, Pr
 from annotation.rules.pooling import BATCH_SIZE
 from benchmarks.annotator import PASSWORD
 from benchmarks.plan import BLOCK, PlannedPair
-from judging.guideline import BODY, LEVELS
+from judging.guidelines.texts import BODY, LEVELS
 from judging.models import Batch, GuidelineConfirmation, GuidelineExample, Pair
-from judging.services.batches import batches_open
-from judging.services.policies import guideline_in_force, guideline_publish, policy_publish
+from judging.projects.policies import guideline_in_force, guideline_publish, policy_publish
+from judging.work.services.batches import batches_open
 
 MOMENTS = 200
 CHUNK = 5000

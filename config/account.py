@@ -31,7 +31,7 @@ from annotation.services.throttles import (
 from annotation.services.tokens import tokens_revoke
 from annotation.services.totp import totp_device
 from config.second_step import NOT_YOURS, PASSWORDS, TOO_MANY_PASSWORDS, code_ask, password_is_right, session_keep
-from judging.services.person_data import person_data
+from judging.people.services.person_data import person_data
 
 SENT = (
     "If an account has this address, a message with a link is on its way to it. The link works once, within a day."

@@ -21,7 +21,7 @@ from rest_framework.views import exception_handler
 
 from annotation.exceptions import MomentJudgeError
 from annotation.refusals import refusal_log
-from judging.api import urls as judging_urls
+from judging import api_urls as judging_urls
 from models_runner import api_urls as runs_urls
 
 FORMS = {kind.format: kind for kind in (OpenApiYamlRenderer, OpenApiJsonRenderer)}  # of the description

@@ -7,9 +7,9 @@ from drf_spectacular.openapi import AutoSchema
 from config.tokens import scope_needed
 
 FOR = {
-    "judging.api.annotator": "For annotators",
-    "judging.api.lead": "For leads and admins",
-    "judging.api.releases": "For leads and admins",
+    "judging.work.api": "For annotators",
+    "judging.review.api": "For leads and admins",
+    "judging.releases.api": "For leads and admins",
     "judging.api.train_sets": "For leads and admins",
     "models_runner.search.api": "For leads and admins",
     "models_runner.experiments.api": "For leads and admins",

@@ -18,7 +18,7 @@ class JudgingConfig(AppConfig):
 
 def leave_on_log_out(sender: object, user: Any, **kwargs: object) -> None:
     """What somebody holds does not wait for them the whole lease when they say that they go."""
-    from judging.services.assignments import assignments_leave  # models are not loaded when this module is
+    from judging.work.services.assignments import assignments_leave  # models are not loaded when this module is
 
     if user is not None:
         assignments_leave(annotator=user, now=clock.now())

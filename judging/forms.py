@@ -11,8 +11,8 @@ from annotation.models import Membership, NamedQuerySet, User
 from annotation.services.identities import NewAccount
 from annotation.similarity.registry import lacking, offered
 from judging.models import Flag
-from judging.rules.consensus import GRADES
-from judging.services.standings import ACTIONS, REASON_IS_KEPT
+from judging.people.services.standings import ACTIONS, REASON_IS_KEPT
+from judging.work.rules import GRADES
 
 MEASURED = re.compile(r"[0-9]{1,9}")
 UNREADABLE_KEY = "The key of this form cannot be read. Load the page again."

@@ -42,7 +42,7 @@ from judging.models import (
     Sitting,
     SittingGrade,
 )
-from judging.services.seats import seats_count
+from judging.work.services.batches import seats_count
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MINUTES = timedelta(minutes=1)

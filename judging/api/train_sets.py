@@ -15,7 +15,7 @@ from annotation.access import STAFF, grant_by
 from annotation.models import TrainSet
 from annotation.views.train_sets import TYPES, train_file
 from judging.api.base import ApiView, Pages, paged
-from judging.api.given import Problem as REFUSED
+from judging.serializers import Problem as REFUSED
 
 QUERIES = {"type": "array", "items": {"type": "object"}, "description": "docs/data-formats.md tells its fields."}
 

@@ -15,7 +15,7 @@ from zipfile import ZipFile
 from annotation.exceptions import ImportRefused
 from annotation.importers import ImportFileError
 from annotation.importers.archives import member_opened, zip_opened
-from judging.releases.forms import PAIRS
+from judging.releases.layout import PAIRS
 from judging.releases.lines import BoundedLines, Cells
 
 SETTLED = "settled"

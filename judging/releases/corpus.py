@@ -7,7 +7,8 @@ from typing import Any
 
 from annotation.models import Moment, Query
 from annotation.selectors import captions_serving
-from judging.releases.forms import (
+from judging.releases.judged import OnProgress
+from judging.releases.layout import (
     MOMENTS,
     QUERIES,
     VIDEO_CORPUS,
@@ -18,7 +19,6 @@ from judging.releases.forms import (
     write_lines,
     yes,
 )
-from judging.releases.judged import OnProgress
 from judging.releases.scope import IS_PILOT, Scope
 
 CHUNK = 2000

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from judging.releases.forms import COLUMNS, JUDGMENTS, PAIRS, QRELS, QUERIES
+from judging.releases.layout import COLUMNS, JUDGMENTS, PAIRS, QRELS, QUERIES
 
 CONTEXT: dict[str, Any] = {
     "@language": "en",

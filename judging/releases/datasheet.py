@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from judging.releases.markdown_text import plain_line, prose
+from judging.releases.facts import plain_line, prose
 from judging.releases.scope import STATES
 
 NOT_SAID = "*Not said yet.*"

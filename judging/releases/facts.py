@@ -1,5 +1,9 @@
-"""What a release counts."""
+"""What a release counts.
 
+What people write, as part of a Markdown file: a viewer that runs HTML must find none of theirs. Pure.
+"""
+
+import re
 from typing import Any
 
 from django.conf import settings
@@ -7,11 +11,11 @@ from django.db.models import Count, Max
 
 from annotation.models import Moment, Pooling, Video
 from judging.models import BatchReview, Pair, Release
+from judging.projects.selectors.queries import released_edits
+from judging.releases.judged import measures_used, pairs_of_pools, pools_used
 from judging.releases.judgments import facts_of
-from judging.releases.pools import measures_used, pairs_of_pools, pools_used
 from judging.releases.scope import Scope
 from judging.releases.train import described_in_train
-from judging.selectors import released_edits
 
 
 def counts_of(scope: Scope) -> dict[str, Any]:
@@ -75,3 +79,17 @@ def _pool(row: Pooling, pairs: dict[int, int]) -> dict[str, Any]:
         "iou_min": row.iou_min,
         "pairs": pairs.get(row.pk, 0),
     }
+
+
+SPECIAL = re.compile(r"([\\`*_\[\]<>|&])")
+TAG = re.compile(r"<(?=[A-Za-z/!?])")
+
+
+def plain_line(text: str) -> str:
+    """Return the text as one line of plain text, for a heading or a cell."""
+    return SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def prose(text: str) -> str:
+    """Return the paragraphs as their author formatted them, with HTML tags shown as text."""
+    return TAG.sub("&lt;", text)

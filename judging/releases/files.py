@@ -1,25 +1,86 @@
-"""All files of a release, written into a folder; the archive made of them."""
+"""The archive of a release as it was released: another of its name is not read.
+
+All files of a release, written into a folder; the archive made of them.
+"""
 
 import json
+import lzma
+import zlib
 from collections.abc import Callable
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Any
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+from typing import IO, Any
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
+from judging.exceptions import NotPossibleNow
 from judging.models import Release
-from judging.releases import forms
+from judging.releases import layout
 from judging.releases.corpus import write_corpus, write_queries
 from judging.releases.croissant import croissant
 from judging.releases.datasheet import datasheet
 from judging.releases.facts import counts_of, manifest_facts
-from judging.releases.judged import write_judged
+from judging.releases.judged import numbers_of, write_judged, write_pools
 from judging.releases.judgments import write_judgments
-from judging.releases.pools import numbers_of, write_pools
+from judging.releases.layout import DATASHEET
 from judging.releases.readme import readme
 from judging.releases.rules_file import write_settings
 from judging.releases.scope import Scope
 from judging.releases.train import write_train
+
+MISSING = "The archive is not in the storage."
+ALTERED = "The archive in the storage is not the one that was released."
+ARCHIVE_PIECE = 1 << 20
+# what reading an archive raises that is no archive, or not the one its directory says
+DAMAGED = (BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError)
+
+
+def archive_opened(release: Release) -> IO[bytes]:
+    """The archive at its first byte, after all of it was compared with the checksum that is kept of it.
+
+    One from before that was kept is compared with the checksums that it holds itself.
+
+    Raises:
+        NotPossibleNow: it is not in the storage, or it is another.
+    """
+    try:
+        source: IO[bytes] = release.archive.open("rb")
+        good = _is_as_told(release, source) if release.archive_sha256 else _is_whole(source)
+        source.seek(0)
+    except (OSError, ValueError) as error:  # ValueError: the row names none
+        raise NotPossibleNow(MISSING) from error
+    if not good:
+        source.close()
+        raise NotPossibleNow(ALTERED)
+    return source
+
+
+def _is_as_told(release: Release, source: IO[bytes]) -> bool:
+    digest = sha256()
+    while piece := source.read(ARCHIVE_PIECE):
+        digest.update(piece)
+    return digest.hexdigest() == release.archive_sha256
+
+
+def _is_whole(source: IO[bytes]) -> bool:
+    try:
+        with ZipFile(source) as archive:
+            return archive.testzip() is None
+    except DAMAGED:
+        return False
+
+
+def datasheet_of(release: Release) -> str | None:
+    """Its datasheet; None where it cannot be read, or is not the one of the manifest."""
+    told = release.manifest.get("files", {}).get(DATASHEET)
+    if not told:
+        return None
+    try:
+        with release.archive.open("rb") as source, ZipFile(source) as archive, archive.open(DATASHEET) as file:
+            held = file.read(told["bytes"] + 1)
+    except (OSError, ValueError, *DAMAGED):
+        return None
+    return held.decode("utf-8", "replace") if sha256(held).hexdigest() == told["sha256"] else None
+
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry of an archive: the earliest that the form knows
 PIECE = 1 << 20
@@ -40,12 +101,12 @@ def write_files(release: Release, scope: Scope, folder: Path, tell: Tell = untol
     content = _digests(folder)
     facts["content_sha256"] = content_digest(content)
     described = json.dumps(croissant(facts, settings["words"], content), ensure_ascii=False, indent=1)
-    (folder / forms.CROISSANT).write_text(described + "\n", encoding="utf-8")
-    manifest = {**facts, "files": dict(sorted({**content, **_digests(folder, forms.CROISSANT)}.items()))}
-    (folder / forms.MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-    listed = {**manifest["files"], **_digests(folder, forms.MANIFEST)}
+    (folder / layout.CROISSANT).write_text(described + "\n", encoding="utf-8")
+    manifest = {**facts, "files": dict(sorted({**content, **_digests(folder, layout.CROISSANT)}.items()))}
+    (folder / layout.MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    listed = {**manifest["files"], **_digests(folder, layout.MANIFEST)}
     sums = "".join(f"{listed[name]['sha256']}  {name}\n" for name in sorted(listed))
-    (folder / forms.SUMS).write_text(sums, encoding="utf-8")
+    (folder / layout.SUMS).write_text(sums, encoding="utf-8")
     return manifest
 
 
@@ -56,7 +117,7 @@ def write_content(scope: Scope, folder: Path, tell: Tell = untold) -> tuple[Fact
     last = write_judged(scope, folder, pools, lambda done, total: tell(Step.JUDGED, done, total))
     write_queries(scope, folder)
     write_pools(scope, folder, pools)
-    with forms.CsvFile(folder, forms.MISSING) as file:
+    with layout.CsvFile(folder, layout.MISSING) as file:
         file.add_all(scope.missing)
     write_corpus(scope, folder, lambda done, total: tell(Step.CORPUS, done, total))
     tell(Step.TRAINING, 0, 0)
@@ -64,15 +125,15 @@ def write_content(scope: Scope, folder: Path, tell: Tell = untold) -> tuple[Fact
     tell(Step.JUDGMENTS, 0, 1)
     write_judgments(scope.keys, folder, anonymised=scope.is_anonymised)
     settings, counts = write_settings(scope, folder), counts_of(scope)
-    (folder / forms.DATASHEET).write_text(datasheet(settings, counts), encoding="utf-8")
-    names = {path.name for path in folder.iterdir()} | {forms.README, *forms.ABOUT_THE_RELEASE}
-    (folder / forms.README).write_text(readme(settings, counts, names), encoding="utf-8")
+    (folder / layout.DATASHEET).write_text(datasheet(settings, counts), encoding="utf-8")
+    names = {path.name for path in folder.iterdir()} | {layout.README, *layout.ABOUT_THE_RELEASE}
+    (folder / layout.README).write_text(readme(settings, counts, names), encoding="utf-8")
     return settings, counts
 
 
 def content_digest(files: dict[str, Facts]) -> str:
     """Of the names and sums of the files of content: equal where releases hold the same."""
-    lines = [f"{files[name]['sha256']}  {name}\n" for name in sorted(files) if name not in forms.ABOUT_THE_RELEASE]
+    lines = [f"{files[name]['sha256']}  {name}\n" for name in sorted(files) if name not in layout.ABOUT_THE_RELEASE]
     return sha256("".join(lines).encode()).hexdigest()
 
 

@@ -11,7 +11,7 @@ from django.db import connection
 
 from annotation.exceptions import NotPossible
 from annotation.models import Project
-from judging.releases.forms import COLUMNS, JUDGMENTS, RAW
+from judging.releases.layout import COLUMNS, JUDGMENTS, RAW
 
 PIECE = 1 << 16  # bytes sent at once
 LIVE_COLUMNS = ("query_id", *COLUMNS[JUDGMENTS])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from annotation.exceptions import ImportRefused
-from judging.releases.forms import COLUMNS
+from judging.releases.layout import COLUMNS
 
 SHOWN = 20
 LARGEST_DOCUMENT, LONGEST_LINE = 2**24, 2**22  # bytes, characters: what is held in memory at once

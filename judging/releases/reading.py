@@ -15,15 +15,15 @@ from annotation.exceptions import ImportRefused
 from annotation.importers import ImportFileError
 from annotation.importers.archives import member_opened, zip_opened
 from annotation.importers.limits import FREE_BYTES, MOST_RATIO
-from judging.releases import forms
+from judging.releases import layout
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")  # of a file: it lies beside the others, nowhere else
 LARGEST_MANIFEST = 16 * 2**20
 PIECE = 1 << 20
 NOT_NEEDED = {
-    *forms.JUDGED_SPLITS.values(),
-    *forms.TRAIN_FILES.values(),
-    *(forms.RAW, forms.QRELS, forms.VIDEO_CORPUS, forms.DATASHEET, forms.README, forms.CROISSANT),
+    *layout.JUDGED_SPLITS.values(),
+    *layout.TRAIN_FILES.values(),
+    *(layout.RAW, layout.QRELS, layout.VIDEO_CORPUS, layout.DATASHEET, layout.README, layout.CROISSANT),
 }  # they follow from the others: checked, not unpacked
 
 
@@ -35,7 +35,7 @@ def opened(path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
         ImportRefused: it is no release, a file is missing, too many, outside or not the one of the manifest.
     """
     if path.is_dir():
-        manifest = _manifest(_small(path / forms.MANIFEST))
+        manifest = _manifest(_small(path / layout.MANIFEST))
         _folder_check(path, manifest["files"])
         yield path, manifest
     else:
@@ -65,9 +65,9 @@ def _manifest(content: bytes) -> dict[str, Any]:
             for name, told in files.items()
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ImportRefused(f"It is no release: {forms.MANIFEST} is missing or cannot be read.") from error
+        raise ImportRefused(f"It is no release: {layout.MANIFEST} is missing or cannot be read.") from error
     if not good:
-        raise ImportRefused(f"{forms.MANIFEST} names a file that cannot lie beside it.")
+        raise ImportRefused(f"{layout.MANIFEST} names a file that cannot lie beside it.")
     return dict(manifest)
 
 
@@ -95,12 +95,12 @@ def _unpack(archive: ZipFile, folder: Path, packed_size: int) -> dict[str, Any]:
         if entry.file_size > max(FREE_BYTES, MOST_RATIO * entry.compress_size):
             raise ImportRefused(f"{entry.filename} would unpack to {entry.file_size:,} bytes; it is not unpacked.")
         entries[entry.filename] = entry
-    held = entries.get(forms.MANIFEST)
+    held = entries.get(layout.MANIFEST)
     if held and held.file_size > LARGEST_MANIFEST:
-        raise ImportRefused(f"{forms.MANIFEST} is too large.")
+        raise ImportRefused(f"{layout.MANIFEST} is too large.")
     manifest = _manifest(_read(archive, held) if held else b"")
     files = manifest["files"]
-    if odd := sorted(set(files) ^ (set(entries) - {forms.MANIFEST, forms.SUMS})):
+    if odd := sorted(set(files) ^ (set(entries) - {layout.MANIFEST, layout.SUMS})):
         raise ImportRefused(f"The archive and its manifest disagree about {', '.join(odd[:5])}.")
     _check_room(folder, sum(told["bytes"] for name, told in files.items() if name not in NOT_NEEDED))
     for name, told in files.items():

@@ -3,34 +3,34 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from judging.releases import forms
-from judging.releases.markdown_text import plain_line
+from judging.releases import layout
+from judging.releases.facts import plain_line
 
 ABOUT = {
-    forms.README: "this file",
-    forms.DATASHEET: "what the data is, how it came to be, what it may be used for",
-    forms.SETTINGS: "rules, versions, similarities, pools, splits and seeds, in numbers",
-    forms.JUDGED_SPLITS["val"]: "ground truth of the validation queries, in the published form",
-    forms.JUDGED_SPLITS["test"]: "ground truth of the test queries, in the published form",
-    forms.VIDEO_CORPUS: "videos in the published form: name to [seconds, index]",
-    forms.RAW: "single grades in the published form: pair, annotator number, grade",
-    forms.QRELS: "settled pairs as TREC qrels",
-    forms.PAIRS: "every pair with its moment, rank, state and relevance",
-    forms.JUDGMENTS: "single grades with round, seat, position, guideline and policy version",
-    forms.QUERIES: "every query with its split",
-    forms.CANDIDATES: "the ranking that was judged from, with similarities",
-    forms.BATCHES: "batches and rounds of each query, and the decision about its second batch",
-    forms.MISSING: "queries to judge that are not in this release, and how far they are",
-    forms.VIDEOS: "videos, in the order of their import",
-    forms.MOMENTS: "every moment with the captions that serve; one JSON object a line",
-    forms.POOL_ANSWERS: "what pooled systems answered, counted",
-    forms.POOL_ENTRIES: "which moments pooled systems returned",
-    forms.CROISSANT: "the release described for programs (Croissant 1.0)",
-    forms.MANIFEST: "day of the last grade or decision, counts, size and SHA-256 of the files",
-    forms.SUMS: "checksums for `sha256sum -c SHA256SUMS`",
+    layout.README: "this file",
+    layout.DATASHEET: "what the data is, how it came to be, what it may be used for",
+    layout.SETTINGS: "rules, versions, similarities, pools, splits and seeds, in numbers",
+    layout.JUDGED_SPLITS["val"]: "ground truth of the validation queries, in the published form",
+    layout.JUDGED_SPLITS["test"]: "ground truth of the test queries, in the published form",
+    layout.VIDEO_CORPUS: "videos in the published form: name to [seconds, index]",
+    layout.RAW: "single grades in the published form: pair, annotator number, grade",
+    layout.QRELS: "settled pairs as TREC qrels",
+    layout.PAIRS: "every pair with its moment, rank, state and relevance",
+    layout.JUDGMENTS: "single grades with round, seat, position, guideline and policy version",
+    layout.QUERIES: "every query with its split",
+    layout.CANDIDATES: "the ranking that was judged from, with similarities",
+    layout.BATCHES: "batches and rounds of each query, and the decision about its second batch",
+    layout.MISSING: "queries to judge that are not in this release, and how far they are",
+    layout.VIDEOS: "videos, in the order of their import",
+    layout.MOMENTS: "every moment with the captions that serve; one JSON object a line",
+    layout.POOL_ANSWERS: "what pooled systems answered, counted",
+    layout.POOL_ENTRIES: "which moments pooled systems returned",
+    layout.CROISSANT: "the release described for programs (Croissant 1.0)",
+    layout.MANIFEST: "day of the last grade or decision, counts, size and SHA-256 of the files",
+    layout.SUMS: "checksums for `sha256sum -c SHA256SUMS`",
     **{
         name: f"pseudo training set: the {depth} most similar moments of each training query"
-        for depth, name in forms.TRAIN_FILES.items()
+        for depth, name in layout.TRAIN_FILES.items()
     },
 }
 PARTIAL = "\n\n**Partial:** queries to judge are missing; see `missing.csv`."

@@ -9,13 +9,13 @@ from django.forms.models import model_to_dict
 from annotation.models import AuditEvent, Pooling, Project, Query
 from annotation.rules import pooling
 from annotation.selectors.splits import DRAWS
+from judging.guidelines.models import POLICY_VALUES
 from judging.models import SEATS, WORDS, Guideline, Policy, ReleaseWords
-from judging.models.policy import POLICY_VALUES
-from judging.releases.forms import SETTINGS, guideline_file, write_json
+from judging.releases.judged import measures_used, pairs_of_pools, pools_used
 from judging.releases.judgments import versions_of
-from judging.releases.pools import measures_used, pairs_of_pools, pools_used
+from judging.releases.layout import SETTINGS, guideline_file, write_json
 from judging.releases.scope import Scope
-from judging.rules import consensus
+from judging.work import rules
 
 IMPORT = "release.import"  # the event that says what an imported release was made of
 
@@ -42,7 +42,7 @@ def settings_of(scope: Scope) -> dict[str, Any]:
         "consensus": {
             "judgments_per_round": len(SEATS),
             "rounds": 2,
-            "largest_spread": consensus.MAX_SPREAD,
+            "largest_spread": rules.MAX_SPREAD,
             "second_round": "of four grades one highest and one lowest are set aside",
             "relevance": "mean of the deciding grades, rounded up",
             "otherwise": "dropped",

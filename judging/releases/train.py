@@ -12,8 +12,8 @@ from annotation.services.measures import measure_of
 from annotation.services.train_pool import train_pool_of
 from annotation.similarity import registry
 from annotation.train_sets.files import JsonTrainFile
-from judging.releases.forms import TRAIN_DEPTHS, TRAIN_FILES, write_json
 from judging.releases.judged import OnProgress
+from judging.releases.layout import TRAIN_DEPTHS, TRAIN_FILES, write_json
 
 
 def write_train(project: Project, folder: Path, *, first: int, on_progress: OnProgress) -> None:

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from annotation.access import ADMIN, STAFF, grant, grant_by
 from judging.api.base import ApiView, Invalid, Pages, body_of, paged, person_of
 from judging.api.fields import KeyField
-from judging.api.given import Problem as REFUSED
+from judging.serializers import Problem as REFUSED
 from models_runner.experiments.deletion import experiment_delete
 from models_runner.experiments.forms import form_of
 from models_runner.experiments.models import MOST_SEEDS

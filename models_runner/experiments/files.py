@@ -17,9 +17,8 @@ from django.conf import settings
 from annotation.exceptions import NotPossible
 from annotation.models import Project
 from judging.models import Release
-from judging.releases import JUDGED_SPLITS
-from judging.releases.archives import archive_opened
-from judging.releases.forms import TRAIN_FILES, VIDEO_CORPUS
+from judging.releases.files import archive_opened
+from judging.releases.layout import JUDGED_SPLITS, TRAIN_FILES, VIDEO_CORPUS
 from models_runner.experiments.child import folder_held
 from models_runner.experiments.selectors import SOURCE_SPLIT, queries_by_source_split
 from models_runner.models import Experiment, Run, Training

@@ -15,8 +15,8 @@ from annotation.models import Project, User
 from annotation.services.audit import audit_record
 from judging.exceptions import FormStale
 from judging.models import Release
-from judging.releases.archives import archive_opened
-from judging.releases.forms import TRAIN_FILES
+from judging.releases.files import archive_opened
+from judging.releases.layout import TRAIN_FILES
 from models_runner.experiments.models import MOST_SEEDS
 from models_runner.experiments.trainings import TASK, training_stop
 from models_runner.features.services import features_hold

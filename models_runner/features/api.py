@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from annotation.access import ADMIN, grant_by
 from judging.api.base import ApiView, Pages, paged
-from judging.api.given import Problem as REFUSED
+from judging.serializers import Problem as REFUSED
 from models_runner.models import FeatureSet
 
 

@@ -17,7 +17,7 @@ from annotation.access import RUNNERS, grant_by
 from annotation.models import Membership, User
 from annotation.receiving import ReceivedOnDisk
 from judging.api.base import ApiView, Invalid, Pages, paged
-from judging.api.given import Problem as REFUSED
+from judging.serializers import Problem as REFUSED
 from models_runner.leaderboard import files
 from models_runner.leaderboard.forms import SPLITS, RunForm
 from models_runner.leaderboard.selectors.asked import asked_by

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from annotation.models import Query
 from annotation.spreadsheets import csv_text
 from judging.models import Release
-from judging.releases import JUDGED_SPLITS
+from judging.releases.layout import JUDGED_SPLITS
 from models_runner.leaderboard.rules import INTERVAL_STEPS
 from models_runner.leaderboard.selectors.asked import Asked
 from models_runner.leaderboard.selectors.leaderboard import Row, Table

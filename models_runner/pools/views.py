@@ -20,10 +20,9 @@ from annotation.exceptions import NotPossible
 from annotation.models import Membership, Pooling, Project
 from annotation.services.poolings import pooling_discard
 from annotation.spreadsheets import csv_write
-from judging import selectors
-from judging.releases import finished_queries
-from judging.selectors import ALL_RUNS, Counts, PoolReport
-from judging.services.pools import pool_job, pool_open_request
+from judging.releases.scope import finished_queries
+from judging.studies.selectors import ALL_RUNS, Counts, PoolReport, pool_report, pooled_progress
+from judging.studies.services import pool_job, pool_open_request
 from models_runner.pools.forms import PoolForm
 from models_runner.pools.services import pool_request
 
@@ -66,7 +65,7 @@ def pool(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
     if pooling.is_at_work:
         context["job"] = pooling.project.jobs.filter(kind=pool_job(pooling)).order_by("-pk").first()
     elif pooling.state in (Pooling.State.READY, Pooling.State.DONE):
-        report = selectors.pool_report(pooling)
+        report = pool_report(pooling)
         context |= {"report": report, "judgments": 2 * report.union.to_judge, **_of_state(pooling, report)}
         context["page"] = Paginator(report.queries, PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "models_runner/pool.html", context)
@@ -74,7 +73,7 @@ def pool(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
 
 def _of_state(pooling: Pooling, report: PoolReport) -> dict[str, object]:
     if pooling.is_opened:
-        return {"progress": selectors.pooled_progress(pooling)}
+        return {"progress": pooled_progress(pooling)}
     growing = [row.query.pk for row in report.growing]
     reopened = finished_queries(pooling.project_id).filter(pk__in=growing).distinct()
     return {"reopened": reopened.count()}
@@ -106,7 +105,7 @@ def pool_csv(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
     """The report by query and source."""
     pooling, _ = _granted(request, pooling_uuid)
     target = StringIO()
-    report_write(selectors.pool_report(pooling), target)
+    report_write(pool_report(pooling), target)
     return _csv(target, f"pool-{pooling.created_at:%Y%m%d-%H%M}.csv")
 
 
@@ -115,7 +114,7 @@ def overlap_csv(request: HttpRequest, pooling_uuid: UUID) -> HttpResponse:
     """Source against source."""
     pooling, _ = _granted(request, pooling_uuid)
     target = StringIO()
-    overlaps_write(selectors.pool_report(pooling), target)
+    overlaps_write(pool_report(pooling), target)
     return _csv(target, f"pool-overlap-{pooling.created_at:%Y%m%d-%H%M}.csv")
 
 

@@ -5,10 +5,10 @@ from django.db import connection
 from django.db.models import Count
 
 from benchmarks.populate import FREE_HANDS, OPEN_KINDS, fill, sizes
-from judging import selectors
 from judging.models import Assignment, Batch, Judgment, Pair
-from judging.rules.leasing import free_seats
-from judging.services.tallies import tallies_recount
+from judging.work.rules import free_seats
+from judging.work.selectors.seats import pairs_asked_now, seats_held
+from judging.work.services.tallies import tallies_recount
 
 ASKED_OTHERWISE = """
 SELECT count(*) FROM judging_judgment given JOIN judging_assignment held ON held.id = given.assignment_id
@@ -59,6 +59,6 @@ def test_rows_obey_the_rules() -> None:
 def test_free_seats_are_what_the_rows_say() -> None:
     fill(pairs=6_200, judgments=600, annotators=120)
     for batch in Batch.objects.filter(state="open"):
-        asked = selectors.pairs_asked_now(batch_id=batch.pk)
-        assert batch.free_seats == len(free_seats(asked, held=selectors.seats_held(batch.pk)))
+        asked = pairs_asked_now(batch_id=batch.pk)
+        assert batch.free_seats == len(free_seats(asked, held=seats_held(batch.pk)))
         assert batch.begun == batch.assignments.filter(round=batch.round).exists()

@@ -12,10 +12,10 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, Request, Route, expect
 
 from annotation.models import Project, User
-from judging.guideline import BODY, LEVELS
+from judging.guidelines.texts import BODY, LEVELS
 from judging.models import Assignment, Batch, Pair
-from judging.services.assignments import assignment_take
-from judging.services.batches import batch_create
+from judging.work.services.assignments import assignment_take
+from judging.work.services.batches import batch_create
 from tests import factories
 
 PROBE = "/probe"

@@ -16,13 +16,13 @@ from annotation.models import Job, Moment, Pooling, Project, User
 from annotation.services.poolings import Returned
 from annotation.services.totp import totp_begin, totp_confirm
 from judging.models import Batch, JudgmentDay, Pair, QualityAlert, Release
-from judging.selectors import quality_report
-from judging.services.batches import batch_review
-from judging.services.pairs import pair_withdraw
-from judging.services.policies import policy_publish
-from judging.services.pools import pool_plan
-from judging.services.quality import quality_compute
-from judging.services.releases import release_create
+from judging.projects.policies import policy_publish
+from judging.quality.selectors import quality_report
+from judging.quality.services import quality_compute
+from judging.releases.services import release_create
+from judging.studies.services import pool_plan
+from judging.work.services.batches import batch_review
+from judging.work.services.pairs import pair_withdraw
 from tests import factories
 from tests.browser import acts
 from tests.browser.axe import NARROW, barriers_in

@@ -5,11 +5,12 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from annotation.models import Project, User
+from judging.guidelines.services import guideline_confirm
 from judging.models import Exam, KnownPair, Sitting
-from judging.services.exams import exam_close, exam_report
-from judging.services.guidelines import guideline_confirm
-from judging.services.known_pairs import known_pair_explain
-from judging.services.policies import policy_publish
+from judging.projects.policies import policy_publish
+from judging.qualification.services.exams import exam_close
+from judging.qualification.services.known_pairs import known_pair_explain
+from judging.qualification.services.reports import exam_report
 from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse

@@ -7,7 +7,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from judging.models import Assignment, Judgment
-from judging.services.assignments import assignments_sweep
+from judging.work.services.assignments import assignments_sweep
 from tests.browser import acts
 from tests.browser.conftest import Browse
 

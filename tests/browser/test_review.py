@@ -5,7 +5,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from annotation.models import AuditEvent, Project
 from judging.models import Batch, BatchReview
-from judging.services.batches import batch_review
+from judging.work.services.batches import batch_review
 from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse

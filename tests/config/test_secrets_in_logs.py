@@ -22,7 +22,7 @@ from annotation.rewriting.provider import Item, ProviderAway
 from annotation.services.identities import identity_set
 from annotation.services.tokens import token_create
 from annotation.services.totp import totp_begin, totp_confirm, totp_secret
-from judging.services.invitations import invitation_create
+from judging.people.services.invitations import invitation_create
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, lead
 

@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation.forms import ImportForm
 from annotation.services.sniffing import text_or_packed
-from judging.import_forms import JudgmentImportForm
+from judging.imports.forms import JudgmentImportForm
 from models_runner.leaderboard.forms import RunForm
 
 PICTURE = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"

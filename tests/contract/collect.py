@@ -16,7 +16,7 @@ from django.core.management import get_commands, load_command_class
 from django.urls import URLPattern, URLResolver, get_resolver
 from drf_spectacular.generators import SchemaGenerator
 
-from judging.rules.audit_words import KINDS
+from judging.audit.rules import KINDS
 from moment_retrieval.cli import COMMANDS
 
 ROOT = Path(__file__).parents[2]

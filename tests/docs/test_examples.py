@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command, get_commands, load_command_class
 from django.core.management.base import CommandError
 
-from judging.rules.consensus import State, settle
+from judging.work.rules import State, settle
 from moment_retrieval.cli import main
 from tests.docs.pages import ROOT, Block, blocks, tables
 

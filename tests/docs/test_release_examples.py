@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from judging.models import Release
-from judging.releases import files, scope_of
-from judging.services.batches import batch_advance, batch_review
+from judging.releases import files
+from judging.releases.scope import scope_of
+from judging.work.services.batches import batch_advance, batch_review
 from tests.docs.pages import ROOT
 from tests.factories import (
     BatchFactory,

@@ -3,9 +3,8 @@
 from annotation.models import Moment, Pooling, Project, Query
 from annotation.services.coverage import Draw
 from judging.models import Batch
-from judging.services.batches import batch_create, batch_review
-from judging.services.coverage import coverage_prepare, coverage_request
-from judging.services.pools import pool_open, pool_open_request
+from judging.studies.services import coverage_prepare, coverage_request, pool_open, pool_open_request
+from judging.work.services.batches import batch_create, batch_review
 from tests.factories import (
     CandidateFactory,
     CaptionFactory,

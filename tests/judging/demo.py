@@ -1,8 +1,8 @@
 """The demo project in an empty database."""
 
 from annotation.models import Candidate, Moment, Project, Query, Video
+from judging.demo.seeding import demo_seed
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
-from judging.services.demo import demo_seed
 from models_runner.models import Run
 
 SEED = 20260101

@@ -7,8 +7,9 @@ from typing import Any
 
 from annotation.models import Membership, Moment, Project, Query, User
 from judging.models import Exam, KnownPair, Sitting
-from judging.selectors import Sat, sitting_by_id
-from judging.services.sittings import sitting_grade, sitting_hand_in, sitting_start
+from judging.qualification.selectors.sittings import Sat, sitting_by_id
+from judging.qualification.services.sitting_grades import sitting_grade, sitting_hand_in
+from judging.qualification.services.sittings import sitting_start
 from tests.factories import (
     NOW,
     MembershipFactory,

@@ -9,14 +9,15 @@ from django.db import transaction
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 
 from annotation.models import User
-from judging import selectors
 from judging.exceptions import LeaseLost, PairWithdrawn
 from judging.models import Assignment, Batch, Flag, Judgment, JudgmentChange, Pair
-from judging.rules.leasing import seat_for
-from judging.selectors import Held
-from judging.services.assignments import assignment_finish, assignment_take
-from judging.services.batches import batches_sweep
-from judging.services.judgments import Answer, flag_set, judgment_submit
+from judging.work.rules import seat_for
+from judging.work.selectors.annotator import open_assignment
+from judging.work.selectors.held import Card, Held, held_by_pair, held_open
+from judging.work.selectors.seats import pairs_asked_now, seats_held
+from judging.work.services.assignments import assignment_finish, assignment_take
+from judging.work.services.batches import batches_sweep
+from judging.work.services.judgments import Answer, flag_set, judgment_submit
 from tests.factories import NOW, BatchFactory, ProjectFactory, QueryFactory, annotator
 from tests.judging.play import next_pair
 from tests.judging.rows import ENDED, Rows
@@ -179,7 +180,7 @@ class Game(RuleBasedStateMachine):
     # looking
 
     def holding(self, person: int) -> Assignment | None:
-        return selectors.open_assignment(project=self.project, annotator=self.people[person])
+        return open_assignment(project=self.project, annotator=self.people[person])
 
     def latest(self, person: int) -> Assignment | None:
         return Assignment.objects.filter(annotator=self.people[person]).order_by("-pk").first()
@@ -192,11 +193,11 @@ class Game(RuleBasedStateMachine):
         return Pair.objects.get(pk=held.pair_ids[place % len(held.pair_ids)])
 
     def held_with(self, person: int, pair: Pair) -> Held:
-        held = selectors.held_by_pair(annotator_id=self.people[person].pk, pair=pair.uuid)
+        held = held_by_pair(annotator_id=self.people[person].pk, pair=pair.uuid)
         assert held is not None
         return held
 
-    def card_of(self, person: int, pair: Pair) -> selectors.Card:
+    def card_of(self, person: int, pair: Pair) -> Card:
         held = self.held_with(person, pair)
         return held.cards[held.index_of(pair.uuid)]
 
@@ -204,13 +205,13 @@ class Game(RuleBasedStateMachine):
         return self.held_with(person, pair).key_of(self.card_of(person, pair))
 
     def left_in(self, person: int) -> int:
-        held = selectors.held_open(annotator_id=self.people[person].pk, project_id=self.project.pk)
+        held = held_open(annotator_id=self.people[person].pk, project_id=self.project.pk)
         return len(held.cards) - held.answered if held else 0
 
     def could_take(self, person: User, batch: Batch) -> bool:
         """Whether a seat of the batch fits this person, looked at without what the batch says of its seats."""
-        pairs = selectors.pairs_asked_now(batch_id=batch.pk, annotator_id=person.pk)
-        return seat_for(pairs, held=selectors.seats_held(batch.pk)) is not None
+        pairs = pairs_asked_now(batch_id=batch.pk, annotator_id=person.pk)
+        return seat_for(pairs, held=seats_held(batch.pk)) is not None
 
     def open_batches(self) -> list[Batch]:
         """Those that are handed out."""

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from annotation.models import Moment, Pooling, Project, Query
 from annotation.services.poolings import Returned
 from judging.models import Batch
-from judging.services.batches import batch_create, batch_review
-from judging.services.pools import pool_open, pool_open_request, pool_plan
+from judging.studies.services import pool_open, pool_open_request, pool_plan
+from judging.work.services.batches import batch_create, batch_review
 from tests.factories import (
     CandidateFactory,
     CorpusFactory,

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from annotation.models import Project, User
 from judging.models import GoldGrade, Judgment, KnownPair, Policy, Sitting, SittingGrade
-from judging.services.policies import policy_publish
+from judging.projects.policies import policy_publish
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,

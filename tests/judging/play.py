@@ -6,12 +6,11 @@ from typing import Any
 from uuid import UUID
 
 from annotation.models import User
-from judging import selectors
 from judging.models import Assignment, Batch, Flag, Judgment, Pair
-from judging.selectors import Held
-from judging.services.assignments import assignment_finish, assignment_return, assignment_take
-from judging.services.batches import batch_advance
-from judging.services.judgments import Answer, flag_set, judgment_submit
+from judging.work.selectors.held import Held, held_by_pair
+from judging.work.services.assignments import assignment_finish, assignment_return, assignment_take
+from judging.work.services.batches import batch_advance
+from judging.work.services.judgments import Answer, flag_set, judgment_submit
 from tests.factories import NOW, annotator
 
 
@@ -61,7 +60,7 @@ def ungraded(assignment: Assignment) -> list[Pair]:
 
 def held_with(assignment: Assignment, pair: Pair) -> Held:
     """What the annotator's page is made of when it shows this pair."""
-    held = selectors.held_by_pair(annotator_id=assignment.annotator_id, pair=pair.uuid)
+    held = held_by_pair(annotator_id=assignment.annotator_id, pair=pair.uuid)
     assert held is not None
     return held
 

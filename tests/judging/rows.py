@@ -7,9 +7,9 @@ from itertools import pairwise
 
 from annotation.models import Project
 from judging.models import Assignment, Batch, Flag, Judgment, JudgmentChange, JudgmentDay, Pair
-from judging.rules import consensus
-from judging.rules.keys import form_key
-from judging.selectors import tallies
+from judging.projects.selectors.overview import tallies
+from judging.work import rules
+from judging.work.rules import form_key
 
 OPEN = Assignment.State.OPEN
 WITHDRAWN = Pair.State.WITHDRAWN
@@ -122,18 +122,18 @@ class Rows:
             assert flag.withdrawn_at is None or flag.withdrawn_at <= flag.assignment.ended_at
 
     def the_pair_is_what_the_rule_says_of_its_final_grades(self, pair: Pair) -> None:
-        outcome = consensus.settle(self.final_grades_of(pair))
+        outcome = rules.settle(self.final_grades_of(pair))
         if pair.state == Pair.State.SETTLED:
-            assert outcome == (consensus.State.SETTLED, pair.relevance)
+            assert outcome == (rules.State.SETTLED, pair.relevance)
         elif pair.state == Pair.State.DROPPED:
-            assert outcome.state == consensus.State.DROPPED
+            assert outcome.state == rules.State.DROPPED
         elif pair.state == Pair.State.ESCALATED:
-            assert consensus.settle(self.grades_of(pair, 1)).state == consensus.State.ESCALATED
+            assert rules.settle(self.grades_of(pair, 1)).state == rules.State.ESCALATED
 
     def round_2_is_for_pairs_that_two_disagreed_on(self, pair: Pair) -> None:
         if self.grades_of(pair, 2):
             assert pair.state != Pair.State.OPEN
-            assert consensus.settle(self.grades_of(pair, 1)).state == consensus.State.ESCALATED
+            assert rules.settle(self.grades_of(pair, 1)).state == rules.State.ESCALATED
 
     def withdrawn_pairs_have_two_final_flags_and_no_others(self, pair: Pair) -> None:
         flagged_by = [f.annotator_id for f in self.flags if f.pair_id == pair.pk and f.withdrawn_at is None]

@@ -3,9 +3,9 @@
 from typing import Any
 
 from annotation.models import Project, User
+from judging.guidelines.models import POLICY_VALUES
 from judging.models import GateAttempt, GateQuestion, KnownPair
-from judging.models.policy import POLICY_VALUES
-from judging.services.policies import policy_in_force
+from judging.projects.policies import policy_in_force
 from tests.factories import MomentFactory, QueryFactory
 
 

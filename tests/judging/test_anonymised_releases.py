@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from judging.models import Release
 from judging.releases import judgments
-from judging.services.releases import release_build, release_create
+from judging.releases.services import release_build, release_create
 from tests.judging.world import HandMade
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]

@@ -10,7 +10,7 @@ import pytest
 
 from annotation.models import Project
 from judging.models import Exam, KnownPair, Sitting, SittingGrade
-from judging.services.exams import exam_close
+from judging.qualification.services.exams import exam_close
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, lead
 from tests.judging.exams import asked, cohort_exam, examinee, give, hand_in, regrade, standing_of, start

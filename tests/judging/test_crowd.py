@@ -15,11 +15,10 @@ import pytest
 from django.db import connections, transaction
 
 from annotation.models import Project, User
-from judging import selectors
 from judging.exceptions import JudgingError
 from judging.models import Assignment, Batch, Pair
-from judging.selectors import Held
-from judging.services.assignments import (
+from judging.work.selectors.held import Card, Held, held_open
+from judging.work.services.assignments import (
     assignment_finish,
     assignment_leave,
     assignment_renew,
@@ -27,8 +26,8 @@ from judging.services.assignments import (
     assignment_take,
     assignments_sweep,
 )
-from judging.services.batches import batch_advance, batches_sweep
-from judging.services.judgments import flag_set, flag_withdraw, judgment_submit
+from judging.work.services.batches import batch_advance, batches_sweep
+from judging.work.services.judgments import flag_set, flag_withdraw, judgment_submit
 from tests.factories import MINUTES, NOW, BatchFactory, ProjectFactory, annotator
 from tests.judging.rows import Rows
 
@@ -142,9 +141,9 @@ class Crowd:
         Batch.objects.filter(pk=chance.choice(self.batches).pk).update(is_paused=chance.random() < 0.3)
 
     def held_by(self, person: User) -> Held | None:
-        return selectors.held_open(annotator_id=person.pk, project_id=self.project.pk)
+        return held_open(annotator_id=person.pk, project_id=self.project.pk)
 
-    def next_card(self, held: Held) -> selectors.Card:
+    def next_card(self, held: Held) -> Card:
         return held.cards[held.next_index() or 0]
 
     def bring_to_its_end(self) -> None:

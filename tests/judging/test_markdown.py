@@ -2,7 +2,7 @@
 
 import pytest
 
-from judging.markdown import markdown_html
+from judging.guidelines.texts import markdown_html
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
 from judging.models import Assignment, Batch, Judgment, JudgmentChange, Pair
-from judging.services.assignments import assignment_finish, assignment_take
-from judging.services.batches import batch_advance
-from judging.services.judgments import judgment_submit
+from judging.work.services.assignments import assignment_finish, assignment_take
+from judging.work.services.batches import batch_advance
+from judging.work.services.judgments import judgment_submit
 from tests.factories import (
     CandidateFactory,
     GuidelineConfirmationFactory,

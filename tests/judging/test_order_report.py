@@ -6,9 +6,8 @@ from statistics import mean
 import pytest
 
 from annotation.models import Project
+from judging.figures.selectors import OrderEffects, Scope, order_effects
 from judging.models import Judgment
-from judging.selectors.figures import Scope, order_effects
-from judging.selectors.figures.order import OrderEffects
 from tests.factories import BatchFactory, ProjectFactory, QueryFactory, annotator
 from tests.judging.play import finish, give, judge, take
 

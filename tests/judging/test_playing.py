@@ -13,17 +13,16 @@ from hypothesis.stateful import precondition, rule, run_state_machine_as_test
 
 from judging.exceptions import AssignmentIncomplete, FormStale, LeaseLost
 from judging.models import Assignment, Batch, Flag, Judgment, JudgmentChange
-from judging.rules.keys import form_key
-from judging.rules.leasing import LEAVING
-from judging.services.assignments import (
+from judging.work.rules import LEAVING, form_key
+from judging.work.services.assignments import (
     assignment_finish,
     assignment_leave,
     assignment_renew,
     assignment_return,
     assignments_sweep,
 )
-from judging.services.batches import batch_advance, batches_sweep
-from judging.services.judgments import flag_set, flag_withdraw
+from judging.work.services.batches import batch_advance, batches_sweep
+from judging.work.services.judgments import flag_set, flag_withdraw
 from tests.judging.game import BATCHES, LEASE, OPEN, PAIRS, PEOPLE, Game
 
 people = st.integers(0, PEOPLE - 1)

@@ -15,10 +15,11 @@ from zipfile import ZipFile
 import pytest
 
 from annotation.models import Caption, Project
+from judging.imports.historic import judgments_import
 from judging.models import BatchReview, Judgment, Release
-from judging.releases import files, forms, scope_of
-from judging.services.historic import judgments_import
-from judging.services.releases import release_build, release_create, release_words_set
+from judging.releases import files, layout
+from judging.releases.scope import scope_of
+from judging.releases.services import release_build, release_create, release_words_set
 from tests.factories import NOW, ProjectFactory, triggers_asleep
 from tests.judging.world import HandMade
 
@@ -51,7 +52,7 @@ def said_of_imported(folder: Path) -> tuple[str, str]:
     judgments_import(path=data, project_name="tiny")
     release = Release.objects.create(project=Project.objects.get(name="tiny"), version=1)
     files.write_files(release, scope_of(release), folder)
-    readme, sheet = (" ".join((folder / name).read_text().split()) for name in (forms.README, forms.DATASHEET))
+    readme, sheet = (" ".join((folder / name).read_text().split()) for name in (layout.README, layout.DATASHEET))
     return readme, sheet
 
 
@@ -85,7 +86,7 @@ def test_the_day_of_a_release_is_that_of_its_last_grade_or_decision(project: Pro
         assert built(project).manifest["as_of"] == (NOW - timedelta(days=8)).date().isoformat()
         Judgment.objects.update(created_at=NOW - timedelta(days=7))
     release = built(project)
-    described = json.loads(entries(release)[forms.CROISSANT])
+    described = json.loads(entries(release)[layout.CROISSANT])
     assert release.manifest["as_of"] == described["datePublished"] == (NOW - timedelta(days=7)).date().isoformat()
 
 
@@ -136,7 +137,7 @@ class TestFiles:
         return tmp_path
 
     def test_every_grade_says_under_which_versions(self, folder: Path) -> None:
-        head, *rows = (folder / forms.JUDGMENTS).read_text().splitlines()
+        head, *rows = (folder / layout.JUDGMENTS).read_text().splitlines()
         assert head == "pair_id,worker,relevance,round,seat,position,guideline,policy,source"
         given = Judgment.objects.order_by("pair", "round", "seat").filter(pair__batch__query__number__in=[10, 20])
         assert rows == [
@@ -145,10 +146,10 @@ class TestFiles:
         ]
 
     def workers(self, folder: Path) -> list[str]:
-        return [line.split(",")[1] for line in (folder / forms.RAW).read_text().splitlines()[1:]]
+        return [line.split(",")[1] for line in (folder / layout.RAW).read_text().splitlines()[1:]]
 
     def test_batches_say_who_decided_by_role(self, folder: Path) -> None:
-        assert (folder / forms.BATCHES).read_text().splitlines() == [
+        assert (folder / layout.BATCHES).read_text().splitlines() == [
             "query_id,batch,rounds,pool,pilot,decision,suggestion,decided_by",
             "10,1,2,,no,close,close,lead",
             "20,1,1,,no,extend,close,lead",
@@ -156,18 +157,18 @@ class TestFiles:
         ]
 
     def test_queries_and_candidates(self, folder: Path) -> None:
-        assert (folder / forms.QUERIES).read_text().splitlines()[1:4] == [
+        assert (folder / layout.QUERIES).read_text().splitlines()[1:4] == [
             "10,a person sings,val,,,,no,yes,no",
             "11,a person sings,val,10,,,no,yes,no",
             "20,a dog barks,test,,,,no,yes,no",
         ]
-        rows = (folder / forms.CANDIDATES).read_text().splitlines()
+        rows = (folder / layout.CANDIDATES).read_text().splitlines()
         assert rows[0] == "query_id,rank,video_name,start,end,similarity,measure,source,pool"
         assert rows[1] == "10,1,alpha,1.0,2.5,0.99,1,similarity,"
         assert len(rows) == 6
 
     def test_settings_have_every_version_and_the_rule(self, folder: Path) -> None:
-        told = json.loads((folder / forms.SETTINGS).read_text())
+        told = json.loads((folder / layout.SETTINGS).read_text())
         assert told["consensus"]["largest_spread"] == 1
         assert [(row["version"], row["judgments"], row["extend_from_mean"]) for row in told["policies"]] == [
             (1, 14, 2.0)
@@ -179,7 +180,7 @@ class TestFiles:
         assert told["splits"] == {"train": 2, "val": 3, "test": 2}
 
     def test_the_datasheet_has_figures_words_and_places_for_words(self, folder: Path) -> None:
-        text = (folder / forms.DATASHEET).read_text()
+        text = (folder / layout.DATASHEET).read_text()
         for section in ("Motivation", "Composition", "Collection process", "Uses", "Distribution", "Maintenance"):
             assert f"\n## {section}\n" in text
         assert "| judgments | 14 |" in text
@@ -188,16 +189,16 @@ class TestFiles:
         assert "| a batch is open | 1 |" in text
 
     def test_the_readme_tells_every_file(self, folder: Path) -> None:
-        text = (folder / forms.README).read_text()
+        text = (folder / layout.README).read_text()
         for path in folder.iterdir():
             (line,) = (line for line in text.splitlines() if line.startswith(f"| `{path.name}` |"))
             assert line.removeprefix(f"| `{path.name}` |").strip(" |")
 
     def test_the_commands_of_the_readme_run(self, folder: Path, tmp_path: Path) -> None:
         """Where a run is asked for, one that returns what was judged; of the split alone for our own scorer."""
-        place, text = tmp_path / "unpacked", (folder / forms.README).read_text()
+        place, text = tmp_path / "unpacked", (folder / layout.README).read_text()
         shutil.copytree(folder, place)
-        qrels = [line.split() for line in (folder / forms.QRELS).read_text().splitlines()]
+        qrels = [line.split() for line in (folder / layout.QRELS).read_text().splitlines()]
         run = [f"{query} Q0 {moment} {rank} {-rank} own\n" for rank, (query, _, moment, _) in enumerate(qrels, start=1)]
         (place / "run.txt").write_text("".join(run))
         val = {str(query["query_id"]) for query in json.loads((folder / "val.json").read_text())}
@@ -217,8 +218,8 @@ class TestFiles:
         assert "nDCG@20: 1.0" in told.stdout
 
     def test_croissant_names_files_and_columns_that_are_there(self, folder: Path) -> None:
-        told = json.loads((folder / forms.CROISSANT).read_text())
-        manifest = json.loads((folder / forms.MANIFEST).read_text())
+        told = json.loads((folder / layout.CROISSANT).read_text())
+        manifest = json.loads((folder / layout.MANIFEST).read_text())
         assert told["conformsTo"] == "http://mlcommons.org/croissant/1.0"
         assert told["version"] == f"0.0.0+{manifest['content_sha256'][:12]}"
         assert (told["license"], told["description"]) == ("CC BY 4.0", "Songs | and dogs")
@@ -226,7 +227,7 @@ class TestFiles:
             content = (folder / file["contentUrl"]).read_bytes()
             assert (file["contentSize"], file["sha256"]) == (f"{len(content)} B", sha256(content).hexdigest())
         names = {file["@id"] for file in told["distribution"]}
-        assert names == {path.name for path in folder.iterdir()} - set(forms.ABOUT_THE_RELEASE)
+        assert names == {path.name for path in folder.iterdir()} - set(layout.ABOUT_THE_RELEASE)
         for record in told["recordSet"]:
             self.check_fields(record, folder)
 

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.exceptions import ImportRefused
 from judging.releases.compare import Change, Compared, Comparison
-from judging.releases.forms import COLUMNS, PAIRS
+from judging.releases.layout import COLUMNS, PAIRS
 from tests.mutations import mutated
 
 Row = tuple[int, int, str, str]  # query, rank, state, relevance

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from annotation.models import User
 from judging.models import Batch
-from judging.services.assignments import assignment_finish, assignment_return, assignment_take
-from judging.services.batches import batch_advance
-from judging.services.judgments import judgment_submit
+from judging.work.services.assignments import assignment_finish, assignment_return, assignment_take
+from judging.work.services.batches import batch_advance
+from judging.work.services.judgments import judgment_submit
 from tests.factories import BatchFactory, annotator
 
 CREW, PAIRS = 4, 3

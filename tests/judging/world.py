@@ -2,7 +2,7 @@
 
 from annotation.models import Project, Query, User
 from judging.models import Assignment, Batch, Pair
-from judging.services.batches import batch_advance, batch_review
+from judging.work.services.batches import batch_advance, batch_review
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,

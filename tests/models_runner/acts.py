@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation.models import Membership, Project, User
 from judging.models import Release
-from judging.services.releases import release_build, release_create
+from judging.releases.services import release_build, release_create
 from models_runner.leaderboard.services.releases import release_receive
 from models_runner.leaderboard.services.runs import run_upload, run_work
 from models_runner.models import Run

@@ -11,8 +11,8 @@ from django.urls import reverse
 
 from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent
+from judging.audit.rules import in_words
 from judging.models import Release
-from judging.rules.audit_words import in_words
 from models_runner import services
 from models_runner.experiments import deletion, files
 from models_runner.experiments import services as experiments_services

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import Candidate, Moment, Pooling, Query
 from judging.models import Batch, Release
-from judging.services.batches import batch_create
+from judging.work.services.batches import batch_create
 from models_runner.models import Run
 from moment_retrieval import records
 from tests.annotation.importers.shared import DATA, needs_shared

@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotation.exceptions import NotPossible
 from annotation.models import Membership
 from judging.models import Release
-from judging.services.releases import release_build, release_create
+from judging.releases.services import release_build, release_create
 from models_runner.leaderboard.selectors.asked import asked_for
 from models_runner.leaderboard.selectors.leaderboard import leaderboard
 from models_runner.leaderboard.services.releases import release_receive, runs_sweep

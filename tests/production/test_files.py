@@ -18,7 +18,7 @@ from annotation.services.previews import preview_save
 from config.embedded.services import BASE_DIR
 from config.storage import S3Media
 from judging.models import Batch, Release
-from judging.services.batches import batch_create, batch_review
+from judging.work.services.batches import batch_create, batch_review
 from tests import factories
 from tests.production.faults.latch import latch
 from tests.production.header_lines import lacking

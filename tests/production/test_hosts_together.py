@@ -6,7 +6,7 @@ import zipfile
 from django.urls import reverse
 
 from judging.models import Batch, Judgment, Release
-from judging.services.batches import batch_review
+from judging.work.services.batches import batch_review
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World, always, judge_all

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from judging.services.demo import progress
+from judging.demo import progress
 from models_runner.features import making
 from tests.judging.world import HandMade
 from tests.models_runner.benchmarks import Drawn, places

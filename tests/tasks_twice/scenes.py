@@ -20,20 +20,19 @@ from annotation.services.redos import caption_redo
 from annotation.services.rewriting import failure_of, rewriting_start
 from annotation.services.statistics import statistics_request
 from annotation.services.train_sets import train_set_discard, train_set_start
-from judging.label_studio import Mapped
+from judging.imports import services
+from judging.imports.label_studio.mapping import Mapped
 from judging.models import Policy, Release
-from judging.services import label_studio
-from judging.services.batches import batch_review
-from judging.services.coverage import coverage_request
-from judging.services.exams import exam_close, exam_create, sitting_report
-from judging.services.invitations import invitation_create, invitation_revoke
-from judging.services.pools import pool_open_request
-from judging.services.projects import batches_request, candidates_request
-from judging.services.recuts import recut_request
-from judging.services.release_comparisons import release_comparison_of
-from judging.services.releases import release_build, release_create
-from judging.services.reviews import review_undo
-from judging.services.training import training_request
+from judging.people.services.invitations import invitation_create, invitation_revoke
+from judging.projects.services import batches_request, candidates_request
+from judging.qualification.services.exams import exam_close, exam_create
+from judging.qualification.services.reports import sitting_report
+from judging.qualification.services.training import training_request
+from judging.releases.services import release_build, release_comparison_of, release_create
+from judging.review.services import review_undo
+from judging.studies.services import coverage_request, pool_open_request
+from judging.work.services.batches import batch_review
+from judging.work.services.recuts import recut_request
 from models_runner.experiments.services import training_cancel
 from models_runner.features.services import feature_set_delete, feature_set_start
 from models_runner.leaderboard.services.economy import study_create
@@ -311,7 +310,7 @@ def exam_to_report(ground: Ground) -> Scene:
 
 def services_of_exams(exam: Any) -> None:
     """All that follows has happened: everybody knows their result."""
-    from judging.services.exams import exam_report
+    from judging.qualification.services.reports import exam_report
 
     exam_report(exam_id=exam.pk)
     for sitting in exam.sittings.filter(state="done"):
@@ -332,12 +331,12 @@ def guest(ground: Ground) -> Scene:
 
 def uploaded_judgments(ground: Ground) -> Scene:
     owner, file = ground.made.lead, SimpleUploadedFile("export.json", text(EXPORT).encode())
-    row = label_studio.judgment_import_create(actor=owner, project_name="old", mapped=Mapped(pair="pair_id"), file=file)
+    row = services.judgment_import_create(actor=owner, project_name="old", mapped=Mapped(pair="pair_id"), file=file)
 
     def discard() -> None:
-        label_studio.judgment_import_work(import_id=row.pk)
+        services.judgment_import_work(import_id=row.pk)
         row.refresh_from_db()
-        label_studio.judgment_import_discard(row=row, actor=owner)
+        services.judgment_import_discard(row=row, actor=owner)
 
     return Scene((row.pk,), over=discard)
 

@@ -6,7 +6,7 @@ import pytest
 
 from annotation.models import Video
 from config.celery_app import app
-from judging.services.demo import progress
+from judging.demo import progress
 from tests.conftest import Messages
 from tests.judging.demo import seeded
 from tests.tasks_twice.digest import differences, digest

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from annotation.models import AuditEvent, Project, User
 from config.celery_app import app
-from judging import selectors
 from judging.models import Batch, BatchReview, Judgment, Pair, Policy, QualityReport
+from judging.projects.selectors.overview import tallies
 from models_runner.leaderboard.services.truths import truths_make
 from models_runner.models import Run, Score, Scoring
 from moment_retrieval.metrics.board import COLUMNS
@@ -98,7 +98,7 @@ class Small:
         return found
 
     def open(self) -> None:
-        from judging.services.batches import batches_open
+        from judging.work.services.batches import batches_open
 
         batches_open(project_id=self.project.pk)
 
@@ -118,7 +118,7 @@ class Small:
             ),
             "audit": Counter(AuditEvent.objects.filter(project=self.project).values_list("action", flat=True)),
             "jobs": list(self.project.jobs.values_list("kind", "state")),
-            "tallies": selectors.tallies(self.project),
+            "tallies": tallies(self.project),
             "quality": QualityReport.objects.get(project=self.project).data,
         }
 

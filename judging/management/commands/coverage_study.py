@@ -12,11 +12,10 @@ from annotation.models import Pooling, Project, Query
 from annotation.rules.coverage import OTHERS, QUERIES, TOP
 from annotation.services.coverage import Draw, coverage_create, coverage_plan
 from annotation.services.poolings import pooling_discard
-from judging import selectors
-from judging.rules.coverage import Coverage
-from judging.services.coverage import queries_chosen, queries_to_study
-from judging.services.pools import pool_open, pool_open_request
-from judging.views.figures.coverage import study_sheet
+from judging.figures.coverage import study_sheet
+from judging.studies.rules import Coverage
+from judging.studies.selectors import coverage_found, coverage_studies, plan_lacks, pool_report
+from judging.studies.services import pool_open, pool_open_request, queries_chosen, queries_to_study
 
 
 class Command(BaseCommand):
@@ -52,8 +51,8 @@ class Command(BaseCommand):
         study = coverage_create(project=project, queries=self._queries(project, options, seed), draw=draw)
         try:
             coverage_plan(pooling=study)
-            planned = selectors.pool_report(study).union
-            if lacks := selectors.plan_lacks(study):
+            planned = pool_report(study).union
+            if lacks := plan_lacks(study):
                 self.stdout.write(lacks)
             opened = 0
             if not options["dry_run"]:
@@ -62,7 +61,7 @@ class Command(BaseCommand):
         finally:
             if not Pooling.objects.get(pk=study.pk).is_opened:
                 pooling_discard(pooling=study)
-        numbers = [row.query.number for row in selectors.pool_report(study).queries]
+        numbers = [row.query.number for row in pool_report(study).queries]
         for query in Query.objects.filter(project=project, number__in=numbers).order_by("number"):
             self.stdout.write(f"{query.number}: {query.text}")
         return {"seed": seed, "moments": planned.moments, "pairs": planned.to_judge, "batches": opened}
@@ -82,12 +81,12 @@ class Command(BaseCommand):
         return queries_chosen(found_all, n=options["queries"], seed=seed)
 
     def _report(self, project: Project, options: dict[str, Any]) -> dict[str, object]:
-        study = selectors.coverage_studies(project).filter(state=Pooling.State.DONE).first()
+        study = coverage_studies(project).filter(state=Pooling.State.DONE).first()
         if study is None:
             raise CommandError("No coverage study of this project is opened.")
         if options["csv"]:
             options["csv"].write_text(study_sheet(study).csv(), encoding="utf-8")
-        found = selectors.coverage_found(study)
+        found = coverage_found(study)
         self._tell(found)
         bands = {one.band.name: {"settled": one.settled, "relevant": one.relevant} for one in found.total}
         beyond = {str(one.rank): one.estimate.value if one.estimate else None for one in found.beyond}

@@ -10,7 +10,7 @@ from annotation.exceptions import MomentJudgeError
 from annotation.management.draws import add_draw_arguments, say_what_is_unwritten, sizes_unless
 from annotation.models import Corpus, Project
 from annotation.services.members import leads_named
-from judging.services.projects import project_create
+from judging.projects.services import project_create
 
 
 class Command(BaseCommand):

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.models import Project
-from judging.services.releases import release_build, release_create
+from judging.releases.services import release_build, release_create
 
 
 class Command(BaseCommand):

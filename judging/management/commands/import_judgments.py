@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotation.exceptions import MomentJudgeError
 from annotation.services.members import leads_named
 from annotation.services.names import LONGEST_NAME, checked_name
-from judging.services.historic import judgments_import
+from judging.imports.historic import judgments_import
 
 
 class Command(BaseCommand):

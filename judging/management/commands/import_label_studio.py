@@ -12,9 +12,9 @@ from annotation.exceptions import MomentJudgeError
 from annotation.importers import ImportFileError
 from annotation.services.import_reports import Remark, remarks_writer
 from annotation.services.members import leads_named
-from judging.label_studio import BadMapping, Mapped, mapped
-from judging.services.historic import project_holding
-from judging.services.label_studio import export_read, export_store
+from judging.imports.historic import project_holding
+from judging.imports.label_studio.mapping import BadMapping, Mapped, mapped
+from judging.imports.services import export_read, export_store
 
 LINES_SHOWN = 20
 

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotation.exceptions import MomentJudgeError
 from annotation.services.members import leads_named
 from annotation.services.names import checked_name
-from judging.services.release_import import release_import
+from judging.imports.release import release_import
 
 
 class Command(BaseCommand):

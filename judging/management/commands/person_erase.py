@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.exceptions import MomentJudgeError
 from annotation.models import User
-from judging.services.standings import person_forget
+from judging.people.services.standings import person_forget
 
 
 class Command(BaseCommand):

@@ -7,8 +7,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from annotation.models import Job, Project
-from judging import selectors
-from judging.services.demo import demo_seed
+from judging.demo.seeding import demo_seed
+from judging.review.selectors import job_running
 
 POLL_S = 1.0
 PATIENCE_S = 90.0  # rendering one video takes seconds
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         project = Project.objects.filter(demo_videos__isnull=False).first()
         if project is None:
             self.stdout.write("The database holds a project already; the demo was not seeded.")
-        elif made is None and not selectors.job_running(project):
+        elif made is None and not job_running(project):
             self.stdout.write("The demo is here already; nothing was done.")
         elif not options["no_wait"]:
             self._follow(project)

@@ -17,7 +17,7 @@ from annotation.messages import send_on_commit
 from annotation.models import User
 from annotation.services.audit import audit_record
 from judging.models import Release
-from judging.releases.archives import archive_opened
+from judging.releases.files import archive_opened
 from models_runner.leaderboard.services.scorings import run_table
 from models_runner.leaderboard.services.truths import truth_table
 from models_runner.models import EconomyStudy, Run, Scoring

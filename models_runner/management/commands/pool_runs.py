@@ -11,9 +11,8 @@ from annotation.exceptions import NotPossible
 from annotation.models import Pooling, Project
 from annotation.rules.run_pools import DEPTH, IOU_MIN
 from annotation.services.poolings import Scope, pooling_create, pooling_discard
-from judging import selectors
-from judging.selectors import PoolReport
-from judging.services.pools import pool_open, pool_open_request
+from judging.studies.selectors import ALL_RUNS, PoolReport, pool_report
+from judging.studies.services import pool_open, pool_open_request
 from models_runner.models import Run
 from models_runner.pools.services import pool_prepare_from, sources_of
 from models_runner.pools.views import report_write
@@ -56,7 +55,7 @@ class Command(BaseCommand):
         pooling = pooling_create(project=project, sources=sources, scope=self._scope(project, options))
         try:
             pool_prepare_from(pooling=pooling, files=files, corpus=corpus)
-            report = selectors.pool_report(pooling)
+            report = pool_report(pooling)
             self._tell(report)
             if options["report"]:
                 with options["report"].open("w", newline="", encoding="utf-8") as target:
@@ -105,9 +104,9 @@ class Command(BaseCommand):
 
     def _tell(self, report: PoolReport) -> None:
         rows = [(source.name, counts) for source, counts in report.totals]
-        width = max(len(name) for name, _ in [*rows, (selectors.ALL_RUNS, None)])
+        width = max(len(name) for name, _ in [*rows, (ALL_RUNS, None)])
         self.stdout.write(f"{HEAD[0]:<{width}}" + "".join(f"{word:>11}" for word in HEAD[1:]))
-        for name, counts in [*rows, (selectors.ALL_RUNS, report.union)]:
+        for name, counts in [*rows, (ALL_RUNS, report.union)]:
             values = (counts.spans, counts.unmatched, counts.moments, counts.known, counts.new, counts.new_alone)
             self.stdout.write(f"{name:<{width}}" + "".join(f"{value:>11}" for value in values))
         for source in report.sources:

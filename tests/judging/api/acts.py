@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotation.models import User
 from annotation.services.tokens import token_create
 from judging.models import Assignment, Batch, Judgment, Pair
-from judging.rules.keys import form_key
+from judging.work.rules import form_key
 from tests.factories import AssignmentFactory
 from tests.tables import rows_of
 

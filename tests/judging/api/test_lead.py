@@ -3,8 +3,9 @@
 import pytest
 
 from annotation.models import AuditEvent, NamedQuerySet
-from judging import selectors
 from judging.models import Batch, BatchReview, Pair
+from judging.projects.selectors.overview import overview_counts
+from judging.review.selectors import annotator_numbers
 from tests.factories import BatchFactory, ProjectFactory, QueryFactory, lead
 from tests.judging.api.acts import Program, hold, refusal, rows, shown
 from tests.judging.play import judge_round, pairs_of
@@ -22,7 +23,7 @@ class TestProgress:
         judge_round(batch, [0, 1, 2], [4, 1, 2])
         BatchFactory(query__project=batch.project, pairs=2)
         body = of_lead(batch).get("progress", batch.project).json()
-        assert body == selectors.overview_counts(batch.project)
+        assert body == overview_counts(batch.project)
         assert body["pairs"] == {"open": 2, "escalated": 1, "settled": 2, "dropped": 0, "withdrawn": 0}
 
 
@@ -64,7 +65,7 @@ class TestBatches:
         first, second = body["pairs"]
         assert (first["pair"]["rank"], first["pair"]["state"], first["pair"]["relevance"]) == (1, "escalated", None)
         assert (second["pair"]["rank"], second["pair"]["state"], second["pair"]["relevance"]) == (2, "settled", 4)
-        numbers = selectors.annotator_numbers(batch.project)
+        numbers = annotator_numbers(batch.project)
         given = [(numbers[j.annotator_id], j.grade) for j in pairs_of(batch)[0].judgments.order_by("seat")]
         assert [(grade["annotator"], grade["grade"]) for grade in first["grades"]] == given
 
@@ -73,7 +74,7 @@ class TestBatches:
         held = hold(batch)
         Program(held.annotator).post("flag", shown(held)[0], reason="broken", comment="black")
         (pair,) = of_lead(batch).get("batch", batch).json()["pairs"]
-        number = selectors.annotator_numbers(batch.project)[held.annotator_id]
+        number = annotator_numbers(batch.project)[held.annotator_id]
         assert pair["remarks"] == [{"annotator": number, "flag": "The clip is broken", "words": "black"}]
 
 

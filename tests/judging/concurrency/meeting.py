@@ -15,9 +15,8 @@ import pytest
 from django.db import connection, connections
 
 from annotation.models import User
-from judging import selectors
 from judging.models import Assignment, Batch
-from judging.services import assignments, judgments
+from judging.work.services import assignments, judgments
 from tests.factories import MINUTES, NOW
 from tests.judging.play import give, pairs_of
 
@@ -125,7 +124,7 @@ def state_of(held: Assignment) -> str:
 
 
 CHOSEN = (assignments, "_seat_take")  # the batch whose turn it is, is locked
-LOOKED_FOR = (selectors, "batch_to_be_taken")  # nothing is locked yet
+LOOKED_FOR = (assignments, "batch_to_be_taken")  # nothing is locked yet
 ABOUT_TO_WRITE = (assignments, "lease_until")  # the last thing before a seat is written
 GRADED = (judgments, "_give")  # allowed, not written yet
 CHANGED = (judgments, "_change")

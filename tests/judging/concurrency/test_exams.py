@@ -7,16 +7,16 @@ import pytest
 from annotation.models import Project
 from judging.exceptions import SittingOver
 from judging.models import Exam, KnownPair, Sitting, SittingGrade
-from judging.services.exams import closing, exam_close
-from judging.services.sittings import grading, starting
+from judging.qualification.services import exams, sitting_grades, sittings
+from judging.qualification.services.exams import exam_close
 from tests.factories import NOW, ProjectFactory, lead
 from tests.judging.concurrency.meeting import Place, overlap
 from tests.judging.exams import EVERYBODY, asked, cohort_exam, examinee, give, hand_in, sit, start, tutorial
 
 pytestmark = pytest.mark.django_db(transaction=True)
-STARTING: Place = (starting, "_create")
-GRADING: Place = (grading, "_add")  # allowed, not written yet
-CLOSING: Place = (closing, "_sittings_end")  # the truth is set, nothing is committed
+STARTING: Place = (sittings, "_create")
+GRADING: Place = (sitting_grades, "_add")  # allowed, not written yet
+CLOSING: Place = (exams, "_sittings_end")  # the truth is set, nothing is committed
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_the_same_form_twice_at_once_is_one_grade(monkeypatch: pytest.MonkeyPatc
     pairs = tutorial(project)
     user = examinee(project, "training")
     sitting = start(user, project, "tutorial")
-    key = grading.selectors.sitting_by_id(sitting_id=sitting.pk)
+    key = sitting_grades.selectors.sitting_by_id(sitting_id=sitting.pk)
     press = partial(give, user, pairs[0], 3, key=key.key_of(key.cards[0]))
     overlap(monkeypatch, GRADING, press, press)
     assert SittingGrade.objects.get().grade == 3

@@ -6,8 +6,9 @@ import pytest
 
 from judging.exceptions import AlreadyReviewed, LeaseLost, ReviewStands
 from judging.models import Assignment, BatchReview, Flag
-from judging.services import assignments, batches, judgments, reviews
-from judging.services.judgments import Answer
+from judging.review import services
+from judging.work.services import assignments, batches, judgments
+from judging.work.services.judgments import Answer
 from tests.factories import (
     MINUTES,
     NOW,
@@ -162,7 +163,7 @@ class TestDecide:
         person = lead(batch.project)
         batches.batch_review(batch=batch, extend=True, lead=person)
         opening = partial(batches.batch_extend, batch_id=batch.pk)
-        undoing = partial(reviews.review_undo, batch=batch, lead=person)
+        undoing = partial(services.review_undo, batch=batch, lead=person)
         opened, undone = overlap(monkeypatch, (batches, "batch_create"), opening, undoing)
         assert (opened.number, undone.decision) == (2, "extend")
         assert [b.awaits_review for b in batch.query.batches.all()] == [True]
@@ -176,7 +177,7 @@ class TestDecide:
         batches.batch_review(batch=batch, extend=True, lead=person)
         second = batches.batch_extend(batch_id=batch.pk)
         assert second is not None
-        undoing = partial(reviews.review_undo, batch=batch, lead=person)
+        undoing = partial(services.review_undo, batch=batch, lead=person)
         taken, undone = overlap(monkeypatch, place, taking(second, annotator(batch.project)), undoing)
         if taken is None:
             assert (undone.decision, batch.query.batches.count()) == ("extend", 1)
@@ -188,9 +189,9 @@ class TestDecide:
         chosen = {BatchFactory(query__project=project, state="done").uuid: False for _ in range(3)}
         one, other = lead(project), lead(project)
         first, second = (
-            partial(reviews.reviews_accept, project=project, lead=person, chosen=chosen) for person in (one, other)
+            partial(services.reviews_accept, project=project, lead=person, chosen=chosen) for person in (one, other)
         )
-        mine, theirs = overlap(monkeypatch, (reviews, "_reviews_write"), first, second)
+        mine, theirs = overlap(monkeypatch, (services, "_reviews_write"), first, second)
         assert (mine.closed, theirs.closed, theirs.decided_before) == (3, 0, [f"3 by {one.username}"])
         assert BatchReview.objects.count() == 3
 

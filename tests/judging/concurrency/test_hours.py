@@ -5,9 +5,9 @@ from functools import partial
 import pytest
 from django.db.models import Sum
 
-from judging import selectors
 from judging.models import HoursCorrection
-from judging.services.pay import hours_correct
+from judging.pay import services
+from judging.pay.services import hours_correct
 from tests.factories import NOW, ProjectFactory, annotator, lead
 from tests.judging.concurrency.meeting import overlap
 
@@ -21,6 +21,6 @@ def test_two_leads_take_the_same_time_away(monkeypatch: pytest.MonkeyPatch) -> N
     values = {"project": project, "annotator": person, "day": NOW.date(), "reason": "r", "actor": actor}
     hours_correct(seconds=600, **values)
     taking_away = partial(hours_correct, seconds=-400, **values)
-    answers = overlap(monkeypatch, (selectors, "pay_statement"), taking_away, taking_away)
+    answers = overlap(monkeypatch, (services, "pay_statement"), taking_away, taking_away)
     assert sorted(type(answer).__name__ for answer in answers) == ["HoursCorrection", "NotPossible"]
     assert HoursCorrection.objects.aggregate(left=Sum("seconds")) == {"left": 200}

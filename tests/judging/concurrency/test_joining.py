@@ -9,7 +9,7 @@ from annotation.models import Membership, User
 from annotation.services.identities import NewAccount
 from judging.exceptions import InvitationGone, NotQualified
 from judging.models import Assignment, Batch
-from judging.services import invitations, standings
+from judging.people.services import invitations, standings
 from tests.factories import BatchFactory, ProjectFactory, annotator, lead
 from tests.judging.concurrency.meeting import Work, overlap, taking
 

@@ -7,17 +7,20 @@ import pytest
 from annotation.models import AuditEvent, Candidate, Pooling
 from annotation.services import poolings
 from annotation.services.candidates import candidates_clear
-from judging import selectors
 from judging.exceptions import ReviewStands
 from judging.models import Batch, Pair
-from judging.services import batches, pools, reviews
+from judging.review import services as review_services
+from judging.review.selectors import queries_unfrozen
+from judging.studies import services
+from judging.studies.selectors import contributions
+from judging.work.services import batches
 from tests.factories import CandidateFactory
 from tests.judging.concurrency.meeting import overlap
 from tests.judging.growing import Growing
 
 pytestmark = pytest.mark.django_db(transaction=True)
-ADDING = (pools, "candidates_pool")  # the query is locked, nothing is added yet
-OPENING = (pools, "batches_pool")  # candidates are added, nothing is committed
+ADDING = (services, "candidates_pool")  # the query is locked, nothing is added yet
+OPENING = (services, "batches_pool")  # candidates are added, nothing is committed
 
 
 @pytest.fixture
@@ -26,7 +29,7 @@ def made() -> Growing:
 
 
 def confirmed(made: Growing, pooling: Pooling) -> Pooling:
-    return pools.pool_open_request(pooling=pooling, actor=made.lead, wake=False)
+    return services.pool_open_request(pooling=pooling, actor=made.lead, wake=False)
 
 
 class TestTwoPools:
@@ -35,17 +38,17 @@ class TestTwoPools:
         """Both want moment 3; the second finds it a candidate, and goes behind the first."""
         first = confirmed(made, made.plan(made.rows("one", [3, 4])))
         second = confirmed(made, made.plan(made.rows("other", [3, 8])))
-        opening = [partial(pools.pool_open, pooling_id=pooling.pk) for pooling in (first, second)]
+        opening = [partial(services.pool_open, pooling_id=pooling.pk) for pooling in (first, second)]
         assert overlap(monkeypatch, place, *opening) == [1, 1]
         opened = Batch.objects.filter(number__gt=2).order_by("number")
         assert [(batch.number, made.places_of(batch)) for batch in opened] == [(3, [3, 4]), (4, [8])]
         assert list(made.query.candidates.order_by("rank").values_list("rank", flat=True)) == [1, 2, 3, 4, 5]
         three = made.query.candidates.get(moment=made.moments[3])
-        assert selectors.contributions([three.pk]) == {three.pk: [("one", 1), ("other", 1)]}
+        assert contributions([three.pk]) == {three.pk: [("one", 1), ("other", 1)]}
 
     def test_one_pool_at_two_workers(self, monkeypatch: pytest.MonkeyPatch, made: Growing) -> None:
         pooling = confirmed(made, made.plan(made.rows("one", [3, 4])))
-        opening = partial(pools.pool_open, pooling_id=pooling.pk)
+        opening = partial(services.pool_open, pooling_id=pooling.pk)
         assert overlap(monkeypatch, ADDING, opening, opening, until_it_ends=True) == [1, 0]
         assert Pair.objects.filter(batch__number=3).count() == 2
 
@@ -68,7 +71,7 @@ class TestTwoPools:
 def test_a_pool_meets_a_second_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Growing(moments=24, held=range(22))
     pooling = confirmed(made, made.plan(made.rows("one", [30])))
-    opening = partial(pools.pool_open, pooling_id=pooling.pk)
+    opening = partial(services.pool_open, pooling_id=pooling.pk)
     extending = partial(batches.batch_create, query=made.query, number=2)
     opened, second = overlap(monkeypatch, OPENING, opening, extending)
     assert (opened, made.places_of(second)) == (1, [20, 21])
@@ -79,8 +82,8 @@ def test_a_pool_that_takes_what_closing_left_out_meets_its_undoing(monkeypatch: 
     made = Growing(moments=24, held=range(22))
     made.close()
     pooling = confirmed(made, made.plan(made.rows("one", [21])))
-    opening = partial(pools.pool_open, pooling_id=pooling.pk)
-    undoing = partial(reviews.review_undo, batch=made.batch, lead=made.lead)
+    opening = partial(services.pool_open, pooling_id=pooling.pk)
+    undoing = partial(review_services.review_undo, batch=made.batch, lead=made.lead)
     opened, refusal = overlap(monkeypatch, OPENING, opening, undoing)
     assert (opened, type(refusal)) == (1, ReviewStands)
     assert made.places_of(Batch.objects.get(number=3)) == [21]
@@ -89,7 +92,7 @@ def test_a_pool_that_takes_what_closing_left_out_meets_its_undoing(monkeypatch: 
 def test_ranking_again_meets_the_first_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """The batch is opened first, so its candidates stay."""
     query = CandidateFactory().query
-    unfrozen = selectors.queries_unfrozen(query.project)
+    unfrozen = queries_unfrozen(query.project)
     opening = partial(batches.batch_create, query=query, number=1)
     clearing = partial(candidates_clear, queries=unfrozen)
     batch, cleared = overlap(monkeypatch, (batches, "_batch_open"), opening, clearing)

@@ -6,8 +6,8 @@ import pytest
 
 from judging.exceptions import FormStale, LeaseLost
 from judging.models import Flag, Judgment, JudgmentChange
-from judging.services import assignments, judgments
-from judging.services.judgments import Answer
+from judging.work.services import assignments, judgments
+from judging.work.services.judgments import Answer
 from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory
 from tests.judging.concurrency.meeting import (
     CHANGED,

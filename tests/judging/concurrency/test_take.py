@@ -6,7 +6,7 @@ import pytest
 
 from annotation.models import User
 from judging.models import Assignment, Batch
-from judging.services import assignments, batches
+from judging.work.services import assignments, batches
 from tests.factories import NOW, AssignmentFactory, BatchFactory, annotator
 from tests.judging.concurrency.meeting import (
     ABOUT_TO_WRITE,

@@ -2,14 +2,8 @@
 
 from collections.abc import Callable
 
-from judging.models import (
-    GateAttempt,
-    GateQuestion,
-    GuidelineConfirmation,
-    GuidelineDraftExample,
-    GuidelineExample,
-)
-from judging.services.guidelines import draft_open
+from judging.guidelines.services import draft_open
+from judging.models import GateAttempt, GateQuestion, GuidelineConfirmation, GuidelineDraftExample, GuidelineExample
 from tests.factories import NOW, MembershipFactory, MomentFactory, ProjectFactory, annotator
 from tests.judging.constraints.policies import example, first_guideline, policy
 from tests.judging.constraints.writes import More, Refused, Write, again, change

@@ -9,8 +9,9 @@ import pytest
 from annotation.importers import ImportFileError
 from annotation.importers.files import pieces_of
 from annotation.importers.texts import is_storable
-from judging.label_studio import BadMapping, Export, Mapped, mapped, read_export
-from judging.label_studio.reading import Told
+from judging.imports.label_studio.gathering import Export, read_export
+from judging.imports.label_studio.mapping import BadMapping, Mapped, mapped
+from judging.imports.label_studio.reading import Told
 from tests.judging.label_studio.exports import annotation, flat, rated, task, text
 from tests.mutations import mutated
 

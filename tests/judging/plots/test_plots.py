@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judging.figures.sheet import standalone_style
 from judging.plots import (
     Axis,
     Canvas,
@@ -25,7 +26,6 @@ from judging.plots import (
     spread_chart,
 )
 from judging.plots.canvas import number
-from judging.views.figures.sheet import standalone_style
 
 UNIT = Axis("share", 0, 1, 0.5)
 

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from judging.rules.active_time import LONGEST_MS, active_ms, with_change
+from judging.work.rules import LONGEST_MS, active_ms, with_change
 
 SHOWN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = 60 * 60

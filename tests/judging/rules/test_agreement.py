@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from judging.rules.agreement import (
+from judging.quality.rules.agreement import (
     FEWEST_PAIRS,
     Kappa,
     Kappas,

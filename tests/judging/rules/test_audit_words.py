@@ -9,7 +9,7 @@ import pytest
 
 from annotation.models import Membership
 from annotation.models.rewriting import CaptionReview
-from judging.rules.audit_words import SENTENCES, actions_saying, in_words, kind_words
+from judging.audit.rules import SENTENCES, actions_saying, in_words, kind_words
 
 ROOT = Path(__file__).resolve().parents[3]
 ACTION = re.compile(r"\"([a-z]+(?:_[a-z]+)*\.[a-z]+(?:[._-][a-z]+)*)\"")

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from judging.rules.bounds import fault_of_bounds
+from judging.work.rules import fault_of_bounds
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.rules.consensus import GRADES, Outcome, State, settle
+from judging.work.rules import GRADES, Outcome, State, settle
 
 S, E, D = State.SETTLED, State.ESCALATED, State.DROPPED
 TWO = [

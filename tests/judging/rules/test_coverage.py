@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.rules.coverage import Estimate, Judged, bands_of, coverage_of, estimated, lack_words, wilson
+from judging.studies.rules import Estimate, Judged, bands_of, coverage_of, estimated, lack_words, wilson
 
 
 def settled(query: int, rank: int | None, relevance: int) -> Judged:

@@ -12,22 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from judging.rules.agreement import Interval, Kappa, Kappas, Weights
-from judging.rules.exam import (
+from judging.qualification.rules.passing import PassRule, gives_no_result, passes, why
+from judging.qualification.rules.reports import cohort_report, stored_report
+from judging.qualification.rules.truth import (
     Distance,
-    PassRule,
     agreed_truth,
-    cohort_report,
     distance,
-    gives_no_result,
     is_aligned,
-    passes,
     rounded_up,
-    stored_report,
     truth_of,
     truth_without,
-    why,
 )
+from judging.quality.rules.agreement import Interval, Kappa, Kappas, Weights
 
 HALF = Decimal("0.5")
 GRADE = st.integers(0, 4)

@@ -11,10 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judging.rules.agreement import Weights, kappas, table_of
-from judging.rules.exam import PassRule, passes, stored_report
-from judging.rules.exam.levels import LEAST_T, levels_told_apart
-from judging.rules.exam.power import (
+from judging.qualification.rules.passing import PassRule, passes
+from judging.qualification.rules.power import (
     LEVELS,
     MOST,
     NOISE,
@@ -32,6 +30,9 @@ from judging.rules.exam.power import (
     truths_of,
     zero_and_random,
 )
+from judging.qualification.rules.reports import stored_report
+from judging.qualification.rules.truth import LEAST_T, levels_told_apart
+from judging.quality.rules.agreement import Weights, kappas, table_of
 
 QUADRATIC = Weights.QUADRATIC
 KAPPA_ALONE = PassRule(QUADRATIC, 0.4)

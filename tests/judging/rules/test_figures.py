@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.rules.agreement import krippendorff_alpha
-from judging.rules.figures import (
+from judging.figures.rules import (
     Relevances,
     Unit,
     agreement_of,
@@ -17,6 +16,7 @@ from judging.rules.figures import (
     tables_of,
     unit_for,
 )
+from judging.quality.rules.agreement import krippendorff_alpha
 
 DAY = date(2026, 3, 4)  # a Wednesday
 

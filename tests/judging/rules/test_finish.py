@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.rules.finish import Left, finish, pace
+from judging.projects.rules import Left, finish, pace
 
 TODAY = date(2026, 3, 20)
 NOTHING = Left(open_pairs=0, escalated_pairs=0, given=0, queries=0, undecided=0, pairs=20, escalated=0.25, second=0.5)

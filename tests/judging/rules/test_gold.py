@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.rules.gold import gold_among, gold_due
+from judging.quality.rules.quality import gold_among, gold_due
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.rules.keys import form_key
+from judging.work.rules import form_key
 
 ONE = UUID("11111111-1111-4111-8111-111111111111")
 OTHER = UUID("22222222-2222-4222-8222-222222222222")

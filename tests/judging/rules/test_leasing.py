@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.rules.leasing import SEATS, AskedPair, free_seats, lease_until, seat_for, shuffled
+from judging.work.rules import SEATS, AskedPair, free_seats, lease_until, seat_for, shuffled
 
 NEW = [AskedPair(7, (), False), AskedPair(3, (), False)]
 BY_1 = [AskedPair(7, (1,), False), AskedPair(3, (1,), False)]  # seat 1 has graded everything

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judging.rules.order_effects import Moments, effect
+from judging.quality.rules.quality import Moments, effect
 
 
 def test_by_hand() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.rules.pay import (
+from judging.pay.rules import (
     Day,
     Rate,
     Time,

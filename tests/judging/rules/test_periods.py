@@ -2,7 +2,7 @@ from datetime import date
 
 import pytest
 
-from judging.rules.periods import month_before, month_of
+from judging.pay.rules import month_before, month_of
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score  # type: ignore[import-untyped]
 
-from judging.rules.quality import (
+from judging.quality.rules.quality import (
     NOT_KNOWN,
     NOT_SETTLED,
     Judgments,

@@ -5,9 +5,9 @@ import pytest
 from annotation.models import AuditEvent, Candidate, Caption, Project, Query, User
 from annotation.services.candidates import candidates_rank
 from annotation.services.captions import caption_accept, caption_edit, caption_undo
-from judging import selectors
-from judging.services.batches import batches_open
-from judging.services.projects import candidates_request
+from judging.projects.selectors.queries import EditCounts, caption_edits, edit_counts
+from judging.projects.services import candidates_request
+from judging.work.services.batches import batches_open
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, DescriptionFactory, MomentFactory, ProjectFactory, QueryFactory, lead
 
@@ -56,14 +56,14 @@ class TestCandidates:
         batches_open(project_id=project.pk)
         before, texts = rows(), [query.text for query in queries]
         edit(project, person, made, "A man waves")
-        (told,) = selectors.caption_edits(project)
+        (told,) = caption_edits(project)
         made.refresh_from_db()
         assert (told.kind, told.frozen, told.before, told.after, told.serves, told.queries) == (
             *("candidate", True, "Ross waves", "A man waves", True),
             [3, 7],
         )
         assert told.changed_at == made.text_changed_at is not None
-        assert selectors.edit_counts(project) == selectors.EditCounts(frozen=1, stale=0, queries=0)
+        assert edit_counts(project) == EditCounts(frozen=1, stale=0, queries=0)
         candidates_rank(project_id=project.pk)
         assert rows() == before
         assert list(Query.objects.order_by("pk").values_list("text", flat=True)) == texts
@@ -75,11 +75,11 @@ class TestCandidates:
         query = QueryFactory(project=project)
         candidates_rank(project_id=project.pk)
         edit(project, person, made, query.text)
-        assert selectors.edit_counts(project) == selectors.EditCounts(frozen=0, stale=1, queries=0)
-        assert [told.frozen for told in selectors.caption_edits(project)] == [False]
+        assert edit_counts(project) == EditCounts(frozen=0, stale=1, queries=0)
+        assert [told.frozen for told in caption_edits(project)] == [False]
         with messages():
             assert candidates_request(project=project, actor=person) == 1
-        assert selectors.caption_edits(project) == []
+        assert caption_edits(project) == []
         held = query.candidates.get()
         assert (held.similarity, held.wordings) == (1.0, {str(made.pk): query.text})
         assert AuditEvent.objects.get(action="candidates.rank").data == {"queries": 1}
@@ -102,7 +102,7 @@ class TestCandidates:
         QueryFactory(project=project)
         candidates_rank(project_id=project.pk)
         caption_undo(project=project, actor=person)
-        (told,) = selectors.caption_edits(project)
+        (told,) = caption_edits(project)
         assert (told.before, told.after, told.serves) == ("Ross waves", "Ross waves", False)
 
     def test_every_caption_of_the_moment_counts(self, project: Project) -> None:
@@ -112,14 +112,14 @@ class TestCandidates:
         candidates_rank(project_id=project.pk)
         assert Candidate.objects.get().wordings == {str(one.pk): "A man waves", str(other.pk): "He waves"}
         Caption.objects.filter(pk=other.pk).update(text="She waves")
-        assert [told.before for told in selectors.caption_edits(project)] == ["He waves"]
+        assert [told.before for told in caption_edits(project)] == ["He waves"]
 
     def test_another_project_learns_nothing(self, project: Project) -> None:
         one = caption(project, "A man waves")
         QueryFactory(project=project)
         candidates_rank(project_id=project.pk)
         Caption.objects.filter(pk=one.pk).update(text="She waves")
-        assert selectors.caption_edits(ProjectFactory(corpus=project.corpus)) == []
+        assert caption_edits(ProjectFactory(corpus=project.corpus)) == []
 
 
 class TestQueries:
@@ -128,14 +128,14 @@ class TestQueries:
         own = caption(project, "Ross waves")
         query = QueryFactory(project=project, number=5, text=own.text, caption=own, split="train")
         Caption.objects.filter(pk=own.pk).update(text="A man waves")
-        (told,) = selectors.caption_edits(project)
+        (told,) = caption_edits(project)
         assert (told.kind, told.frozen, told.before, told.after, told.queries) == (
             *("query", False, "Ross waves", "A man waves"),
             [5],
         )
         query.refresh_from_db()
         assert query.text == "Ross waves"
-        assert selectors.edit_counts(project) == selectors.EditCounts(frozen=0, stale=0, queries=1)
+        assert edit_counts(project) == EditCounts(frozen=0, stale=0, queries=1)
 
     def test_the_time_is_that_of_the_text(self, project: Project) -> None:
         own = caption(project, "A man waves")

@@ -11,12 +11,8 @@ import pytest
 
 from annotation.models import NamedQuerySet, Project
 from benchmarks.replay import judgment_file
-from judging.models import Judgment, Pair
-from judging.rules.agreement import Weights, kappas_of
-from judging.rules.figures import Relevances, relevances_by, tables_of
-from judging.rules.quality import Judgments, partners
-from judging.selectors import annotator_numbers, final_columns
-from judging.selectors.figures import (
+from judging.figures.rules import Relevances, relevances_by, tables_of
+from judging.figures.selectors import (
     Scope,
     agreement_by_day,
     cases,
@@ -26,8 +22,13 @@ from judging.selectors.figures import (
     relevance_counted,
     relevance_of_ranks,
 )
-from judging.services.batches import batch_advance
-from judging.services.historic import judgments_import
+from judging.imports.historic import judgments_import
+from judging.models import Judgment, Pair
+from judging.quality.rules.agreement import Weights, kappas_of
+from judging.quality.rules.quality import Judgments, partners
+from judging.quality.selectors import final_columns
+from judging.review.selectors import annotator_numbers
+from judging.work.services.batches import batch_advance
 from tests import factories
 from tests.benchmarks.real_file import needs_real_file
 from tests.judging.play import finish, grade, judge, judge_round, pairs_of, take

@@ -4,9 +4,9 @@ import pytest
 from django.db import transaction
 
 from annotation.models import Project
-from judging import selectors
 from judging.models import Judgment
-from judging.services.policies import policy_in_force
+from judging.pay.selectors import forecast_measured
+from judging.projects.policies import policy_in_force
 from tests.factories import annotator, triggers_asleep
 from tests.judging.money import judged, local, project_in
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 def seconds(project: Project) -> float | None:
-    return selectors.forecast_measured(project, policy_in_force(project.pk))["seconds"]
+    return forecast_measured(project, policy_in_force(project.pk))["seconds"]
 
 
 def test_seconds_are_those_that_were_measured_up_to_the_cap() -> None:

@@ -5,9 +5,9 @@ from decimal import Decimal
 import pytest
 
 from annotation.models import AuditEvent, Project, User
-from judging import selectors
 from judging.models import Exam, KnownPair, Pair
-from judging.services.known_pairs import (
+from judging.qualification.selectors.known_pairs import known_pairs_unseen
+from judging.qualification.services.known_pairs import (
     known_pair_explain,
     known_pair_retire,
     known_pairs_enter,
@@ -37,7 +37,7 @@ def project() -> Project:
 
 
 def unseen(project: Project, user: User, **more: object) -> set[int]:
-    found = selectors.known_pairs_unseen(project_id=project.pk, annotator_id=user.pk, **more)  # type: ignore[arg-type]
+    found = known_pairs_unseen(project_id=project.pk, annotator_id=user.pk, **more)  # type: ignore[arg-type]
     return {known.id for known in found}
 
 
@@ -107,7 +107,7 @@ class TestUnseen:
         known_pairs_enter(project_id=project.pk)
         seers = set(batch.assignments.values_list("annotator", flat=True))
         for pk in seers:
-            assert not selectors.known_pairs_unseen(project_id=project.pk, annotator_id=pk)
+            assert not known_pairs_unseen(project_id=project.pk, annotator_id=pk)
         assert len(unseen(project, annotator(project))) == 1
 
     def test_a_query_of_the_same_words_with_the_same_moment_is_seen(self, project: Project) -> None:

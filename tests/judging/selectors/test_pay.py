@@ -9,9 +9,8 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Project, User
-from judging import selectors
-from judging.selectors import Statement
-from judging.services.pay import hours_correct, pay_rate_set
+from judging.pay.selectors import Statement, pay_statement
+from judging.pay.services import hours_correct, pay_rate_set
 from tests.factories import annotator, lead, triggers_asleep
 from tests.judging.money import gold_graded, judged, local, policy_from, project_in, trained
 
@@ -24,7 +23,7 @@ def statement(
     project: Project, first: date = MARCH[0], last: date = MARCH[1], *, zone: str = "UTC", **values: Any
 ) -> Statement:
     who = values.pop("person", None)
-    return selectors.pay_statement(
+    return pay_statement(
         project_id=project.pk, zone=zone, first_day=first, last_day=last, annotator_id=who and who.pk, **values
     )
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from judging import selectors
-from judging.selectors.pools import Counts, Overlap
+from judging.studies.selectors import Counts, Overlap, contributions, pool_report
 from tests.factories import PoolingFactory
 from tests.judging.growing import Growing
 
@@ -24,7 +23,7 @@ def test_two_runs_by_hand(made: Growing) -> None:
     one = [*made.rows("one", [0, 3, 4]), astray, *made.rows("one", [5], query=20)]
     other = [*made.rows("other", [4, 6]), *made.rows("other", [5, 7], query=20)]
     pooling = made.plan([*one, *other])
-    report = selectors.pool_report(pooling)
+    report = pool_report(pooling)
     assert [(source.name, counts) for source, counts in report.totals] == [
         ("one", Counts(queries=2, spans=5, unmatched=1, moments=4, in_similarity=2, new=2, new_alone=1)),
         ("other", Counts(queries=2, spans=4, moments=4, in_similarity=1, new=3, new_alone=2)),
@@ -38,7 +37,7 @@ def test_two_runs_by_hand(made: Growing) -> None:
     ]
     before = (report.totals, report.union, report.overlaps)
     made.open(pooling)
-    after = selectors.pool_report(pooling)
+    after = pool_report(pooling)
     assert (after.totals, after.union, after.overlaps) == before
 
 
@@ -46,26 +45,24 @@ def test_what_an_earlier_pool_brought(made: Growing) -> None:
     first = made.plan(made.rows("one", [3, 4]))
     made.open(first)
     second = made.plan(made.rows("other", [3, 6]))
-    assert selectors.pool_report(second).union == Counts(
-        queries=1, spans=2, moments=2, in_earlier_pools=1, new=1, new_alone=1
-    )
+    assert pool_report(second).union == Counts(queries=1, spans=2, moments=2, in_earlier_pools=1, new=1, new_alone=1)
     made.open(second)
-    assert selectors.pool_report(first).union.new == 2
-    assert selectors.pool_report(second).union.in_earlier_pools == 1
+    assert pool_report(first).union.new == 2
+    assert pool_report(second).union.in_earlier_pools == 1
 
 
 def test_a_run_that_answered_nothing_asked_for(made: Growing) -> None:
     pooling = made.plan(made.rows("one", [3], query=99))
-    report = selectors.pool_report(pooling)
+    report = pool_report(pooling)
     assert (report.queries, report.totals) == ([], [(pooling.sources.get(), Counts())])
     assert report.batches == 0
 
 
 def test_a_plan_of_nothing_yet() -> None:
-    report = selectors.pool_report(PoolingFactory())
+    report = pool_report(PoolingFactory())
     assert [overlap.shared for overlap in report.overlaps] == [[0, 0], [0, 0]]
 
 
 def test_a_plan_that_is_not_opened_contributed_nothing(made: Growing) -> None:
     made.plan(made.rows("one", [0]))
-    assert selectors.contributions([made.query.candidates.get(rank=1).pk]) == {}
+    assert contributions([made.query.candidates.get(rank=1).pk]) == {}

@@ -5,8 +5,8 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Membership, Moment, Project
-from judging import selectors
 from judging.models import GuidelineExample
+from judging.work.selectors.annotator import preview_visible_to
 from tests.factories import BatchFactory, KnownPairFactory, MembershipFactory, MomentFactory, ProjectFactory, annotator
 from tests.judging.play import judge
 
@@ -34,7 +34,7 @@ def taught(project: Project) -> Moment:
 
 
 def seen(member: Membership, *moments: Moment) -> list[bool]:
-    found = [selectors.preview_visible_to(user=member.user, preview=moment.preview_uuid) for moment in moments]
+    found = [preview_visible_to(user=member.user, preview=moment.preview_uuid) for moment in moments]
     return [moment is not None for moment in found]
 
 

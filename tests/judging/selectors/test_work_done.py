@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from annotation.models import Membership, Project, User
-from judging import selectors
 from judging.models import Batch
+from judging.work.selectors.annotator import work_done
 from tests.factories import NOW, BatchFactory, MembershipFactory, annotator
 from tests.judging.play import grade, judge, take
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 def work(project: Project, person: User) -> dict[str, int]:
-    return selectors.work_done(project=project, annotator=person, since=NOW)
+    return work_done(project=project, annotator=person, since=NOW)
 
 
 def batch_elsewhere(person: User) -> Batch:

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from annotation.models import Project, User
 from judging.models import Assignment, Batch, Flag, Judgment, JudgmentChange, Pair
-from judging.services.assignments import assignment_take
-from judging.services.batches import batch_advance
-from judging.services.judgments import Answer, flag_withdraw
+from judging.work.services.assignments import assignment_take
+from judging.work.services.batches import batch_advance
+from judging.work.services.judgments import Answer, flag_withdraw
 from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, QueryFactory, annotator
 from tests.judging.play import finish, grade
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
 
-from judging.services.demo import progress
+from judging.demo import progress
 
 
 @pytest.fixture(scope="session")

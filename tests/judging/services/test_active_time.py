@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from judging.models import Assignment, Judgment
-from judging.services.judgments import flag_withdraw
+from judging.work.services.judgments import flag_withdraw
 from tests.factories import NOW, BatchFactory, annotator
 from tests.judging import play
 from tests.judging.play import key_of, shown

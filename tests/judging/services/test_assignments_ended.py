@@ -4,9 +4,9 @@ import pytest
 
 from judging.exceptions import AssignmentIncomplete, LeaseLost
 from judging.models import Assignment, Pair
-from judging.services.assignments import assignments_sweep
-from judging.services.batches import batch_advance
-from judging.services.judgments import flag_withdraw
+from judging.work.services.assignments import assignments_sweep
+from judging.work.services.batches import batch_advance
+from judging.work.services.judgments import flag_withdraw
 from tests.conftest import Messages
 from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, MembershipFactory, ProjectFactory, annotator
 from tests.judging.play import asked, finish, flag, give, give_back, grade, judge, judge_round, outcomes, pairs_of, take

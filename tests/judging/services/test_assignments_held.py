@@ -4,10 +4,10 @@ import pytest
 
 from judging.exceptions import LeaseLost, NotAssigned
 from judging.models import Assignment
-from judging.rules.leasing import LEAVING
-from judging.services.assignments import assignment_leave, assignment_renew, assignment_take, assignments_sweep
-from judging.services.batches import batch_advance
-from judging.services.judgments import flag_withdraw
+from judging.work.rules import LEAVING
+from judging.work.services.assignments import assignment_leave, assignment_renew, assignment_take, assignments_sweep
+from judging.work.services.batches import batch_advance
+from judging.work.services.judgments import flag_withdraw
 from tests.conftest import Messages
 from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, annotator
 from tests.judging.play import asked, finish, flag, give, grade, judge, outcomes, pairs_of, take

@@ -4,13 +4,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from judging import selectors
 from judging.exceptions import NotAssigned
 from judging.models import Assignment, Batch, Pair
-from judging.rules.leasing import shuffled
-from judging.services.assignments import assignment_take_of
-from judging.services.batches import batch_advance, batches_sweep
-from judging.services.policies import policy_publish
+from judging.projects.policies import policy_publish
+from judging.work.rules import shuffled
+from judging.work.selectors.seats import work_waits
+from judging.work.services.assignments import assignment_take_of
+from judging.work.services.batches import batch_advance, batches_sweep
 from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, ProjectFactory, annotator
 from tests.judging.play import asked, finish, give, grade, judge, judge_round, pairs_of, take
 from tests.judging.services.acts import LATE, State, batches, escalate, free_seats_of, state_of, take_next, turns
@@ -176,9 +176,9 @@ class TestOrder:
         person = annotator(project)
         judge(other, [1], person)
         assert take_next(project, person) is None
-        assert not selectors.work_waits(project_id=project.pk, annotator_id=person.pk)
+        assert not work_waits(project_id=project.pk, annotator_id=person.pk)
         Batch.objects.filter(pk=paused.pk).update(is_paused=False)
-        assert selectors.work_waits(project_id=project.pk, annotator_id=person.pk)
+        assert work_waits(project_id=project.pk, annotator_id=person.pk)
         take(paused, person)
 
     def test_who_holds_a_batch_when_it_is_paused_goes_on(self) -> None:
@@ -195,7 +195,7 @@ class TestOrder:
         project = BatchFactory(pairs=1).project
         people = [annotator(project) for _ in range(3)]
         for person, waits in zip(people, [True, True, False], strict=True):
-            assert selectors.work_waits(project_id=project.pk, annotator_id=person.pk) == waits
+            assert work_waits(project_id=project.pk, annotator_id=person.pk) == waits
             assert (take_next(project, person) is not None) == waits
 
     @pytest.mark.parametrize("n", [2, 8])

@@ -7,12 +7,13 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import AuditEvent, Moment
-from judging import selectors
 from judging.exceptions import AlreadyReviewed, NothingBeyond, NotReviewable
 from judging.models import Assignment, Batch, BatchReview
-from judging.services import batches
-from judging.services.assignments import assignments_sweep
-from judging.services.batches import (
+from judging.projects.policies import policy_publish
+from judging.review.selectors import review_queue
+from judging.work.services import batches
+from judging.work.services.assignments import assignments_sweep
+from judging.work.services.batches import (
     batch_advance,
     batch_create,
     batch_extend,
@@ -21,7 +22,6 @@ from judging.services.batches import (
     batches_open,
     batches_sweep,
 )
-from judging.services.policies import policy_publish
 from tests.conftest import Messages
 from tests.factories import (
     MINUTES,
@@ -249,7 +249,7 @@ class TestReview:
         event = AuditEvent.objects.get(action=f"batch.{decision}")
         assert (event.project, event.actor, event.subject) == (batch.project, person, batch.uuid)
         assert event.data == {"query": batch.query.text, "suggestion": "extend", "reason": "because"}
-        assert not selectors.review_queue(batch.project).exists()
+        assert not review_queue(batch.project).exists()
 
     def test_extending_opens_the_second_batch(self, messages: Messages) -> None:
         batch = done(pairs=20)
@@ -330,7 +330,7 @@ class TestReview:
         BatchFactory(query__project=project, number=2, state="done")
         BatchFactory(query__project=project, query__is_placeholder=True, state="done")
         BatchFactory(state="done")
-        assert list(selectors.review_queue(project)) == [sooner, later]
+        assert list(review_queue(project)) == [sooner, later]
 
 
 class TestAutomaticExtension:

@@ -8,10 +8,10 @@ from django.core.management import CommandError, call_command
 
 from annotation.exceptions import NotPossible
 from annotation.models import NamedQuerySet, Project, Query
-from judging.guideline import BODY
-from judging.models.policy import POLICY_VALUES
-from judging.services.policies import Example, guideline_in_force, guideline_publish, policy_in_force, policy_publish
-from judging.services.projects import project_create
+from judging.guidelines.models import POLICY_VALUES
+from judging.guidelines.texts import BODY
+from judging.projects.policies import Example, guideline_in_force, guideline_publish, policy_in_force, policy_publish
+from judging.projects.services import project_create
 from tests.factories import (
     BatchFactory,
     CaptionFactory,

@@ -12,12 +12,12 @@ from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Candidate, Moment, PoolEntry, Pooling
 from annotation.services.coverage import RANDOM, SIMILAR, Draw
 from annotation.services.poolings import pooling_discard
-from judging import selectors
+from judging.figures.selectors import Scope, relevance_counted
 from judging.models import Batch, Pair
-from judging.releases import finished_queries
-from judging.selectors.figures import Scope, relevance_counted
-from judging.services.batches import batch_review
-from judging.services.coverage import coverage_prepare, coverage_request, coverage_sweep, queries_to_study
+from judging.releases.scope import finished_queries
+from judging.studies.selectors import coverage_found, moments_drawn_from, pool_report
+from judging.studies.services import coverage_prepare, coverage_request, coverage_sweep, queries_to_study
+from judging.work.services.batches import batch_review
 from tests.conftest import Messages, hash_with
 from tests.factories import MINUTES, NOW, BatchFactory, MeasureFactory, QueryFactory
 from tests.judging.covering import MOMENTS, Covering
@@ -50,7 +50,7 @@ class TestPlan:
         best, others = returned(study, SIMILAR), returned(study, RANDOM)
         assert best[:2] == [moment.pk for moment in made.moments[:2]]
         assert (len(best), len(others), len({*best, *others})) == (4, 3, 7)
-        assert selectors.moments_drawn_from(study) == {made.query.pk: MOMENTS - 4}
+        assert moments_drawn_from(study) == {made.query.pk: MOMENTS - 4}
         assert Candidate.objects.filter(source="pooled").count() == 0
 
     def test_the_same_seed_plans_the_same(self, made: Covering) -> None:
@@ -61,7 +61,7 @@ class TestPlan:
     def test_a_small_pool_is_judged_whole(self, made: Covering) -> None:
         study = made.planned(top=60, others=60)
         assert (len(returned(study, SIMILAR)), returned(study, RANDOM)) == (MOMENTS, [])
-        assert selectors.moments_drawn_from(study) == {made.query.pk: 0}
+        assert moments_drawn_from(study) == {made.query.pk: 0}
 
     def test_only_queries_judged_to_their_end(self, made: Covering) -> None:
         waiting = BatchFactory(query=QueryFactory(project=made.project)).query
@@ -127,9 +127,9 @@ class TestOpen:
         (batch,) = made.open(made.planned(top=4, others=3, seed=1))
         judge_round(batch, [0] * 5, [0] * 5)
         again = made.planned(top=4, others=3, seed=1)
-        assert selectors.pool_report(again).union.to_judge == 0
+        assert pool_report(again).union.to_judge == 0
         assert made.open(again) == []
-        assert sum(found.moments for found in selectors.coverage_found(again).total) == 7
+        assert sum(found.moments for found in coverage_found(again).total) == 7
 
     def test_ranks_that_closing_left_out_are_judged(self, made: Covering) -> None:
         """A candidate by similarity without a pair, as ranks 21 to 40 of a closed query have none."""
@@ -151,14 +151,14 @@ class TestReport:
     def test_as_it_is_judged(self, made: Covering) -> None:
         study = made.planned(top=4, others=4)
         (batch,) = made.open(study)
-        found = selectors.coverage_found(study)
+        found = coverage_found(study)
         near, others = found.total
         assert (near.settled, near.open, near.relevant) == (2, 2, 2)
         assert (others.settled, others.open) == (0, 4)
         best = set(returned(study, SIMILAR))
         grades = [2 if pair.candidate.moment_id in best else 0 for pair in pairs_of(batch)]
         judge_round(batch, grades, grades)
-        near, others = selectors.coverage_found(study).total
+        near, others = coverage_found(study).total
         assert (near.settled, near.open, near.relevant, near.highly) == (4, 0, 4, 2)
         assert (others.settled, others.relevant) == (4, 0)
 

@@ -5,8 +5,10 @@ from collections import Counter
 import pytest
 
 from annotation.models import Job, Moment, Project, User, Video
+from judging.demo import progress
+from judging.demo.progress import demo_advance, demo_render
+from judging.demo.seeding import demo_seed
 from judging.models import Judgment
-from judging.services.demo import demo_advance, demo_render, demo_seed, progress
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
 from tests.judging.demo import SEED, everything, seeded

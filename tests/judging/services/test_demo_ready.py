@@ -13,12 +13,13 @@ from annotation import media
 from annotation.media import Preview
 from annotation.models import Job, Project, User, Video
 from annotation.similarity import sentences
-from judging import selectors
+from judging.demo import progress
+from judging.demo.grading import truth_of_pair, visitors_answer
+from judging.demo.progress import demo_advance, demo_render
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
-from judging.rules import consensus
-from judging.services.assignments import assignment_take
-from judging.services.demo import demo_advance, demo_render, progress
-from judging.services.demo.grading import truth_of_pair, visitors_answer
+from judging.review.selectors import review_queue
+from judging.work import rules
+from judging.work.services.assignments import assignment_take
 from models_runner.models import Run
 from tests.conftest import Messages, hashed
 from tests.factories import GIF, NOW
@@ -71,7 +72,7 @@ class TestReady:
         """Finished, waiting for the lead, escalated, begun, and nothing that only time could end."""
         batches = Batch.objects.filter(project=ready, number=1)
         assert Counter(BatchReview.objects.values_list("decision", flat=True)) == {"close": 4, "extend": 1}
-        assert selectors.review_queue(ready).count() >= 3
+        assert review_queue(ready).count() >= 3
         begun = batches.filter(state="open", round=1, assignments__isnull=False).distinct()
         assert begun.exists()
         assert all(batch.assignments.count() == 1 for batch in begun)
@@ -85,7 +86,7 @@ class TestReady:
         pairs = Pair.objects.select_related("batch__query__caption__moment__video", "candidate__moment__video")
         off = []
         for pair in pairs.filter(state__in=["settled", "dropped"]).prefetch_related("judgments"):
-            outcome = consensus.settle([judgment.grade for judgment in pair.judgments.all()])
+            outcome = rules.settle([judgment.grade for judgment in pair.judgments.all()])
             assert (pair.state, pair.relevance) == outcome
             if pair.relevance is not None:
                 off.append(abs(pair.relevance - truth_of_pair(ready, pair)))
@@ -146,4 +147,4 @@ class TestVisitor:
             True: 1,
             False: 1,
         }
-        assert batch in selectors.review_queue(ready)
+        assert batch in review_queue(ready)

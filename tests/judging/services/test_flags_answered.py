@@ -3,12 +3,11 @@
 import pytest
 
 from annotation.models import AuditEvent
-from judging import selectors
 from judging.exceptions import NotPossibleNow
 from judging.models import Assignment, Batch, FlagAnswer, Pair
-from judging.services.batches import batch_advance
-from judging.services.flags import flags_dismiss
-from judging.services.pairs import pair_restore, pair_withdraw
+from judging.work.selectors.flags import flags_waiting
+from judging.work.services.batches import batch_advance
+from judging.work.services.pairs import flags_dismiss, pair_restore, pair_withdraw
 from tests.factories import NOW, AssignmentFactory, BatchFactory, FlagFactory, lead
 from tests.judging.play import finish, flag, give, outcomes, pairs_of, take
 
@@ -37,9 +36,9 @@ def dismiss(pair: Pair, words: str = "It plays here.") -> int:
 class TestDismiss:
     def test_it_waits_no_more_and_the_word_is_kept(self, batch: Batch) -> None:
         pair = flagged(batch)
-        assert [f.pair for f in selectors.flags_waiting(batch.project)] == [pair]
+        assert [f.pair for f in flags_waiting(batch.project)] == [pair]
         assert dismiss(pair) == 1
-        assert not selectors.flags_waiting(batch.project).exists()
+        assert not flags_waiting(batch.project).exists()
         answer = FlagAnswer.objects.get()
         assert (answer.kind, answer.words) == ("dismissed", "It plays here.")
         event = AuditEvent.objects.get(action="flag.dismiss")
@@ -88,12 +87,12 @@ class TestWithdraw:
         pair_withdraw(pair=pair, lead=lead(batch.project), reason="It stays black.")
         answer = FlagAnswer.objects.get()
         assert (answer.kind, answer.words) == ("withdrawn", "It stays black.")
-        assert not selectors.flags_waiting(batch.project).exists()
+        assert not flags_waiting(batch.project).exists()
 
     def test_put_back_its_flags_wait_no_more(self, batch: Batch) -> None:
         pair = flagged(batch)
         person = lead(batch.project)
         pair_withdraw(pair=pair, lead=person, reason="It stays black.")
         pair_restore(pair=pair, lead=person)
-        assert not selectors.flags_waiting(batch.project).exists()
+        assert not flags_waiting(batch.project).exists()
         assert Assignment.objects.filter(state="open").count() == 0

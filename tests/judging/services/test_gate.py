@@ -5,7 +5,8 @@ import pytest
 from annotation.models import AuditEvent, Membership, Project, User
 from judging.exceptions import AnswersIncomplete, GateClosed, GateTooShort, NotPossibleNow
 from judging.models import GateAttempt, Policy
-from judging.services.gate import (
+from judging.projects.policies import policy_in_force, policy_publish
+from judging.qualification.services.gate import (
     gate_attempt_answer,
     gate_attempt_start,
     gate_question_change,
@@ -13,7 +14,6 @@ from judging.services.gate import (
     gate_question_retire,
     gate_set,
 )
-from judging.services.policies import policy_in_force, policy_publish
 from tests.factories import MembershipFactory, MomentFactory, ProjectFactory, lead
 from tests.judging.settings import gate_question
 

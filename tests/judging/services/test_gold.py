@@ -6,13 +6,14 @@ import pytest
 from django.test import Client
 
 from annotation.models import Project, User
-from judging import selectors
 from judging.exceptions import FormStale
 from judging.models import Assignment, Batch, GoldGrade, Judgment, Pair
-from judging.rules.gold import BATCH_LEAST
-from judging.services.assignments import assignment_finish, assignment_return, assignment_take
-from judging.services.batches import batch_advance
-from judging.services.policies import policy_publish
+from judging.projects.policies import policy_publish
+from judging.quality.rules.quality import BATCH_LEAST
+from judging.quality.selectors import gold_counts
+from judging.work.selectors.annotator import final_grades, given_in, preview_visible_to, work_done
+from judging.work.services.assignments import assignment_finish, assignment_return, assignment_take
+from judging.work.services.batches import batch_advance
 from tests.factories import NOW, BatchFactory, CandidateFactory, PairFactory, QueryFactory, annotator
 from tests.judging.play import asked, flag, give, judge, key_of
 
@@ -116,7 +117,7 @@ class TestWholeBatch:
         assert assignment_finish(project=project, annotator=person, now=NOW)
         assert GoldGrade.objects.filter(truth=3).count() == BATCH_LEAST
         assert GoldGrade.objects.filter(truth=None).count() == 1  # settled with different grades: for company
-        assert selectors.gold_counts(project.pk) == {person.pk: (BATCH_LEAST, 0)}
+        assert gold_counts(project.pk) == {person.pk: (BATCH_LEAST, 0)}
         taken.batch.refresh_from_db()
         assert (taken.batch.state, taken.batch.free_seats) == ("done", 0)
         assert next_of(project, person).batch_id == real.pk
@@ -172,16 +173,16 @@ class TestUnnoticed:
         for pair in asked(held):
             give(held, pair, 1)
         assignment_finish(project=held.project, annotator=held.annotator, now=NOW)
-        work = selectors.work_done(project=held.project, annotator=held.annotator, since=NOW)
+        work = work_done(project=held.project, annotator=held.annotator, since=NOW)
         assert work == {"batches": 1, "judgments": 6, "today": 6}
-        assert len(selectors.given_in(held)[0]) == 6
-        assert selectors.final_grades(project=held.project, annotator=held.annotator).count() == 6
+        assert len(given_in(held)[0]) == 6
+        assert final_grades(project=held.project, annotator=held.annotator).count() == 6
 
     def test_its_clip_stays_in_sight_after_the_rest_is_given_back(self, held: Assignment, gold: Pair) -> None:
         give(held, gold, 2)
         assignment_return(project=held.project, annotator=held.annotator, now=NOW)
         preview = gold.candidate.moment.preview_uuid
-        assert selectors.preview_visible_to(user=held.annotator, preview=preview) is not None
+        assert preview_visible_to(user=held.annotator, preview=preview) is not None
 
     def test_its_page_says_nothing_else(self, held: Assignment, gold: Pair, client: Client) -> None:
         client.force_login(held.annotator)

@@ -4,10 +4,9 @@ import pytest
 
 from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Membership, Project, User
-from judging import selectors
 from judging.exceptions import GuidelineStale, NotPossibleNow
-from judging.models import GateAttempt, GuidelineConfirmation, GuidelineDraft
-from judging.services.guidelines import (
+from judging.guidelines.selectors import changes_said, guideline_changes, guideline_confirmed
+from judging.guidelines.services import (
     draft_discard,
     draft_example_remove,
     draft_example_set,
@@ -16,7 +15,9 @@ from judging.services.guidelines import (
     draft_save,
     guideline_confirm,
 )
-from judging.services.policies import Example, guideline_in_force, guideline_publish, policy_publish
+from judging.models import GateAttempt, GuidelineConfirmation, GuidelineDraft
+from judging.projects.policies import Example, guideline_in_force, guideline_publish, policy_publish
+from judging.work.selectors.annotator import readiness
 from tests.factories import NOW, MembershipFactory, MomentFactory, ProjectFactory, annotator, lead
 from tests.judging.settings import gate_attempt, gate_question
 
@@ -96,7 +97,7 @@ class TestConfirmation:
             guideline_confirm(project=project, annotator=person, version=1)
         assert GuidelineConfirmation.objects.filter(annotator=person).count() == 1
         assert AuditEvent.objects.filter(action="guideline.confirm", actor=person).count() == 1
-        assert selectors.readiness(project_id=project.pk, annotator_id=person.pk).confirmed
+        assert readiness(project_id=project.pk, annotator_id=person.pk).confirmed
 
     @pytest.mark.parametrize("version", [0, 1, 3])
     def test_only_the_version_in_force_can_be_confirmed(self, project: Project, version: int) -> None:
@@ -104,7 +105,7 @@ class TestConfirmation:
         guideline_publish(project=project, actor=None, body="two", levels=LEVELS)
         with pytest.raises(GuidelineStale, match="Version 2"):
             guideline_confirm(project=project, annotator=person, version=version)
-        assert not selectors.readiness(project_id=project.pk, annotator_id=person.pk).confirmed
+        assert not readiness(project_id=project.pk, annotator_id=person.pk).confirmed
 
     def test_the_test_before_the_training_comes_first(self, project: Project) -> None:
         asked = gate_question(project)
@@ -127,12 +128,10 @@ class TestConfirmation:
         person = annotator(project)
         guideline_publish(project=project, actor=None, body="two", levels=LEVELS, changes="Second.")
         guideline_publish(project=project, actor=None, body="three", levels=LEVELS)
-        read = selectors.guideline_confirmed(project=project, annotator=person)
+        read = guideline_confirmed(project=project, annotator=person)
         assert read is not None
         assert read.version == 1
-        assert [version.version for version in selectors.changes_said(project, after=1)] == [2]
-        said = {
-            (line.sign.value, line.text) for line in selectors.guideline_changes(read, guideline_in_force(project.pk))
-        }
+        assert [version.version for version in changes_said(project, after=1)] == [2]
+        said = {(line.sign.value, line.text) for line in guideline_changes(read, guideline_in_force(project.pk))}
         assert ("new", "three") in said
         assert ("gone", read.body) in said

@@ -10,8 +10,8 @@ from django.core.management import CommandError, call_command
 
 from annotation.exceptions import ImportRefused, NotPossible
 from annotation.models import AuditEvent, Membership, Moment, Project, Query, User
+from judging.imports.historic import judgments_import, read_judgments
 from judging.models import Batch, Judgment, Pair
-from judging.services.historic import judgments_import, read_judgments
 from tests.factories import ProjectFactory, UserFactory
 
 SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().parents[4] / "shared"))

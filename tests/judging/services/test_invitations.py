@@ -15,8 +15,8 @@ from annotation.models import AuditEvent, Identity, Membership, Project, User
 from annotation.services.identities import NewAccount, identity_set
 from judging.exceptions import InvitationGone, InvitationUnknown, NotPossibleNow
 from judging.models import Invitation
-from judging.services import invitations
-from judging.services.invitations import (
+from judging.people.services import invitations
+from judging.people.services.invitations import (
     FORGOTTEN_AFTER,
     MAIL_LOCK,
     invitation_accept,

@@ -5,9 +5,9 @@ import pytest
 from annotation.models import Membership, User
 from judging.exceptions import JudgingError, LeaseLost, NotAnnotator, NotAssigned, PairWithdrawn
 from judging.models import Assignment, Flag, Judgment, JudgmentChange
-from judging.rules.keys import form_key
-from judging.services.judgments import WORDS
-from judging.services.policies import guideline_publish, policy_publish
+from judging.projects.policies import guideline_publish, policy_publish
+from judging.work.rules import form_key
+from judging.work.services.judgments import WORDS
 from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, JudgmentFactory, triggers_asleep
 from tests.judging.play import finish, flag, give, grade, grade_of, key_of, next_pair, pairs_of, shown, take
 from tests.judging.services.acts import State, held_with, minute, withdraw

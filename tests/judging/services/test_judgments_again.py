@@ -6,9 +6,9 @@ import pytest
 
 from judging.exceptions import FormStale
 from judging.models import Assignment, Judgment, JudgmentChange, Pair
-from judging.rules.keys import form_key
-from judging.services.assignments import assignments_sweep
-from judging.services.judgments import Answer
+from judging.work.rules import form_key
+from judging.work.services.assignments import assignments_sweep
+from judging.work.services.judgments import Answer
 from tests.factories import NOW, AssignmentFactory, BatchFactory
 from tests.judging.play import finish, flag, give, give_back, grade, grade_of, key_of, next_pair, pairs_of, shown, take
 from tests.judging.services.acts import everything, held_with, minute, withdraw

@@ -18,10 +18,10 @@ from django.utils import timezone
 
 from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Membership, Project, User
-from judging.label_studio import Mapped
+from judging.imports import services
+from judging.imports.historic import judgments_import, read_judgments
+from judging.imports.label_studio.mapping import Mapped
 from judging.models import Judgment, JudgmentImport, Pair
-from judging.services import label_studio
-from judging.services.historic import judgments_import, read_judgments
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, UserFactory
 from tests.judging.label_studio.exports import annotation, flat, rated, task, text
@@ -48,7 +48,7 @@ def bring(
     """Upload an export; by the end it is checked."""
     file = SimpleUploadedFile("project-1.json", values.pop("data", None) or text(elements).encode())
     with messages():
-        row = label_studio.judgment_import_create(
+        row = services.judgment_import_create(
             actor=owner, project_name=values.pop("project_name", "old"), mapped=fields, file=file
         )
     row.refresh_from_db()
@@ -67,7 +67,7 @@ def test_a_control_whose_name_the_database_cannot_hold(owner: User, messages: Me
 
 def confirm(row: JudgmentImport, messages: Messages, *, skip_bad: bool = False) -> JudgmentImport:
     with messages():
-        label_studio.judgment_import_confirm(row=row, actor=row.owner, skip_bad=skip_bad)
+        services.judgment_import_confirm(row=row, actor=row.owner, skip_bad=skip_bad)
     row.refresh_from_db()
     return row
 
@@ -133,7 +133,7 @@ class TestThroughTheWeb:
         row = bring(owner, messages, *GOOD)
         before = names_in("imports")
         with messages():
-            label_studio.judgment_import_discard(row=row, actor=owner)
+            services.judgment_import_discard(row=row, actor=owner)
         assert len(before - names_in("imports")) == 1
         with pytest.raises(NotPossible):
             confirm(row, messages)
@@ -148,19 +148,19 @@ class TestThroughTheWeb:
 
     def test_a_repeat_does_nothing(self, owner: User, messages: Messages) -> None:
         row = confirm(bring(owner, messages, *GOOD), messages)
-        label_studio.judgment_import_work(import_id=row.pk)
+        services.judgment_import_work(import_id=row.pk)
         assert Judgment.objects.count() == 4
 
     def test_swept(self, owner: User, messages: Messages) -> None:
         """A lost message is sent again; a file that nobody wanted goes."""
         file = SimpleUploadedFile("project-1.json", text(GOOD).encode())
-        row = label_studio.judgment_import_create(actor=owner, project_name="old", mapped=BY_PAIR, file=file)
+        row = services.judgment_import_create(actor=owner, project_name="old", mapped=BY_PAIR, file=file)
         with messages():
-            label_studio.judgment_imports_sweep(now=timezone.now() + timedelta(minutes=3))
+            services.judgment_imports_sweep(now=timezone.now() + timedelta(minutes=3))
         row.refresh_from_db()
         assert row.state == "checked"
         with messages():
-            label_studio.judgment_imports_sweep(now=timezone.now() + timedelta(days=8))
+            services.judgment_imports_sweep(now=timezone.now() + timedelta(days=8))
         row.refresh_from_db()
         assert row.state == "discarded"
 

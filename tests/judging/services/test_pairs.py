@@ -5,9 +5,9 @@ import pytest
 from annotation.models import AuditEvent
 from judging.exceptions import NotPossibleNow, PairWithdrawn
 from judging.models import Batch, Pair
-from judging.services.assignments import assignment_return
-from judging.services.batches import batch_advance
-from judging.services.pairs import pair_restore, pair_withdraw
+from judging.work.services.assignments import assignment_return
+from judging.work.services.batches import batch_advance
+from judging.work.services.pairs import pair_restore, pair_withdraw
 from tests.factories import BatchFactory, lead
 from tests.judging.play import asked, finish, flag, give, judge, judge_round, outcomes, pairs_of, take
 

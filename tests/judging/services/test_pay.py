@@ -9,7 +9,7 @@ import pytest
 from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Project, User
 from judging.models import HoursCorrection, PayRate
-from judging.services.pay import hours_correct, pay_export, pay_rate_set
+from judging.pay.services import hours_correct, pay_export, pay_rate_set
 from tests.factories import annotator, lead
 from tests.judging.money import judged, local, project_in
 

@@ -25,10 +25,17 @@ from annotation.services.totp import totp_begin
 from annotation.services.traces import traces
 from judging.exceptions import NotPossibleNow
 from judging.models import Invitation
-from judging.services.invitations import invitation_create
-from judging.services.person_data import OWN, all_tables, our_models, person_data, references
-from judging.services.retention import retention_apply, retention_due
-from judging.services.standings import annotator_leave, person_forget
+from judging.people.services.invitations import invitation_create
+from judging.people.services.person_data import (
+    OWN,
+    all_tables,
+    our_models,
+    person_data,
+    references,
+    retention_apply,
+    retention_due,
+)
+from judging.people.services.standings import annotator_leave, person_forget
 from tests.factories import BatchFactory, GoldGradeFactory, JudgmentFactory, MembershipFactory, ProjectFactory, lead
 from tests.judging.play import grade, take
 from tests.judging.world import HandMade

@@ -7,13 +7,14 @@ import pytest
 from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Candidate, Job, Moment, PoolEntry, Pooling
 from annotation.services.poolings import pooling_discard
-from judging import selectors
 from judging.exceptions import NothingBeyond
 from judging.models import Batch, BatchReview, Pair
-from judging.releases import finished_queries
-from judging.services import pools
-from judging.services.batches import batch_create, batch_extend, batch_review, batches_sweep
-from judging.services.pools import pool_open, pool_open_request, pools_sweep
+from judging.releases.scope import finished_queries
+from judging.review.selectors import review_queue
+from judging.studies import services
+from judging.studies.selectors import contributions, pool_report
+from judging.studies.services import pool_open, pool_open_request, pools_sweep
+from judging.work.services.batches import batch_create, batch_extend, batch_review, batches_sweep
 from tests.conftest import Messages, hash_with
 from tests.factories import MINUTES, NamedQuerySetFactory, QueryFactory
 from tests.judging.growing import Growing
@@ -46,7 +47,7 @@ class TestPlan:
             *[(3, "pooled"), (4, "pooled"), (5, "pooled")],
         ]
         seven, three = (held.get(moment=made.moments[place]).pk for place in (7, 3))
-        assert selectors.contributions([seven, three]) == {seven: [("other", 1), ("one", 3)], three: [("one", 2)]}
+        assert contributions([seven, three]) == {seven: [("other", 1), ("one", 3)], three: [("one", 2)]}
 
     def test_only_what_lies_within_the_depth(self, made: Growing) -> None:
         pooling = made.plan(made.rows("one", [0, 3, 7]), depth=2)
@@ -150,7 +151,7 @@ class TestOpen:
     ) -> None:
         pooling = made.plan(made.rows("one", [3]))
         with monkeypatch.context() as patch:
-            patch.setattr(pools, "candidates_pool", lambda **_: 1 / 0)
+            patch.setattr(services, "candidates_pool", lambda **_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 made.open(pooling)
         assert (Pooling.objects.get().state, Job.objects.get().state) == ("opening", "failed")
@@ -222,7 +223,7 @@ class TestJudging:
         made.close()
         (batch,) = made.open(made.plan(made.rows("one", [3])))
         judge_round(batch, [4], [4])
-        assert not selectors.review_queue(made.project).exists()
+        assert not review_queue(made.project).exists()
         with pytest.raises(Exception, match="not waiting"):
             batch_review(batch=batch, extend=True, lead=made.lead)
 
@@ -259,15 +260,15 @@ class TestClosedQueries:
     def test_what_was_passed_over_is_judged_after_all(self, made: Growing) -> None:
         made.close()
         pooling = made.plan(made.rows("one", [22, 3, 30]))
-        report = selectors.pool_report(pooling)
+        report = pool_report(pooling)
         assert (report.union.passed_over, report.union.new, report.union.to_judge) == (1, 1, 2)
         (batch,) = made.open(pooling)
         assert made.places_of(batch) == [22, 30]
         assert [pair.candidate.source for pair in batch.pairs.order_by("candidate__rank")] == ["similarity", "pooled"]
-        assert selectors.pool_report(pooling).union == report.union
+        assert pool_report(pooling).union == report.union
 
     def test_while_the_lead_may_still_extend_it_waits_for_that(self, made: Growing) -> None:
         pooling = made.plan(made.rows("one", [22, 30]))
-        assert selectors.pool_report(pooling).union.passed_over == 0
+        assert pool_report(pooling).union.passed_over == 0
         (batch,) = made.open(pooling)
         assert made.places_of(batch) == [30]

@@ -11,11 +11,11 @@ from django.utils import timezone
 from annotation.exceptions import NotPossible
 from annotation.models import Corpus, Job, Project
 from annotation.similarity.base import SimilarityMissing
-from judging.guideline import BODY, LEVELS
+from judging.guidelines.texts import BODY, LEVELS
 from judging.models import Release
-from judging.services import projects
-from judging.services.policies import guideline_in_force, guideline_publish, policy_in_force, policy_publish
-from judging.services.releases import release_create, releases_sweep
+from judging.projects import services
+from judging.projects.policies import guideline_in_force, guideline_publish, policy_in_force, policy_publish
+from judging.releases.services import release_create, releases_sweep
 from models_runner.leaderboard.services.releases import runs_sweep
 from models_runner.models import Run
 from moment_retrieval.metrics.board import COLUMNS
@@ -40,7 +40,7 @@ def corpus() -> Corpus:
 
 def create(corpus: Corpus, **values: object) -> Project:
     given = {"name": "new", "corpus": corpus, "sizes": SIZES, "seed": 1, **values}
-    project, _ = projects.project_create(**given)  # type: ignore[arg-type]
+    project, _ = services.project_create(**given)  # type: ignore[arg-type]
     return project
 
 
@@ -107,9 +107,9 @@ class TestVersions:
 class TestPrepare:
     def test_ranked_and_opened(self, corpus: Corpus) -> None:
         project = create(corpus)
-        projects.batches_request(project=project, actor=lead(project))
-        assert projects.batches_prepare(project_id=project.pk) == 3
-        assert projects.batches_prepare(project_id=project.pk) == 0
+        services.batches_request(project=project, actor=lead(project))
+        assert services.batches_prepare(project_id=project.pk) == 3
+        assert services.batches_prepare(project_id=project.pk) == 0
         assert project.batches.count() == 3
         assert {batch.pairs.count() for batch in project.batches.all()} == {5}
         assert set(Job.objects.values_list("state", flat=True)) == {"done"}
@@ -117,7 +117,7 @@ class TestPrepare:
     def test_request(self, corpus: Corpus, messages: Messages) -> None:
         project = create(corpus)
         with messages():
-            projects.batches_request(project=project, actor=lead(project))
+            services.batches_request(project=project, actor=lead(project))
         assert project.batches.count() == 3
         assert project.audit_events.filter(action="batches.open").count() == 1
 
@@ -126,33 +126,33 @@ class TestPrepare:
             raise RuntimeError("no model")
 
         project = create(corpus)
-        monkeypatch.setattr(projects, "candidates_rank", broken)
-        projects.batches_request(project=project, actor=lead(project))
+        monkeypatch.setattr(services, "candidates_rank", broken)
+        services.batches_request(project=project, actor=lead(project))
         with pytest.raises(RuntimeError):
-            projects.batches_prepare(project_id=project.pk)
+            services.batches_prepare(project_id=project.pk)
         job = Job.objects.get()
         assert (job.state, job.error) == ("failed", "RuntimeError: no model")
 
     def test_a_lost_message_is_sent_again(self, corpus: Corpus, messages: Messages) -> None:
         project = create(corpus)
-        projects.batches_request(project=project, actor=lead(project))
+        services.batches_request(project=project, actor=lead(project))
         with messages() as sent:
-            projects.preparations_sweep(now=timezone.now())
+            services.preparations_sweep(now=timezone.now())
         assert sent == []
         with messages():
-            projects.preparations_sweep(now=timezone.now() + timedelta(minutes=10))
+            services.preparations_sweep(now=timezone.now() + timedelta(minutes=10))
         assert project.batches.count() == 3
 
 
 def test_a_model_that_is_missing_is_said_before_and_during(corpus: Corpus) -> None:
     project, other = create(corpus), create(corpus, name="other")
-    projects.batches_request(project=other, actor=lead(other))
+    services.batches_request(project=other, actor=lead(other))
     Project.objects.update(similarity="/no/model")
     project.refresh_from_db()
     with pytest.raises(SimilarityMissing, match="No model of this name can be used"):
-        projects.batches_request(project=project, actor=lead(project))
+        services.batches_request(project=project, actor=lead(project))
     assert not project.jobs.exists()
-    assert projects.batches_prepare(project_id=other.pk) == 0
+    assert services.batches_prepare(project_id=other.pk) == 0
     job = Job.objects.get()
     assert job.state == "failed"
     assert job.error.startswith("No model of this name can be used. Name one on the Hugging Face hub,")

@@ -8,11 +8,11 @@ from django.urls import reverse
 
 from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Membership, Project, User
-from judging import selectors
 from judging.models import Batch, QualityAlert, QualityReport
-from judging.services.batches import batch_advance
-from judging.services.policies import policy_publish
-from judging.services.quality import alert_see, quality_compute, quality_sweep
+from judging.projects.policies import policy_publish
+from judging.quality.selectors import newest_judgment
+from judging.quality.services import alert_see, quality_compute, quality_sweep
+from judging.work.services.batches import batch_advance
 from tests.conftest import Messages
 from tests.factories import NOW, BatchFactory, ProjectFactory, QueryFactory, admin, annotator, lead
 from tests.judging.play import judge
@@ -52,7 +52,7 @@ def test_figures_by_hand(project: Project) -> None:
     assert [partner["annotator"] for partner in found["partners"]] == [int(number_of(one))]
     assert found["partners"][0]["pairs"] == 6
     assert report.data["project"]["alpha"] > 0.9
-    assert report.last_judgment == selectors.newest_judgment(project.pk)
+    assert report.last_judgment == newest_judgment(project.pk)
 
 
 def test_pilots_and_open_work_are_left_out(project: Project) -> None:

@@ -5,9 +5,9 @@ import pytest
 from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, NamedQuerySet, Project
 from judging.models import Batch
-from judging.services.assignments import assignment_take
-from judging.services.batches import batch_create
-from judging.services.query_sets import query_set_change, query_set_create
+from judging.projects.services import query_set_change, query_set_create
+from judging.work.services.assignments import assignment_take
+from judging.work.services.batches import batch_create
 from tests.factories import NOW, BatchFactory, CandidateFactory, ProjectFactory, QueryFactory, annotator, lead
 from tests.judging.play import finish, grade, take
 

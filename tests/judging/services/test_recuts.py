@@ -9,11 +9,11 @@ from django.utils import timezone
 
 from annotation import media
 from annotation.models import AuditEvent, Moment, Video
-from judging import selectors
 from judging.exceptions import NotPossibleNow
 from judging.models import Batch, Flag, FlagAnswer, Pair, Recut
-from judging.services import recuts
-from judging.services.recuts import recut_request, recut_work, recuts_sweep
+from judging.work.selectors.flags import why_bounds_stay
+from judging.work.services import recuts
+from judging.work.services.recuts import recut_request, recut_work, recuts_sweep
 from tests.conftest import Messages
 from tests.factories import (
     GIF,
@@ -209,7 +209,7 @@ class TestBounds:
         assert not recut_work(recut_id=recut.pk)
         recut.refresh_from_db()
         assert recut.error.startswith("Another moment has these bounds")
-        assert selectors.why_bounds_stay(moment_of(pair)) is None
+        assert why_bounds_stay(moment_of(pair)) is None
 
 
 def test_with_a_real_video(clip: bytes, videos_on_disk: Path) -> None:

@@ -17,15 +17,16 @@ from django.core.management import CommandError, call_command
 
 from annotation.exceptions import ImportRefused, NotPossible
 from annotation.models import Candidate, Corpus, Project, Query
+from judging.imports.historic import judgments_import
+from judging.imports.release import release_import
 from judging.models import Judgment, Pair, Release
-from judging.releases import files, forms, scope_of
+from judging.projects.policies import guideline_publish, policy_publish
+from judging.projects.services import query_set_create
+from judging.releases import files, layout
 from judging.releases.rules_file import IMPORT
-from judging.services.batches import batch_advance, batch_review
-from judging.services.historic import judgments_import
-from judging.services.policies import guideline_publish, policy_publish
-from judging.services.query_sets import query_set_create
-from judging.services.release_import import release_import
-from judging.services.releases import release_words_set
+from judging.releases.scope import scope_of
+from judging.releases.services import release_words_set
+from judging.work.services.batches import batch_advance, batch_review
 from tests.factories import PairFactory, ProjectFactory, QueryFactory, UserFactory
 from tests.judging.growing import Growing
 from tests.judging.play import finish, judge, judge_round
@@ -45,7 +46,7 @@ def digests(folder: Path) -> dict[str, str]:
     return {
         path.name: sha256(path.read_bytes()).hexdigest()
         for path in folder.iterdir()
-        if path.name not in forms.ABOUT_THE_RELEASE
+        if path.name not in layout.ABOUT_THE_RELEASE
     }
 
 
@@ -167,7 +168,7 @@ def test_pools_come_back_with_who_returned_what(tmp_path: Path) -> None:
 def test_historic_judgments_come_back(tmp_path: Path) -> None:
     judgments_import(path=DATA / "judgments.csv", project_name="tiny")
     imported, before, after = again(Project.objects.get(name="tiny"), tmp_path)
-    with (tmp_path / "one" / forms.PAIRS).open() as file:
+    with (tmp_path / "one" / layout.PAIRS).open() as file:
         assert {row["source"] for row in csv.DictReader(file)} == {"imported"}
     assert after == before
     assert imported.corpus.is_placeholder
@@ -351,7 +352,7 @@ def test_a_manifest_that_unpacks_to_more_than_it_says_is_not_unpacked(tmp_path: 
     """A megabyte made a gigabyte of memory before its size was looked at."""
     path, size = tmp_path / "release-1.zip", 100_000_000
     with ZipFile(path, "w", ZIP_DEFLATED) as archive:
-        archive.writestr(forms.MANIFEST, bytes(size))
+        archive.writestr(layout.MANIFEST, bytes(size))
     path.write_bytes(with_sizes(path.read_bytes(), size, 1000))
     tracemalloc.start()
     with pytest.raises(ImportRefused, match="cannot be unpacked"):
@@ -428,10 +429,10 @@ def test_mutations_of_what_is_signed_are_refused_or_stored_whole(released: Path)
 
 
 def told_of(folder: Path) -> dict[str, Any]:
-    return dict(json.loads((folder / forms.MANIFEST).read_text()))
+    return dict(json.loads((folder / layout.MANIFEST).read_text()))
 
 
 def sign(folder: Path, name: str) -> None:
     manifest, content = told_of(folder), (folder / name).read_bytes()
     manifest["files"][name] = {"bytes": len(content), "sha256": sha256(content).hexdigest()}
-    (folder / forms.MANIFEST).write_text(json.dumps(manifest))
+    (folder / layout.MANIFEST).write_text(json.dumps(manifest))

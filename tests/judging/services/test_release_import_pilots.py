@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from annotation.models import NamedQuerySet, Query
-from judging.services.batches import batch_create, batch_review
+from judging.work.services.batches import batch_create, batch_review
 from tests.factories import CandidateFactory
 from tests.judging.growing import Growing
 from tests.judging.play import judge_round

@@ -10,15 +10,8 @@ from annotation.exceptions import StorageAway, StorageFull
 from annotation.models import AuditEvent, Project
 from judging.exceptions import FormStale, NotPossibleNow
 from judging.models import Release, ReleaseWords
-from judging.releases import files
-from judging.services import releases as services
-from judging.services.releases import (
-    release_build,
-    release_create,
-    release_retry,
-    release_words_set,
-    releases_sweep,
-)
+from judging.releases import files, services
+from judging.releases.services import release_build, release_create, release_retry, release_words_set, releases_sweep
 from tests.conftest import Messages
 from tests.factories import NOW, ProjectFactory, lead
 from tests.judging.world import HandMade

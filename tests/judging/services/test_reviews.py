@@ -6,13 +6,20 @@ from uuid import uuid4
 import pytest
 
 from annotation.models import AuditEvent, Project
-from judging import selectors
 from judging.exceptions import NothingBeyond, NotPossibleNow, ReviewStands
 from judging.models import Assignment, Batch, BatchReview, ReviewUndone
-from judging.services.batches import batch_extend, batch_review, batches_extend
-from judging.services.pairs import pair_withdraw
-from judging.services.policies import policy_publish
-from judging.services.reviews import review_undo, reviews_accept, reviews_decide, reviews_sweep
+from judging.projects.policies import policy_publish
+from judging.review.selectors import (
+    last_reviews,
+    outlooks,
+    queue_behind,
+    review_may_be_undone,
+    review_queue,
+    second_batch_sizes,
+)
+from judging.review.services import review_undo, reviews_accept, reviews_decide, reviews_sweep
+from judging.work.services.batches import batch_extend, batch_review, batches_extend
+from judging.work.services.pairs import pair_withdraw
 from tests.conftest import Messages
 from tests.factories import (
     NOW,
@@ -44,7 +51,7 @@ def waiting(project: Project, relevance: int = 0, *, beyond: int = 1) -> Batch:
 
 
 def queue(project: Project) -> list[Batch]:
-    return list(selectors.review_queue(project))
+    return list(review_queue(project))
 
 
 class TestQueue:
@@ -65,8 +72,8 @@ class TestQueue:
         Batch.objects.filter(pk=first.pk).update(done_at=NOW - timedelta(days=1))
         first.refresh_from_db()
         assert queue(project) == [first, second, third]
-        assert list(selectors.queue_behind(project, first)) == [second, third]
-        assert list(selectors.queue_behind(project, third)) == []
+        assert list(queue_behind(project, first)) == [second, third]
+        assert list(queue_behind(project, third)) == []
 
 
 class TestUndo:
@@ -109,7 +116,7 @@ class TestUndo:
         held = take(second, annotator(project))
         if leaves:
             give_back(held)
-        assert not selectors.review_may_be_undone(BatchReview.objects.get())
+        assert not review_may_be_undone(BatchReview.objects.get())
         with pytest.raises(ReviewStands, match="has been begun"):
             review_undo(batch=batch, lead=person)
         assert (BatchReview.objects.count(), Assignment.objects.count()) == (1, 1)
@@ -127,11 +134,11 @@ class TestUndo:
         made = Growing(moments=24, held=range(22))
         made.close()
         review = BatchReview.objects.get()
-        assert selectors.last_reviews(made.project, made.lead, 1) == [review]
+        assert last_reviews(made.project, made.lead, 1) == [review]
         (pooled,) = made.open(made.plan(made.rows("run", [21])))
         assert made.places_of(pooled) == [21]
-        assert not selectors.review_may_be_undone(review)
-        assert selectors.last_reviews(made.project, made.lead, 1) == []
+        assert not review_may_be_undone(review)
+        assert last_reviews(made.project, made.lead, 1) == []
         with pytest.raises(ReviewStands, match="A pool has taken"):
             review_undo(batch=made.batch, lead=made.lead)
         assert BatchReview.objects.get() == review
@@ -155,7 +162,7 @@ def test_pooled_candidates_make_no_second_batch() -> None:
     made.close()
     (pooled,) = made.open(made.plan(made.rows("run", [30])))
     assert pooled.pairs.get().candidate.rank == 21
-    assert selectors.second_batch_sizes([made.batch.pk]) == {made.batch.pk: 0}
+    assert second_batch_sizes([made.batch.pk]) == {made.batch.pk: 0}
     review_undo(batch=made.batch, lead=made.lead)
     with pytest.raises(NothingBeyond):
         batch_review(batch=made.batch, extend=True, lead=made.lead)
@@ -257,5 +264,5 @@ def test_outlooks_in_as_few_statements_for_many(  # type: ignore[no-untyped-def]
     batches = [waiting(project, relevance, beyond=beyond) for relevance, beyond in ((4, 2), (1, 3), (4, 0))]
     CandidateFactory(query=QueryFactory(project=project), rank=21)
     with django_assert_num_queries(2):
-        found = selectors.outlooks(batches, from_mean=2.0)
+        found = outlooks(batches, from_mean=2.0)
     assert [(found[b.pk].suggestion.extend, found[b.pk].beyond) for b in batches] == [(True, 2), (False, 3), (False, 0)]

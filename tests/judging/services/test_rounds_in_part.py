@@ -3,8 +3,8 @@
 import pytest
 
 from judging.models import Assignment, Batch
-from judging.services.assignments import assignment_return
-from judging.services.batches import batches_sweep
+from judging.work.services.assignments import assignment_return
+from judging.work.services.batches import batches_sweep
 from tests.conftest import Messages
 from tests.factories import NOW, BatchFactory
 from tests.judging.play import grade, judge, judge_round, outcomes, take

@@ -9,7 +9,6 @@ import pytest
 from annotation.exceptions import NotPossible
 from annotation.models import Membership, Project, StandingChange
 from annotation.services.members import standing_change
-from judging import selectors
 from judging.exceptions import (
     AssignmentIncomplete,
     FormStale,
@@ -22,13 +21,14 @@ from judging.exceptions import (
     TooFewPairs,
     WarmUpDue,
 )
+from judging.guidelines.services import guideline_confirm
 from judging.models import KnownPair, Sitting, SittingGrade
-from judging.rules.keys import sitting_key
-from judging.services.assignments import assignment_take
-from judging.services.guidelines import guideline_confirm
-from judging.services.known_pairs import known_pair_retire
-from judging.services.policies import guideline_publish, policy_publish
-from judging.services.way import way_advance
+from judging.projects.policies import guideline_publish, policy_publish
+from judging.qualification.selectors.sittings import sitting_of
+from judging.qualification.services.known_pairs import known_pair_retire
+from judging.qualification.services.way import way_advance
+from judging.work.rules import sitting_key
+from judging.work.services.assignments import assignment_take
 from tests.factories import MINUTES, NOW, BatchFactory, ProjectFactory, annotator, lead
 from tests.judging.exams import (
     asked,
@@ -240,7 +240,7 @@ class TestFeedback:
         sitting = in_feedback(user, project)
         other = closed_exam(project, [(2,)]).known_pairs.get()
         Sitting.objects.filter(pk=sitting.pk).update(known_ids=[other.pk, *sitting.known_ids])
-        sat = selectors.sitting_of(annotator_id=user.pk, sitting=sitting.uuid)
+        sat = sitting_of(annotator_id=user.pk, sitting=sitting.uuid)
         assert sat is not None
         assert [card.truth for card in sat.misaligned] == [Decimal(4)]
         with pytest.raises(SittingOver, match="not in your feedback round"):

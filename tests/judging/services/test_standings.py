@@ -11,7 +11,7 @@ from annotation.services.members import standing_change
 from annotation.services.tokens import token_create
 from judging.exceptions import NotPossibleNow
 from judging.models import Judgment
-from judging.services.standings import (
+from judging.people.services.standings import (
     annotator_erase,
     annotator_leave,
     annotator_password_link,

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from annotation.models import Project
-from judging import selectors
 from judging.models import Batch, Judgment, JudgmentDay, Pair, Tally
-from judging.services import tallies
-from judging.services.policies import policy_publish
-from judging.services.tallies import tallies_fold, tallies_recount
+from judging.projects.policies import policy_publish
+from judging.projects.selectors import overview
+from judging.review.selectors import review_queue
+from judging.work.services import tallies
+from judging.work.services.tallies import tallies_fold, tallies_recount
 from tests.factories import BatchFactory, ProjectFactory, triggers_asleep
 from tests.judging.growing import Growing
 from tests.judging.play import judge_round
@@ -62,8 +63,8 @@ class TestPairsAndBatches(TestCase):
                 )
             elif step == "fold":
                 tallies_fold()
-        assert selectors.tallies(project) == counted(project)
-        assert selectors.tallies(other) == {"pair:open": 2, "batch:1:open:1": 1}
+        assert overview.tallies(project) == counted(project)
+        assert overview.tallies(other) == {"pair:open": 2, "batch:1:open:1": 1}
 
 
 pytestmark = pytest.mark.django_db
@@ -74,10 +75,10 @@ def test_pooled_batches_are_counted_and_wait_for_no_decision() -> None:
     made.close()
     (pooled,) = made.open(made.plan(made.rows("run", [3, 4])))
     judge_round(pooled, [2, 2], [2, 2])
-    assert selectors.tallies(made.project) == counted(made.project)
-    assert selectors.tallies(made.project)["batch:3:done:1"] == 1
+    assert overview.tallies(made.project) == counted(made.project)
+    assert overview.tallies(made.project)["batch:3:done:1"] == 1
     assert tallies_recount(project=made.project) is False
-    assert not selectors.review_queue(made.project).exists()
+    assert not review_queue(made.project).exists()
 
 
 class TestJudgments:
@@ -115,9 +116,9 @@ class TestRecount:
         return project
 
     def test_what_was_wrong_is_right_again(self, project: Project) -> None:
-        assert selectors.tallies(project) != counted(project)
+        assert overview.tallies(project) != counted(project)
         assert tallies_recount(project=project) is True
-        assert selectors.tallies(project) == counted(project)
+        assert overview.tallies(project) == counted(project)
         assert list(JudgmentDay.objects.values_list("judgments", flat=True)) == [3, 3]
         assert tallies_recount(project=project) is False
 
@@ -137,8 +138,8 @@ def test_folding_keeps_the_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     project = ProjectFactory()
     for _ in range(3):
         judge_round(BatchFactory(query__project=project), [0, 1], [0, 1])
-    before = selectors.tallies(project)
+    before = overview.tallies(project)
     assert Tally.objects.filter(project=project).count() > 5
     tallies_fold()
     assert Tally.objects.filter(project=project).count() == len(before) == 3
-    assert selectors.tallies(project) == before == counted(project)
+    assert overview.tallies(project) == before == counted(project)

@@ -8,7 +8,7 @@ from django.utils import timezone
 from annotation.models import AuditEvent, Job, Project, User
 from judging.exceptions import NotPossibleNow
 from judging.models import GuidelineDraft, KnownPair
-from judging.services.training import (
+from judging.qualification.services.training import (
     JOB,
     LATE,
     training_draw,

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from annotation.models import User
 from judging.models import Assignment, Batch, Judgment, Pair
-from judging.rules.keys import form_key
-from judging.services.assignments import assignment_take
+from judging.work.rules import form_key
+from judging.work.services.assignments import assignment_take
 from tests.factories import AssignmentFactory, annotator
 from tests.tables import rows_of
 

@@ -15,8 +15,8 @@ from django.urls import reverse
 
 from annotation.models import AuditEvent, Project, User
 from annotation.services.audit import audit_record
-from judging.services.pairs import pair_withdraw
-from judging.services.policies import guideline_publish, policy_publish
+from judging.projects.policies import guideline_publish, policy_publish
+from judging.work.services.pairs import pair_withdraw
 from tests.factories import (
     NOW,
     AssignmentFactory,
@@ -134,7 +134,7 @@ class TestFinding:
             assert "elsewhere" not in page
 
     def test_words_that_are_not_nearby(self, look: Look, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("judging.selectors.audit.NEARBY", 1)
+        monkeypatch.setattr("judging.audit.selectors.NEARBY", 1)
         for version in (7, 8, 9):
             event(project, None, version=version, note="rare")
         event(project, None, version=10)

@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from annotation.models import Membership, Moment, User
 from judging.models import Assignment, Batch, Pair
-from judging.services.assignments import assignment_finish
-from judging.services.judgments import flag_set, judgment_submit
-from judging.services.policies import Example, guideline_publish
+from judging.projects.policies import Example, guideline_publish
+from judging.work.services.assignments import assignment_finish
+from judging.work.services.judgments import flag_set, judgment_submit
 from tests.factories import (
     GIF,
     AssignmentFactory,

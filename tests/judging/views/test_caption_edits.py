@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from annotation.models import Candidate, Caption, Job, Project
 from annotation.services.candidates import candidates_rank
-from judging.services.batches import batches_open
+from judging.work.services.batches import batches_open
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, DescriptionFactory, MomentFactory, ProjectFactory, QueryFactory, lead
 

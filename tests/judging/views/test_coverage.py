@@ -9,7 +9,7 @@ from django.test import Client
 
 from annotation.models import NamedQuerySet, Pooling
 from judging.models import Batch
-from judging.services.pools import pool_open_request
+from judging.studies.services import pool_open_request
 from tests.conftest import Messages, hash_with
 from tests.factories import admin
 from tests.judging.covering import Covering

@@ -8,9 +8,9 @@ from django.test import Client
 
 from annotation.models import AuditEvent, Identity, Project, User
 from judging.models import Exam, KnownPair, Sitting
-from judging.services.exams import exam_close, exam_create
-from judging.services.known_pairs import known_pair_anchor
-from judging.services.policies import policy_publish
+from judging.projects.policies import policy_publish
+from judging.qualification.services.exams import exam_close, exam_create
+from judging.qualification.services.known_pairs import known_pair_anchor
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, admin, lead
 from tests.judging.exams import (

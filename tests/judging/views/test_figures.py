@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import NamedQuerySet, Project
-from judging.views.figures.catalogue import FIGURES
+from judging.figures.catalogue import FIGURES
 from tests import factories
 from tests.factories import admin, lead
 from tests.judging.play import judge_round

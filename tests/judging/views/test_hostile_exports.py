@@ -14,11 +14,11 @@ from markdown_it import MarkdownIt
 
 from annotation import collection_report
 from annotation.models import Project, User
+from judging.figures.catalogue import FIGURES
 from judging.models import Batch, Release, ReleaseWords
-from judging.releases import forms
-from judging.services.batches import batch_review
-from judging.services.releases import release_build, release_create
-from judging.views.figures.catalogue import FIGURES
+from judging.releases import layout
+from judging.releases.services import release_build, release_create
+from judging.work.services.batches import batch_review
 from models_runner.leaderboard.files import escaped
 from models_runner.models import Run
 from tests import factories
@@ -112,8 +112,8 @@ def test_files_of_a_release(project: Project) -> None:
     for name, content in files.items():
         if name.endswith(".json"):
             json.loads(content)
-    assert INJECTED in files[forms.CROISSANT]
-    for name in (forms.README, forms.DATASHEET):
+    assert INJECTED in files[layout.CROISSANT]
+    for name in (layout.README, layout.DATASHEET):
         assert INJECTED in files[name]
         shown = VIEWER.render(files[name])
         assert not re.search(r"<(i|script|svg|/title|/textarea)\b", shown), name

@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotation.models import Membership, Project, User
 from annotation.services.identities import identity_set
 from judging.models import Invitation
-from judging.services.invitations import invitation_create, invitation_revoke
+from judging.people.services.invitations import invitation_create, invitation_revoke
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,

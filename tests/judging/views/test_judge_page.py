@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation.models import Query
 from judging.models import Assignment, Judgment
-from judging.rules.active_time import LONGEST_MS
+from judging.work.rules import LONGEST_MS
 from tests.factories import BatchFactory, ProjectFactory, annotator
 from tests.judging.play import judge, judge_round, pairs_of
 from tests.judging.views.acts import (

@@ -10,10 +10,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Job, Project
-from judging import selectors
 from judging.models import BatchReview, Flag, JudgmentDay
-from judging.services.flags import flags_dismiss
-from judging.services.policies import policy_in_force
+from judging.projects.policies import policy_in_force
+from judging.projects.selectors import overview as selectors_overview
+from judging.projects.selectors.overview import Overview, overview_counts
+from judging.review.selectors import review_queue
+from judging.work.selectors.flags import flags_waiting
+from judging.work.services.pairs import flags_dismiss
 from tests.factories import (
     NOW,
     AssignmentFactory,
@@ -47,8 +50,8 @@ def url(project: Project) -> str:
     return reverse("judging:overview", args=[project.uuid])
 
 
-def found(project: Project) -> selectors.Overview:
-    return selectors.overview(project, policy_in_force(project.pk), now=timezone.now())
+def found(project: Project) -> Overview:
+    return selectors_overview.overview(project, policy_in_force(project.pk), now=timezone.now())
 
 
 def given(project: Project, judgments: int, *, days_ago: int = 0, imported: int = 0) -> None:
@@ -113,8 +116,8 @@ class TestNumbers:
             FlagFactory(assignment=held, withdrawn_at=NOW if place == 2 else None)
         flags_dismiss(pair=Flag.objects.earliest("pk").pair, lead=lead(project), words="fine")
         overview = found(project)
-        assert overview.flags == selectors.flags_waiting(project).count() == 1
-        assert overview.waiting == selectors.review_queue(project).count() == 1
+        assert overview.flags == flags_waiting(project).count() == 1
+        assert overview.waiting == review_queue(project).count() == 1
         assert overview.at_work == 3
 
     def test_what_was_imported_belongs_to_no_day(self, project: Project) -> None:
@@ -125,7 +128,7 @@ class TestNumbers:
 
     def test_programs_are_told_the_same(self, project: Project) -> None:
         judge_round(BatchFactory(query__project=project), [0, 4], [4, 4])
-        counts = selectors.overview_counts(project)
+        counts = overview_counts(project)
         assert counts["batches"] == {"open": 1, "done": 0}
         assert counts["pairs"] == {"open": 0, "escalated": 1, "settled": 1, "dropped": 0, "withdrawn": 0}
         assert (counts["judgments"], counts["second_rounds"], counts["waiting"]) == (4, 1, 0)

@@ -12,8 +12,7 @@ from django.urls import reverse
 
 from annotation.models import Project
 from judging.models import Assignment, Batch, FlagAnswer, Pair, Recut
-from judging.services.flags import flags_dismiss
-from judging.services.pairs import pair_withdraw
+from judging.work.services.pairs import flags_dismiss, pair_withdraw
 from tests.factories import (
     NOW,
     AssignmentFactory,

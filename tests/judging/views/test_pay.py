@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from annotation.models import AuditEvent, Membership, Project, User
 from judging.models import HoursCorrection, PayRate
-from judging.services.pay import hours_correct, pay_rate_set
+from judging.pay.services import hours_correct, pay_rate_set
 from tests.factories import BatchFactory, MembershipFactory, QueryFactory, annotator, lead
 from tests.judging.money import judged, local, policy_from, project_in
 

@@ -13,9 +13,9 @@ from annotation.models import AuditEvent, Membership, Project, User
 from annotation.services.identities import identity_set
 from annotation.services.members import standing_change
 from judging.models import GateAttempt, Invitation
-from judging.selectors import people_of
-from judging.services.invitations import invitation_create
-from judging.services.standings import annotator_leave
+from judging.people.selectors import people_of
+from judging.people.services.invitations import invitation_create
+from judging.people.services.standings import annotator_leave
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,

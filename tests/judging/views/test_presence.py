@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from judging.models import Assignment
-from judging.rules.leasing import LEAVING
+from judging.work.rules import LEAVING
 from tests.judging.views.acts import HTMX, end, lapse, rows, url
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.models import Corpus, CorpusImport, Project, User
 from annotation.services.imports import may_import_into
-from judging.services.projects import project_name_free
+from judging.projects.services import project_name_free
 from tests.factories import CorpusFactory, ProjectFactory, QueryFactory, UserFactory, admin, annotator, lead
 
 pytestmark = pytest.mark.django_db

@@ -9,8 +9,7 @@ from django.test import Client
 
 from annotation.models import Corpus, Project
 from judging.models import Judgment, Pair, Release, ReleaseComparison, ReleaseWords
-from judging.services.release_comparisons import release_compare, release_comparison_of
-from judging.services.releases import release_build, release_create
+from judging.releases.services import release_build, release_compare, release_comparison_of, release_create
 from tests.factories import NOW, ProjectFactory, admin, lead, triggers_asleep
 from tests.judging.api.acts import Program, refusal
 from tests.judging.views.acts import url

@@ -9,9 +9,9 @@ from django.urls import reverse
 
 from annotation.models import AuditEvent, Project
 from judging.models import Assignment, Batch, BatchReview, Policy
-from judging.services.batches import batch_extend, batch_review
-from judging.services.reviews import review_undo
-from judging.views import reviews
+from judging.review import views
+from judging.review.services import review_undo
+from judging.work.services.batches import batch_extend, batch_review
 from tests.conftest import Messages
 from tests.factories import (
     AssignmentFactory,
@@ -77,7 +77,7 @@ class TestQueue:
     def test_oldest_first_and_no_more_than_fit(
         self, browser: Client, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(reviews, "CASES", 2)
+        monkeypatch.setattr(views, "CASES", 2)
         held = [waiting(project) for _ in range(3)]
         page = browser.get(url("review-queue", project))
         assert shown(page) == [str(batch.uuid) for batch in held[:2]]
@@ -309,7 +309,7 @@ class TestMany:
         assert browser.get(url("reviews-preview", project), asked).status_code == 422
 
     def test_more_than_go_at_once(self, browser: Client, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(reviews.reviews, "AT_ONCE", 2)
+        monkeypatch.setattr(views.reviews, "AT_ONCE", 2)
         for _ in range(3):
             waiting(project)
         answer = browser.get(url("reviews-preview", project))

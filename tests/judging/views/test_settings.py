@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotation.models import AuditEvent, Membership, Project, User
 from judging.models import GateAttempt, GuidelineConfirmation, GuidelineDraft, KnownPair
-from judging.services.policies import Example, guideline_publish, policy_in_force, policy_publish
+from judging.projects.policies import Example, guideline_publish, policy_in_force, policy_publish
 from tests.factories import BatchFactory, MembershipFactory, MomentFactory, ProjectFactory, admin, annotator, lead
 from tests.judging.settings import drawn_pair, gate_attempt, gate_question, guideline_form, policy_form
 from tests.judging.views.acts import HTMX, grade_all, take, url

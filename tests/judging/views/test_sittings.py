@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from annotation.models import Project, User
 from judging.models import KnownPair, Sitting
-from judging.services.exams import exam_close, exam_create
-from judging.services.policies import policy_publish
+from judging.projects.policies import policy_publish
+from judging.qualification.services.exams import exam_close, exam_create
 from tests.conftest import Messages
 from tests.factories import GIF, BatchFactory, ProjectFactory, annotator, lead
 from tests.judging.exams import (

@@ -12,10 +12,10 @@ from annotation.models import Project, TextStatistics, Video
 from annotation.services.statistics import statistics_compute
 from annotation.similarity import registry
 from annotation.similarity.wordnet import WordNetMissing
-from judging import selectors
+from judging.figures import tables
+from judging.figures.selectors import judged_figures
 from judging.models import BatchReview
-from judging.releases import finished_queries
-from judging.views import tables
+from judging.releases.scope import finished_queries
 from tests.conftest import Messages
 from tests.factories import BatchFactory, CaptionFactory, PairFactory, ProjectFactory, admin
 
@@ -57,7 +57,7 @@ def project() -> Project:
 
 
 def figures(project: Project) -> dict[str, Any]:
-    return selectors.judged_figures(project, "val", finished=finished_queries(project.pk))
+    return judged_figures(project, "val", finished=finished_queries(project.pk))
 
 
 def test_what_was_judged(project: Project) -> None:

@@ -14,8 +14,8 @@ from django.urls import reverse
 
 from annotation.models import Moment, Project
 from judging.models import Assignment, Batch, KnownPair, Sitting
-from judging.services.assignments import assignment_finish
-from judging.services.judgments import flag_set, judgment_submit
+from judging.work.services.assignments import assignment_finish
+from judging.work.services.judgments import flag_set, judgment_submit
 from tests.factories import GIF, BatchFactory, CaptionFactory, PairFactory, ProjectFactory
 from tests.judging.api.acts import Program
 from tests.judging.exams import cohort_exam, examinee

@@ -11,7 +11,7 @@ from django.urls import reverse
 from annotation.models import Project, User
 from benchmarks.annotator import FINISH, GO_ON, GRADE, KEY, TAKE
 from judging.models import Batch, Pair
-from judging.services.batches import batch_create
+from judging.work.services.batches import batch_create
 from tests import factories
 from tests.production.topology.person import Person
 from tests.production.topology.site import Site

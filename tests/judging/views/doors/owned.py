@@ -18,7 +18,7 @@ from django.urls import reverse
 from annotation.models import AccessToken, BrowserSession, CorpusImport, Membership, Moment, User, Video
 from annotation.services.tokens import token_create
 from judging.models import JudgmentImport
-from judging.rules.keys import form_key
+from judging.work.rules import form_key
 from models_runner.experiments.files import folder_of
 from models_runner.models import Run
 from tests.factories import MembershipFactory

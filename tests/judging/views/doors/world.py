@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from annotation.models import Membership, NamedQuerySet, Pooling, Project, TrainSet, User
 from annotation.services.statistics import statistics_compute
+from judging.guidelines.services import draft_open
 from judging.models import (
     Assignment,
     Batch,
@@ -30,9 +31,8 @@ from judging.models import (
     QualityReport,
     Release,
 )
-from judging.rules.keys import form_key, sitting_key
-from judging.services.guidelines import draft_open
-from judging.services.invitations import invitation_create
+from judging.people.services.invitations import invitation_create
+from judging.work.rules import form_key, sitting_key
 from models_runner.models import EconomyStudy, Experiment, FeatureSet, Leaderboard, Run, Training
 from moment_retrieval.features import FeatureWriter
 from tests.factories import (

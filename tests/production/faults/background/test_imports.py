@@ -9,9 +9,9 @@ from django.db.models import F
 
 from annotation.models import AuditEvent, CorpusImport, Description, Moment
 from annotation.services.imports import corpus_import_confirm, corpus_import_create
-from judging.label_studio import Mapped
+from judging.imports import services
+from judging.imports.label_studio.mapping import Mapped
 from judging.models import Judgment, JudgmentImport
-from judging.services import label_studio
 from tests.judging.label_studio.exports import annotation, rated, task, text
 from tests.production.faults.background.acts import KILLED, kill_at, lead_of, page_of, start, sweep
 from tests.production.faults.latch import latch
@@ -65,7 +65,7 @@ def test_judgments_are_imported_whole_and_once_after_a_kill(site: Site) -> None:
     world = World.make(annotators=0)
     people = [annotation(2 * n + seat, 7 + seat, rated(n % 5)) for n in range(PAIRS) for seat in (0, 1)]
     export = [task(n, {"pair_id": n}, *people[2 * n : 2 * n + 2]) for n in range(PAIRS)]
-    row = label_studio.judgment_import_create(
+    row = services.judgment_import_create(
         actor=world.lead,
         project_name=f"old {world.project.uuid}",
         mapped=Mapped(pair="pair_id"),
@@ -73,7 +73,7 @@ def test_judgments_are_imported_whole_and_once_after_a_kill(site: Site) -> None:
     )
     eventually(lambda: told(row).state == "checked")
     with latch(site, "judging_judgment", event="INSERT", passing=PAIRS) as closed:
-        label_studio.judgment_import_confirm(row=row, actor=world.lead, skip_bad=False)
+        services.judgment_import_confirm(row=row, actor=world.lead, skip_bad=False)
         kill_at(closed, site, "worker")
         assert told(row).project is None
         closed.open()

@@ -1,0 +1,34 @@
+from django.urls import path
+
+from judging.api import train_sets
+from judging.releases import api as releases_api
+from judging.review import api as review_api
+from judging.work import api
+
+app_name = "api"
+urlpatterns = [
+    path("projects/", api.Projects.as_view(), name="projects"),
+    path("projects/<uuid:project_uuid>/assignment/", api.Assignment.as_view(), name="assignment"),
+    path("projects/<uuid:project_uuid>/assignment/heartbeat/", api.Heartbeat.as_view(), name="heartbeat"),
+    path("projects/<uuid:project_uuid>/assignment/finish/", api.Finish.as_view(), name="finish"),
+    path("projects/<uuid:project_uuid>/assignment/return/", api.Return.as_view(), name="return"),
+    path("projects/<uuid:project_uuid>/judgments/", api.OwnJudgments.as_view(), name="judgments"),
+    path("pairs/<uuid:pair_uuid>/judgment/", api.Judgment.as_view(), name="judgment"),
+    path("pairs/<uuid:pair_uuid>/flag/", api.Flag.as_view(), name="flag"),
+    path("previews/<uuid:preview_uuid>.gif", api.PreviewGif.as_view(), name="preview-gif"),
+    path("previews/<uuid:preview_uuid>.mp4", api.PreviewMp4.as_view(), name="preview-mp4"),
+    path("projects/<uuid:project_uuid>/progress/", review_api.Progress.as_view(), name="progress"),
+    path("projects/<uuid:project_uuid>/batches/", review_api.Batches.as_view(), name="batches"),
+    path("projects/<uuid:project_uuid>/query-sets/", review_api.QuerySets.as_view(), name="query-sets"),
+    path("query-sets/<uuid:set_uuid>/", review_api.QuerySet.as_view(), name="query-set"),
+    path("projects/<uuid:project_uuid>/train-sets/", train_sets.TrainSets.as_view(), name="train-sets"),
+    path("train-sets/<uuid:set_uuid>.json", train_sets.TrainSetJson.as_view(), name="train-set-json"),
+    path("train-sets/<uuid:set_uuid>.parquet", train_sets.TrainSetParquet.as_view(), name="train-set-parquet"),
+    path("projects/<uuid:project_uuid>/releases/", releases_api.Releases.as_view(), name="releases"),
+    path("projects/<uuid:project_uuid>/judgments.csv", releases_api.JudgmentsCsv.as_view(), name="judgments-csv"),
+    path("releases/<uuid:release_uuid>.zip", releases_api.ReleaseZip.as_view(), name="release-zip"),
+    path("batches/<uuid:batch_uuid>/", review_api.OneBatch.as_view(), name="batch"),
+    path("batches/<uuid:batch_uuid>/review/", review_api.Review.as_view(), name="review"),
+    path("pairs/<uuid:pair_uuid>/withdraw/", review_api.Withdraw.as_view(), name="withdraw"),
+    path("pairs/<uuid:pair_uuid>/restore/", review_api.Restore.as_view(), name="restore"),
+]

@@ -1,0 +1,212 @@
+"""Where the page of an event's object is, for whoever may open it.
+
+The audit: who decided what, and under which versions pairs were judged. For leads and admins.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.core.serializers.json import DjangoJSONEncoder
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from annotation.access import STAFF, MemberRequest, project_page
+from annotation.models import AuditEvent, Membership, Project
+from annotation.spreadsheets import csv_stream
+from judging.audit.forms import SYSTEM, AuditForm
+from judging.audit.rules import KINDS, in_words, kind_words, told
+from judging.audit.selectors import Versions, audit_all, audit_page, judged_under, judgments_under
+from judging.people.selectors import actor_names
+from judging.review.selectors import annotator_numbers
+
+LEAD = Membership.Role.LEAD
+BY_SUBJECT = {  # the beginning of the action: the page that takes the object's UUID, what to call it
+    "pair.": ("judging:pair-batch", "Pair"),
+    "flag.": ("judging:pair-batch", "Pair"),
+    "moment.": ("judging:pair-batch", "Pair"),
+    "batch.": ("judging:batch", "Batch"),
+    "guideline.": ("judging:guideline-version", "Version"),
+    "exam.": ("judging:exam", "Exam"),
+    "known_pair.": ("judging:known-exam", "Exam"),
+    "training.grade": ("judging:training-pair", "Pair"),
+    "tutorial.": ("judging:training-pair", "Pair"),
+    "query_set.": ("judging:query-set", "Query set"),
+    "pool.": ("pools:pool", "Pool"),
+    "coverage.": ("judging:coverage-study", "Study"),
+}
+OF_PROJECT = {  # the page that takes the project's
+    "policy.": ("judging:policy", "Policy"),
+    "training.draw": ("judging:training", "Training"),
+    "gate.question.": ("judging:gate-questions", "Gate"),
+    "queries.": ("annotation:splits", "Splits"),
+    "caption": ("annotation:captions", "Captions"),
+    "batches.": ("judging:queries", "Queries"),
+    "candidates.": ("judging:queries", "Queries"),
+    "similarity.": ("judging:queries", "Queries"),
+    "release.": ("judging:releases", "Releases"),
+    "run.": ("models_runner:runs", "Runs"),
+    "train_set.": ("annotation:train-sets", "Training sets"),
+    "alert.": ("judging:alerts", "Alerts"),
+}
+OF_PEOPLE = {  # the same, for leads alone
+    "invitation.": ("judging:people", "People"),
+    "registration.": ("judging:people", "People"),
+    "identity.": ("judging:people", "People"),
+    "pay.": ("judging:pay", "Pay"),
+}
+
+
+def link_of(event: AuditEvent, project: Project, role: str) -> tuple[str, str] | None:
+    """Address and name of a page about what was decided on; None where the viewer has none."""
+    number = event.data.get("number")
+    if event.action.startswith(("annotator.", "member.")):
+        if role != LEAD or not isinstance(number, int):
+            return None
+        return reverse("judging:person", args=[project.uuid, number]), f"Annotator {number}"
+    if event.subject and (place := _place(BY_SUBJECT, event.action)):
+        return reverse(place[0], args=[event.subject]), place[1]
+    open_to_role = OF_PROJECT | OF_PEOPLE if role == LEAD else OF_PROJECT
+    place = _place(open_to_role, event.action)
+    return (reverse(place[0], args=[project.uuid]), place[1]) if place else None
+
+
+def _place(places: dict[str, tuple[str, str]], action: str) -> tuple[str, str] | None:
+    return next((place for begin, place in places.items() if action.startswith(begin)), None)
+
+
+PER_PAGE = 50
+OUTSIDE = "somebody without a role here"
+COLUMNS = ("at", "who", "action", "in_words", "object", "details")
+VERSION_COLUMNS = ("guideline_version", "policy_version", "judgments", "pairs", "first_at", "last_at")
+JUDGED_COLUMNS = (
+    *("guideline_version", "policy_version", "query_id", "query", "batch", "rank", "pair", "annotator"),
+    *("round", "grade", "source", "judged_at"),
+)
+
+
+class Line(NamedTuple):
+    """One event as it is read."""
+
+    event: AuditEvent
+    who: str
+    words: str
+    link: tuple[str, str] | None
+    details: list[tuple[str, str]]
+
+
+@project_page(STAFF)
+def audit(request: MemberRequest, project: Project) -> HttpResponse:
+    """Who decided what, the newest first; to admins leads are numbers."""
+    form = AuditForm(request.GET)
+    after, before = (_uuid(request.GET.get(name, "")) for name in ("after", "before"))
+    page = audit_page(project, form.sieve(), size=PER_PAGE, after=after, before=before)
+    names = actor_names(project, to=request.membership.role)
+    asked = {name: value for name, value in request.GET.items() if value and name in form.fields}
+    context = {
+        "page": page,
+        "lines": [_line(event, project, names, request.membership.role) for event in page.events],
+        "form": form,
+        "asked": asked,
+        "keep": urlencode(asked),
+        "kinds": [(label, [(action, kind_words(action)) for action in actions]) for label, actions in KINDS.items()],
+        "people": _people(project, names),
+        "system": SYSTEM,
+    }
+    return render(request, "judging/audit.html", context)
+
+
+def _line(event: AuditEvent, project: Project, names: dict[int, str], role: str) -> Line:
+    details = [(name.replace("_", " "), told(value)) for name, value in event.data.items()]
+    return Line(event, _who(event, names), in_words(event.action, event.data), link_of(event, project, role), details)
+
+
+def _who(event: AuditEvent, names: dict[int, str]) -> str:
+    return names.get(event.actor_id, OUTSIDE) if event.actor_id else "the system"
+
+
+def _people(project: Project, names: dict[int, str]) -> list[tuple[str, str]]:
+    """Who may have decided something, by account: staff, then annotators."""
+    members = project.memberships.select_related("user").order_by("-role", "number", "pk")
+    staff_first = sorted(members, key=lambda member: member.role == Membership.Role.ANNOTATOR)
+    return [(str(member.user.uuid), names[member.user_id]) for member in staff_first]
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+@project_page(STAFF)
+def audit_csv(request: MemberRequest, project: Project) -> StreamingHttpResponse:
+    """Every event that was asked for, not only what fits a page."""
+    events = audit_all(project, AuditForm(request.GET).sieve())
+    names = actor_names(project, to=request.membership.role)
+    rows = (_csv_row(event, names) for event in events)
+    return csv_stream("audit.csv", COLUMNS, rows)
+
+
+def _csv_row(event: AuditEvent, names: dict[int, str]) -> list[object]:
+    details = json.dumps(event.data, cls=DjangoJSONEncoder, ensure_ascii=False)
+    said = in_words(event.action, event.data)
+    return [event.created_at.isoformat(), _who(event, names), event.action, said, event.subject or "", details]
+
+
+@project_page(STAFF)
+def versions(request: MemberRequest, project: Project) -> HttpResponse:
+    """How much was judged under which versions; of one pair of them, what."""
+    under = judged_under(project)
+    shown = _asked_versions(request, under) if "guideline" in request.GET else None
+    context: dict[str, Any] = {"under": under, "shown": shown, "total": sum(row.judgments for row in under)}
+    if shown:
+        judged = judgments_under(project, guideline=shown.guideline, policy=shown.policy)
+        context["page"] = page = Paginator(judged, PER_PAGE).get_page(request.GET.get("page"))
+        numbers = annotator_numbers(project)
+        context["judged"] = [(judgment, numbers.get(judgment.annotator_id)) for judgment in page]
+        context["keep"] = f"&guideline={shown.guideline or ''}&policy={shown.policy or ''}"
+    return render(request, "judging/audit_versions.html", context)
+
+
+def _asked_versions(request: MemberRequest, under: list[Versions]) -> Versions:
+    guideline, policy = (_number(request.GET.get(name, "")) for name in ("guideline", "policy"))
+    for row in under:
+        if (row.guideline, row.policy) == (guideline, policy):
+            return row
+    raise Http404
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < 10 else None
+
+
+@project_page(STAFF)
+def versions_csv(request: MemberRequest, project: Project) -> StreamingHttpResponse:
+    """The counts; with ``guideline`` and ``policy``, every judgment given under these two."""
+    under = judged_under(project)
+    if "guideline" not in request.GET:
+        return csv_stream("judged-under.csv", VERSION_COLUMNS, (_times(row) for row in under))
+    shown = _asked_versions(request, under)
+    return csv_stream("judgments-under.csv", JUDGED_COLUMNS, _judged_rows(project, shown))
+
+
+def _times(row: Versions) -> list[object]:
+    *counts, first, last = row
+    return [*("" if count is None else count for count in counts), first.isoformat(), last.isoformat()]
+
+
+def _judged_rows(project: Project, shown: Versions) -> Iterator[list[object]]:
+    numbers = annotator_numbers(project)
+    judged = judgments_under(project, guideline=shown.guideline, policy=shown.policy)
+    for row in judged.iterator(chunk_size=2000):
+        query = row.pair.batch.query
+        yield [
+            *(shown.guideline or "", shown.policy or "", query.number, query.text),
+            *(row.pair.batch.number, row.pair.candidate.rank, row.pair.uuid, numbers.get(row.annotator_id, "")),
+            *(row.round, row.grade, row.source, row.created_at.isoformat()),
+        ]

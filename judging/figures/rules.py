@@ -1,0 +1,121 @@
+"""Numbers that figures are drawn from, made of counts. Pure."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, timedelta
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from judging.quality.rules.agreement import LEVELS, Counts, krippendorff_of_counts
+from judging.work.rules import GRADES, MAX_SPREAD
+
+DAYS_SHOWN, WEEKS_SHOWN = 35, 60  # more days are shown as weeks, more weeks as months
+
+
+class Relevances(NamedTuple):
+    """How many settled pairs of a group have each relevance."""
+
+    counts: tuple[int, ...]
+
+    @property
+    def n(self) -> int:
+        return sum(self.counts)
+
+    @property
+    def mean(self) -> float | None:
+        return sum(relevance * n for relevance, n in enumerate(self.counts)) / self.n if self.n else None
+
+    @property
+    def deviation(self) -> float | None:
+        """Standard deviation of the group itself: it says how the group spreads, not how sure the mean is."""
+        if self.mean is None:
+            return None
+        squares = sum(n * (relevance - self.mean) ** 2 for relevance, n in enumerate(self.counts))
+        return math.sqrt(squares / self.n)
+
+
+def relevances_by(rows: Iterable[tuple[int, int, int]]) -> dict[int, Relevances]:
+    """Groups, ascending, from rows of group, relevance and count."""
+    found: dict[int, list[int]] = {}
+    for group, relevance, n in rows:
+        found.setdefault(group, [0] * LEVELS)[relevance] += n
+    return {group: Relevances(tuple(found[group])) for group in sorted(found)}
+
+
+class Unit(StrEnum):
+    """What a point of a figure over time stands for."""
+
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+
+    def first_of(self, day: date) -> date:
+        if self is Unit.WEEK:
+            return day - timedelta(days=day.weekday())  # a Monday
+        return day.replace(day=1) if self is Unit.MONTH else day
+
+    def next_of(self, first: date) -> date:
+        if self is Unit.MONTH:
+            return (first + timedelta(days=31)).replace(day=1)
+        return first + timedelta(days=7 if self is Unit.WEEK else 1)
+
+
+class Agreement(NamedTuple):
+    """How far the two first grades of the pairs of one period agree."""
+
+    start: date
+    n: int
+    consensus: float | None  # share of pairs whose grades differ by at most one
+    alpha: float | None  # Krippendorff's, ordinal
+
+
+def unit_for(first: date, last: date) -> Unit:
+    days = (last - first).days + 1
+    if days <= DAYS_SHOWN:
+        return Unit.DAY
+    return Unit.WEEK if days <= 7 * WEEKS_SHOWN else Unit.MONTH
+
+
+def agreement_over_time(rows: Sequence[tuple[date, int, int, int]]) -> tuple[Unit, list[Agreement]]:
+    """Periods without a gap, from rows of day, lower grade, higher grade and how many pairs."""
+    if not rows:
+        return Unit.DAY, []
+    days = [row[0] for row in rows]
+    unit = unit_for(min(days), max(days))
+    found: dict[date, list[tuple[int, int, int]]] = {}
+    for day, low, high, n in rows:
+        found.setdefault(unit.first_of(day), []).append((low, high, n))
+    periods, start = [], min(found)
+    while start <= max(found):
+        periods.append(agreement_of(start, found.get(start, [])))
+        start = unit.next_of(start)
+    return unit, periods
+
+
+def agreement_of(start: date, rows: Sequence[tuple[int, int, int]]) -> Agreement:
+    """One period, from rows of lower grade, higher grade and how many pairs."""
+    n = sum(row[2] for row in rows)
+    if not n:
+        return Agreement(start, 0, None, None)
+    near = sum(pairs for low, high, pairs in rows if high - low <= MAX_SPREAD)
+    items = np.array([[(grade == low) + (grade == high) for grade in GRADES] for low, high, _ in rows])  # [R, 5]
+    alpha = krippendorff_of_counts(np.repeat(items.astype(np.int64), [row[2] for row in rows], axis=0))
+    return Agreement(start, n, near / n, alpha)
+
+
+def tables_of(
+    rows: Iterable[tuple[int, int, int, int, int]], numbers: Mapping[int, int]
+) -> dict[tuple[int, int], Counts]:
+    """How often the first of two annotators gave i where the second gave j [5, 5]; the lower number is the first.
+
+    Args:
+        rows: two accounts, i, j, and how often.
+        numbers: annotator number by account.
+    """
+    found: dict[tuple[int, int], Counts] = {}
+    for a, b, i, j, n in rows:
+        (one, x), (other, y) = sorted([(numbers[a], i), (numbers[b], j)])
+        found.setdefault((one, other), np.zeros((LEVELS, LEVELS), dtype=np.int64))[x, y] += n
+    return found

@@ -1,0 +1,134 @@
+"""The guideline: prepared by leads as a draft, published as a version, confirmed by annotators."""
+
+import logging
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotation.exceptions import NotPossible
+from annotation.models import Moment, Project, User
+from annotation.services.audit import audit_record
+from judging.exceptions import GuidelineStale, NotPossibleNow
+from judging.models import Guideline, GuidelineConfirmation, GuidelineDraft, GuidelineDraftExample
+from judging.projects.policies import Example, guideline_in_force, guideline_publish
+from judging.qualification.rules.way import may_confirm
+from judging.qualification.selectors.way import way_facts
+from judging.qualification.services.way import way_advance
+
+logger = logging.getLogger(__name__)
+
+
+@transaction.atomic
+def draft_open(*, project: Project, actor: User | None) -> GuidelineDraft:
+    """The version being prepared; new ones begin as the version in force, examples included."""
+    Project.objects.select_for_update().get(pk=project.pk)
+    found = GuidelineDraft.objects.filter(project=project).select_related("base").first()
+    if found:
+        return found
+    base = guideline_in_force(project.pk)
+    made = GuidelineDraft.objects.create(
+        project=project, base=base, body=base.body, levels=base.levels, edited_by=actor
+    )
+    GuidelineDraftExample.objects.bulk_create(
+        GuidelineDraftExample(draft=made, grade=shown.grade, query_text=shown.query_text, moment_id=shown.moment_id)
+        for shown in base.examples.all()
+    )
+    return made
+
+
+@transaction.atomic
+def draft_save(
+    *, project: Project, actor: User | None, body: str, levels: Sequence[str], changes: str
+) -> GuidelineDraft:
+    draft = draft_open(project=project, actor=actor)
+    draft.body, draft.levels, draft.changes, draft.edited_by = body, list(levels), changes, actor
+    draft.save()
+    return draft
+
+
+@transaction.atomic
+def draft_discard(*, project: Project) -> bool:
+    """Throw away what was prepared; False when nothing was."""
+    return bool(GuidelineDraft.objects.filter(project=project).delete()[0])
+
+
+@transaction.atomic
+def draft_example_set(
+    *, project: Project, actor: User | None, grade: int, query_text: str, moment: Moment
+) -> GuidelineDraft:
+    """Show this moment for the grade, in the version being prepared, instead of the one there was.
+
+    Raises:
+        NotPossibleNow: nobody could watch the moment.
+    """
+    if moment.preview_state != Moment.Preview.READY or moment.video.corpus_id != project.corpus_id:
+        raise NotPossibleNow("This moment has no preview in the project.")
+    draft = draft_open(project=project, actor=actor)
+    GuidelineDraftExample.objects.update_or_create(
+        draft=draft, grade=grade, defaults={"query_text": query_text, "moment": moment}
+    )
+    _draft_touched(draft, actor)
+    return draft
+
+
+@transaction.atomic
+def draft_example_remove(*, project: Project, actor: User | None, grade: int) -> GuidelineDraft:
+    draft = draft_open(project=project, actor=actor)
+    draft.examples.filter(grade=grade).delete()
+    _draft_touched(draft, actor)
+    return draft
+
+
+def _draft_touched(draft: GuidelineDraft, actor: User | None) -> None:
+    GuidelineDraft.objects.filter(pk=draft.pk).update(edited_by=actor, edited_at=timezone.now())
+
+
+@transaction.atomic
+def draft_publish(*, project: Project, actor: User | None) -> Guideline:
+    """Put the version being prepared in force; who judges must confirm it first.
+
+    Raises:
+        NotPossibleNow: nothing is prepared.
+        GuidelineStale: another version was published since it was begun.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)
+    draft = GuidelineDraft.objects.filter(project=project).first()
+    if draft is None:
+        raise NotPossibleNow("There is no draft to publish; perhaps somebody just did.")
+    if draft.base_id != guideline_in_force(project.pk).pk:
+        raise GuidelineStale("Another version was published since this draft was begun. Discard it and begin anew.")
+    examples = [Example(*row) for row in draft.examples.values_list("grade", "query_text", "moment")]
+    made = guideline_publish(
+        project=project,
+        actor=actor,
+        body=draft.body,
+        levels=draft.levels,
+        changes=draft.changes,
+        examples=examples,
+    )
+    draft.delete()
+    return made
+
+
+@transaction.atomic
+def guideline_confirm(*, project: Project, annotator: User, version: int) -> GuidelineConfirmation:
+    """Note that the annotator has read this version; repeating it changes nothing.
+
+    Raises:
+        GuidelineStale: another version is in force.
+        NotPossible: the test before the training comes first.
+    """
+    in_force = guideline_in_force(project.pk)
+    if version != in_force.version:
+        raise GuidelineStale(f"Version {in_force.version} of the guideline is in force by now. Read that one.")
+    if not may_confirm(way_facts(project_id=project.pk, annotator_id=annotator.pk)):
+        raise NotPossible("First comes the multiple-choice test; then read the guideline and confirm it.")
+    confirmed, is_new = GuidelineConfirmation.objects.get_or_create(guideline=in_force, annotator=annotator)
+    if is_new:
+        audit_record(
+            project=project, actor=annotator, action="guideline.confirm", subject=in_force.uuid, version=version
+        )
+        logger.info("guideline %s of project %s confirmed by user %s", version, project.pk, annotator.pk)
+        way_advance(project=project, annotator=annotator)
+    return confirmed

@@ -1,0 +1,243 @@
+"""The guideline in force, as a page and beside the pair; annotators confirm it there.
+
+Versions of the guideline, and the lead's editor of the next one.
+"""
+
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from annotation.access import ANNOTATOR, EVERYONE, LEAD, MemberRequest, grant, post_only, project_page
+from annotation.exceptions import NotPossible
+from annotation.models import Membership, Project
+from annotation.rules.standing import OUT
+from judging.guidelines import services
+from judging.guidelines.selectors import annotators_to_confirm, changes_said, guideline_changes, guideline_confirmed
+from judging.guidelines.texts import markdown_html
+from judging.models import Guideline, GuidelineDraft
+from judging.projects.forms import ExampleForm, GradeChoiceForm, GuidelineForm
+from judging.projects.policies import guideline_in_force
+from judging.projects.selectors.settings import clips_matching, moments_of
+from judging.qualification.rules.way import may_confirm
+from judging.qualification.selectors.way import way_facts
+from judging.refusing import refused_form
+from judging.work.rules import GRADES
+
+
+@project_page(EVERYONE)
+def guideline(request: MemberRequest, project: Project) -> HttpResponse:
+    """The text; who judges is told what is new, and asked to confirm that they have read it."""
+    if not project.guidelines.exists():
+        raise NotPossible("This project has no guideline: its judgments were imported.")
+    context = {**guideline_context(project), "may_decide": request.membership.role in LEAD}
+    if request.membership.standing in OUT:
+        context["examples"] = []  # their pictures are shown no more
+    if request.membership.role == Membership.Role.ANNOTATOR:
+        context |= _to_confirm(request, project)
+    return render(request, "judging/guideline.html", context)
+
+
+def _to_confirm(request: MemberRequest, project: Project) -> dict[str, Any]:
+    read = guideline_confirmed(project=project, annotator=request.user)
+    in_force = guideline_in_force(project.pk)
+    if read == in_force:
+        return {"read": read}
+    said = changes_said(project, after=read.version) if read else []
+    return {
+        "read": read,
+        "to_confirm": may_confirm(way_facts(project_id=project.pk, annotator_id=request.user.pk)),
+        "said": said,
+        "lines": guideline_changes(read, in_force) if read else [],
+    }
+
+
+@project_page(ANNOTATOR)
+@post_only("judging:guideline")
+def guideline_confirm(request: MemberRequest, project: Project) -> HttpResponse:
+    """The annotator says that they have read the version of the form, and goes back to their desk."""
+    given = request.POST.get("version", "")
+    version = int(given) if given.isascii() and given.isdecimal() and len(given) < 9 else 0
+    services.guideline_confirm(project=project, annotator=request.user, version=version)
+    messages.success(request, f"Thank you: you have confirmed version {version} of the guideline.")
+    return redirect("judging:desk", project.uuid)
+
+
+def guideline_context(project: Project) -> dict[str, Any]:
+    version = guideline_in_force(project.pk)
+    return {
+        "guideline": version,
+        "guideline_html": partial(markdown_html, version.body),  # rendered only where a template asks
+        "examples": version.examples.select_related("moment"),
+    }
+
+
+EDIT = "settings/guideline_edit.html"
+EXAMPLES = "settings/guideline_examples.html"
+
+
+@project_page(EVERYONE)
+def versions(request: MemberRequest, project: Project) -> HttpResponse:
+    found = project.guidelines.select_related("created_by").order_by("-version")
+    return render(
+        request,
+        "settings/guideline_versions.html",
+        {"versions": found, "may_decide": request.membership.role in LEAD, "sees_who": _sees_who(request)},
+    )
+
+
+@login_required
+def version(request: HttpRequest, guideline_uuid: UUID) -> HttpResponse:
+    """One version as it was read, and what it changed."""
+    shown = get_object_or_404(Guideline.objects.select_related("project"), uuid=guideline_uuid)
+    grant(request, shown.project, EVERYONE)
+    before = shown.project.guidelines.filter(version__lt=shown.version).order_by("-version").first()
+    context = {
+        "guideline": shown,
+        "guideline_html": markdown_html(shown.body),
+        "examples": shown.examples.select_related("moment"),
+        "before": before,
+        "lines": guideline_changes(before, shown) if before else [],
+        "in_force": guideline_in_force(shown.project_id),
+    }
+    return render(request, "settings/guideline_version.html", context)
+
+
+@project_page(LEAD)
+def edit(request: MemberRequest, project: Project) -> HttpResponse:
+    return render(request, EDIT, _edit_context(project, None))
+
+
+def _edit_context(project: Project, form: GuidelineForm | None) -> dict[str, Any]:
+    """The editor with what was sent, else with the draft, else with the version in force."""
+    draft = _draft(project)
+    in_force = guideline_in_force(project.pk)
+    if form is None:
+        text: Guideline | GuidelineDraft = draft or in_force
+        changes = draft.changes if draft else ""
+        form = GuidelineForm(initial=GuidelineForm.initial_of(text.body, text.levels, changes))
+    return {"form": form, "draft": draft, "in_force": in_force, "next_version": in_force.version + 1}
+
+
+def _draft(project: Project) -> GuidelineDraft | None:
+    drafts = GuidelineDraft.objects.select_related("base", "edited_by")
+    return drafts.filter(project=project).first()
+
+
+@project_page(LEAD)
+@post_only("judging:guideline-edit")
+def draft_save(request: MemberRequest, project: Project) -> HttpResponse:
+    """Keep what was written; nobody judges by it before it is published."""
+    form = GuidelineForm(request.POST)
+    if not form.is_valid():
+        return refused_form(request, EDIT, _edit_context(project, form), form)
+    services.draft_save(project=project, actor=request.user, **form.draft_values())
+    following = {"review": "judging:guideline-review", "examples": "judging:guideline-examples"}
+    place = following.get(request.POST.get("then", ""))
+    if place is None:
+        messages.success(request, "The draft is saved. Nobody judges by it until you publish it.")
+    return redirect(place or "judging:guideline-edit", project.uuid)
+
+
+@project_page(LEAD)
+@post_only("judging:guideline-edit")
+def preview(request: MemberRequest, project: Project) -> HttpResponse:
+    """How the text will look; for htmx the part beside the editor, else the whole page. Nothing is kept."""
+    form = GuidelineForm(request.POST)
+    text = request.POST.get("body", "")[:50_000]
+    form.is_valid()
+    context = _edit_context(project, form) | {"preview_html": markdown_html(text)}
+    form.errors.clear()
+    return render(request, f"{EDIT}#preview" if request.htmx else EDIT, context)
+
+
+@project_page(LEAD)
+def review(request: MemberRequest, project: Project) -> HttpResponse:
+    """What the draft would change, and for how many, before it is published."""
+    draft = _draft(project)
+    if draft is None:
+        return redirect("judging:guideline-edit", project.uuid)
+    in_force = guideline_in_force(project.pk)
+    context = {
+        "draft": draft,
+        "in_force": in_force,
+        "next_version": in_force.version + 1,
+        "lines": guideline_changes(in_force, draft),
+        "to_confirm": annotators_to_confirm(project),
+        "examples": draft.examples.select_related("moment"),
+    }
+    return render(request, "settings/guideline_review.html", context)
+
+
+@project_page(LEAD)
+@post_only("judging:guideline-review")
+def draft_publish(request: MemberRequest, project: Project) -> HttpResponse:
+    made = services.draft_publish(project=project, actor=request.user)
+    messages.success(request, f"Version {made.version} is in force. Annotators confirm it before their next batch.")
+    return redirect("judging:guideline", project.uuid)
+
+
+@project_page(LEAD)
+@post_only("judging:guideline-edit")
+def draft_discard(request: MemberRequest, project: Project) -> HttpResponse:
+    if services.draft_discard(project=project):
+        messages.success(request, "The draft is gone; the version in force stays as it is.")
+    return redirect("judging:guideline-edit", project.uuid)
+
+
+@project_page(LEAD)
+def examples(request: MemberRequest, project: Project) -> HttpResponse:
+    return render(request, EXAMPLES, _examples_context(request, project, ExampleForm(initial=request.GET.dict())))
+
+
+def _examples_context(request: MemberRequest, project: Project, form: ExampleForm) -> dict[str, Any]:
+    text: Guideline | GuidelineDraft = _draft(project) or guideline_in_force(project.pk)
+    shown = {row.grade: row for row in text.examples.select_related("moment")}
+    words = request.GET.get("words", "")
+    return {
+        "form": form,
+        "levels": [(grade, text.levels[grade], shown.get(grade)) for grade in reversed(GRADES)],
+        "words": words,
+        "clips": clips_matching(project, words=words),
+        "query_text": form["query_text"].value() or next((row.query_text for row in shown.values()), ""),
+        "draft": isinstance(text, GuidelineDraft),
+    }
+
+
+@project_page(LEAD)
+@post_only("judging:guideline-examples")
+def example_set(request: MemberRequest, project: Project) -> HttpResponse:
+    form = ExampleForm(request.POST)
+    if not form.is_valid():
+        return refused_form(request, EXAMPLES, _examples_context(request, project, form), form)
+    given = form.cleaned_data
+    moment = get_object_or_404(moments_of(project), uuid=given["moment"])
+    services.draft_example_set(
+        project=project,
+        actor=request.user,
+        grade=given["grade"],
+        query_text=given["query_text"],
+        moment=moment,
+    )
+    messages.success(request, f"The draft shows this clip for grade {given['grade']}.")
+    return redirect("judging:guideline-examples", project.uuid)
+
+
+@project_page(LEAD)
+@post_only("judging:guideline-examples")
+def example_remove(request: MemberRequest, project: Project) -> HttpResponse:
+    form = GradeChoiceForm(request.POST)
+    if not form.is_valid():
+        context = _examples_context(request, project, ExampleForm())
+        return refused_form(request, EXAMPLES, context, form)
+    services.draft_example_remove(project=project, actor=request.user, grade=form.cleaned_data["grade"])
+    messages.success(request, f"The draft has no example of grade {form.cleaned_data['grade']} any more.")
+    return redirect("judging:guideline-examples", project.uuid)
+
+
+def _sees_who(request: MemberRequest) -> bool:
+    return request.membership.role in LEAD

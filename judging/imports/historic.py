@@ -1,0 +1,305 @@
+"""Historic judgments: files of (pair_id, worker, relevance), or others read elsewhere, stored as ordinary rows."""
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotation.exceptions import ImportRefused, NotPossible
+from annotation.models import AuditEvent, Candidate, Corpus, Membership, Moment, Project, Query, User, Video
+from annotation.rules.pooling import BATCH_SIZE
+from annotation.services.audit import audit_record
+from annotation.services.members import member_add
+from judging.models import SEATS, Batch, Judgment, Pair, Policy
+from judging.work import rules
+
+ACTION = "judgments.import"
+COLUMNS = ["pair_id", "worker", "relevance"]
+CHUNK = 5000
+LINES_SHOWN = 20
+GRADES_KEPT = 4
+LARGEST_PAIR_ID, LARGEST_WORKER = 2**53, 2**31 - 1  # what the database holds, with room for blocks
+
+
+@dataclass(frozen=True)
+class HistoricPair:
+    """One pair of the file: who gave which grade, in the order of the file."""
+
+    pair_id: int
+    workers: tuple[int, ...]
+    grades: tuple[int, ...]
+
+    def occurrences(self) -> Iterator[int]:
+        """For each grade, how often its worker appeared on the pair before."""
+        seen: Counter[int] = Counter()
+        for worker in self.workers:
+            yield seen[worker]
+            seen[worker] += 1
+
+    def outcome(self) -> tuple[rules.Outcome, str]:
+        """What the rule says, and the reason when the pair is dropped; no further round will come."""
+        outcome = rules.settle(self.grades)
+        if outcome.state == rules.State.SETTLED:
+            return outcome, ""
+        if outcome.state == rules.State.DROPPED:
+            return outcome, Pair.Reason.NO_CONSENSUS
+        return rules.Outcome(rules.State.DROPPED), Pair.Reason.NO_SECOND_ROUND
+
+
+def read_judgments(path: Path) -> list[HistoricPair]:
+    """The pairs of the file by id.
+
+    Raises:
+        ImportRefused: the header or a line cannot be read, a grade is outside 0..4, a pair has more than four.
+    """
+    rows: dict[int, list[tuple[int, int]]] = {}
+    bad: list[str] = []
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+        reader = csv.reader(file)
+        try:
+            if next(reader, None) != COLUMNS:
+                raise ImportRefused(f"{path.name}: the first line must be {','.join(COLUMNS)}.")
+            for line in filter(None, reader):
+                try:
+                    pair_id, worker, grade = _numbers(line)
+                    rows.setdefault(pair_id, []).append((worker, grade))
+                except ValueError as error:
+                    bad.append(f"line {reader.line_num}: {error}")
+        except csv.Error as error:
+            raise ImportRefused(f"{path.name}, line {reader.line_num}: {error}.") from error
+    bad += [
+        f"pair {pair_id}: {len(held)} grades, at most four make a pair"
+        for pair_id, held in rows.items()
+        if len(held) > GRADES_KEPT
+    ]
+    if bad:
+        more = f"\n... and {len(bad) - LINES_SHOWN} more" if len(bad) > LINES_SHOWN else ""
+        raise ImportRefused("\n".join([f"{path.name}: nothing was imported.", *bad[:LINES_SHOWN]]) + more)
+    if not rows:
+        raise ImportRefused(f"{path.name} holds no judgment.")
+    return [HistoricPair(pair_id, *map(tuple, zip(*held, strict=True))) for pair_id, held in sorted(rows.items())]
+
+
+def _numbers(line: Sequence[str]) -> tuple[int, int, int]:
+    if len(line) != len(COLUMNS):
+        raise ValueError(f"{len(line)} columns instead of {len(COLUMNS)}")
+    pair_id, worker, grade = (int(cell) for cell in line)
+    if not (0 <= pair_id <= LARGEST_PAIR_ID and 0 <= worker <= LARGEST_WORKER):
+        raise ValueError("a number that is negative or too large")
+    if grade not in rules.GRADES:
+        raise ValueError(f"relevance {grade} is outside 0 to 4")
+    return pair_id, worker, grade
+
+
+def summary(pairs: Sequence[HistoricPair]) -> dict[str, object]:
+    """Counts of what the rule makes of the file."""
+    outcomes = [(pair, *pair.outcome()) for pair in pairs]
+    settled = [(pair, outcome) for pair, outcome, _ in outcomes if outcome.state == rules.State.SETTLED]
+    relevance = Counter(outcome.relevance for _, outcome in settled)
+    return {
+        "judgments": sum(len(pair.grades) for pair in pairs),
+        "pairs": len(pairs),
+        "settled": len(settled),
+        "settled_by_two": sum(len(pair.grades) == len(SEATS) for pair, _ in settled),
+        "settled_by_four": sum(len(pair.grades) == GRADES_KEPT for pair, _ in settled),
+        "dropped": sum(outcome.state == rules.State.DROPPED for _, outcome, _ in outcomes),
+        "no_second_round": sum(reason == Pair.Reason.NO_SECOND_ROUND for *_, reason in outcomes),
+        "same_person_twice": sum(len(set(pair.workers)) < len(pair.workers) for pair in pairs),
+        "relevance": {str(grade): relevance[grade] for grade in rules.GRADES},
+    }
+
+
+def judgments_import(
+    *, path: Path, project_name: str, leads: Sequence[User] = (), actor: User | None = None
+) -> dict[str, object]:
+    """Store the file's judgments in a project of their own; the same file twice is stored once.
+
+    Returns:
+        The counts of ``summary``, from the rows in the database.
+
+    Raises:
+        ImportRefused: the file cannot be read (see ``read_judgments``).
+        NotPossible: a project of this name exists and holds something else.
+    """
+    pairs = read_judgments(path)
+    digest = sha256(path.read_bytes()).hexdigest()
+    project = judgments_store(pairs=pairs, digest=digest, project_name=project_name, leads=leads, actor=actor)
+    return summary(stored_pairs(project))
+
+
+@transaction.atomic
+def judgments_store(
+    *,
+    pairs: Sequence[HistoricPair],
+    digest: str,
+    project_name: str,
+    leads: Sequence[User] = (),
+    actor: User | None = None,
+    texts: Mapping[int, str] | None = None,
+) -> Project:
+    """Pairs as a project of their own; what has the same digest is stored once.
+
+    Args:
+        digest: of what they were read from.
+        texts: of the queries, by the number of their block of 20 pairs; placeholders where it has none.
+
+    Raises:
+        NotPossible: a project of this name exists and holds something else.
+    """
+    if project := project_holding(name=project_name, digest=digest):
+        return project
+    project = _store(pairs, project_name, texts or {})
+    for lead in leads:
+        member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=actor)
+    audit_record(project=project, actor=actor, action=ACTION, subject=project.uuid, sha256=digest, pairs=len(pairs))
+    return project
+
+
+def project_holding(*, name: str, digest: str) -> Project | None:
+    """The project of this name, if it holds just what has this digest; None where the name is free.
+
+    Raises:
+        NotPossible: the name is taken by something else.
+    """
+    project = Project.objects.filter(name=name).first()
+    if project is None and Corpus.objects.filter(name=name).exists():
+        raise NotPossible(f"A corpus is named {name!r}; name the project otherwise.")
+    if project and not AuditEvent.objects.filter(project=project, action=ACTION, data__sha256=digest).exists():
+        raise NotPossible(f"A project named {name!r} exists and holds other data.")
+    return project
+
+
+def stored_pairs(project: Project) -> list[HistoricPair]:
+    """The imported pairs of a project as the database holds them."""
+    rows = (
+        Judgment.objects.filter(pair__batch__project=project, source=Judgment.Source.IMPORTED)
+        .order_by("pair__source_id", "round", "seat")
+        .values_list("pair__source_id", "annotator", "grade")
+    )
+    held: dict[int, tuple[list[int], list[int]]] = {}
+    for pair_id, worker, grade in rows.iterator(chunk_size=20_000):
+        assert pair_id is not None  # imported pairs have their file's number
+        workers, grades = held.setdefault(pair_id, ([], []))
+        workers.append(worker)
+        grades.append(grade)
+    return [HistoricPair(pair_id, tuple(workers), tuple(grades)) for pair_id, (workers, grades) in held.items()]
+
+
+def _store(pairs: Sequence[HistoricPair], project_name: str, texts: Mapping[int, str]) -> Project:
+    corpus = Corpus.objects.create(name=project_name, is_placeholder=True)
+    project = Project.objects.create(name=project_name, corpus=corpus)
+    Policy.objects.create(project=project, version=1)
+    annotators = _annotators(project, {worker for pair in pairs for worker in pair.workers})
+    queries = _queries(project, sorted({pair.pair_id // BATCH_SIZE for pair in pairs}), texts)
+    candidates = _candidates(corpus, queries, pairs)
+    rows = _pairs(_batches(project, queries), candidates, pairs)
+    Judgment.objects.bulk_create(_judgments(pairs, rows, annotators), batch_size=CHUNK)
+    return project
+
+
+def _annotators(project: Project, workers: set[int]) -> dict[int, int]:
+    """A placeholder account nobody can log in as, for each worker number."""
+    made = {worker: User.objects.create_user(f"historic-{project.uuid.hex[:8]}-{worker}") for worker in sorted(workers)}
+    Membership.objects.bulk_create(
+        Membership(
+            project=project,
+            user=user,
+            role=Membership.Role.ANNOTATOR,
+            number=worker,
+            standing=Membership.Standing.LEFT,
+        )
+        for worker, user in made.items()
+    )
+    return {worker: user.pk for worker, user in made.items()}
+
+
+def _queries(project: Project, blocks: Sequence[int], texts: Mapping[int, str]) -> dict[int, Query]:
+    made = Query.objects.bulk_create(
+        [
+            Query(
+                project=project,
+                number=block,
+                text=texts.get(block)
+                or f"Historic query of pairs {block * BATCH_SIZE} to {block * BATCH_SIZE + BATCH_SIZE - 1}",
+                split=Query.Split.TEST,
+                is_placeholder=True,
+            )
+            for block in blocks
+        ],
+        batch_size=CHUNK,
+    )
+    return dict(zip(blocks, made, strict=True))
+
+
+def _candidates(corpus: Corpus, queries: Mapping[int, Query], pairs: Sequence[HistoricPair]) -> list[Candidate]:
+    video = Video.objects.create(corpus=corpus, name="placeholder", duration_s=len(pairs) + 1, index=0)
+    moments = Moment.objects.bulk_create(
+        [
+            Moment(video=video, start_s=i, end_s=i + 1, preview_state=Moment.Preview.PLACEHOLDER)
+            for i in range(len(pairs))
+        ],
+        batch_size=CHUNK,
+    )
+    return Candidate.objects.bulk_create(
+        [
+            Candidate(
+                query=queries[pair.pair_id // BATCH_SIZE],
+                moment=moment,
+                rank=pair.pair_id % BATCH_SIZE + 1,
+            )
+            for pair, moment in zip(pairs, moments, strict=True)
+        ],
+        batch_size=CHUNK,
+    )
+
+
+def _batches(project: Project, queries: Mapping[int, Query]) -> dict[int, Batch]:
+    now = timezone.now()
+    made = Batch.objects.bulk_create(
+        [
+            Batch(project=project, query=query, number=1, state=Batch.State.DONE, done_at=now)
+            for query in queries.values()
+        ],
+        batch_size=CHUNK,
+    )
+    return dict(zip(queries, made, strict=True))
+
+
+def _pairs(batches: Mapping[int, Batch], candidates: Sequence[Candidate], pairs: Sequence[HistoricPair]) -> list[Pair]:
+    rows = []
+    for pair, candidate in zip(pairs, candidates, strict=True):
+        outcome, reason = pair.outcome()
+        rows.append(
+            Pair(
+                batch=batches[pair.pair_id // BATCH_SIZE],
+                candidate=candidate,
+                source_id=pair.pair_id,
+                state=outcome.state,
+                relevance=outcome.relevance,
+                reason=reason,
+            )
+        )
+    return Pair.objects.bulk_create(rows, batch_size=CHUNK)
+
+
+def _judgments(
+    pairs: Sequence[HistoricPair], rows: Sequence[Pair], annotators: Mapping[int, int]
+) -> Iterator[Judgment]:
+    for pair, row in zip(pairs, rows, strict=True):
+        for place, (worker, grade, occurrence) in enumerate(
+            zip(pair.workers, pair.grades, pair.occurrences(), strict=True)
+        ):
+            yield Judgment(
+                pair=row,
+                annotator_id=annotators[worker],
+                occurrence=occurrence,
+                round=place // len(SEATS) + 1,
+                seat=place % len(SEATS) + 1,
+                grade=grade,
+                source=Judgment.Source.IMPORTED,
+            )

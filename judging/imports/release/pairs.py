@@ -1,0 +1,228 @@
+"""Queries, their candidates, pools' answers, batches and pairs, as a release tells them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from annotation.models import Candidate, Moment, PoolAnswer, PoolEntry, Project, Query, Video
+from judging.imports.release.corpus import Held
+from judging.imports.release.rules import Ruled
+from judging.models import Batch, Pair
+from judging.releases import layout
+from judging.releases.lines import BadLines, Cells, rows
+
+CHUNK = 5000
+LARGEST_PAIR = 2**40  # new pairs are numbered behind it
+LARGEST_RANK = 2**15 - 1
+Ranked = tuple[int, int]  # a query's number, a rank or the number of a batch
+NEXT_PAIR = """
+SELECT setval(pg_get_serial_sequence('judging_pair', 'id'), %s)
+WHERE %s > (SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('judging_pair', 'id')::regclass), 0))"""
+
+
+@dataclass
+class Judged:
+    """Keys of what was stored, by the numbers of files; pairs as they were told."""
+
+    queries: dict[int, Query] = field(default_factory=dict)
+    candidates: dict[Ranked, int] = field(default_factory=dict)
+    batches: dict[Ranked, Batch] = field(default_factory=dict)
+    reviews: list[tuple[Ranked, dict[str, str]]] = field(default_factory=list)
+    pairs: dict[int, Pair] = field(default_factory=dict)
+
+
+def pairs_store(project: Project, folder: Path, held: Held, ruled: Ruled, bad: BadLines) -> Judged:
+    judged = Judged()
+    queries = _queries_read(project, folder, held, ruled, bad)
+    bad.refuse()
+    _queries_store(queries, judged, bad)
+    told = list(rows(folder, layout.CANDIDATES, partial(_candidate, judged, held, ruled), bad))
+    bad.refuse()
+    _candidates_store(judged, [row for row in told if row.source == Candidate.Source.SIMILARITY])
+    lines = list(rows(folder, layout.PAIRS, partial(_pair, judged), bad))
+    bad.refuse()
+    _placeholders_store(project, judged, lines)
+    _batches_store(project, folder, ruled, judged, bad)
+    _candidates_store(judged, [row for row in told if row.source == Candidate.Source.POOLED])
+    _answers_store(folder, held, ruled, judged, bad)
+    _pairs_store(judged, lines, bad)
+    return judged
+
+
+def _queries_read(
+    project: Project, folder: Path, held: Held, ruled: Ruled, bad: BadLines
+) -> list[tuple[Query, int | None]]:
+    """Each query, with the number of the one it is judged as."""
+
+    def read(cells: Cells) -> tuple[Query, int | None]:
+        said, name = cells.maybe("caption"), cells.text("query_set")
+        query_set = cells.known("query_set", ruled.query_sets, name) if name else None
+        query = Query(
+            project=project,
+            number=cells.number("query_id"),
+            text=cells.text("query"),
+            split=cells.one_of("split", *Query.Split.values),
+            caption_id=None if said is None else cells.known("caption", held.captions, said),
+            query_set=query_set,
+            is_placeholder=cells.yes("placeholder"),
+            was_pilot=cells.yes("pilot") and not (query_set and query_set.is_pilot),
+        )
+        return query, cells.maybe("judged_as")
+
+    return list(rows(folder, layout.QUERIES, read, bad))
+
+
+def _queries_store(told: list[tuple[Query, int | None]], judged: Judged, bad: BadLines) -> None:
+    """First those that are judged for themselves, then their twins."""
+    own = Query.objects.bulk_create([query for query, twin_of in told if twin_of is None], batch_size=CHUNK)
+    judged.queries |= {query.number: query for query in own}
+    twins = []
+    for line, (query, twin_of) in enumerate(told, start=2):
+        if twin_of is None:
+            continue
+        if twin_of not in judged.queries:
+            bad.add(layout.QUERIES, line, f"judged_as {twin_of} is no query that is judged for itself")
+            continue
+        query.judged_as = judged.queries[twin_of]
+        twins.append(query)
+    bad.refuse()
+    Query.objects.bulk_create(twins, batch_size=CHUNK)
+
+
+def _candidate(judged: Judged, held: Held, ruled: Ruled, cells: Cells) -> Candidate:
+    source = cells.one_of("source", *Candidate.Source.values)
+    span = (cells.text("video_name"), cells.real("start"), cells.real("end"))
+    measure, pool = cells.maybe("measure"), cells.maybe("pool")
+    moment = cells.known("moment", held.moments, span)
+    return Candidate(
+        query=cells.known("query_id", judged.queries, cells.number("query_id")),
+        moment_id=moment,
+        rank=cells.number("rank", 1, LARGEST_RANK),
+        similarity=cells.real("similarity") if cells.text("similarity") else None,
+        measure_id=None if measure is None else cells.known("measure", ruled.measures, measure),
+        source=source,
+        pooling_id=None if pool is None else cells.known("pool", ruled.pools, pool),
+        wordings=held.wordings.get(moment, {}) if source == Candidate.Source.SIMILARITY else {},
+    )
+
+
+def _candidates_store(judged: Judged, told: Iterable[Candidate]) -> None:
+    made = Candidate.objects.bulk_create(told, batch_size=CHUNK)
+    judged.candidates |= {(row.query.number, row.rank): row.pk for row in made}
+
+
+def _pair(judged: Judged, cells: Cells) -> tuple[Ranked, Ranked, Pair]:
+    number = cells.number("query_id")
+    cells.known("query_id", judged.queries, number)
+    state = cells.one_of("state", *(s for s in Pair.State.values if s not in ("open", "escalated")))
+    relevance = cells.maybe("relevance", most=4)
+    if (state == Pair.State.SETTLED) != (relevance is not None):
+        raise ValueError("a settled pair has its relevance, another has none")
+    reason = cells.one_of("reason", "", *Pair.Reason.values)
+    if (state == Pair.State.SETTLED) != (reason == ""):
+        raise ValueError("a pair that is dropped or withdrawn says why, a settled one does not")
+    pair = Pair(source_id=cells.number("pair_id", most=LARGEST_PAIR), state=state, relevance=relevance, reason=reason)
+    return (number, cells.number("rank", 1, LARGEST_RANK)), (number, cells.number("batch", 1, LARGEST_RANK)), pair
+
+
+def _placeholders_store(project: Project, judged: Judged, lines: list[tuple[Ranked, Ranked, Pair]]) -> None:
+    """A moment that nobody has for each pair of a query that nobody knows."""
+    theirs = [place for place, _, _ in lines if judged.queries[place[0]].is_placeholder]
+    if not theirs:
+        return
+    video = Video.objects.create(corpus=project.corpus, name="placeholder", duration_s=len(theirs) + 1, index=0)
+    moments = Moment.objects.bulk_create(
+        [
+            Moment(video=video, start_s=i, end_s=i + 1, preview_state=Moment.Preview.PLACEHOLDER)
+            for i in range(len(theirs))
+        ],
+        batch_size=CHUNK,
+    )
+    _candidates_store(
+        judged,
+        [
+            Candidate(query=judged.queries[number], moment=moment, rank=rank)
+            for (number, rank), moment in zip(theirs, moments, strict=True)
+        ],
+    )
+
+
+def _batches_store(project: Project, folder: Path, ruled: Ruled, judged: Judged, bad: BadLines) -> None:
+    now = timezone.now()
+
+    def read(cells: Cells) -> Batch:
+        number, pool = cells.number("query_id"), cells.maybe("pool")
+        query = cells.known("query_id", judged.queries, number)
+        place = (number, cells.number("batch", 1, LARGEST_RANK))
+        review = {name: cells.text(name) for name in ("decision", "suggestion", "decided_by")}
+        if review["decision"]:
+            cells.one_of("decision", "extend", "close")
+            cells.one_of("suggestion", "extend", "close")
+            cells.one_of("decided_by", "lead", "rule")
+            judged.reviews.append((place, review))
+        return Batch(
+            project=project,
+            query=query,
+            number=place[1],
+            pooling_id=None if pool is None else cells.known("pool", ruled.pools, pool),
+            round=cells.number("rounds", 1, 2),
+            state=Batch.State.DONE,
+            priority=query.query_set.priority if query.query_set else 0,
+            is_pilot=cells.yes("pilot"),
+            begun=True,
+            done_at=now,
+        )
+
+    told = list(rows(folder, layout.BATCHES, read, bad))
+    bad.refuse()
+    made = Batch.objects.bulk_create(told, batch_size=CHUNK)
+    judged.batches |= {(batch.query.number, batch.number): batch for batch in made}
+
+
+def _answers_store(folder: Path, held: Held, ruled: Ruled, judged: Judged, bad: BadLines) -> None:
+    def named(cells: Cells) -> dict[str, Any]:
+        source = (cells.number("pool"), cells.text("source"))
+        query = cells.known("query_id", judged.queries, cells.number("query_id"))
+        return {"source_id": cells.known("source", ruled.sources, source), "query": query}
+
+    def answer(cells: Cells) -> PoolAnswer:
+        counts = {name: cells.number(name, most=2**31 - 1) for name in ("spans", "unmatched", "without_preview")}
+        return PoolAnswer(**named(cells), **counts, drawn_from=cells.maybe("drawn_from", most=2**31 - 1))
+
+    made = PoolAnswer.objects.bulk_create(rows(folder, layout.POOL_ANSWERS, answer, bad), batch_size=CHUNK)
+    answers = {(row.source_id, row.query_id): row for row in made}
+
+    def entry(cells: Cells) -> PoolEntry:
+        of = named(cells)
+        span = (cells.text("video_name"), cells.real("start"), cells.real("end"))
+        return PoolEntry(
+            answer=cells.known("answer", answers, (of["source_id"], of["query"].pk)),
+            moment_id=cells.known("moment", held.moments, span),
+            rank=cells.number("rank", 1, LARGEST_RANK),
+        )
+
+    PoolEntry.objects.bulk_create(rows(folder, layout.POOL_ENTRIES, entry, bad), batch_size=CHUNK)
+    bad.refuse()
+
+
+def _pairs_store(judged: Judged, lines: list[tuple[Ranked, Ranked, Pair]], bad: BadLines) -> None:
+    for line, (place, batch, pair) in enumerate(lines, start=2):
+        if place not in judged.candidates:
+            bad.add(layout.PAIRS, line, f"query {place[0]} has no candidate of rank {place[1]}")
+        elif batch not in judged.batches:
+            bad.add(layout.PAIRS, line, f"query {batch[0]} has no batch {batch[1]}")
+        elif pair.source_id in judged.pairs:
+            bad.add(layout.PAIRS, line, f"pair {pair.source_id} is there twice")
+        else:
+            pair.candidate_id, pair.batch = judged.candidates[place], judged.batches[batch]
+            judged.pairs[pair.source_id or 0] = pair
+    bad.refuse()
+    Pair.objects.bulk_create(judged.pairs.values(), batch_size=CHUNK)
+    last = max(judged.pairs, default=0)
+    with connection.cursor() as cursor:
+        cursor.execute(NEXT_PAIR, [max(last, 1), last])  # a new pair gets a number that no pair of the release has

@@ -1,0 +1,125 @@
+"""Versions, query sets, similarities, pools and words, as settings.json tells them."""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from annotation.exceptions import ImportRefused, NotPossible
+from annotation.models import Measure, NamedQuerySet, Pooling, PoolSource, Project
+from annotation.services.names import checked_name
+from judging.guidelines.models import POLICY_VALUES
+from judging.imports.release.corpus import Held
+from judging.models import WORDS, Guideline, GuidelineExample, Policy, ReleaseWords
+from judging.qualification.rules.passing import ANY_BIAS, ANY_LEVELS, ANY_LOW
+from judging.releases.layout import SETTINGS, guideline_file
+from judging.work.rules import GRADES
+
+ASKED_NOTHING = {"exam_kappa_low": ANY_LOW, "exam_bias": ANY_BIAS, "exam_levels": ANY_LEVELS}
+
+
+@dataclass
+class Ruled:
+    """Keys of what was stored, by the number or name it has in files."""
+
+    guidelines: dict[int, int] = field(default_factory=dict)
+    policies: dict[int, int] = field(default_factory=dict)
+    query_sets: dict[str, NamedQuerySet] = field(default_factory=dict)
+    measures: dict[int, int] = field(default_factory=dict)
+    pools: dict[int, int] = field(default_factory=dict)
+    sources: dict[tuple[int, str], int] = field(default_factory=dict)  # by pool and name
+
+
+def rules_store(project: Project, folder: Path, settings: dict[str, Any], held: Held) -> Ruled:
+    ruled = Ruled()
+    for told in settings["policies"]:
+        ruled.policies[told["version"]] = _policy(project, told).pk
+    for told in settings["guidelines"]:
+        ruled.guidelines[told["version"]] = _guideline(project, folder, told, held).pk
+    for told in settings["query_sets"]:
+        ruled.query_sets[told["name"]] = _query_set(project, told)
+    for told in settings["similarities"]:
+        named = {name: told[name] for name in ("name", "model", "version", "normalisation")}
+        ruled.measures[told["number"]] = Measure.objects.get_or_create(**named)[0].pk
+    for told in settings["pools"]:
+        _pool(project, told, ruled)
+    words = {name: str(settings["words"].get(name, "")) for name in WORDS}
+    if any(words.values()):
+        ReleaseWords.objects.create(project=project, **_checked_words(words))
+    return ruled
+
+
+def _query_set(project: Project, told: dict[str, Any]) -> NamedQuerySet:
+    said = {name: told[name] for name in ("priority", "is_paused", "is_pilot")}
+    return NamedQuerySet.objects.create(project=project, name=name_told("query set", told["name"]), **said)
+
+
+def name_told(of: str, name: str) -> str:
+    """A name that the file gives; raises ImportRefused."""
+    try:
+        return checked_name(name)
+    except NotPossible as error:
+        raise ImportRefused(f"{SETTINGS}: {of}: {error}") from error
+
+
+def _policy(project: Project, told: dict[str, Any]) -> Policy:
+    """A version as it was; what this release did not know yet has its default, and a pass rule asks for no more."""
+    values = {**ASKED_NOTHING, **{name: told[name] for name in POLICY_VALUES if name in told}}
+    values["pay_rate"] = Decimal(values["pay_rate"])
+    row = Policy(project=project, version=told["version"], **values)
+    try:
+        row.full_clean(exclude=["project", "created_by"])
+    except ValidationError as error:
+        raise ImportRefused(f"{SETTINGS}: policy {told['version']}: {'; '.join(error.messages)}") from error
+    row.save()
+    return row
+
+
+def _guideline(project: Project, folder: Path, told: dict[str, Any], held: Held) -> Guideline:
+    path = folder / guideline_file(int(told["version"]))
+    if not path.is_file():
+        raise ImportRefused(f"{path.name} is not in it.")
+    levels = told["levels"]
+    if not isinstance(levels, list) or len(levels) != len(GRADES) or not all(isinstance(said, str) for said in levels):
+        raise ImportRefused(f"{SETTINGS}: guideline {told['version']}: there are five levels, each said in words.")
+    with path.open(newline="", encoding="utf-8") as file:
+        body = file.read()
+    row = Guideline.objects.create(
+        project=project, version=told["version"], body=body, levels=levels, changes=told["changes"]
+    )
+    GuidelineExample.objects.bulk_create(
+        GuidelineExample(
+            guideline=row,
+            grade=example["grade"],
+            query_text=example["query"],
+            moment_id=held.moments[example["video_name"], example["start"], example["end"]],
+        )
+        for example in told["examples"]
+    )
+    return row
+
+
+def _pool(project: Project, told: dict[str, Any], ruled: Ruled) -> None:
+    row = Pooling.objects.create(
+        project=project,
+        query_set=ruled.query_sets[told["query_set"]] if told["query_set"] else None,
+        state=Pooling.State.DONE,
+        opened_at=timezone.now(),
+        **{name: told[name] for name in ("depth", "iou_min", "split", "seed", "others")},
+    )
+    ruled.pools[told["number"]] = row.pk
+    for source in told["sources"]:
+        made = PoolSource.objects.create(pooling=row, name=source["name"], other_queries=source["other_queries"])
+        ruled.sources[told["number"], made.name] = made.pk
+
+
+def _checked_words(words: dict[str, str]) -> dict[str, str]:
+    row = ReleaseWords(**words)
+    try:
+        row.clean_fields(exclude=["project", "edited_by"])
+    except ValidationError as error:
+        raise ImportRefused(f"{SETTINGS}: words: {'; '.join(error.messages)}") from error
+    return words

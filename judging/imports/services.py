@@ -1,0 +1,231 @@
+"""Label Studio exports: read and checked, stored as historic judgments; by a command, or through the web step by step.
+
+People become numbers here: an e-mail address that names an annotator in the export is stored nowhere. Through the web
+a file is imported in one transaction that also marks it done, as corpora are (annotation.services.imports).
+"""
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+from django.core.files.uploadedfile import UploadedFile
+from django.db import IntegrityError, OperationalError, transaction
+
+from annotation.exceptions import MomentJudgeError, NotPossible
+from annotation.importers import ImportFileError
+from annotation.importers.files import pieces_of
+from annotation.importers.limits import Budget, OnBytes
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Project, User
+from annotation.services.audit import audit_record
+from annotation.services.import_reports import OnRemark, Remark, remarks_writer
+from annotation.services.names import checked_name
+from annotation.services.uploads import (
+    BEING_READ,
+    KEPT,
+    LATE,
+    Progress,
+    no_files,
+    upload_fail,
+    upload_finish,
+    upload_forget,
+    upload_limits,
+    upload_throw_away,
+)
+from judging.imports.historic import HistoricPair, judgments_store, project_holding, summary
+from judging.imports.label_studio.gathering import Export, read_export
+from judging.imports.label_studio.mapping import Mapped
+from judging.imports.label_studio.reading import Told
+from judging.models import JudgmentImport
+
+logger = logging.getLogger(__name__)
+TASK = "judging.tasks.judgment_import_work"
+LOCK = "judgment-import"
+PIECE = 1 << 20
+State = JudgmentImport.State
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What an export holds, as it would be stored."""
+
+    pairs: list[HistoricPair]
+    texts: dict[int, str]
+    digest: str
+    counts: dict[str, Any]
+
+    @property
+    def refused(self) -> int:
+        return int(self.counts["refused"])
+
+
+def export_read(
+    *,
+    source: IO[bytes],
+    mapped: Mapped,
+    budget: Budget | None = None,
+    on_bytes: OnBytes | None = None,
+    on_remark: OnRemark | None = None,
+) -> Checked:
+    """Read an export and say what the rule makes of it; nothing is stored.
+
+    Raises:
+        ImportFileError: it is no export, or which control holds the grade cannot be told.
+    """
+    digest = _digest(source, mapped)
+
+    def told(item: Told) -> None:
+        if on_remark:
+            on_remark(Remark("", item.line, item.item, item.outcome, item.reason))
+
+    export = read_export(pieces_of(source, budget=budget, on_bytes=on_bytes), mapped, told)
+    pairs = [HistoricPair(*pair) for pair in export.pairs]
+    return Checked(pairs, export.texts, digest, {**_counts(export, pairs), **summary(pairs)})
+
+
+def _counts(export: Export, pairs: Sequence[HistoricPair]) -> dict[str, Any]:
+    people = {worker for pair in pairs for worker in pair.workers}
+    return {**export.counts(), "control": export.control, "people": len(people)}
+
+
+def _digest(source: IO[bytes], mapped: Mapped) -> str:
+    """Of the file and of what its fields mean: the same file means other judgments under another mapping."""
+    said = sha256(json.dumps(mapped.as_data(), sort_keys=True).encode())
+    while piece := source.read(PIECE):
+        said.update(piece)
+    source.seek(0)
+    return said.hexdigest()
+
+
+def export_store(*, checked: Checked, project_name: str, leads: Sequence[User], actor: User | None) -> Project:
+    """Store what was read in a project of its own.
+
+    Raises:
+        NotPossible: there is no judgment in it, or the name is taken by something else.
+    """
+    if not checked.pairs:
+        raise NotPossible("There is no judgment in this file that could be imported.")
+    return judgments_store(
+        pairs=checked.pairs,
+        digest=checked.digest,
+        project_name=checked_name(project_name),
+        leads=leads,
+        actor=actor,
+        texts=checked.texts,
+    )
+
+
+def judgment_import_create(
+    *, actor: User, project_name: str, mapped: Mapped, file: "UploadedFile[Any]"
+) -> JudgmentImport:
+    """Store a file and wake the task that checks it.
+
+    Raises:
+        NotPossible: the name of the project is taken, or another file of theirs is still at work.
+    """
+    if Project.objects.filter(name=project_name).exists():
+        raise NotPossible(f"There is a project named {project_name!r} already. Judgments get a project of their own.")
+    row = JudgmentImport(owner=actor, project_name=project_name, mapping=mapped.as_data())
+    row.file_name, row.bytes_total = (file.name or "file")[-200:], file.size or 0
+    try:
+        with transaction.atomic():
+            row.file = file
+            row.save()
+            about = {"name": project_name, "bytes": row.bytes_total}
+            audit_record(project=None, actor=actor, action="judgments.upload", subject=row.uuid, **about)
+            send_on_commit(TASK, row.pk)
+    except IntegrityError as error:
+        upload_forget(row)
+        raise NotPossible(BEING_READ) from error
+    return row
+
+
+@transaction.atomic
+def judgment_import_confirm(*, row: JudgmentImport, actor: User, skip_bad: bool) -> None:
+    """Say yes to a checked file and wake the task that imports it.
+
+    Raises:
+        NotPossible: it does not wait for a yes, or some annotations are refused and nobody said to leave them out.
+    """
+    held = JudgmentImport.objects.select_for_update().get(pk=row.pk)
+    if held.state != State.CHECKED:
+        raise NotPossible("This file does not wait to be imported any more.")
+    if held.counts.get("refused") and not skip_bad:
+        raise NotPossible("Some annotations are refused. Repair the export, or say that they are left out.")
+    held.state, held.skip_bad, held.bytes_read = State.IMPORTING, skip_bad, 0
+    try:
+        with transaction.atomic():
+            held.save(update_fields=["state", "skip_bad", "bytes_read", "updated_at"])
+    except IntegrityError as error:
+        raise NotPossible(BEING_READ) from error
+    audit_record(project=None, actor=actor, action="judgments.confirm", subject=held.uuid, skip_bad=skip_bad)
+    send_on_commit(TASK, held.pk)
+
+
+@transaction.atomic
+def judgment_import_discard(*, row: JudgmentImport, actor: User | None) -> None:
+    """Throw a checked file away. Raises NotPossible where it is not waiting any more."""
+    waiting = JudgmentImport.objects.filter(pk=row.pk, state=State.CHECKED)
+    if not waiting.update(state=State.DISCARDED, **no_files(row)):
+        raise NotPossible("This file does not wait to be imported any more.")
+    audit_record(project=None, actor=actor, action="judgments.discard", subject=row.uuid)
+    upload_throw_away(row)
+
+
+def judgment_import_work(*, import_id: int) -> None:
+    """Take the next step of a file that is checked or imported; a repeat finds it done."""
+    with only_one(LOCK, import_id) as alone:
+        row = JudgmentImport.objects.select_related("owner").filter(pk=import_id).first()
+        if not alone or row is None or not row.is_at_work:
+            return
+        try:
+            _check(row) if row.state == State.CHECKING else _import(row)
+        except OperationalError:
+            raise
+        except (ImportFileError, MomentJudgeError) as error:
+            upload_fail(row, str(error))
+        except Exception as error:
+            upload_fail(row, f"{type(error).__name__}: it could not be read.")
+            raise
+
+
+def judgment_imports_sweep(*, now: datetime) -> None:
+    """Send again what does not move; throw away what nobody said yes to."""
+    stale = JudgmentImport.objects.filter(state__in=JudgmentImport.AT_WORK, updated_at__lte=now - LATE)
+    for pk in stale.values_list("pk", flat=True):
+        send_on_commit(TASK, pk)
+    for row in JudgmentImport.objects.filter(state=State.CHECKED, updated_at__lte=now - KEPT):
+        judgment_import_discard(row=row, actor=None)
+
+
+def _check(row: JudgmentImport) -> None:
+    with TemporaryFile("w+", encoding="utf-8", newline="") as remarks:
+        checked = _read(row, remarks)
+        project_holding(name=row.project_name, digest=checked.digest)  # says so now where the name is taken
+        upload_finish(row, remarks, state=State.CHECKED, counts=checked.counts)
+
+
+def _import(row: JudgmentImport) -> None:
+    with transaction.atomic(), TemporaryFile("w+", encoding="utf-8", newline="") as remarks:
+        checked = _read(row, remarks)
+        project = export_store(checked=checked, project_name=row.project_name, leads=[row.owner], actor=row.owner)
+        upload_finish(row, remarks, state=State.DONE, counts=checked.counts, project=project, **no_files(row))
+        upload_throw_away(row)
+    logger.info("import %s of judgments done: %s", row.pk, row.counts)
+
+
+def _read(row: JudgmentImport, remarks: IO[str]) -> Checked:
+    with row.file.open("rb") as source, Progress(row) as progress:
+        return export_read(
+            source=source,
+            mapped=Mapped(**row.mapping),
+            budget=Budget(upload_limits()),
+            on_bytes=progress.add,
+            on_remark=remarks_writer(remarks),
+        )

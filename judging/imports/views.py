@@ -1,0 +1,102 @@
+"""Pages of judgments from Label Studio: bringing an export, its check, its report."""
+
+from typing import cast
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+
+from annotation.access import post_only, staff_page
+from annotation.exceptions import NotPossible, StorageAway, TooLarge
+from annotation.models import User
+from annotation.receiving import ReceivedOnDisk
+from annotation.selectors import import_remarks
+from annotation.views.imports import FORM_ROOM, IMPORTS_SHOWN
+from judging.imports import services
+from judging.imports.forms import JudgmentImportForm
+from judging.models import JudgmentImport
+
+NEW = "judging/imports/new.html"
+FIRST = {"pair": "pair_id"}
+
+
+@staff_page
+def imports(request: HttpRequest) -> HttpResponse:
+    """The viewer's last imports of judgments."""
+    rows = cast(User, request.user).judgment_imports.select_related("project").order_by("-id")[:IMPORTS_SHOWN]
+    return render(request, "judging/imports/imports.html", {"imports": rows})
+
+
+@csrf_exempt  # its token stands in the body, which is read only after the file's way is laid; see below
+@staff_page
+def import_new(request: HttpRequest) -> HttpResponse:
+    """The form for an export, which goes into a temporary file of limited size."""
+    length = request.META.get("CONTENT_LENGTH") or ""
+    if length.isdigit() and int(length) > settings.IMPORT_MAX_MB * 2**20 + FORM_ROOM:
+        most = settings.IMPORT_MAX_MB
+        raise TooLarge(f"The file is larger than {most} MB; import it with manage.py import_label_studio.")
+    request.upload_handlers = [ReceivedOnDisk(request)]
+    return _import_form(request)
+
+
+@csrf_protect
+def _import_form(request: HttpRequest) -> HttpResponse:
+    context = {"most_mb": settings.IMPORT_MAX_MB}
+    if request.method != "POST":
+        return render(request, NEW, {**context, "form": JudgmentImportForm(initial=FIRST)})
+    form = JudgmentImportForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return render(request, NEW, {**context, "form": form}, status=422)
+    try:
+        row = services.judgment_import_create(actor=cast(User, request.user), **form.values())
+    except (NotPossible, StorageAway) as error:
+        form.add_error(None, str(error))
+        return render(request, NEW, {**context, "form": form}, status=error.status)
+    return redirect("judging:judgment-import", row.uuid)
+
+
+@staff_page
+def import_page(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
+    """One file: how far it is, what was found in it, and the question whether to import it."""
+    row = _own(request, import_uuid)
+    counts = row.counts
+    told = [(f"Relevance {grade}", n) for grade, n in counts.get("relevance", {}).items()]
+    return render(request, "judging/imports/import.html", {"row": row, "remarks": import_remarks(row), "told": told})
+
+
+@staff_page
+@post_only("judging:judgment-import")
+def import_confirm(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
+    row = _own(request, import_uuid)
+    skip_bad = request.POST.get("skip_bad") == "yes"
+    services.judgment_import_confirm(row=row, actor=cast(User, request.user), skip_bad=skip_bad)
+    return redirect("judging:judgment-import", row.uuid)
+
+
+@staff_page
+@post_only("judging:judgment-import")
+def import_discard(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
+    row = _own(request, import_uuid)
+    services.judgment_import_discard(row=row, actor=cast(User, request.user))
+    messages.success(request, "The file was thrown away; nothing was imported.")
+    return redirect("judging:judgment-imports")
+
+
+@staff_page
+def import_report(request: HttpRequest, import_uuid: UUID) -> FileResponse:
+    """Every annotation that gave no judgment, as CSV."""
+    row = _own(request, import_uuid)
+    if not row.report:
+        raise Http404
+    name = f"report-{row.created_at:%Y%m%d-%H%M}.csv"
+    return FileResponse(
+        row.report.open("rb"), content_type="text/csv; charset=utf-8", as_attachment=True, filename=name
+    )
+
+
+def _own(request: HttpRequest, import_uuid: UUID) -> JudgmentImport:
+    """The viewer's import; 404 for everybody else's."""
+    return get_object_or_404(JudgmentImport.objects.select_related("project"), uuid=import_uuid, owner=request.user)

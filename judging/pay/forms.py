@@ -1,0 +1,144 @@
+"""Forms of the pages about hours and money."""
+
+from dataclasses import fields
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+
+from judging.forms import SubmitForm
+from judging.pay.forecast import Assumptions
+from judging.pay.rules import month_of
+
+FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2100, 12, 31)
+CURRENCY = RegexValidator(r"^[A-Z]{3}\Z", "A currency has three capital letters, as SGD or EUR.")
+DAY_ERRORS = {"invalid": "Write a day as 2026-03-31.", "required": "Say which day."}
+BETWEEN = f"Choose a day from {FIRST_DAY.year} to {LAST_DAY.year}."
+
+
+class DayField(forms.DateField):
+    widget = forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"})
+    default_validators = [MinValueValidator(FIRST_DAY, BETWEEN), MaxValueValidator(LAST_DAY, BETWEEN)]
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(input_formats=["%Y-%m-%d"], error_messages=DAY_ERRORS, **options)
+
+
+class PeriodForm(SubmitForm):
+    """A month, or any days from first to last."""
+
+    month = forms.DateField(
+        required=False, input_formats=["%Y-%m"], error_messages={"invalid": "Write a month as 2026-03."}
+    )
+    first = DayField(required=False, label="From")
+    last = DayField(required=False, label="to")
+    without_pilot = forms.BooleanField(required=False)
+
+    def __init__(self, data: Any, *, today: date) -> None:
+        super().__init__(data)
+        self.today = today
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or {}
+        first, last = given.get("first"), given.get("last")
+        if self.errors or first is last is None:
+            first, last = month_of(given.get("month") or self.today)
+        if first is None or last is None:
+            raise forms.ValidationError("A period has a first day and a last one.")
+        if first > last:
+            raise forms.ValidationError("The period ends before it begins.")
+        return {**given, "first": first, "last": last}
+
+
+class LabelledForm(SubmitForm):
+    """Its labels hold their fields, so that two forms of a page need no ids."""
+
+    def __init__(self, data: Any = None, *, initial: dict[str, Any] | None = None) -> None:
+        super().__init__(data, initial=initial, auto_id=False)
+
+
+class RateForm(LabelledForm):
+    annotator = forms.IntegerField(widget=forms.HiddenInput)
+    rate = forms.DecimalField(
+        min_value=0,
+        max_digits=8,
+        decimal_places=2,
+        label="Rate an hour",
+        error_messages={"required": "Say what an hour is paid.", "invalid": "A rate is an amount, as 14.50."},
+    )
+    currency = forms.CharField(max_length=3, validators=[CURRENCY], error_messages={"required": CURRENCY.message})
+    from_day = DayField(label="From")
+
+
+class CorrectionForm(LabelledForm):
+    annotator = forms.IntegerField(widget=forms.HiddenInput)
+    day = DayField()
+    minutes = forms.IntegerField(
+        min_value=-24 * 60,
+        max_value=24 * 60,
+        error_messages={
+            "required": "Say how many minutes to add, or with a minus to take away.",
+            "invalid": "Write whole minutes, with a minus to take away.",
+            "min_value": "A day has 1440 minutes.",
+            "max_value": "A day has 1440 minutes.",
+        },
+    )
+    reason = forms.CharField(max_length=1000, error_messages={"required": "Say why: the annotator reads it, too."})
+
+
+def share(label: str, most: int = 100) -> forms.FloatField:
+    return forms.FloatField(label=label, min_value=0, max_value=most, widget=number(0, most, "0.1"))
+
+
+def number(least: object, most: object, step: object) -> forms.NumberInput:
+    return forms.NumberInput(attrs={"min": least, "max": most, "step": step})
+
+
+class ForecastForm(SubmitForm):
+    """``Assumptions`` with shares in per cent.
+
+    ``start`` is what the form was filled with: its numbers are shown rounded and computed with in full where the text
+    is still the one shown.
+    """
+
+    queries = forms.IntegerField(label="Queries", min_value=0, max_value=10_000_000)
+    pairs = forms.FloatField(label="Pairs in a batch", min_value=1, max_value=1000, widget=number(1, 1000, "0.1"))
+    second = share("Queries with a second batch, %")
+    escalated = share("Pairs with four grades, %")
+    seconds = forms.FloatField(
+        label="Seconds a judgment", min_value=0.1, max_value=3600, widget=number(0.1, 3600, "0.1")
+    )
+    gold = share("Gold pairs among all shown, %", 50)
+    annotators = forms.IntegerField(label="Annotators", min_value=1, max_value=10_000)
+    exam_pairs = forms.IntegerField(label="Pairs in the exam", min_value=0, max_value=1000)
+    rate = forms.DecimalField(label="Rate an hour", min_value=0, max_digits=8, decimal_places=2)
+    currency = forms.CharField(label="Currency", max_length=3, validators=[CURRENCY])
+
+    SHARES = ("second", "escalated", "gold")
+
+    def __init__(self, data: Any, *, start: Assumptions | None = None) -> None:
+        super().__init__(data)
+        self.start = start
+
+    @classmethod
+    def of(cls, given: Assumptions) -> "ForecastForm":
+        return cls({field.name: shown(field.name, getattr(given, field.name)) for field in fields(given)}, start=given)
+
+    def assumptions(self) -> Assumptions:
+        return Assumptions(**{name: self._exact(name, value) for name, value in self.cleaned_data.items()})
+
+    def _exact(self, name: str, value: Any) -> Any:
+        if self.start and self.data.get(name) == shown(name, getattr(self.start, name)):
+            return getattr(self.start, name)
+        return value / 100 if name in self.SHARES else value
+
+
+def shown(name: str, value: float | Decimal | str | None) -> str:
+    """A value as the forecast's form takes it: shares in per cent; empty where there is none."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{100 * value if name in ForecastForm.SHARES else value:.1f}".removesuffix(".0")
+    return str(value)

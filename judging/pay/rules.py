@@ -1,0 +1,158 @@
+"""Currencies by their letters, as ISO 4217 lists them.
+
+Months of the calendar. Pure.
+
+Hours and pay: what somebody's time comes to. Pure.
+
+Time is kept in whole milliseconds and added up exactly. Only what is shown is rounded, half up: hours to hundredths,
+the amount of a line to cents. An amount is computed from the time itself, not from the rounded hours.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from typing import NamedTuple
+
+LISTED = """
+AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF
+CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD
+HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL
+LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP
+PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT
+TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG
+"""
+CURRENCIES = frozenset(LISTED.split())
+
+
+def month_of(day: date) -> tuple[date, date]:
+    """The first and the last day of the month."""
+    first = day.replace(day=1)
+    beyond = date(first.year + 1, 1, 1) if first.month == 12 else first.replace(month=first.month + 1)
+    return first, beyond - timedelta(days=1)
+
+
+def month_before(day: date) -> tuple[date, date]:
+    """The month before the one of the day."""
+    return month_of(day.replace(day=1) - timedelta(days=1))
+
+
+MS_PER_HOUR = 3_600_000
+HUNDREDTH = Decimal("0.01")
+DAY_S = 25 * 60 * 60  # the longest there is: the one on which summer time ends
+
+
+class Hours(NamedTuple):
+    """``Time`` as it is shown; each is rounded for itself."""
+
+    judging: Decimal
+    training: Decimal
+    correction: Decimal
+    total: Decimal
+
+
+class Time(NamedTuple):
+    """Milliseconds by what they were spent on."""
+
+    judging: int = 0
+    training: int = 0
+    correction: int = 0
+
+    @property
+    def total(self) -> int:
+        return sum(self)
+
+    @property
+    def hours(self) -> "Hours":
+        return Hours(hours_of(self.judging), hours_of(self.training), hours_of(self.correction), hours_of(self.total))
+
+    def plus(self, other: "Time") -> "Time":
+        return Time(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+class Day(NamedTuple):
+    """One annotator's day; ``judgments`` are those whose time is known, ``untimed`` the others."""
+
+    day: date
+    time: Time
+    judgments: int = 0
+    untimed: int = 0
+
+
+class Rate(NamedTuple):
+    """What an hour is paid from a day on."""
+
+    from_day: date
+    rate: Decimal
+    currency: str
+
+
+class Line(NamedTuple):
+    """The part of a period that is paid at one rate."""
+
+    rate: Rate
+    first_day: date
+    last_day: date
+    time: Time
+    judgments: int
+
+    @property
+    def amount(self) -> Decimal:
+        return amount_of(self.time.total, self.rate.rate)
+
+
+def hours_of(ms: int) -> Decimal:
+    """Hours to hundredths, half up."""
+    return (Decimal(ms) / MS_PER_HOUR).quantize(HUNDREDTH, ROUND_HALF_UP)
+
+
+def amount_of(ms: int, rate: Decimal) -> Decimal:
+    """Money for so much time, to cents, half up."""
+    return (rate * ms / MS_PER_HOUR).quantize(HUNDREDTH, ROUND_HALF_UP)
+
+
+def day_time(*, judging: int, training: int, correction: int) -> Time:
+    """A day's time; corrections take away what there is, and no day counts below zero."""
+    return Time(judging, training, max(correction, -(judging + training)))
+
+
+def rate_on(day: date, own: Sequence[Rate], default: Sequence[Rate]) -> Rate:
+    """The rate of a day: the person's with the latest ``from_day`` until then, else the project's.
+
+    Of two from the same day the later in the list holds; the first of ``default`` holds for all days before, too.
+    """
+    for rates in (own, default):
+        begun = [rate for rate in rates if rate.from_day <= day]
+        if begun:
+            return sorted(begun, key=lambda rate: rate.from_day)[-1]  # stable
+    return min(default, key=lambda rate: rate.from_day)
+
+
+def lines_of(days: Iterable[Day], own: Sequence[Rate], default: Sequence[Rate]) -> list[Line]:
+    """One line for each rate and currency, in the order in which they came to hold."""
+    found: dict[tuple[Decimal, str], Line] = {}
+    for worked in sorted(days):
+        rate = rate_on(worked.day, own, default)
+        line = found.get(key := (rate.rate, rate.currency))
+        found[key] = Line(
+            line.rate if line else rate,
+            line.first_day if line else worked.day,
+            worked.day,
+            line.time.plus(worked.time) if line else worked.time,
+            worked.judgments + (line.judgments if line else 0),
+        )
+    return list(found.values())
+
+
+def total_time(days: Iterable[Day]) -> Time:
+    total = Time()
+    for worked in days:
+        total = total.plus(worked.time)
+    return total
+
+
+def amounts_of(lines: Iterable[Line]) -> list[tuple[str, Decimal]]:
+    """Money by currency: the sum of the lines as they are shown."""
+    found: dict[str, Decimal] = {}
+    for line in lines:
+        found[line.rate.currency] = found.get(line.rate.currency, Decimal(0)) + line.amount
+    return sorted(found.items())

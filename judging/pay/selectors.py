@@ -1,0 +1,295 @@
+"""Hours and pay of a project: one statement reads the time, one the rates, whatever the project holds.
+
+What a project's own numbers say about the work that is left.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+from functools import cached_property
+from typing import NamedTuple
+
+from django.db import connection
+
+from annotation.models import Membership, Project
+from annotation.selectors import queries_to_judge
+from judging.models import HoursCorrection, Policy
+from judging.pay.rules import Day, Line, Rate, Time, amounts_of, day_time, lines_of, month_of, rate_on, total_time
+
+# A day is one of the project's time zone. What was given under a version of the policy is capped by that version; a
+# sitting names none, so the one that was in force at the time caps it and says whether training is paid. Time that
+# nobody measured is none (LEAST would pass over the null and count the cap).
+HOURS = """
+WITH bound AS (SELECT %(first)s::date::timestamp AT TIME ZONE %(zone)s AS first,
+    (%(last)s::date + 1)::timestamp AT TIME ZONE %(zone)s AS beyond),
+version AS (SELECT pay_cap_s, pays_training,
+    CASE WHEN row_number() OVER (ORDER BY version) = 1 THEN '-infinity' ELSE created_at END AS since,
+    lead(created_at, 1, 'infinity') OVER (ORDER BY version) AS until
+    FROM judging_policy WHERE project_id = %(project)s),
+given AS (
+    SELECT judgment.annotator_id, judgment.created_at, 'judging' AS kind, batch.is_pilot,
+        CASE WHEN judgment.active_ms IS NOT NULL THEN least(judgment.active_ms, 1000 * policy.pay_cap_s) END AS ms
+    FROM bound CROSS JOIN judging_judgment judgment
+    JOIN judging_assignment held ON held.id = judgment.assignment_id AND held.project_id = %(project)s
+    JOIN judging_batch batch ON batch.id = held.batch_id
+    JOIN judging_policy policy ON policy.id = judgment.policy_id
+    WHERE judgment.created_at >= bound.first AND judgment.created_at < bound.beyond
+        AND (%(annotator)s::bigint IS NULL OR judgment.annotator_id = %(annotator)s)
+    UNION ALL
+    SELECT gold.annotator_id, gold.created_at, 'judging', batch.is_pilot,
+        CASE WHEN gold.active_ms IS NOT NULL THEN least(gold.active_ms, 1000 * policy.pay_cap_s) END
+    FROM bound CROSS JOIN judging_goldgrade gold
+    JOIN judging_assignment held ON held.id = gold.assignment_id AND held.project_id = %(project)s
+    JOIN judging_batch batch ON batch.id = held.batch_id
+    JOIN judging_policy policy ON policy.id = gold.policy_id
+    WHERE gold.created_at >= bound.first AND gold.created_at < bound.beyond
+        AND (%(annotator)s::bigint IS NULL OR gold.annotator_id = %(annotator)s)
+    UNION ALL
+    SELECT judgment.annotator_id, judgment.created_at, 'judging', batch.is_pilot, NULL
+    FROM bound CROSS JOIN judging_judgment judgment
+    JOIN judging_pair pair ON pair.id = judgment.pair_id
+    JOIN judging_batch batch ON batch.id = pair.batch_id AND batch.project_id = %(project)s
+    WHERE judgment.assignment_id IS NULL
+        AND judgment.created_at >= bound.first AND judgment.created_at < bound.beyond
+        AND (%(annotator)s::bigint IS NULL OR judgment.annotator_id = %(annotator)s)
+    UNION ALL
+    SELECT graded.annotator_id, graded.created_at, 'training', false,
+        CASE WHEN graded.active_ms IS NOT NULL THEN least(graded.active_ms, 1000 * version.pay_cap_s) END
+    FROM bound CROSS JOIN judging_sittinggrade graded
+    JOIN judging_sitting sitting ON sitting.id = graded.sitting_id AND sitting.project_id = %(project)s
+    JOIN version ON graded.created_at >= version.since AND graded.created_at < version.until AND version.pays_training
+    WHERE graded.created_at >= bound.first AND graded.created_at < bound.beyond
+        AND (%(annotator)s::bigint IS NULL OR graded.annotator_id = %(annotator)s)),
+spent AS (
+    SELECT annotator_id, (created_at AT TIME ZONE %(zone)s)::date AS day, kind, is_pilot, coalesce(sum(ms), 0) AS ms,
+        count(ms) AS timed, count(*) - count(ms) AS untimed
+    FROM given GROUP BY 1, 2, 3, 4
+    UNION ALL
+    SELECT annotator_id, day, 'correction', false, 1000 * sum(seconds), 0, 0 FROM judging_hourscorrection
+    WHERE project_id = %(project)s AND day BETWEEN %(first)s AND %(last)s
+        AND (%(annotator)s::bigint IS NULL OR annotator_id = %(annotator)s)
+    GROUP BY 1, 2)
+SELECT annotator_id, day,
+    coalesce(sum(ms) FILTER (WHERE kind = 'judging' AND NOT is_pilot), 0)::bigint,
+    coalesce(sum(ms) FILTER (WHERE kind = 'judging' AND is_pilot), 0)::bigint,
+    coalesce(sum(ms) FILTER (WHERE kind = 'training'), 0)::bigint,
+    coalesce(sum(ms) FILTER (WHERE kind = 'correction'), 0)::bigint,
+    coalesce(sum(timed) FILTER (WHERE kind = 'judging' AND NOT is_pilot), 0)::bigint,
+    coalesce(sum(timed) FILTER (WHERE kind = 'judging' AND is_pilot), 0)::bigint,
+    coalesce(sum(untimed) FILTER (WHERE kind = 'judging' AND NOT is_pilot), 0)::bigint,
+    coalesce(sum(untimed) FILTER (WHERE kind = 'judging' AND is_pilot), 0)::bigint
+FROM spent GROUP BY annotator_id, day ORDER BY annotator_id, day"""
+
+# The policy's rates come with nobody's name.
+RATES = """
+SELECT annotator_id, from_day, rate, currency FROM (
+    SELECT annotator_id, from_day, rate, currency, id AS place FROM judging_payrate
+    WHERE project_id = %(project)s AND (%(annotator)s::bigint IS NULL OR annotator_id = %(annotator)s)
+    UNION ALL
+    SELECT NULL, (created_at AT TIME ZONE %(zone)s)::date, pay_rate, pay_currency, version FROM judging_policy
+    WHERE project_id = %(project)s) rate
+ORDER BY place"""
+
+
+class DayRow(NamedTuple):
+    """One annotator's day as the database adds it up."""
+
+    annotator_id: int
+    day: date
+    judging_ms: int
+    pilot_ms: int
+    training_ms: int
+    correction_ms: int
+    judgments: int
+    pilot_judgments: int
+    untimed: int  # judgments whose time is unknown, as those of a file
+    pilot_untimed: int
+
+    def as_paid(self, *, pilot: bool) -> Day:
+        time = day_time(
+            judging=self.judging_ms + (self.pilot_ms if pilot else 0),
+            training=self.training_ms,
+            correction=self.correction_ms,
+        )
+        judgments = self.judgments + (self.pilot_judgments if pilot else 0)
+        return Day(self.day, time, judgments, self.untimed + (self.pilot_untimed if pilot else 0))
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What an hour was and is paid in a project."""
+
+    own: Mapping[int, Sequence[Rate]]
+    default: Sequence[Rate]
+
+    def on(self, annotator_id: int, day: date) -> Rate:
+        return rate_on(day, self.own.get(annotator_id, ()), self.default)
+
+
+@dataclass(frozen=True)
+class Account:
+    """One annotator's part of a statement."""
+
+    annotator_id: int
+    days: Sequence[Day]
+    rates: Rates
+
+    @cached_property
+    def time(self) -> Time:
+        return total_time(self.days)
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        return lines_of(self.days, self.rates.own.get(self.annotator_id, ()), self.rates.default)
+
+    @property
+    def judgments(self) -> int:
+        return sum(worked.judgments for worked in self.days)
+
+    @property
+    def untimed(self) -> int:
+        return sum(worked.untimed for worked in self.days)
+
+    @property
+    def grades(self) -> int:
+        """All judgments, whether their time is known or not."""
+        return self.judgments + self.untimed
+
+    @property
+    def amounts(self) -> list[tuple[str, Decimal]]:
+        return amounts_of(self.lines)
+
+    def part(self, first_day: date, last_day: date) -> "Account":
+        return replace(self, days=[worked for worked in self.days if first_day <= worked.day <= last_day])
+
+    def by_month(self) -> list["Account"]:
+        """A part for each month with anything in it, the newest first."""
+        months = sorted({worked.day.replace(day=1) for worked in self.days}, reverse=True)
+        return [self.part(*month_of(month)) for month in months]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Hours and pay of a period, both days included."""
+
+    first_day: date
+    last_day: date
+    pilot: bool
+    accounts: Sequence[Account]
+    rates: Rates
+    left_out: Time  # spent on pilot batches, where these are left out
+
+    @cached_property
+    def time(self) -> Time:
+        return total_time(day for account in self.accounts for day in account.days)
+
+    @property
+    def judgments(self) -> int:
+        return sum(account.judgments for account in self.accounts)
+
+    @property
+    def untimed(self) -> int:
+        return sum(account.untimed for account in self.accounts)
+
+    @property
+    def amounts(self) -> list[tuple[str, Decimal]]:
+        """Money by currency: the sum of all lines as they are shown."""
+        return amounts_of(line for account in self.accounts for line in account.lines)
+
+    def account_of(self, annotator_id: int) -> Account:
+        found = [account for account in self.accounts if account.annotator_id == annotator_id]
+        return found[0] if found else Account(annotator_id, (), self.rates)
+
+
+def hours_by_day(
+    *, project_id: int, zone: str, first_day: date, last_day: date, annotator_id: int | None = None
+) -> list[DayRow]:
+    """Days with anything on them, by annotator."""
+    asked = {"project": project_id, "annotator": annotator_id, "zone": zone, "first": first_day, "last": last_day}
+    with connection.cursor() as cursor:
+        cursor.execute(HOURS, asked)
+        return [DayRow(*row) for row in cursor.fetchall()]
+
+
+def pay_rates(*, project_id: int, zone: str, annotator_id: int | None = None) -> Rates:
+    own: dict[int, list[Rate]] = {}
+    default: list[Rate] = []
+    with connection.cursor() as cursor:
+        cursor.execute(RATES, {"project": project_id, "annotator": annotator_id, "zone": zone})
+        for annotator, *rate in cursor.fetchall():
+            (default if annotator is None else own.setdefault(annotator, [])).append(Rate(*rate))
+    return Rates(own, default)
+
+
+def pay_statement(
+    *,
+    project_id: int,
+    zone: str,
+    first_day: date,
+    last_day: date,
+    annotator_id: int | None = None,
+    pilot: bool = True,
+) -> Statement:
+    """Return hours and pay of one annotator, or of everybody who has any, from ``first_day`` to ``last_day``.
+
+    Time spent on pilot batches counts unless ``pilot`` is False. What an annotator reads must never leave it out:
+    a batch that adds grades but no hours would be known as a pilot.
+    """
+    rows = hours_by_day(
+        project_id=project_id, zone=zone, first_day=first_day, last_day=last_day, annotator_id=annotator_id
+    )
+    rates = pay_rates(project_id=project_id, zone=zone, annotator_id=annotator_id)
+    days: dict[int, list[Day]] = {}
+    for row in rows:
+        days.setdefault(row.annotator_id, []).append(row.as_paid(pilot=pilot))
+    return Statement(
+        first_day,
+        last_day,
+        pilot,
+        [Account(person, worked, rates) for person, worked in days.items()],
+        rates,
+        left_out=Time() if pilot else Time(judging=sum(row.pilot_ms for row in rows)),
+    )
+
+
+def corrections_of(*, project: Project, annotator_id: int, first_day: date, last_day: date) -> list[HoursCorrection]:
+    found = project.hours_corrections.filter(annotator=annotator_id, day__range=(first_day, last_day))
+    return list(found.order_by("day", "id"))
+
+
+MEASURED = """
+WITH batch AS (SELECT batch.id, batch.number, review.id IS NOT NULL AS reviewed
+    FROM judging_batch batch LEFT JOIN judging_batchreview review ON review.batch_id = batch.id
+    WHERE batch.project_id = %(project)s),
+decided AS (SELECT count(*) AS pairs, count(*) FILTER (WHERE pair.state = 'escalated' OR EXISTS (
+        SELECT 1 FROM judging_judgment judgment WHERE judgment.pair_id = pair.id AND judgment.round = 2)) AS escalated
+    FROM judging_pair pair JOIN batch ON batch.id = pair.batch_id WHERE pair.state NOT IN ('open', 'withdrawn'))
+SELECT (SELECT count(*)::float FROM judging_pair pair JOIN batch ON batch.id = pair.batch_id AND batch.number <= 2)
+        / nullif((SELECT count(*) FROM batch WHERE number <= 2), 0),
+    (SELECT count(*) FILTER (WHERE number = 2)::float / nullif(count(*) FILTER (WHERE number = 1 AND reviewed), 0)
+        FROM batch),
+    (SELECT escalated::float / nullif(pairs, 0) FROM decided),
+    (SELECT avg(least(judgment.active_ms, 1000 * policy.pay_cap_s))::float / 1000 FROM judging_judgment judgment
+        JOIN judging_assignment held ON held.id = judgment.assignment_id
+        JOIN judging_policy policy ON policy.id = judgment.policy_id
+        WHERE held.project_id = %(project)s AND judgment.active_ms IS NOT NULL),
+    (SELECT queries * depth FROM judging_exam WHERE project_id = %(project)s ORDER BY id DESC LIMIT 1)"""
+
+
+def forecast_measured(project: Project, policy: Policy) -> dict[str, float | None]:
+    """Values for a forecast's assumptions, by name; None where nothing tells yet."""
+    with connection.cursor() as cursor:
+        cursor.execute(MEASURED, {"project": project.pk})
+        pairs, second, escalated, seconds, exam_pairs = cursor.fetchone()
+    qualified = project.memberships.filter(standing=Membership.Standing.QUALIFIED).count()
+    return {
+        "queries": queries_to_judge(project.pk).count() or None,
+        "pairs": pairs,
+        "second": None if second is None else min(1.0, second),
+        "escalated": escalated,
+        "seconds": seconds or None,
+        "gold": policy.gold_percent / 100,
+        "annotators": qualified or None,
+        "exam_pairs": exam_pairs,
+    }

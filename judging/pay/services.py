@@ -1,0 +1,97 @@
+"""Rates, and corrections of hours. Rows are only added: a newer rate or another correction sets a slip right.
+
+Who reads the audit need not know what people earn: it says who set what for whom, and the rows say how much and why.
+"""
+
+from datetime import date, datetime
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotation.exceptions import NotPossible
+from annotation.models import Membership, Project, User
+from annotation.services.audit import audit_record
+from judging.models import HoursCorrection, PayRate
+from judging.pay.rules import DAY_S
+from judging.pay.selectors import pay_statement
+from judging.projects.policies import policy_in_force
+
+
+@transaction.atomic
+def pay_rate_set(
+    *, project: Project, annotator: User, rate: Decimal, currency: str, from_day: date, actor: User
+) -> PayRate:
+    """What the annotator is paid an hour from this day on, until a rate of a later day holds.
+
+    Raises:
+        NotPossible: the person is no annotator of the project.
+    """
+    number = _annotator(project, annotator).number
+    made = PayRate.objects.create(
+        project=project, annotator=annotator, rate=rate, currency=currency, from_day=from_day, set_by=actor
+    )
+    said = {"number": number, "from_day": from_day.isoformat()}
+    audit_record(project=project, actor=actor, action="pay.rate", subject=made.uuid, **said)
+    return made
+
+
+@transaction.atomic
+def hours_correct(
+    *,
+    project: Project,
+    annotator: User,
+    day: date,
+    seconds: int,
+    reason: str,
+    actor: User,
+    now: datetime | None = None,
+) -> HoursCorrection:
+    """Add time to a day of the annotator, or take some away; the reason is kept and shown to them.
+
+    Raises:
+        NotPossible: nothing is to be changed, no reason is given, the day lies ahead, or would then hold less than
+            nothing or more than a day has; the time spent on pilot batches is counted with the rest.
+    """
+    if not seconds or not reason.strip():
+        raise NotPossible("Say how much time to add or to take away, and why.")
+    number = _annotator(project, annotator).number
+    zone = policy_in_force(project.pk).time_zone
+    if day > (now or timezone.now()).astimezone(ZoneInfo(zone)).date():
+        raise NotPossible(f"{_name(day)} has not come yet.")
+    statement = pay_statement(project_id=project.pk, zone=zone, first_day=day, last_day=day, annotator_id=annotator.pk)
+    held_s = statement.time.total / 1000
+    if held_s + seconds < 0:
+        raise NotPossible(f"{_name(day)} holds {_minutes(held_s)} minutes: no more can be taken away.")
+    if held_s + seconds > DAY_S:
+        raise NotPossible(f"{_name(day)} holds {_minutes(held_s)} minutes: so much does not fit into a day.")
+    made = HoursCorrection.objects.create(
+        project=project, annotator=annotator, day=day, seconds=seconds, reason=reason.strip(), made_by=actor
+    )
+    said = {"number": number, "day": day.isoformat(), "seconds": seconds}
+    audit_record(project=project, actor=actor, action="pay.correct", subject=made.uuid, **said)
+    return made
+
+
+@transaction.atomic
+def pay_export(*, project: Project, actor: User, first_day: date, last_day: date) -> None:
+    """Write down that a statement left the site as a file."""
+    period = {"first_day": first_day.isoformat(), "last_day": last_day.isoformat()}
+    audit_record(project=project, actor=actor, action="pay.export", subject=project.uuid, **period)
+
+
+def _annotator(project: Project, person: User) -> Membership:
+    """Locked, so that of two corrections the second sees the first."""
+    found = Membership.objects.select_for_update().filter(project=project, user=person, number__isnull=False).first()
+    if found is None:
+        raise NotPossible("This person is no annotator of the project.")
+    return found
+
+
+def _name(day: date) -> str:
+    return f"{day.day} {day:%B %Y}"
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.1f}".removesuffix(".0")

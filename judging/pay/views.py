@@ -1,0 +1,315 @@
+"""The period that a page about hours is asked for.
+
+Hours and pay of everybody, for leads alone.
+
+An annotator's own hours, pay and progress; never anybody else's.
+
+What a project will take, before it starts and on its way. For leads: it is about money.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.access import ANNOTATOR, LEAD, MemberRequest, post_only, project_page
+from annotation.exceptions import NotPossible
+from annotation.models import Membership, Project
+from judging.forms import SubmitForm
+from judging.pay import services
+from judging.pay.files import days_csv, lines_csv
+from judging.pay.forecast import TVR_RANKING, Assumptions, Forecast
+from judging.pay.forms import FIRST_DAY, CorrectionForm, ForecastForm, PeriodForm, RateForm, shown
+from judging.pay.rules import month_before, month_of
+from judging.pay.selectors import Statement, corrections_of, forecast_measured, pay_statement
+from judging.projects.policies import policy_in_force
+from judging.review.selectors import annotator_numbers
+from judging.work.selectors.annotator import work_done
+
+
+@dataclass(frozen=True)
+class Period:
+    """Days of the project's time zone, both included; ``error`` says why it is the present month instead."""
+
+    first_day: date
+    last_day: date
+    zone: str
+    today: date
+    without_pilot: bool = False
+    error: str = ""
+
+    @property
+    def status(self) -> int:
+        return 422 if self.error else 200
+
+    @property
+    def query(self) -> str:
+        """The period as the pages take it."""
+        days = {"first": self.first_day, "last": self.last_day}
+        return urlencode({**days, **self._pilot})
+
+    @property
+    def choices(self) -> list[tuple[str, str, bool]]:
+        """Months at hand: name, query, and whether it is the one shown."""
+        months = [("This month", month_of(self.today)), ("Last month", month_before(self.today))]
+        return [
+            (name, urlencode({"month": f"{month[0]:%Y-%m}", **self._pilot}), month == (self.first_day, self.last_day))
+            for name, month in months
+        ]
+
+    @property
+    def _pilot(self) -> dict[str, str]:
+        return {"without_pilot": "on"} if self.without_pilot else {}
+
+
+def period_of(request: HttpRequest, project: Project, *, separable: bool = True) -> Period:
+    """What the address asks for; the present month where it asks for nothing.
+
+    ``separable``: whether it may ask to leave pilot batches out; a lead may; an annotator must not learn which.
+    """
+    zone = policy_in_force(project.pk).time_zone
+    today = timezone.now().astimezone(ZoneInfo(zone)).date()
+    form = PeriodForm(request.GET, today=today)
+    if not form.is_valid():
+        return Period(*month_of(today), zone, today, error=form.first_error())
+    given = form.cleaned_data
+    return Period(given["first"], given["last"], zone, today, without_pilot=separable and given["without_pilot"])
+
+
+@project_page(LEAD)
+def pay(request: MemberRequest, project: Project) -> HttpResponse:
+    """Who worked how long in a period, and what that comes to."""
+    period = period_of(request, project)
+    statement = _statement(project, period)
+    people = {member.user_id: member for member in _annotators(project)}
+    accounts = {account.annotator_id: account for account in statement.accounts}
+    context = {
+        "period": period,
+        "statement": statement,
+        "rows": [(people[user], accounts[user]) for user in people if user in accounts],
+        "idle": [member for user, member in people.items() if user not in accounts],
+    }
+    return render(request, "pay/pay.html", context, status=period.status)
+
+
+@project_page(LEAD)
+def pay_csv(request: MemberRequest, project: Project) -> HttpResponse:
+    period = period_of(request, project)
+    if period.error:
+        messages.error(request, period.error)
+        return redirect("judging:pay", project.uuid)
+    _exported(request, project, period)
+    return lines_csv(_statement(project, period), annotator_numbers(project))
+
+
+@project_page(LEAD)
+def person(request: MemberRequest, project: Project, number: int) -> HttpResponse:
+    """One annotator's statement, with what they are paid and how to set it right."""
+    return _person_page(request, project, _annotator(project, number), period_of(request, project))
+
+
+@project_page(LEAD)
+def person_csv(request: MemberRequest, project: Project, number: int) -> HttpResponse:
+    period, member = period_of(request, project), _annotator(project, number)
+    if period.error:
+        messages.error(request, period.error)
+        return redirect("judging:pay-person", project.uuid, number)
+    _exported(request, project, period)
+    statement = _statement(project, period, member)
+    return days_csv(statement, statement.account_of(member.user_id), number)
+
+
+@project_page(LEAD)
+@post_only("judging:pay")
+def rate_set(request: MemberRequest, project: Project) -> HttpResponse:
+    form = RateForm(request.POST)
+    member = _annotator_named(project, form)
+    if not form.is_valid():
+        return _person_page(request, project, member, period_of(request, project), rate_form=form)
+    said = form.cleaned_data
+    services.pay_rate_set(
+        project=project,
+        annotator=member.user,
+        rate=said["rate"],
+        currency=said["currency"],
+        from_day=said["from_day"],
+        actor=request.user,
+    )
+    messages.success(request, f"{said['rate']} {said['currency']} an hour from {said['from_day']:%-d %B %Y} on.")
+    return _to_person(project, member, said["from_day"])
+
+
+@project_page(LEAD)
+@post_only("judging:pay")
+def correct(request: MemberRequest, project: Project) -> HttpResponse:
+    form = CorrectionForm(request.POST)
+    member = _annotator_named(project, form)
+    if not form.is_valid():
+        return _person_page(request, project, member, period_of(request, project), correction_form=form)
+    said = form.cleaned_data
+    try:
+        services.hours_correct(
+            project=project,
+            annotator=member.user,
+            day=said["day"],
+            seconds=60 * said["minutes"],
+            reason=said["reason"],
+            actor=request.user,
+        )
+    except NotPossible as error:
+        form.add_error(None, str(error))
+        return _person_page(
+            request, project, member, period_of(request, project), correction_form=form, status=error.status
+        )
+    messages.success(request, f"{said['minutes']:+} minutes on {said['day']:%-d %B %Y}.")
+    return _to_person(project, member, said["day"])
+
+
+def _statement(project: Project, period: Period, member: Membership | None = None) -> Statement:
+    return pay_statement(
+        project_id=project.pk,
+        zone=period.zone,
+        first_day=period.first_day,
+        last_day=period.last_day,
+        annotator_id=member.user_id if member else None,
+        pilot=not period.without_pilot,
+    )
+
+
+def _person_page(
+    request: MemberRequest,
+    project: Project,
+    member: Membership,
+    period: Period,
+    *,
+    status: int | None = None,
+    **forms: SubmitForm,
+) -> HttpResponse:
+    statement = _statement(project, period, member)
+    rate = statement.rates.on(member.user_id, period.today)
+    known = {"annotator": member.number}
+    context: dict[str, Any] = {
+        "period": period,
+        "statement": statement,
+        "member": member,
+        "account": statement.account_of(member.user_id),
+        "rate": rate,
+        "rates": project.pay_rates.filter(annotator=member.user).order_by("-from_day", "-id"),
+        "corrections": corrections_of(
+            project=project, annotator_id=member.user_id, first_day=period.first_day, last_day=period.last_day
+        ),
+        "rate_form": RateForm(initial={**known, "currency": rate.currency, "from_day": period.today}),
+        "correction_form": CorrectionForm(initial={**known, "day": period.today}),
+        **forms,
+    }
+    return render(request, "pay/person.html", context, status=status or (422 if forms else period.status))
+
+
+def _annotators(project: Project) -> list[Membership]:
+    return list(project.memberships.filter(number__isnull=False).select_related("user").order_by("number"))
+
+
+def _annotator(project: Project, number: int) -> Membership:
+    return get_object_or_404(project.memberships.select_related("user"), number=number)
+
+
+def _annotator_named(project: Project, form: SubmitForm) -> Membership:
+    """Whom a form is about."""
+    form.is_valid()
+    if "annotator" not in form.cleaned_data:
+        raise Http404
+    return _annotator(project, form.cleaned_data["annotator"])
+
+
+def _to_person(project: Project, member: Membership, day: date) -> HttpResponse:
+    """Their statement of the month that was changed."""
+    page = reverse("judging:pay-person", args=[project.uuid, member.number])
+    return redirect(f"{page}?month={month_of(day)[0]:%Y-%m}")
+
+
+def _exported(request: MemberRequest, project: Project, period: Period) -> None:
+    services.pay_export(project=project, actor=request.user, first_day=period.first_day, last_day=period.last_day)
+
+
+@project_page(ANNOTATOR)
+def hours(request: MemberRequest, project: Project) -> HttpResponse:
+    period = period_of(request, project, separable=False)
+    me = request.user.pk
+    last_day = max(period.last_day, period.today)
+    ever = _own(request, project, FIRST_DAY, last_day, zone=period.zone).account_of(me)
+    context = {
+        "period": period,
+        "account": ever.part(period.first_day, period.last_day),
+        "today": ever.part(period.today, period.today),
+        "ever": ever,
+        "months": ever.by_month(),
+        "rate": ever.rates.on(me, period.today),
+        "batches": work_done(project=project, annotator=request.user, since=timezone.now())["batches"],
+        "corrections": corrections_of(
+            project=project, annotator_id=me, first_day=period.first_day, last_day=period.last_day
+        ),
+    }
+    return render(request, "pay/hours.html", context, status=period.status)
+
+
+@project_page(ANNOTATOR)
+def hours_csv(request: MemberRequest, project: Project) -> HttpResponse:
+    period = period_of(request, project, separable=False)
+    if period.error:
+        messages.error(request, period.error)
+        return redirect("judging:hours", project.uuid)
+    statement = _own(request, project, period.first_day, period.last_day, zone=period.zone)
+    return days_csv(statement, statement.account_of(request.user.pk), request.membership.number or 0)
+
+
+def _own(request: MemberRequest, project: Project, first_day: date, last_day: date, *, zone: str) -> Statement:
+    """With pilot batches, whatever the address says: annotators are not told which those are."""
+    return pay_statement(
+        project_id=project.pk,
+        zone=zone,
+        first_day=first_day,
+        last_day=last_day,
+        annotator_id=request.user.pk,
+    )
+
+
+STARTS = ("here", "paper")  # what a form can have been filled with
+
+
+@project_page(LEAD)
+def forecast(request: MemberRequest, project: Project) -> HttpResponse:
+    """From what the address says; else from the project's own numbers where they are asked for, or TVR-Ranking's."""
+    policy = policy_in_force(project.pk)
+    here = forecast_measured(project, policy)
+    money: dict[str, Any] = {"rate": policy.pay_rate, "currency": policy.pay_currency}
+    measured = {name: value for name, value in here.items() if value is not None}
+    came_from = request.GET.get("from", "")
+    start = _start(came_from == "here", {**measured, **money})
+    if "queries" in request.GET:
+        form = ForecastForm(request.GET, start=start if came_from in STARTS else None)
+    else:
+        form = ForecastForm.of(start)
+        came_from = "here" if came_from == "here" else "paper"
+    valid = form.is_valid()
+    rows = [
+        (field, shown(name, getattr(TVR_RANKING, name)), shown(name, {**here, **money}.get(name)))
+        for name, field in ((field.name, field) for field in form)
+    ]
+    context = {
+        "form": form,
+        "rows": rows,
+        "forecast": Forecast(form.assumptions()) if valid else None,
+        "came_from": came_from if came_from in STARTS else "",
+    }
+    return render(request, "pay/forecast.html", context, status=200 if valid else 422)
+
+
+def _start(here: bool, measured: dict[str, Any]) -> Assumptions:
+    return replace(TVR_RANKING, **measured) if here else TVR_RANKING

@@ -1,0 +1,305 @@
+"""The ways into a project, for whoever holds a link, and the way out.
+
+People of a project: for leads alone, who see their names.
+"""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from annotation.access import ANNOTATOR, LEAD, MemberRequest, grant, post_only, project_page
+from annotation.addresses import address_block
+from annotation.exceptions import MomentJudgeError, NotPossible
+from annotation.models import Membership, Project, User
+from annotation.rules.standing import OUT, WAY
+from annotation.services.identities import EMAIL_TAKEN, NewAccount, account_led_or_refused
+from annotation.services.throttles import REGISTRATIONS, throttle_or_refuse
+from annotation.services.totp import totp_device
+from judging.exceptions import InvitationGone, InvitationUnknown
+from judging.forms import InviteForm, JoinForm, StandingForm
+from judging.models import Invitation
+from judging.people.selectors import Person, actor_names, invitations_unused, people_of, staff_of, standing_counts
+from judging.people.services import invitations, standings
+
+BACKEND = "config.sessions.AccountBackend"
+FIRST_PAGES = {
+    Membership.Role.ANNOTATOR: "judging:desk",
+    Membership.Role.PARTICIPANT: "models_runner:runs",
+}
+Accept = Callable[[User | NewAccount], Membership]
+
+
+@sensitive_post_parameters("password", "again")
+@require_http_methods(["GET", "POST"])
+def invitation(request: HttpRequest, secret: str) -> HttpResponse:
+    """What the invitation is for, and the form to take it up."""
+    try:
+        held = invitations.invitation_find(secret=secret)
+    except InvitationGone:
+        again = _sent_twice(request, secret)
+        if again is None:
+            raise
+        return _arrive(request, again)
+    known = {"name": held.identity.name, "email": held.identity.email} if held.identity else {}
+
+    def accept(person: User | NewAccount) -> Membership:
+        return invitations.invitation_accept(secret=secret, person=person)
+
+    answer = _join(request, held.project, held.role, accept, known)
+    # The address holds the secret: no other page is told it. "no-referrer" would hide the Origin of the form as well,
+    # which the CSRF check needs.
+    answer["Referrer-Policy"] = "strict-origin"
+    answer["X-Robots-Tag"] = "noindex, nofollow"
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+@sensitive_post_parameters("password", "again")
+@require_http_methods(["GET", "POST"])
+def registration(request: HttpRequest, project_uuid: UUID) -> HttpResponse:
+    """A project that takes whoever comes."""
+    project = Project.objects.filter(uuid=project_uuid, registration_is_open=True).first()
+    if project is None:
+        raise InvitationUnknown(invitations.CLOSED)
+
+    def accept(person: User | NewAccount) -> Membership:
+        return invitations.registration_join(project_uuid=project.uuid, person=person)
+
+    return _join(request, project, Membership.Role.ANNOTATOR, accept, {})
+
+
+def _join(request: HttpRequest, project: Project, role: str, accept: Accept, known: dict[str, str]) -> HttpResponse:
+    person = request.user if request.user.is_authenticated else None
+    held = Membership.objects.filter(project=project, user=person).first() if person else None
+    form = JoinForm(request.POST if request.method == "POST" and not person else None, initial=known)
+    if request.method == "POST" and not held:
+        throttle_or_refuse(REGISTRATIONS, address_block(request), "Too many people joined from here of late.")
+        joined = _accepted(form, person, accept)
+        if joined is not None:
+            messages.success(request, f"Welcome. You are {joined.label} of {joined.project.name}.")
+            return _arrive(request, joined)
+    context = {"joining": project, "role": Membership.Role(role).label.lower(), "held": held, "form": form}
+    return render(request, "people/join.html", context, status=422 if form.errors else 200)
+
+
+def _accepted(form: JoinForm, person: User | None, accept: Accept) -> Membership | None:
+    """The new membership; None when the form has to be looked at."""
+    if person is not None:
+        return accept(person)
+    if not form.is_valid():
+        return None
+    try:
+        return accept(form.account())
+    except NotPossible as refused:
+        form.add_error("email" if str(refused) == EMAIL_TAKEN else "username", str(refused))
+        return None
+
+
+def _sent_twice(request: HttpRequest, secret: str) -> Membership | None:
+    if request.method != "POST":
+        return None
+    said = {field: request.POST.get(field, "") for field in ("username", "password")}
+    return invitations.invitation_accepted_just_now(secret=secret, **said)
+
+
+def _arrive(request: HttpRequest, member: Membership) -> HttpResponse:
+    """Logged in, at the first page of the role; who logs in with a code does that themselves."""
+    if request.user != member.user:
+        if totp_device(member.user):
+            return redirect("login")
+        login(request, member.user, backend=BACKEND)
+    return redirect(FIRST_PAGES.get(Membership.Role(member.role), "judging:overview"), member.project.uuid)
+
+
+@project_page(ANNOTATOR)
+def leave_project(request: MemberRequest, project: Project) -> HttpResponse:
+    """An annotator goes: asked first, then done."""
+    if request.method == "POST":
+        reason = request.POST.get("reason", "").replace("\0", "")[:1000]
+        standings.annotator_leave(membership=request.membership, actor=request.user, reason=reason)
+        messages.success(request, f"You have left {project.name}. Your grades and hours are kept.")
+        return redirect("home")
+    return render(request, "people/leave.html")
+
+
+MISTYPED = "Type {number}, the number of this annotator. Nothing was erased."
+SAID = {
+    "suspend": "Suspended. No batch is handed to them until you reinstate them.",
+    "reinstate": "Reinstated.",
+    "qualify": "Qualified by your word; the reason is kept.",
+    "leave": "Marked as gone.",
+}
+
+
+@project_page(LEAD)
+def people(request: MemberRequest, project: Project) -> HttpResponse:
+    """Annotators, leads and admins, and who is invited."""
+    return _people(request, project, InviteForm())
+
+
+def _people(
+    request: HttpRequest, project: Project, form: InviteForm, *, link: str = "", error: str = "", status: int = 200
+) -> HttpResponse:
+    standing = request.GET.get("standing", "")
+    counts = standing_counts(project)
+    chosen = standing if standing in dict(counts) else ""
+    context = {
+        "people": people_of(project, standing=chosen),
+        "chosen": chosen,
+        "counts": counts,
+        "total": sum(n for _, n in counts),
+        "staff": staff_of(project),
+        "invitations": invitations_unused(project),
+        "join_link": request.build_absolute_uri(reverse("judging:join", args=[project.uuid])),
+        "form": form,
+        "link": request.build_absolute_uri(link) if link else "",
+        "error": error,
+    }
+    return render(request, "people/people.html", context, status=status)
+
+
+@project_page(LEAD)
+@post_only("judging:people")
+def invitation_create(request: MemberRequest, project: Project) -> HttpResponse:
+    """Answers with the link itself: it is shown this once, so no redirect may carry it."""
+    form = InviteForm(request.POST)
+    if not form.is_valid():
+        return _people(request, project, form, error=form.first_error(), status=422)
+    try:
+        _, link = invitations.invitation_create(project=project, actor=request.user, **form.cleaned_data)
+    except NotPossible as refused:
+        return _people(request, project, form, error=str(refused), status=409)
+    if link:
+        return _people(request, project, InviteForm(), link=link)
+    messages.success(request, "The invitation is being sent.")
+    return redirect("judging:people", project.uuid)
+
+
+@project_page(LEAD)
+@post_only("judging:people")
+def registration_switch(request: MemberRequest, project: Project) -> HttpResponse:
+    is_open = request.POST.get("open") == "yes"
+    invitations.registration_switch(project=project, actor=request.user, is_open=is_open)
+    said = "Anybody who can open this site may join now." if is_open else "Only invited people can join now."
+    messages.success(request, said)
+    return redirect("judging:people", project.uuid)
+
+
+def _invitation(request: HttpRequest, uuid: UUID) -> tuple[Invitation, Membership]:
+    held = get_object_or_404(Invitation.objects.select_related("project"), uuid=uuid)
+    return held, grant(request, held.project, LEAD)
+
+
+@login_required
+def invitation_place(request: HttpRequest, invitation_uuid: UUID) -> HttpResponse:
+    """Where somebody who follows an invitation's address ends: its row among the others."""
+    held, _ = _invitation(request, invitation_uuid)
+    return redirect("judging:people", held.project.uuid)
+
+
+@login_required
+@post_only("judging:invitation-place")
+def invitation_renew(request: HttpRequest, invitation_uuid: UUID) -> HttpResponse:
+    held, membership = _invitation(request, invitation_uuid)
+    link = invitations.invitation_renew(invitation=held, actor=membership.user, mail=request.POST.get("way") == "mail")
+    if link:
+        return _people(request, membership.project, InviteForm(), link=link)
+    messages.success(request, "The invitation is being sent again; the link before it opens nothing any more.")
+    return redirect("judging:people", held.project.uuid)
+
+
+@login_required
+@post_only("judging:invitation-place")
+def invitation_revoke(request: HttpRequest, invitation_uuid: UUID) -> HttpResponse:
+    held, membership = _invitation(request, invitation_uuid)
+    invitations.invitation_revoke(invitation=held, actor=membership.user)
+    messages.success(request, "Revoked. The link opens nothing any more.")
+    return redirect("judging:people", held.project.uuid)
+
+
+@project_page(LEAD)
+def person(request: MemberRequest, project: Project, number: int) -> HttpResponse:
+    """One annotator: who that is, their way so far, and what a lead can do."""
+    return _person(request, project, _known(project, number))
+
+
+def _known(project: Project, number: int) -> Person:
+    found = people_of(project, number=number)
+    if not found:
+        raise Http404
+    return found[0]
+
+
+def _person(
+    request: MemberRequest, project: Project, known: Person, *, link: str = "", error: str = "", status: int = 200
+) -> HttpResponse:
+    names = actor_names(project, to=request.membership.role)
+    changes = known.membership.standing_changes.order_by("id")
+    context = {
+        "person": known,
+        "way": [(change, names.get(change.actor_id, "–") if change.actor_id else "the system") for change in changes],
+        "is_on_way": known.membership.standing in WAY,
+        "is_out": known.membership.standing in OUT,
+        "before": standings.standing_before(known.membership),
+        "not_ours": _not_ours(request, known),
+        "link": request.build_absolute_uri(link) if link else "",
+        "error": error,
+    }
+    return render(request, "people/person.html", context, status=status)
+
+
+def _not_ours(request: MemberRequest, known: Person) -> str:
+    """Why this lead may not touch the account; empty when they may."""
+    try:
+        account_led_or_refused(user=known.membership.user, lead=request.user)
+    except NotPossible as refused:
+        return str(refused)
+    return ""
+
+
+@project_page(LEAD)
+@post_only("judging:person")
+def standing(request: MemberRequest, project: Project, number: int) -> HttpResponse:
+    known = _known(project, number)
+    form = StandingForm(request.POST)
+    if not form.is_valid():
+        return _person(request, project, known, error=form.first_error(), status=422)
+    action, reason = form.cleaned_data["action"], form.cleaned_data["reason"]
+    try:
+        standings.ACTIONS[action](membership=known.membership, actor=request.user, reason=reason)
+    except MomentJudgeError as refused:
+        return _person(request, project, known, error=str(refused), status=refused.status)
+    messages.success(request, SAID[action])
+    return redirect("judging:person", project.uuid, number)
+
+
+@project_page(LEAD)
+@post_only("judging:person")
+def password_link(request: MemberRequest, project: Project, number: int) -> HttpResponse:
+    """Answers with the link itself, this once."""
+    known = _known(project, number)
+    link = standings.annotator_password_link(membership=known.membership, actor=request.user)
+    return _person(request, project, known, link=link)
+
+
+@project_page(LEAD)
+def erase(request: MemberRequest, project: Project, number: int) -> HttpResponse:
+    """Forget who an annotator is: says what goes and what stays, then does it for whoever types the number."""
+    known = _known(project, number)
+    typed = request.POST.get("number", "").strip()
+    if request.method == "POST" and typed == str(number):
+        standings.annotator_erase(membership=known.membership, actor=request.user)
+        messages.success(request, f"Name, e-mail and account of annotator {number} are erased.")
+        return redirect("judging:person", project.uuid, number)
+    context: dict[str, Any] = {"person": known, "not_ours": _not_ours(request, known), "typed": typed}
+    context["error"] = MISTYPED.format(number=number) if request.method == "POST" else ""
+    return render(request, "people/erase.html", context, status=422 if context["error"] else 200)

@@ -1,0 +1,62 @@
+"""When a project will be judged to its end at the present pace. Pure."""
+
+import math
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from judging.pay.forecast import GRADES_OF_A_PAIR, MORE_GRADES_OF_AN_ESCALATED_PAIR
+
+PACE_DAYS = 7  # the pace is the mean of so many days
+LONGEST = 3650  # days ahead; beyond that a date says nothing
+
+
+@dataclass(frozen=True)
+class Left:
+    """What is not judged yet, and what is to be expected of it. Shares are of 1."""
+
+    open_pairs: int
+    escalated_pairs: int
+    given: int  # grades that the rounds under way have got
+    queries: int  # whose first batch is not open yet
+    undecided: int  # first batches that are open or wait for a lead
+    pairs: float  # of a batch
+    escalated: float  # share of the pairs that are given four grades
+    second: float  # share of the queries with a second batch
+
+    @property
+    def judgments(self) -> float:
+        """Grades that are still to be given, those of rounds and batches to be expected included."""
+        now = GRADES_OF_A_PAIR * self.open_pairs + MORE_GRADES_OF_AN_ESCALATED_PAIR * self.escalated_pairs - self.given
+        to_come = MORE_GRADES_OF_AN_ESCALATED_PAIR * self.escalated * self.open_pairs
+        batches = self.queries + self.second * (self.queries + self.undecided)
+        a_pair = GRADES_OF_A_PAIR + MORE_GRADES_OF_AN_ESCALATED_PAIR * self.escalated
+        return max(0.0, now) + to_come + batches * self.pairs * a_pair
+
+
+@dataclass(frozen=True)
+class Finish:
+    """So many judgments are left, and so many are given a day; ``day`` is None where nobody can tell."""
+
+    judgments: int
+    per_day: float
+    day: date | None
+
+    @property
+    def is_done(self) -> bool:
+        return self.judgments == 0
+
+
+def pace(per_day: dict[date, int], *, today: date) -> float:
+    """Judgments a day over the last week, or since the first one where that is less long ago."""
+    if not per_day:
+        return 0.0
+    first = max(today - timedelta(days=PACE_DAYS - 1), min(*per_day, today))
+    given = sum(n for day, n in per_day.items() if first <= day <= today)
+    return given / ((today - first).days + 1)
+
+
+def finish(left: Left, *, per_day: float, today: date) -> Finish:
+    judgments = math.ceil(left.judgments - 1e-9)
+    days = math.ceil(judgments / per_day) if per_day > 0 else None
+    far = days is None or days > LONGEST
+    return Finish(judgments, per_day, None if far or days is None else today + timedelta(days=days))

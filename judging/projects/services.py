@@ -1,0 +1,359 @@
+"""A new project, ready to be judged as soon as its previews are cut.
+
+A new project as a copy of another's settings.
+
+What a query set says of its batches: each carries a copy, read where it is handed out, released and paid.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import chain, count, islice
+from typing import Any
+
+from django.db import IntegrityError, OperationalError, transaction
+from django.db.models import QuerySet
+
+from annotation.exceptions import NotPossible
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Corpus, Job, Membership, NamedQuerySet, Project, Query, User
+from annotation.rules.splits import Size
+from annotation.services import query_sets
+from annotation.services.audit import audit_record
+from annotation.services.candidates import candidates_clear, candidates_rank, similarity_choose, similarity_of
+from annotation.services.jobs import job_fail, job_finish, job_set, job_start
+from annotation.services.members import member_add
+from annotation.services.names import LONGEST_NAME, checked_name
+from annotation.services.queries import queries_draw
+from annotation.similarity import registry
+from annotation.similarity.base import SimilarityMissing, TopNotOffered
+from judging.exceptions import NotPossibleNow
+from judging.guidelines.models import POLICY_VALUES
+from judging.guidelines.texts import BODY, LEVELS
+from judging.models import Batch, GateQuestion, Guideline, KnownPair, Policy
+from judging.projects.policies import Example, guideline_publish, policy_publish
+from judging.review.selectors import queries_unfrozen
+from judging.work.services.batches import batches_open
+
+logger = logging.getLogger(__name__)
+JOB, RANK_JOB = "batches", "ranking"
+LATE = timedelta(minutes=1)
+ROOM = 8  # for a number behind a name
+PREPARE_TASK, RANK_TASK = "judging.tasks.batches_prepare", "judging.tasks.candidates_rank"
+
+
+@transaction.atomic
+def project_create(
+    *,
+    name: str,
+    corpus: Corpus,
+    sizes: Mapping[str, Size] | None = None,
+    seed: int = 1,
+    leads: Sequence[User] = (),
+    actor: User | None = None,
+    settings_of: Project | None = None,
+    with_queries: bool = False,
+) -> tuple[Project, dict[str, int]]:
+    """A project over a corpus; without ``sizes`` its queries are drawn later.
+
+    Args:
+        settings_of: whose settings it begins with; without, the default policy and guideline.
+        with_queries: it takes the queries of that project along, too.
+
+    Returns:
+        The project, and what ``queries_draw`` says.
+
+    Raises:
+        NotPossible: the name is taken, the corpus has too few captions, or the queries cannot be taken along.
+    """
+    name = checked_name(name)
+    if corpus.is_placeholder:
+        raise NotPossible(f"The corpus {corpus.name!r} stands in for historic judgments.")
+    try:
+        with transaction.atomic():
+            project = Project.objects.create(name=name, corpus=corpus)
+    except IntegrityError as error:  # somebody chose the same name at the same moment
+        raise NotPossible(f"There is a project named {name!r} already.") from error
+    audit_record(project=project, actor=actor, action="project.create", subject=project.uuid, corpus=corpus.name)
+    for lead in leads:
+        member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=actor)
+    if settings_of:
+        settings_copy(source=settings_of, project=project, actor=actor, with_queries=with_queries)
+    else:
+        policy_publish(project=project, actor=actor)
+        guideline_publish(project=project, actor=actor, body=BODY, levels=list(LEVELS))
+    if sizes is None:
+        return project, {}
+    return project, queries_draw(project=project, sizes=sizes, seed=seed, actor=actor)
+
+
+def project_name_free(*, wanted: str) -> str:
+    """The name, or with the first number from 2 on that makes it free."""
+    taken = set(Project.objects.filter(name__startswith=wanted[: LONGEST_NAME - ROOM]).values_list("name", flat=True))
+    numbered = (f"{wanted[: LONGEST_NAME - ROOM]} {number}" for number in count(2))
+    return next(name for name in chain([wanted], numbered) if name not in taken)
+
+
+@transaction.atomic
+def batches_request(*, project: Project, actor: User, similarity: str | None = None) -> None:
+    """Wake the task that ranks candidates and opens the first batches; its job shows how far it is.
+
+    Args:
+        similarity: what ranks from now on, empty for the default; None leaves it.
+
+    Raises:
+        NotPossible: there is nothing to judge, or something else is being prepared.
+        SimilarityMissing: what is to rank is not here.
+    """
+    _check(project, JOB, similarity, actor)
+    job_start(project=project, kind=JOB, title="Waiting for a worker", total=2)
+    audit_record(project=project, actor=actor, action="batches.open", subject=project.uuid)
+    send_on_commit(PREPARE_TASK, project.pk)
+
+
+@transaction.atomic
+def candidates_request(*, project: Project, actor: User, similarity: str | None = None) -> int:
+    """Wake the task that ranks candidates, anew where no batch holds them yet, and opens nothing.
+
+    Returns:
+        Of how many queries candidates were forgotten, to be ranked anew.
+
+    Raises:
+        NotPossible: there is nothing to judge, or something else is being prepared.
+        SimilarityMissing: what is to rank is not here.
+    """
+    _check(project, RANK_JOB, similarity, actor)
+    cleared = candidates_clear(queries=queries_unfrozen(project))
+    audit_record(project=project, actor=actor, action="candidates.rank", subject=project.uuid, queries=cleared)
+    job_start(project=project, kind=RANK_JOB, title="Ranking candidates", total=1)
+    send_on_commit(RANK_TASK, project.pk)
+    return cleared
+
+
+def _check(project: Project, kind: str, similarity: str | None, actor: User) -> None:
+    if project.corpus.is_placeholder:
+        raise NotPossible("Historic judgments have no moments to judge.")
+    if project.jobs.filter(state=Job.State.RUNNING).exclude(kind=kind).exists():
+        raise NotPossible("Something is being prepared in this project; wait until that is done.")
+    if similarity is not None:
+        similarity_choose(project=project, name=similarity, actor=actor)
+        project.refresh_from_db()
+    registry.check(similarity_of(project))
+
+
+def batches_prepare(*, project_id: int) -> int:
+    """Rank the pool for every judged query without candidates and open their first batches; say how many.
+
+    A repeat, and a message that comes late, find no job that waits for them.
+    """
+    with only_one(JOB, project_id) as alone:
+        job = _asked(project_id, JOB) if alone else None
+        return _prepare(job) if job else 0
+
+
+def _asked(project_id: int, kind: str) -> Job | None:
+    return Job.objects.filter(project=project_id, kind=kind, state=Job.State.RUNNING).first()
+
+
+def _prepare(job: Job) -> int:
+    with _told(job):
+        job_set(job=job, done=0, title="Embedding captions and ranking candidates")
+        candidates_rank(project_id=job.project_id, on_progress=partial(_embedding, job))
+        job_set(job=job, done=1, title="Opening first batches")
+        opened = batches_open(project_id=job.project_id)
+        job_finish(job=job, title=f"{opened} batches opened")
+        return opened
+    return 0
+
+
+def candidates_rank_run(*, project_id: int) -> None:
+    """Rank the queries without candidates, for those who wait."""
+    with only_one(JOB, project_id) as alone:
+        job = _asked(project_id, RANK_JOB) if alone else None
+        if job is None:
+            return
+        with _told(job):
+            ranked = candidates_rank(project_id=project_id, on_progress=partial(_embedding, job))
+            job_finish(job=job, title=f"Candidates of {ranked} queries ranked")
+
+
+def _embedding(job: Job, done: int, total: int) -> None:
+    job_set(job=job, done=0, title=f"Embedding texts: {done:,} of {total:,}")
+
+
+@contextmanager
+def _told(job: Job) -> Iterator[None]:
+    """A failure is written to the job; what is only missing here goes no further."""
+    try:
+        yield
+    except (SimilarityMissing, TopNotOffered) as error:
+        job_fail(job=job, error=str(error))
+        logger.warning("%s: candidates are not ranked: %s", job, error)
+    except OperationalError:
+        raise  # the task is tried again
+    except Exception as error:
+        job_fail(job=job, error=f"{type(error).__name__}: {error}")
+        raise
+
+
+def preparations_sweep(*, now: datetime) -> None:
+    """Send every preparation that has not moved for a while; one that is at work holds its lock and goes on."""
+    stale = Job.objects.filter(state=Job.State.RUNNING, updated_at__lte=now - LATE)
+    for kind, task in ((JOB, PREPARE_TASK), (RANK_JOB, RANK_TASK)):
+        for project_id in stale.filter(kind=kind).values_list("project", flat=True):
+            send_on_commit(task, project_id)
+
+
+CHUNK = 5000
+
+
+@transaction.atomic
+def settings_copy(*, source: Project, project: Project, actor: User | None, with_queries: bool = False) -> None:
+    """Give a project that has nothing yet what ``source`` has in force.
+
+    Policy, text of the guideline and similarity always; what shows moments (examples, questions of the gate) where the
+    corpus is the same; queries, their sets and the training pairs where ``with_queries`` asks for them. People, their
+    rates, exams, candidates and judgments stay where they are.
+
+    Raises:
+        NotPossible: queries are asked for, and the corpus is another or the source has none.
+    """
+    held = Project.objects.select_for_update(of=("self",)).get(pk=source.pk)  # nothing of it changes meanwhile
+    same = held.corpus_id == project.corpus_id
+    copied: dict[str, Any] = {"policy": None, "guideline": None}
+    if same:
+        copied["gate questions"] = _gate(held, project)
+    copied["policy"] = _policy(held, project, actor, gate_stays=same)
+    copied["guideline"] = _guideline(held, project, actor, with_examples=same)
+    Project.objects.filter(pk=project.pk).update(similarity=held.similarity)
+    if with_queries:
+        if not same:
+            raise NotPossible("Queries can be taken along only from a project over the same corpus.")
+        queries = _queries(held, project)
+        copied |= {"queries": len(queries), "training pairs": _training(held, project, queries)}
+    said = [f"{name} {count}" for name, count in copied.items() if count]
+    of = {"source": held.uuid, "source_name": held.name}
+    audit_record(project=project, actor=actor, action="project.copy", subject=project.uuid, **of, copied=said)
+
+
+def _policy(source: Project, project: Project, actor: User | None, *, gate_stays: bool) -> str:
+    """A gate without its questions is closed."""
+    held = Policy.objects.filter(project=source).order_by("-version").first()
+    values = {name: getattr(held, name) for name in POLICY_VALUES} if held else {}
+    if not gate_stays:
+        values["gate_is_open"] = False
+    policy_publish(project=project, actor=actor, **values)
+    return f"version {held.version}" if held else ""
+
+
+def _guideline(source: Project, project: Project, actor: User | None, *, with_examples: bool) -> str:
+    held = Guideline.objects.filter(project=source).order_by("-version").first()
+    if held is None:  # of historic judgments
+        guideline_publish(project=project, actor=actor, body=BODY, levels=list(LEVELS))
+        return ""
+    shown = held.examples.values_list("grade", "query_text", "moment") if with_examples else []
+    examples = [Example(*row) for row in shown]
+    guideline_publish(project=project, actor=actor, body=held.body, levels=held.levels, examples=examples)
+    return f"version {held.version}"
+
+
+def _gate(source: Project, project: Project) -> int:
+    asked = source.gate_questions.filter(is_retired=False).order_by("pk")
+    fields = ("moment_id", "description", "options", "correct")
+    made = [GateQuestion(project=project, **values) for values in asked.values(*fields)]
+    return len(GateQuestion.objects.bulk_create(made))
+
+
+def _queries(source: Project, project: Project) -> dict[int, int]:
+    """The same queries in sets of the same names; the key of each copy by the key of what it copies."""
+    sets = _sets(source, project)
+    firsts, twins = (source.queries.filter(judged_as__isnull=is_first) for is_first in (True, False))
+    made: dict[int, int] = {}
+    for rows in (*_chunks(firsts), *_chunks(twins)):
+        copies = Query.objects.bulk_create(_copy(row, project, sets, made) for row in rows)
+        made |= {row.pk: copy.pk for row, copy in zip(rows, copies, strict=True)}
+    if not made:
+        raise NotPossible(f"The project {source.name!r} has no queries to take along.")
+    return made
+
+
+def _copy(row: Query, project: Project, sets: dict[int, NamedQuerySet], made: dict[int, int]) -> Query:
+    return Query(
+        project=project,
+        number=row.number,
+        text=row.text,
+        split=row.split,
+        caption_id=row.caption_id,
+        query_set=sets.get(row.query_set_id or 0),
+        judged_as_id=made[row.judged_as_id] if row.judged_as_id else None,
+    )
+
+
+def _chunks(queries: QuerySet[Query]) -> Iterator[Sequence[Query]]:
+    rows = queries.order_by("pk").iterator(chunk_size=CHUNK)
+    while chunk := list(islice(rows, CHUNK)):
+        yield chunk
+
+
+def _sets(source: Project, project: Project) -> dict[int, NamedQuerySet]:
+    """A pause is no setting: every set can be judged."""
+    held = list(source.query_sets.order_by("pk"))
+    made = NamedQuerySet.objects.bulk_create(
+        NamedQuerySet(project=project, name=row.name, priority=row.priority, is_pilot=row.is_pilot) for row in held
+    )
+    return {row.pk: copy for row, copy in zip(held, made, strict=True)}
+
+
+def _training(source: Project, project: Project, queries: dict[int, int]) -> int:
+    """What leads graded and explained, the tutorial among it; not what exams found."""
+    held = source.known_pairs.filter(source=KnownPair.Source.LEAD, is_retired=False, query__in=queries).order_by("pk")
+    fields = ("moment_id", "rank", "source", "truth", "explanation", "tutorial_position", "query_id")
+    made = [
+        KnownPair(project=project, query_id=queries[query_id], **values)
+        for query_id, values in ((row.pop("query_id"), row) for row in held.values(*fields))
+    ]
+    return len(KnownPair.objects.bulk_create(made, batch_size=CHUNK))
+
+
+@transaction.atomic
+def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], actor: User | None) -> NamedQuerySet:
+    """A new set; its queries leave the sets they were in, and their batches what those said.
+
+    Raises:
+        NotPossible: the name or the queries do not do.
+    """
+    made = query_sets.query_set_create(project=project, name=name, queries=queries, actor=actor)
+    _batches_follow(made)
+    return made
+
+
+@transaction.atomic
+def query_set_change(
+    *,
+    query_set: NamedQuerySet,
+    actor: User | None,
+    priority: int | None = None,
+    is_paused: bool | None = None,
+    is_pilot: bool | None = None,
+) -> None:
+    """Put the set first or last, pause it or let it go on, make it a pilot: neither released nor paid unless chosen.
+
+    What is in somebody's hands stays there.
+    """
+    begun = Batch.objects.filter(query__query_set=query_set, begun=True)
+    if is_pilot not in (None, query_set.is_pilot) and begun.exists():
+        raise NotPossibleNow("Somebody has judged in this set already: what is a try-out is marked before it begins.")
+    changed = query_sets.query_set_change(
+        query_set=query_set, actor=actor, priority=priority, is_paused=is_paused, is_pilot=is_pilot
+    )
+    _batches_follow(changed)
+
+
+def _batches_follow(query_set: NamedQuerySet) -> None:
+    """What somebody has sat at stays a try-out, or none: its hours are told and its pairs judged under that mark."""
+    batches = Batch.objects.filter(query__query_set=query_set)
+    batches.update(priority=query_set.priority, is_paused=query_set.is_paused)
+    batches.filter(begun=False, round=1, state=Batch.State.OPEN).update(is_pilot=query_set.is_pilot)

@@ -1,0 +1,248 @@
+"""A sitting as its annotator works through it: its pairs in the order shown, and what they gave for each.
+
+As with assignments, two statements read it whatever it holds: one finds (and locks) it, one reads its pairs.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db import connection
+
+from annotation.models import Membership
+from judging.models import Exam, Sitting
+from judging.qualification.rules.truth import is_aligned
+from judging.work.rules import sitting_key
+
+AHEAD = 3  # previews to load while one is judged
+State, Purpose = Sitting.State, Sitting.Purpose
+TOLD_AT_ONCE = frozenset({Purpose.TUTORIAL, Purpose.WARM_UP})
+
+SITTING = """
+SELECT sitting.id, sitting.uuid, sitting.purpose, sitting.state, sitting.annotator_id, project.id, project.uuid,
+    coalesce(exam.kind, ''), coalesce(exam.state, ''), coalesce(member.role, ''), coalesce(member.standing, ''),
+    person.is_simulated, coalesce((SELECT max(created_at) FROM judging_sittinggrade WHERE sitting_id = sitting.id),
+        sitting.created_at), guideline.id, guideline.levels
+FROM judging_sitting sitting
+JOIN annotation_project project ON project.id = sitting.project_id
+JOIN annotation_user person ON person.id = sitting.annotator_id
+LEFT JOIN judging_exam exam ON exam.id = sitting.exam_id
+LEFT JOIN annotation_membership member ON member.project_id = project.id AND member.user_id = sitting.annotator_id
+CROSS JOIN LATERAL (SELECT id, levels FROM judging_guideline
+    WHERE project_id = sitting.project_id ORDER BY version DESC LIMIT 1) guideline
+WHERE (%(annotator)s::bigint IS NULL OR sitting.annotator_id = %(annotator)s::bigint) AND sitting.id = """
+
+BY_ID = "%(name)s"
+BY_UUID = "(SELECT id FROM judging_sitting WHERE uuid = %(name)s)"
+BY_PAIR = """(SELECT latest.id FROM judging_knownpair known
+    JOIN judging_sitting latest ON latest.annotator_id = %(annotator)s AND latest.project_id = known.project_id
+        AND known.id = ANY (latest.known_ids)
+    WHERE known.uuid = %(name)s ORDER BY latest.id DESC LIMIT 1)"""
+
+ASKED = """
+SELECT known.id, known.uuid, known.query_id, query.text, moment.preview_uuid, moment.preview_clip <> '',
+    known.is_retired, known.truth, known.explanation, coalesce(given.grades, '[]'::json)
+FROM judging_sitting sitting
+CROSS JOIN LATERAL unnest(sitting.known_ids) WITH ORDINALITY AS shown (known_id, position)
+JOIN judging_knownpair known ON known.id = shown.known_id
+JOIN annotation_query query ON query.id = known.query_id
+JOIN annotation_moment moment ON moment.id = known.moment_id
+LEFT JOIN LATERAL (SELECT json_agg(json_build_array(grade.uuid, grade.grade) ORDER BY grade.attempt) AS grades
+    FROM judging_sittinggrade grade
+    WHERE grade.sitting_id = sitting.id AND grade.known_pair_id = known.id) given ON true
+WHERE sitting.id = %s
+ORDER BY shown.position"""
+
+
+class Given(NamedTuple):
+    """One grade, and the key of the form that gave it."""
+
+    key: UUID
+    grade: int
+
+
+class Asked(NamedTuple):
+    """One pair of a sitting; ``truth`` and ``explanation`` are shown only where the sitting tells them."""
+
+    known_id: int
+    uuid: UUID
+    query_id: int
+    query: str
+    preview: UUID
+    has_clip: bool
+    is_retired: bool
+    truth: Decimal | None
+    explanation: str
+    given: tuple[Given, ...]  # the first grade, then those after feedback
+
+    @property
+    def grade(self) -> int | None:
+        """The newest."""
+        return self.given[-1].grade if self.given else None
+
+    @property
+    def first(self) -> int | None:
+        return self.given[0].grade if self.given else None
+
+    @property
+    def needs_grade(self) -> bool:
+        return not self.given and not self.is_retired
+
+    @property
+    def was_misaligned(self) -> bool:
+        """Whether the first grade was too far from the truth."""
+        return self._misaligned(self.first)
+
+    @property
+    def is_misaligned(self) -> bool:
+        """Whether the newest grade still is."""
+        return self._misaligned(self.grade)
+
+    def _misaligned(self, grade: int | None) -> bool:
+        return grade is not None and self.truth is not None and not is_aligned(grade, self.truth)
+
+
+@dataclass(frozen=True, slots=True)
+class Sat:
+    """A sitting with the guideline in force and its pairs."""
+
+    sitting_id: int
+    uuid: UUID
+    purpose: str
+    state: str
+    annotator_id: int
+    project_id: int
+    project_uuid: UUID
+    exam_kind: str
+    exam_state: str
+    role: str
+    standing: str
+    is_simulated: bool
+    said_at: datetime  # when the last grade was given in it, or it began
+    guideline_id: int
+    levels: list[str]
+    cards: tuple[Asked, ...]
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == State.OPEN
+
+    @property
+    def in_feedback(self) -> bool:
+        return self.state == State.FEEDBACK
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in (State.DONE, State.MISSED)
+
+    @property
+    def is_cohort(self) -> bool:
+        return self.exam_kind == Exam.Kind.COHORT
+
+    @property
+    def tells_at_once(self) -> bool:
+        """Whether the truth of a pair is shown as soon as it is graded."""
+        return self.purpose in TOLD_AT_ONCE
+
+    @property
+    def may_change(self) -> bool:
+        """Whether first grades can still be changed, up to a last look."""
+        return self.is_open and not self.tells_at_once
+
+    @property
+    def judges(self) -> bool:
+        return self.role == Membership.Role.ANNOTATOR and self.standing not in ("suspended", "left")
+
+    @property
+    def answered(self) -> int:
+        return sum(not card.needs_grade for card in self.cards)
+
+    @property
+    def left(self) -> int:
+        return len(self.cards) - self.answered
+
+    @property
+    def misaligned(self) -> list[Asked]:
+        """The pairs that come back in the feedback round; those regraded well among them."""
+        return [card for card in self.cards if card.was_misaligned and not card.is_retired]
+
+    @property
+    def still_misaligned(self) -> list[Asked]:
+        return [card for card in self.misaligned if card.is_misaligned]
+
+    def index_of(self, pair: UUID) -> int:
+        return next(index for index, card in enumerate(self.cards) if card.uuid == pair)
+
+    def key_of(self, card: Asked) -> UUID:
+        """The key of a form that shows this card."""
+        return sitting_key(sitting=self.uuid, pair=card.uuid, last=card.given[-1].key if card.given else None)
+
+    def told(self, card: Asked) -> bool:
+        """Whether its annotator may see the truth of this pair by now."""
+        if self.tells_at_once:
+            return bool(card.given)
+        return card.was_misaligned and self.state in (State.FEEDBACK, State.DONE)
+
+    def asks(self, card: Asked) -> bool:
+        """Whether a grade is needed for it now."""
+        if self.in_feedback:
+            return card.is_misaligned and not card.is_retired
+        return self.is_open and card.needs_grade
+
+    def next_index(self, after: int = -1) -> int | None:
+        """The next pair that needs a grade, from the start again at the end; None when none does."""
+        return next((index for index in self._following(after) if self.asks(self.cards[index])), None)
+
+    def _following(self, after: int) -> Iterator[int]:
+        yield from range(after + 1, len(self.cards))
+        yield from range(after + 1)
+
+    def ahead_of(self, index: int) -> list[Asked]:
+        """The pairs that will be shown next, nearest first."""
+        needed = [place for place in self._following(index) if place != index and self.asks(self.cards[place])]
+        return [self.cards[place] for place in needed[:AHEAD]]
+
+    def with_given(self, index: int, given: Sequence[Given]) -> "Sat":
+        changed = self.cards[index]._replace(given=tuple(given))
+        return replace(self, cards=(*self.cards[:index], changed, *self.cards[index + 1 :]))
+
+    def in_state(self, state: str) -> "Sat":
+        return replace(self, state=state)
+
+
+def sitting_of(*, annotator_id: int, sitting: UUID, lock: bool = False) -> Sat | None:
+    """The person's own sitting; None where it is somebody else's. ``lock`` keeps it as it is until commit."""
+    return _sat(BY_UUID, annotator_id, sitting, lock=lock)
+
+
+def sitting_asking(*, annotator_id: int, pair: UUID, lock: bool = False) -> Sat | None:
+    """The person's latest sitting that holds the pair of known truth."""
+    return _sat(BY_PAIR, annotator_id, pair, lock=lock)
+
+
+def sitting_by_id(*, sitting_id: int, lock: bool = False) -> Sat:
+    """Anybody's sitting."""
+    found = _sat(BY_ID, None, sitting_id, lock=lock)
+    if found is None:
+        raise Sitting.DoesNotExist
+    return found
+
+
+def _sat(which: str, annotator_id: int | None, name: UUID | int, *, lock: bool) -> Sat | None:
+    with connection.cursor() as cursor:
+        statement = f"{SITTING}{which}{' FOR UPDATE OF sitting' if lock else ''}"
+        cursor.execute(statement, {"annotator": annotator_id, "name": name})
+        row = cursor.fetchone()
+        if row is None:
+            return None
+        cursor.execute(ASKED, [row[0]])
+        return Sat(*[*row[:-1], json.loads(row[-1]), tuple(map(_asked, cursor.fetchall()))])
+
+
+def _asked(row: tuple[Any, ...]) -> Asked:
+    given = json.loads(row[-1]) if isinstance(row[-1], str) else row[-1]
+    return Asked._make([*row[:-1], tuple(Given(UUID(key), grade) for key, grade in given)])

@@ -1,0 +1,282 @@
+"""A new exam: its pairs drawn by a task for a first cohort, or drawn for each person from pairs of known truth.
+
+Closing an exam: the truth of a first cohort, and what its sittings become.
+"""
+
+import logging
+import random
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from random import SystemRandom
+from typing import Any, NoReturn
+
+from django.conf import settings
+from django.db import OperationalError, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from annotation.exceptions import NotPossible
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Project, Query, User
+from annotation.services.audit import audit_record
+from annotation.services.candidates import pool_of, vectors_of
+from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
+from judging.models import Exam, GuidelineExample, KnownPair, Sitting, SittingGrade
+from judging.qualification.rules.draws import TooFew, draw_even
+from judging.qualification.rules.truth import agreed_truth, truth_of
+from judging.qualification.selectors.exams import EXAM_SPLITS, exam_unfinished
+from judging.qualification.selectors.known_pairs import known_pairs_in_stock
+from judging.qualification.selectors.sittings import Sat, sitting_by_id
+from judging.qualification.services.known_pairs import known_pairs_sweep
+from judging.qualification.services.reports import REPORT_EXAM_TASK
+from judging.qualification.services.sitting_grades import REPORT_TASK, handed_in, sitting_move
+from judging.review.selectors import annotator_numbers
+
+logger = logging.getLogger(__name__)
+PREPARE_TASK = "judging.tasks.exam_prepare"
+LATE = timedelta(minutes=1)
+QUERIES, DEPTH = 10, 10  # of the paper
+MOST = 40  # of either
+
+
+@transaction.atomic
+def exam_create(
+    *,
+    project: Project,
+    actor: User | None,
+    kind: str,
+    queries: int = QUERIES,
+    depth: int = DEPTH,
+    seed: int | None = None,
+) -> Exam:
+    """A new exam of ``queries`` queries with ``depth`` pairs each; that of a first cohort opens when a task is done.
+
+    Raises:
+        ValueError: the kind is unknown, or a number is out of range.
+        NotPossibleNow: another exam is open or being prepared.
+        TooFewPairs: the known pairs do not make such an exam.
+    """
+    if kind not in Exam.Kind.values or not (1 <= queries <= MOST and 1 <= depth <= MOST):
+        raise ValueError(f"no exam is {kind} with {queries} queries of {depth} pairs")
+    Project.objects.select_for_update().get(pk=project.pk)
+    if project.exams.filter(state__in=[Exam.State.PREPARING, Exam.State.OPEN]).exists():
+        raise NotPossibleNow("Close the exam that is open first.")
+    seed = SystemRandom().randrange(2**31) if seed is None else seed
+    if kind == Exam.Kind.STORED:
+        _enough_or_refused(project, queries=queries, depth=depth, seed=seed)
+    last = project.exams.order_by("-number").first()
+    exam = Exam.objects.create(
+        project=project,
+        number=last.number + 1 if last else 1,
+        kind=kind,
+        state=Exam.State.PREPARING if kind == Exam.Kind.COHORT else Exam.State.OPEN,
+        seed=seed,
+        queries=queries,
+        depth=depth,
+        created_by=actor,
+    )
+    asked = {"kind": kind, "queries": queries, "depth": depth, "seed": seed}
+    audit_record(project=project, actor=actor, action="exam.create", subject=exam.uuid, number=exam.number, **asked)
+    if kind == Exam.Kind.COHORT:
+        send_on_commit(PREPARE_TASK, exam.pk)
+    return exam
+
+
+def _enough_or_refused(project: Project, *, queries: int, depth: int, seed: int) -> None:
+    stock = known_pairs_in_stock(project_id=project.pk, splits=EXAM_SPLITS)
+    pairs = [(known.id, known.query_id, known.truth) for known in stock]
+    drawn = draw_even(pairs, queries=queries, per_query=depth, seed=seed)
+    if isinstance(drawn, TooFew):
+        raise TooFewPairs(
+            f"{str(drawn).replace(' not seen before', '')} Exams draw on closed exams of first cohorts alone."
+        )
+
+
+def exam_prepare(*, exam_id: int) -> Exam | None:
+    """Draw the pairs of a first cohort's exam and open it; a repeat finds it open."""
+    with only_one("exam", exam_id) as alone:
+        exam = Exam.objects.select_related("project").filter(pk=exam_id).first()
+        if not alone or exam is None or exam.state != Exam.State.PREPARING:
+            return exam
+        try:
+            drawn = _drawn(exam)
+            _open(exam, drawn)
+        except NotPossible as error:
+            _fail(exam, str(error))
+        except OperationalError:
+            raise  # the task is tried again
+        except Exception as error:
+            _fail(exam, f"{type(error).__name__}: {error}")
+            raise
+    exam.refresh_from_db()
+    return exam
+
+
+def _drawn(exam: Exam) -> list[KnownPair]:
+    """The best moments of random training queries: each text once, none that is known or an example."""
+    taken = set(exam.project.known_pairs.values_list("query__text", flat=True))
+    taken |= set(GuidelineExample.objects.filter(guideline__project=exam.project).values_list("query_text", flat=True))
+    judged = exam.project.queries.filter(Q(batches__isnull=False) | ~Q(split=Query.Split.TRAIN)).values("text")
+    rows = exam.project.queries.filter(split=Query.Split.TRAIN, is_placeholder=False).exclude(text__in=judged)
+    first: dict[str, Query] = {}
+    for query in rows.order_by("number"):
+        first.setdefault(query.text, query)
+    free = [query for text, query in first.items() if text not in taken]
+    if len(free) < exam.queries:
+        raise NotPossible(f"The training split has {len(free)} queries for an exam, where {exam.queries} are needed.")
+    chosen = random.Random(exam.seed).sample(free, exam.queries)
+    model = settings.SENTENCE_MODEL
+    pool = pool_of(project=exam.project, model=model)
+    if len(pool.moment_ids) < exam.depth:
+        raise NotPossible(f"Previews of {len(pool.moment_ids)} moments are ready, where each query needs {exam.depth}.")
+    vectors = vectors_of([query.text for query in chosen], model=model)
+    return [
+        KnownPair(
+            project=exam.project, query=query, moment_id=int(moment), rank=rank, source=KnownPair.Source.EXAM, exam=exam
+        )
+        for query, (moments, _) in zip(chosen, pool.rank(vectors, depth=exam.depth), strict=True)
+        for rank, moment in enumerate(moments, start=1)
+    ]
+
+
+@transaction.atomic
+def _open(exam: Exam, drawn: list[KnownPair]) -> None:
+    held = Exam.objects.select_for_update().get(pk=exam.pk)
+    if held.state != Exam.State.PREPARING:
+        return
+    KnownPair.objects.bulk_create(drawn)
+    held.state = Exam.State.OPEN
+    held.save(update_fields=["state"])
+    audit_record(project=exam.project, actor=None, action="exam.open", subject=exam.uuid, pairs=len(drawn))
+    logger.info("exam %s open: %s pairs", exam.pk, len(drawn))
+
+
+def _fail(exam: Exam, error: str) -> None:
+    failed = Exam.objects.filter(pk=exam.pk, state=Exam.State.PREPARING)
+    failed.update(state=Exam.State.FAILED, error=error[:2000])
+    logger.warning("exam %s failed: %s", exam.pk, error)
+
+
+def exams_sweep(*, now: datetime) -> None:
+    """Send again what was lost: exams being prepared, reports not computed, results not decided."""
+    late = now - LATE
+    preparing = Exam.objects.filter(state=Exam.State.PREPARING, created_at__lte=late)
+    unreported = Exam.objects.filter(
+        kind=Exam.Kind.COHORT, state=Exam.State.CLOSED, closed_at__lte=late, report__exact={}
+    )
+    undecided = Sitting.objects.filter(
+        purpose=Sitting.Purpose.EXAM, state=Sitting.State.DONE, passed__isnull=True, ended_at__lte=late
+    ).exclude(report__has_key=Sitting.NO_RESULT)
+    for task, rows in ((PREPARE_TASK, preparing), (REPORT_EXAM_TASK, unreported), (REPORT_TASK, undecided)):
+        for pk in rows.values_list("pk", flat=True):
+            send_on_commit(task, pk)
+    known_pairs_sweep(now=now)
+
+
+FEWEST = 3  # people whose grades make a truth
+State = Sitting.State
+
+
+@transaction.atomic
+def exam_close(
+    *,
+    exam: Exam,
+    actor: User,
+    confirmed: Collection[int] = (),
+    left_out: Collection[int] = (),
+    truth_rule: str = Exam.TruthRule.MEDIAN,
+    now: datetime | None = None,
+) -> Exam:
+    """End the giving of first grades. A first cohort's truth follows from those who have given them all.
+
+    Who lacks a grade has missed the exam; what is complete but not handed in is handed in. Repeating changes nothing.
+
+    Args:
+        confirmed: numbers of people who are not done, and whom closing it leaves out all the same.
+        left_out: numbers of people of a first cohort whose grades make no truth, as those far from the anchors.
+        truth_rule: how the truth of a first cohort follows from the grades that make it.
+
+    Raises:
+        ValueError: there is no such rule.
+        NotPossible: it is not open, or the grades of too few people of a first cohort would make the truth.
+        Unfinished: somebody else is not done, and that was not confirmed.
+    """
+    rule = Exam.TruthRule(truth_rule)
+    held = Exam.objects.select_for_update(of=("self",)).select_related("project").get(pk=exam.pk)
+    if held.state == Exam.State.CLOSED:
+        return held
+    if held.state != Exam.State.OPEN:
+        raise NotPossible("This exam is not open.")
+    sittings = _locked(held)
+    complete = [sat for sat in sittings if not sat.left]
+    out = _left_out(held, sittings, left_out)
+    making = [sat.sitting_id for sat in complete if sat.sitting_id not in out]
+    if held.kind == Exam.Kind.COHORT and len(making) < FEWEST:
+        _too_few(len(complete), len(making))
+    unfinished = exam_unfinished(held)
+    if not set(unfinished) <= set(confirmed):
+        raise Unfinished(unfinished)
+    counts: dict[str, Any] = {"finished": len(complete), "missed": len(sittings) - len(complete)}
+    counts["unfinished"] = unfinished
+    if held.kind == Exam.Kind.COHORT:
+        held.truth_rule = rule
+        truths = _truth_set(held, making)
+        counts |= {"truths": truths if rule == Exam.TruthRule.AGREEING else None, "left_out": sorted(out.values())}
+    held.state, held.closed_by, held.closed_at = Exam.State.CLOSED, actor, now or timezone.now()
+    held.save(update_fields=["state", "closed_by", "closed_at", "truth_rule"])
+    _sittings_end(sittings, held.closed_at)
+    Sitting.objects.filter(pk__in=out).update(left_out=True)
+    audit_record(project=held.project, actor=actor, action="exam.close", subject=held.uuid, **counts)
+    if held.kind == Exam.Kind.COHORT:
+        send_on_commit(REPORT_EXAM_TASK, held.pk)
+    logger.info("exam %s closed: %s", held.pk, counts)
+    return held
+
+
+def _locked(exam: Exam) -> list[Sat]:
+    """The sittings whose first grades are not decided yet, locked in the order of their numbers."""
+    going = exam.sittings.filter(state__in=[State.OPEN, State.WAITING]).order_by("pk")
+    return [
+        sitting_by_id(sitting_id=pk) for pk in list(going.select_for_update(of=("self",)).values_list("pk", flat=True))
+    ]
+
+
+def _left_out(exam: Exam, sittings: Sequence[Sat], numbers: Collection[int]) -> dict[int, int]:
+    """Of those numbers, the sittings of a first cohort and the number that each is of."""
+    if exam.kind != Exam.Kind.COHORT:
+        return {}
+    number_of = annotator_numbers(exam.project)
+    found = {sat.sitting_id: number_of.get(sat.annotator_id) for sat in sittings}
+    return {pk: number for pk, number in found.items() if number is not None and number in numbers}
+
+
+def _too_few(complete: int, making: int) -> NoReturn:
+    have = "has" if complete == 1 else "have"
+    left_out = f", and {complete - making} of them would be left out" if making < complete else ""
+    raise NotPossible(
+        f"{complete} of at least {FEWEST} people {have} given all grades{left_out}; the truth needs {FEWEST}."
+    )
+
+
+def _truth_set(exam: Exam, sittings: Sequence[int]) -> int:
+    """Each pair's truth by the exam's rule from what those people gave it first; how many pairs have one.
+
+    Pairs that were taken out have none, nor those where too few agree.
+    """
+    given: dict[int, list[int]] = {}
+    rows = SittingGrade.objects.filter(sitting__in=sittings, attempt=0).values_list("known_pair", "grade")
+    for known_id, grade in rows:
+        given.setdefault(known_id, []).append(grade)
+    known = list(exam.known_pairs.filter(is_retired=False, truth__isnull=True, pk__in=given))
+    make = agreed_truth if exam.truth_rule == Exam.TruthRule.AGREEING else truth_of
+    for pair in known:
+        pair.truth = make(given[pair.pk])
+    KnownPair.objects.bulk_update(known, ["truth"])
+    return sum(pair.truth is not None for pair in known)
+
+
+def _sittings_end(sittings: Sequence[Sat], now: datetime) -> None:
+    for sat in sittings:
+        current = sitting_by_id(sitting_id=sat.sitting_id)  # with the truth and the exam closed
+        sitting_move(current, State.MISSED if current.left else handed_in(current), now=now)

@@ -1,0 +1,178 @@
+"""The multiple-choice test before training: its questions, who took it, and how it went."""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from random import Random, SystemRandom
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotation.models import Membership, Moment, Project, User
+from annotation.services.audit import audit_record
+from judging.exceptions import AnswersIncomplete, GateClosed, GateTooShort, NotPossibleNow
+from judging.models import GateAttempt, GateQuestion, Policy
+from judging.projects.policies import policy_in_force, policy_publish
+from judging.qualification.services.way import way_advance
+
+logger = logging.getLogger(__name__)
+
+
+@transaction.atomic
+def gate_question_create(
+    *, project: Project, actor: User, moment: Moment, description: str, options: Sequence[str], correct: int
+) -> GateQuestion:
+    """A new question.
+
+    Raises:
+        NotPossibleNow: nobody could watch the moment.
+    """
+    _watchable(project, moment)
+    made = GateQuestion.objects.create(
+        project=project, moment=moment, description=description, options=list(options), correct=correct
+    )
+    audit_record(project=project, actor=actor, action="gate.question.create", subject=made.uuid)
+    return made
+
+
+@transaction.atomic
+def gate_question_change(
+    *,
+    question: GateQuestion,
+    actor: User,
+    moment: Moment,
+    description: str,
+    options: Sequence[str],
+    correct: int,
+) -> GateQuestion:
+    """Ask it otherwise from now on; attempts keep what they were asked."""
+    held = GateQuestion.objects.select_for_update(of=("self",)).select_related("project").get(pk=question.pk)
+    _watchable(held.project, moment)
+    held.moment, held.description, held.options, held.correct = moment, description, list(options), correct
+    held.save()
+    audit_record(project=held.project, actor=actor, action="gate.question.change", subject=held.uuid)
+    return held
+
+
+@transaction.atomic
+def gate_question_retire(*, question: GateQuestion, actor: User, is_retired: bool) -> None:
+    """Ask it no more, or again.
+
+    Raises:
+        GateTooShort: the gate is open and would have too few questions.
+    """
+    project = Project.objects.select_for_update().get(pk=question.project_id)
+    policy = policy_in_force(project.pk)
+    left = GateQuestion.objects.filter(project=project, is_retired=False).exclude(pk=question.pk).count()
+    if is_retired and policy.gate_is_open and left < policy.gate_questions:
+        raise GateTooShort(f"The gate is open and asks {policy.gate_questions} questions. Write another one first.")
+    if GateQuestion.objects.filter(pk=question.pk, is_retired=not is_retired).update(is_retired=is_retired):
+        action = "gate.question.retire" if is_retired else "gate.question.restore"
+        audit_record(project=project, actor=actor, action=action, subject=question.uuid)
+
+
+def gate_set(*, project: Project, actor: User, is_open: bool) -> Policy:
+    """Put the test before training, or take it away.
+
+    Raises:
+        GateTooShort: there are fewer questions than it asks.
+    """
+    return policy_publish(project=project, actor=actor, gate_is_open=is_open)
+
+
+@transaction.atomic
+def gate_attempt_start(*, project: Project, annotator: User) -> GateAttempt:
+    """The annotator's open attempt, or a new one with questions asked of them least so far.
+
+    Raises:
+        GateClosed: there is no test, they have passed it, or no attempt is left.
+    """
+    member = Membership.objects.select_for_update().get(project=project, user=annotator)
+    attempts = list(GateAttempt.objects.filter(project=project, annotator=annotator))
+    if attempts and attempts[-1].answered_at is None:
+        return attempts[-1]
+    policy = policy_in_force(project.pk)
+    if member.standing != Membership.Standing.CANDIDATE or not policy.gate_is_open:
+        raise GateClosed("There is no test for you to take; your desk says what comes next.")
+    if any(attempt.passed for attempt in attempts):
+        raise GateClosed("You have passed the test already.")
+    if len(attempts) >= policy.gate_attempts:
+        raise GateClosed("You have no attempt left. Ask your lead.")
+    seed = SystemRandom().randrange(2**31)
+    return GateAttempt.objects.create(
+        project=project,
+        annotator=annotator,
+        asked=_asked(project, attempts, count=policy.gate_questions, seed=seed),
+        passing=policy.gate_passing,
+    )
+
+
+@transaction.atomic
+def gate_attempt_answer(
+    *, attempt: UUID, annotator: User, answers: Sequence[int | None], now: datetime | None = None
+) -> GateAttempt:
+    """Score the answers, given as places of the options shown. What was answered before stays as it was.
+
+    Raises:
+        AnswersIncomplete: a question has no answer, or none of those offered.
+    """
+    held = GateAttempt.objects.select_for_update(of=("self",)).select_related("project")
+    given = held.get(uuid=attempt, annotator=annotator)
+    if given.answered_at is not None:
+        return given
+    if len(answers) != len(given.asked):
+        raise AnswersIncomplete("Answer every question.")
+    for number, (question, answer) in enumerate(zip(given.asked, answers, strict=True), start=1):
+        if answer is None:
+            raise AnswersIncomplete(f"Question {number} has no answer yet.")
+        if answer not in range(len(question["options"])):
+            raise AnswersIncomplete(f"The answer to question {number} is none of those offered.")
+    given.answers = list(answers)
+    given.score = sum(question["correct"] == answer for question, answer in zip(given.asked, answers, strict=True))
+    given.answered_at = now or timezone.now()
+    given.save()
+    audit_record(
+        project=given.project,
+        actor=annotator,
+        action="gate.answer",
+        subject=given.uuid,
+        score=given.score,
+        passing=given.passing,
+        passed=given.passed,
+    )
+    logger.info("gate attempt %s: %s of %s", given.pk, given.score, len(given.asked))
+    if given.passed:
+        way_advance(project=given.project, annotator=annotator)
+    return given
+
+
+def _watchable(project: Project, moment: Moment) -> None:
+    if moment.preview_state != Moment.Preview.READY or moment.video.corpus_id != project.corpus_id:
+        raise NotPossibleNow("This moment has no preview in the project.")
+
+
+def _asked(project: Project, before: Sequence[GateAttempt], *, count: int, seed: int) -> list[dict[str, Any]]:
+    """``count`` questions as they are shown, those asked least in earlier attempts; options in any order."""
+    rng = Random(seed)
+    questions = list(GateQuestion.objects.filter(project=project, is_retired=False).select_related("moment"))
+    if len(questions) < count:
+        raise GateClosed("The test has too few questions at the moment. Ask your lead.")
+    rng.shuffle(questions)
+    times = [asked["question"] for attempt in before for asked in attempt.asked]
+    questions.sort(key=lambda question: times.count(str(question.uuid)))
+    chosen = questions[:count]
+    rng.shuffle(chosen)
+    return [_as_shown(question, rng) for question in chosen]
+
+
+def _as_shown(question: GateQuestion, rng: Random) -> dict[str, Any]:
+    places = rng.sample(range(len(question.options)), len(question.options))
+    return {
+        "question": str(question.uuid),
+        "moment": str(question.moment.uuid),
+        "description": question.description,
+        "options": [question.options[place] for place in places],
+        "correct": places.index(question.correct),
+    }

@@ -1,0 +1,178 @@
+"""What an exam says of its cohort and of each person, and who passes. Computed by tasks, from the rows.
+
+A person's report is final with their result, or once it says that there is none (``no_result``); the cohort's holds
+means over its people.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.db import transaction
+
+from annotation.models import Project, User
+from judging.models import Exam, Sitting, SittingGrade
+from judging.projects.policies import pass_rule_of, policy_in_force
+from judging.qualification.rules.passing import gives_no_result, passes, why, why_no_result
+from judging.qualification.rules.reports import (
+    against,
+    cohort_report,
+    compared_with,
+    criteria,
+    mean,
+    mean_kappas,
+    stored_report,
+    transposed,
+)
+from judging.qualification.services.way import way_advance
+
+logger = logging.getLogger(__name__)
+REPORT_EXAM_TASK = "judging.tasks.exam_report"
+Grades = dict[int, dict[int, int]]  # of each annotator by known pair
+State = Sitting.State
+NO_RESULT = Sitting.NO_RESULT
+
+
+def exam_report(*, exam_id: int) -> Exam | None:
+    """The report of a closed first cohort and of each of its people; those who are done learn their result."""
+    exam = Exam.objects.filter(pk=exam_id).first()
+    if exam is None or exam.state != Exam.State.CLOSED or exam.kind != Exam.Kind.COHORT:
+        return exam
+    sat = list(exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]).order_by("pk"))
+    left_out = {sitting.annotator_id for sitting in sat if sitting.left_out}
+    agreeing = exam.truth_rule == Exam.TruthRule.AGREEING
+    report = cohort_report(_grades(sat)[0], seed=exam.seed, left_out=left_out, agreeing=agreeing)
+    for sitting in sat:
+        _store(sitting, report["annotators"][str(sitting.annotator_id)])
+    Exam.objects.filter(pk=exam.pk).update(report=report["cohort"])
+    logger.info("exam %s reported", exam.pk)
+    for sitting in sat:
+        if sitting.state == State.DONE:
+            sitting_report(sitting_id=sitting.pk)
+    _summary_update(exam)  # for those whose result was known before
+    exam.refresh_from_db()
+    return exam
+
+
+def sitting_report(*, sitting_id: int) -> Sitting | None:
+    """One person's report; once nothing is asked of them any more, their result, and the step that follows from it."""
+    sitting = Sitting.objects.select_related("exam", "project").filter(pk=sitting_id).first()
+    if sitting is None or sitting.exam is None or sitting.is_decided:
+        return sitting
+    if sitting.state not in (State.FEEDBACK, State.DONE):
+        return sitting
+    if sitting.exam.kind == Exam.Kind.COHORT and not sitting.report:
+        exam_report(exam_id=sitting.exam.pk)
+        sitting.refresh_from_db()
+        return sitting
+    part = _cohort_part(sitting) if sitting.exam.kind == Exam.Kind.COHORT else _stored_part(sitting)
+    if sitting.state == State.DONE:
+        _result_set(sitting, part)
+    else:
+        _store(sitting, part)
+    _summary_update(sitting.exam)
+    sitting.refresh_from_db()
+    return sitting
+
+
+def _stored_part(sitting: Sitting) -> dict[str, Any]:
+    first, final = _grades([sitting])
+    pairs = _truths(sitting)
+    mine = {known: grade for known, grade in first[sitting.annotator_id].items() if known in pairs}
+    later = final[sitting.annotator_id] if sitting.state == State.DONE else None
+    return stored_report(mine, pairs, later, seed=sitting.seed)
+
+
+def _cohort_part(sitting: Sitting) -> dict[str, Any]:
+    """The part stored when the exam closed; once done with kappa after feedback, against the others as at first.
+
+    A part that was stored before the pass rule could ask for more has those figures computed now.
+    """
+    if sitting.state != State.DONE:
+        return dict(sitting.report)
+    assert sitting.exam is not None
+    first, final = _grades(sitting.exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]))
+    left_out = set(sitting.exam.sittings.filter(left_out=True).values_list("annotator", flat=True))
+    by_pair = transposed({person: grades for person, grades in first.items() if person not in left_out})
+    own = first[sitting.annotator_id]
+    later = {**own, **final[sitting.annotator_id]}
+    agreeing = sitting.exam.truth_rule == Exam.TruthRule.AGREEING
+    known = compared_with(by_pair, sitting.annotator_id, later, agreeing=agreeing)
+    return {
+        **criteria(own, known),
+        **sitting.report,
+        "after_feedback": against(later, known, seed=sitting.exam.seed).to_dict(),
+    }
+
+
+def _grades(sittings: Iterable[Sitting]) -> tuple[Grades, Grades]:
+    """First grades, and the newest ones after feedback, of each annotator; pairs that were taken out are left out."""
+    annotators = {sitting.pk: sitting.annotator_id for sitting in sittings}
+    first: Grades = {annotator: {} for annotator in annotators.values()}
+    final: Grades = {annotator: {} for annotator in annotators.values()}
+    rows = SittingGrade.objects.filter(sitting__in=annotators, known_pair__is_retired=False).order_by("attempt")
+    for sitting_id, known_id, attempt, grade in rows.values_list("sitting", "known_pair", "attempt", "grade"):
+        (final if attempt else first)[annotators[sitting_id]][known_id] = grade
+    return first, final
+
+
+def _truths(sitting: Sitting) -> dict[int, Any]:
+    asked = sitting.project.known_pairs.filter(pk__in=sitting.known_ids, is_retired=False, truth__isnull=False)
+    return dict(asked.values_list("pk", "truth"))
+
+
+def _store(sitting: Sitting, part: Mapping[str, Any]) -> None:
+    Sitting.objects.filter(pk=sitting.pk, passed__isnull=True).exclude(report__has_key=NO_RESULT).update(report=part)
+
+
+@transaction.atomic
+def _result_set(sitting: Sitting, part: dict[str, Any]) -> None:
+    """Whether the person passes, by the policy in force, and why; qualified if so.
+
+    Where too few pairs can be compared with an agreeing majority of the others there is no result, and no attempt is
+    used.
+    """
+    held = Sitting.objects.select_for_update(of=("self",)).select_related("exam").get(pk=sitting.pk)
+    if held.is_decided:
+        return
+    graded, compared = part["n"], part["kappas"]["n"]
+    agreeing = held.exam is not None and held.exam.truth_rule == Exam.TruthRule.AGREEING
+    if agreeing and gives_no_result(graded, compared):
+        held.report = {**part, NO_RESULT: True, "why": why_no_result(graded, compared)}
+        held.save(update_fields=["report"])
+        logger.info("sitting %s has no result: %s of %s pairs compared", held.pk, compared, graded)
+        return
+    policy = policy_in_force(held.project_id)
+    rule = pass_rule_of(policy)
+    held.passed = passes(part, rule, feedback_done=True)
+    asked = {
+        "weights": rule.weights,
+        "threshold": rule.kappa,
+        "kappa_low": rule.kappa_low,
+        "bias_limit": rule.bias,
+        "least_levels": rule.levels,
+    }
+    held.report = {**part, **asked, "why": why(part, rule, feedback_done=True), "policy": policy.version}
+    held.save(update_fields=["report", "passed"])
+    logger.info("sitting %s %s", held.pk, "passed" if held.passed else "failed")
+    way_advance(project=Project.objects.get(pk=held.project_id), annotator=User.objects.get(pk=held.annotator_id))
+
+
+@transaction.atomic
+def _summary_update(exam: Exam) -> None:
+    """Means over the people of the exam, as far as they are."""
+    held = Exam.objects.select_for_update(no_key=True).get(pk=exam.pk)
+    counted = held.sittings.filter(left_out=False).exclude(report={})
+    parts = list(counted.order_by("pk").values_list("report", flat=True))
+    after = mean_kappas(part["after_feedback"] for part in parts if part["after_feedback"]) or None
+    if held.kind == Exam.Kind.STORED:
+        held.report = {
+            "n": len(parts),
+            "pairs": None,
+            "misaligned": mean(part["misaligned"] for part in parts if part["n"]),
+            "kappas": mean_kappas(part["kappas"] for part in parts if part["n"]),
+            "pairwise": None,
+            "alpha": None,
+        }
+    held.report = {**held.report, "after_feedback": after}
+    held.save(update_fields=["report"])

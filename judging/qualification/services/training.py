@@ -1,0 +1,209 @@
+"""Training material: pairs that a lead grades and explains, for the tutorial and as examples. Shown to everybody."""
+
+import logging
+from datetime import datetime, timedelta
+from decimal import Decimal
+from random import Random
+
+from django.conf import settings
+from django.db import OperationalError, transaction
+from django.db.models import Max, QuerySet
+
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Job, Project, Query, User
+from annotation.services.audit import audit_record
+from annotation.services.candidates import Pool, pool_of, vectors_of
+from annotation.services.jobs import job_fail, job_finish, job_set, job_start
+from judging.exceptions import NotPossibleNow
+from judging.guidelines.services import draft_example_set
+from judging.models import GuidelineDraft, KnownPair
+
+logger = logging.getLogger(__name__)
+JOB = "training"
+DRAW_TASK = "judging.tasks.training_draw"
+CLOSE, FAR = 5, 5  # of a query's moments: the most similar ones, and others at random
+MOST_QUERIES = 50
+LATE = timedelta(minutes=5)
+
+
+@transaction.atomic
+def training_request(*, project: Project, actor: User, queries: int, seed: int) -> None:
+    """Wake the task that draws pairs; its job shows how far it is.
+
+    Raises:
+        NotPossibleNow: pairs are being drawn already, or the project has no moments to draw.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)
+    if project.corpus.is_placeholder:
+        raise NotPossibleNow("Historic judgments have no moments to show.")
+    if project.jobs.filter(kind=JOB, state=Job.State.RUNNING).exists():
+        raise NotPossibleNow("Pairs are being drawn already.")
+    if not _free_queries(project).exists():
+        raise NotPossibleNow("Every training query has been drawn.")
+    job_start(project=project, kind=JOB, title="Waiting for a worker", total=2)
+    audit_record(project=project, actor=actor, action="training.draw", subject=project.uuid, queries=queries, seed=seed)
+    send_on_commit(DRAW_TASK, project.pk, queries, seed)
+
+
+def training_draw(*, project_id: int, queries: int, seed: int) -> int:
+    """Store pairs of ``queries`` random train queries, near and far, without a grade; say how many.
+
+    A repeat of a drawing that is done finds no job and does nothing.
+    """
+    with only_one(JOB, project_id) as alone:
+        running = Job.objects.filter(project=project_id, kind=JOB, state=Job.State.RUNNING)
+        job = running.select_related("project__corpus").first() if alone else None
+        return _draw(job.project, job, queries, seed) if job else 0
+
+
+def _draw(project: Project, job: Job, queries: int, seed: int) -> int:
+    try:
+        rng = Random(seed)
+        free = list(_free_queries(project).order_by("pk"))
+        chosen = rng.sample(free, min(queries, len(free)))
+        job_set(job=job, done=0, title="Embedding captions and queries")
+        pool = pool_of(project=project, model=settings.SENTENCE_MODEL)
+        rows = _pairs(project, pool, chosen, rng) if chosen and len(pool.moment_ids) else []
+        with transaction.atomic():
+            before = KnownPair.objects.filter(project=project).count()
+            KnownPair.objects.bulk_create(rows, ignore_conflicts=True)
+            made = KnownPair.objects.filter(project=project).count() - before
+            job_finish(job=job, title=f"{made} pairs drawn")
+    except OperationalError:
+        raise  # the task is tried again
+    except Exception as error:
+        job_fail(job=job, error=f"{type(error).__name__}: {error}")
+        raise
+    logger.info("project %s: %s training pairs of %s queries", project.pk, made, len(chosen))
+    return made
+
+
+def _pairs(project: Project, pool: Pool, queries: list[Query], rng: Random) -> list[KnownPair]:
+    vectors = vectors_of([query.text for query in queries], model=settings.SENTENCE_MODEL)
+    every = [int(moment) for moment in pool.moment_ids]
+    rows = []
+    for query, (moments, _) in zip(queries, pool.rank(vectors, depth=CLOSE), strict=True):
+        near = [int(moment) for moment in moments]
+        others = sorted(set(every) - set(near))
+        far = rng.sample(others, min(FAR, len(others)))
+        ranked = [*enumerate(near, start=1), *((None, moment) for moment in far)]
+        rows += [
+            KnownPair(project=project, query=query, moment_id=moment, rank=rank, source=KnownPair.Source.LEAD)
+            for rank, moment in ranked
+        ]
+    return rows
+
+
+def _free_queries(project: Project) -> QuerySet[Query]:
+    """Train queries of which no pair is known yet: neither drawn before nor asked in an exam."""
+    return Query.objects.filter(
+        project=project, split=Query.Split.TRAIN, is_placeholder=False, known_pairs__isnull=True
+    )
+
+
+def trainings_sweep(*, now: datetime) -> None:
+    """Say of drawings whose message was lost that they failed; one that is at work holds its lock and goes on."""
+    stale = Job.objects.filter(kind=JOB, state=Job.State.RUNNING, updated_at__lte=now - LATE)
+    for job in stale:
+        with only_one(JOB, job.project_id) as alone:
+            if alone:
+                job_fail(job=job, error="The drawing was lost on its way. Draw again.")
+
+
+@transaction.atomic
+def training_pair_grade(*, known_pair: KnownPair, actor: User, grade: int, explanation: str) -> KnownPair:
+    """Say the true grade of a drawn pair, and why."""
+    held = _held(known_pair)
+    held.truth, held.explanation = Decimal(grade), explanation
+    held.save(update_fields=["truth", "explanation"])
+    audit_record(
+        project=held.project, actor=actor, action="training.grade", subject=held.uuid, grade=grade, why=explanation
+    )
+    return held
+
+
+@transaction.atomic
+def tutorial_add(*, known_pair: KnownPair, actor: User) -> KnownPair:
+    """Put a graded pair at the end of the tutorial; one that is in it stays where it is.
+
+    Raises:
+        NotPossibleNow: it has no grade.
+    """
+    held = _held(known_pair)
+    if held.truth is None:
+        raise NotPossibleNow("Grade the pair first: the tutorial tells everybody its grade.")
+    if held.tutorial_position is None:
+        last = _tutorial(held.project).aggregate(last=Max("tutorial_position"))["last"] or 0
+        held.tutorial_position = last + 1
+        held.save(update_fields=["tutorial_position"])
+        audit_record(project=held.project, actor=actor, action="tutorial.add", subject=held.uuid)
+    return held
+
+
+@transaction.atomic
+def tutorial_remove(*, known_pair: KnownPair, actor: User) -> KnownPair:
+    held = _held(known_pair)
+    if held.tutorial_position is not None:
+        held.tutorial_position = None
+        held.save(update_fields=["tutorial_position"])
+        _renumber(held.project)
+        audit_record(project=held.project, actor=actor, action="tutorial.remove", subject=held.uuid)
+    return held
+
+
+@transaction.atomic
+def tutorial_move(*, known_pair: KnownPair, actor: User, by: int) -> KnownPair:
+    """Show a pair of the tutorial ``by`` places later, earlier when negative; never past an end."""
+    held = _held(known_pair)
+    order = list(_tutorial(held.project).order_by("tutorial_position"))
+    if held not in order:
+        raise NotPossibleNow("This pair is not in the tutorial any more.")
+    place = order.index(held)
+    target = min(max(place + by, 0), len(order) - 1)
+    if target != place:
+        order.insert(target, order.pop(place))
+        _number(order)
+        audit_record(project=held.project, actor=actor, action="tutorial.move", subject=held.uuid, place=target + 1)
+    return held
+
+
+@transaction.atomic
+def training_pair_as_example(*, known_pair: KnownPair, actor: User) -> GuidelineDraft:
+    """Show a graded pair as the example of its grade, in the version of the guideline that is prepared.
+
+    Raises:
+        NotPossibleNow: it has no whole grade.
+    """
+    held = _held(known_pair)
+    if held.truth is None or held.truth % 1:
+        raise NotPossibleNow("Grade the pair first: an example shows what a grade means.")
+    return draft_example_set(
+        project=held.project,
+        actor=actor,
+        grade=int(held.truth),
+        query_text=held.query.text,
+        moment=held.moment,
+    )
+
+
+def _held(known_pair: KnownPair) -> KnownPair:
+    """The pair, with its project locked, so that two leads do not number the tutorial at once."""
+    Project.objects.select_for_update().get(pk=known_pair.project_id)
+    return KnownPair.objects.select_related("project", "query", "moment__video").get(
+        pk=known_pair.pk, source=KnownPair.Source.LEAD
+    )
+
+
+def _tutorial(project: Project) -> QuerySet[KnownPair]:
+    return KnownPair.objects.filter(project=project, tutorial_position__isnull=False)
+
+
+def _renumber(project: Project) -> None:
+    _number(list(_tutorial(project).order_by("tutorial_position")))
+
+
+def _number(order: list[KnownPair]) -> None:
+    for place, pair in enumerate(order, start=1):
+        pair.tutorial_position = place
+    KnownPair.objects.bulk_update(order, ["tutorial_position"])

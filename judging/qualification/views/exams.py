@@ -1,0 +1,305 @@
+"""Pages of leads about exams. Admins may look; people are numbers here."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from annotation.exceptions import NotPossible
+from annotation.models import Membership, Project, User
+from annotation.refusals import refusal_log
+from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
+from judging.models import Exam, KnownPair, Policy, Sitting
+from judging.projects.policies import pass_rule_of, policy_in_force
+from judging.qualification.forms import AnchorForm, CloseForm, ExamForm, ExplanationForm, MissedForm, RetireForm
+from judging.qualification.rules.passing import LEAST_PAIRS, LEAST_PERCENT
+from judging.qualification.selectors.exams import (
+    EXAM_SPLITS,
+    exam_anchor_rows,
+    exam_anchors_open,
+    exam_pairs,
+    exam_power,
+    exam_rows,
+    exam_unfinished,
+    exams_of,
+)
+from judging.qualification.selectors.known_pairs import known_pairs_in_stock
+from judging.qualification.services import exams as services_exams
+from judging.qualification.services import known_pairs, sitting_grades
+from judging.qualification.services.exams import DEPTH, FEWEST, QUERIES
+from judging.qualification.views.exam_figures import (
+    PAPER_KAPPA,
+    PAPER_SHARE,
+    PowerTable,
+    figures_of,
+    power_table,
+    report_csv,
+    share_words,
+)
+from judging.work.rules import GRADES
+
+WEIGHTS = ("quadratic", "linear", "unweighted")
+SIZES = ((10, 10), (5, 10), (4, 5))  # to look at, where there is no script
+RUNNING = (Exam.State.PREPARING, Exam.State.OPEN)
+
+
+@project_page(STAFF)
+def exams(request: MemberRequest, project: Project) -> HttpResponse:
+    """All exams, and how to open one; the query chooses for which kind and size it says who would pass."""
+    part = "#power" if request.htmx else ""
+    return _exams(request, project, ExamForm(request.GET) if "kind" in request.GET else ExamForm(), part=part)
+
+
+def _exams(
+    request: MemberRequest, project: Project, form: ExamForm, *, note: str = "", status: int = 200, part: str = ""
+) -> HttpResponse:
+    policy = policy_in_force(project.pk)
+    stock = known_pairs_in_stock(project_id=project.pk, splits=EXAM_SPLITS)
+    at_exam = project.memberships.filter(standing=Membership.Standing.EXAM).count()
+    rows = list(exams_of(project))
+    running = next((row for row in rows if row.state in RUNNING), None)
+    context = {
+        "exams": rows,
+        "running": running,
+        "form": form,
+        "note": note,
+        "stock": len(stock),
+        "stock_queries": len({known.query_id for known in stock}),
+        "at_exam": at_exam,
+        "lacking": max(0, FEWEST - at_exam),
+        "fewest": FEWEST,
+        "policy": policy,
+        "rule": pass_rule_of(policy),
+        "chosen": _chosen(form),
+        "sizes": SIZES,
+        "power": None if running or request.membership.role not in LEAD else _power(project, form, policy),
+        "may_decide": request.membership.role in LEAD,
+    }
+    response = render(request, f"exams/exams.html{part}", context, status=status)
+    return refusal_log(request, response, note) if status >= 400 else response
+
+
+def _chosen(form: ExamForm) -> dict[str, Any]:
+    """The kind and size that the form asks for, where they can be read; else the paper's."""
+    chosen = {"kind": Exam.Kind.COHORT, "queries": QUERIES, "depth": DEPTH}
+    if form.is_bound and form.is_valid():
+        chosen |= {name: form.cleaned_data[name] for name in chosen}
+    return chosen
+
+
+def _power(project: Project, form: ExamForm, policy: Policy) -> PowerTable | None:
+    rule = pass_rule_of(policy)
+    found = exam_power(project, **_chosen(form), rule=rule, attempts=policy.exam_attempts)
+    return None if found is None else power_table(found)
+
+
+@project_page(LEAD)
+@post_only("judging:exams")
+def exam_create(request: MemberRequest, project: Project) -> HttpResponse:
+    form = ExamForm(request.POST)
+    if not form.is_valid():
+        return _exams(request, project, form, note=form.first_error(), status=422)
+    try:
+        made = services_exams.exam_create(project=project, actor=request.user, **form.cleaned_data)
+    except (TooFewPairs, NotPossibleNow) as error:
+        return _exams(request, project, form, note=str(error), status=error.status)
+    messages.success(request, f"Exam {made.number} is {'open' if made.state == Exam.State.OPEN else 'being prepared'}.")
+    return redirect("judging:exam", made.uuid)
+
+
+@login_required
+def exam(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
+    """How far people are; once it is closed, the report and every pair."""
+    held, membership = _exam_of_staff(request, exam_uuid)
+    part = "#progress" if getattr(request, "htmx", False) else ""
+    return _exam(request, held, membership, part=part)
+
+
+def _exam(
+    request: HttpRequest,
+    held: Exam,
+    membership: Membership,
+    *,
+    asking: Unfinished | None = None,
+    chosen: dict[str, Any] | None = None,
+    part: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    rows = exam_rows(held)
+    closed = held.state == Exam.State.CLOSED
+    context: dict[str, Any] = {
+        "exam": held,
+        "figures": figures_of(rows),
+        "unfinished": exam_unfinished(held) if held.state == Exam.State.OPEN else [],
+        "asking": asking,
+        "chosen": chosen or {},
+        "fewest": FEWEST,
+        "complete": sum(row.graded == row.asked for row in rows),
+        "may_decide": membership.role in LEAD,
+        "pairs": [] if part else exam_pairs(held),
+        "closed": closed,
+        "anchors_open": exam_anchors_open(held),
+        "anchors": exam_anchor_rows(held),
+        "grades": GRADES,
+        "without_truth": closed and held.known_pairs.filter(truth__isnull=True, is_retired=False).count(),
+        "has_no_result": any(row.sitting.has_no_result for row in rows),
+        "least_percent": LEAST_PERCENT,
+        "least_pairs": LEAST_PAIRS,
+        "misaligned": share_words(held.report.get("misaligned")) if held.report else "",
+        "kappas": [(name, held.report["kappas"][name]) for name in WEIGHTS if held.report.get("kappas")],
+        "paper_share": PAPER_SHARE,
+        "paper_kappa": PAPER_KAPPA,
+    }
+    return render(request, f"exams/exam.html{part}", context, status=status)
+
+
+@login_required
+@post_only("judging:exam")
+def exam_close(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
+    """Close it; while people are unfinished, ask first and name them."""
+    held, membership = _exam_of_lead(request, exam_uuid)
+    form = CloseForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, form.first_error())
+        return redirect("judging:exam", held.uuid)
+    rule, left_out = form.cleaned_data["truth_rule"], _numbers(request.POST.getlist("left_out"))
+    confirmed = _numbers(request.POST.getlist("confirmed"))
+    try:
+        services_exams.exam_close(
+            exam=held, actor=membership.user, confirmed=confirmed, left_out=left_out, truth_rule=rule
+        )
+    except Unfinished as error:
+        chosen = {"truth_rule": rule, "left_out": left_out}
+        response = _exam(request, held, membership, asking=error, chosen=chosen, status=error.status)
+        return refusal_log(request, response, str(error))
+    messages.success(request, "The exam is closed.")
+    return redirect("judging:exam", held.uuid)
+
+
+def _numbers(said: list[str]) -> list[int]:
+    """Those of the people whom the form named."""
+    return [int(number) for number in said if number.isascii() and number.isdecimal() and len(number) < 10]
+
+
+@login_required
+def exam_csv(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
+    """The report, a line for each person."""
+    held, _ = _exam_of_staff(request, exam_uuid)
+    response = HttpResponse(report_csv(exam_rows(held)), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="momentjudge-exam-{held.number}.csv"'
+    return response
+
+
+@login_required
+def known_pair(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+    """The exam that holds the pair, or the list of exams."""
+    known = _known(pair_uuid)
+    grant(request, known.project, STAFF)
+    return redirect(_place(known))
+
+
+@login_required
+@post_only("judging:known-exam")
+def known_pair_explain(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+    known, lead = _known_of_lead(request, pair_uuid)
+    form = ExplanationForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, form.first_error())
+        return redirect(_place(known))
+    known_pairs.known_pair_explain(known=known, actor=lead, explanation=form.cleaned_data["explanation"])
+    messages.success(request, "The explanation is kept.")
+    return redirect(_place(known))
+
+
+@login_required
+@post_only("judging:known-exam")
+def known_pair_anchor(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+    """A lead's own grade, given before anybody hands in; an empty one takes it back."""
+    known, lead = _known_of_lead(request, pair_uuid)
+    form = AnchorForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, form.first_error())
+        return redirect(_place(known))
+    try:
+        known_pairs.known_pair_anchor(known=known, actor=lead, grade=form.cleaned_data["grade"])
+    except NotPossibleNow as refused:
+        messages.error(request, str(refused))
+    return redirect(_place(known))
+
+
+@login_required
+def missed_exam(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
+    """The page of the exam that the sitting is of."""
+    sat, _ = _missed(request, sitting_uuid, STAFF)
+    assert sat.exam is not None  # of an exam, as it is looked for
+    return redirect("judging:exam", sat.exam.uuid)
+
+
+@login_required
+@post_only("judging:missed-exam")
+def missed_exam_count(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
+    """Let a missed exam count as an attempt, or not any more."""
+    sat, membership = _missed(request, sitting_uuid, LEAD)
+    assert sat.exam is not None
+    form = MissedForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, form.first_error())
+        return redirect("judging:exam", sat.exam.uuid)
+    try:
+        sitting_grades.missed_exam_count(sitting=sat, actor=membership.user, **form.cleaned_data)
+    except (NotPossible, NotPossibleNow) as refused:
+        messages.error(request, str(refused))
+    else:
+        said = "counts as an attempt now" if form.cleaned_data["counts"] else "does not count as an attempt"
+        messages.success(request, f"The missed exam {said}.")
+    return redirect("judging:exam", sat.exam.uuid)
+
+
+def _missed(request: HttpRequest, sitting_uuid: UUID, roles: frozenset[Membership.Role]) -> tuple[Sitting, Membership]:
+    of_exams = Sitting.objects.filter(purpose=Sitting.Purpose.EXAM).select_related("project", "exam")
+    sat = get_object_or_404(of_exams, uuid=sitting_uuid)
+    return sat, grant(request, sat.project, roles)
+
+
+@login_required
+@post_only("judging:known-exam")
+def known_pair_retire(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+    known, lead = _known_of_lead(request, pair_uuid)
+    form = RetireForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, form.first_error())
+        return redirect(_place(known))
+    known_pairs.known_pair_retire(known=known, actor=lead, reason=form.cleaned_data["reason"], now=timezone.now())
+    messages.success(request, "Taken out. Nobody is asked this pair any more.")
+    return redirect(_place(known))
+
+
+def _exam_of_staff(request: HttpRequest, exam_uuid: UUID) -> tuple[Exam, Membership]:
+    held = get_object_or_404(Exam.objects.select_related("project"), uuid=exam_uuid)
+    return held, grant(request, held.project, STAFF)
+
+
+def _exam_of_lead(request: HttpRequest, exam_uuid: UUID) -> tuple[Exam, Membership]:
+    held = get_object_or_404(Exam.objects.select_related("project"), uuid=exam_uuid)
+    return held, grant(request, held.project, LEAD)
+
+
+def _known(pair_uuid: UUID) -> KnownPair:
+    return get_object_or_404(KnownPair.objects.select_related("project", "exam"), uuid=pair_uuid)
+
+
+def _known_of_lead(request: HttpRequest, pair_uuid: UUID) -> tuple[KnownPair, User]:
+    known = _known(pair_uuid)
+    return known, grant(request, known.project, LEAD).user
+
+
+def _place(known: KnownPair) -> str:
+    if known.exam is None:
+        return reverse("judging:exams", args=[known.project.uuid])
+    return f"{reverse('judging:exam', args=[known.exam.uuid])}#pair-{known.uuid}"

@@ -1,0 +1,192 @@
+"""Pages of a sitting: one pair at a time, a last look before an exam is handed in, feedback, the result."""
+
+from typing import Any, cast
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django_htmx.http import HttpResponseClientRedirect, replace_url
+
+from annotation import clock
+from annotation.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_page
+from annotation.models import Project, User
+from annotation.refusals import refusal_log
+from judging.exceptions import FormStale, NotAssigned, PairWithdrawn, SittingOver
+from judging.guidelines.views import guideline_context
+from judging.models import Sitting
+from judging.projects.policies import policy_in_force
+from judging.qualification.forms import KnownGradeForm, PurposeForm
+from judging.qualification.selectors.sittings import Sat, sitting_asking, sitting_of
+from judging.qualification.services import sittings
+from judging.qualification.services.sitting_grades import SittingAnswer, sitting_grade, sitting_hand_in
+from judging.qualification.views import sitting_screens as screens
+from judging.qualification.views.exam_figures import share_words
+
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+NOT_YOURS = "This sitting is not yours."
+
+
+@project_page(ANNOTATOR)
+@post_only("judging:desk")
+def sitting_start(request: MemberRequest, project: Project) -> HttpResponse:
+    form = PurposeForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, form.first_error())
+        return redirect("judging:desk", project.uuid)
+    purpose = form.cleaned_data["purpose"]
+    started = sittings.sitting_start(project=project, annotator=request.user, purpose=purpose)
+    return redirect("judging:sitting", started.uuid)
+
+
+@login_required
+def sitting(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
+    """What comes next in it: a pair, the last look, waiting, or the result."""
+    sat = _own(request, sitting_uuid)
+    index = sat.next_index()
+    if index is not None:
+        return _page(request, sat, index)
+    return redirect("judging:sitting-look", sat.uuid) if sat.may_change else _result(request, sat)
+
+
+@login_required
+def last_look(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
+    """All pairs with the grades given, before an exam is handed in."""
+    sat = _own(request, sitting_uuid)
+    return _page(request, sat, None) if sat.may_change else redirect("judging:sitting", sat.uuid)
+
+
+@login_required
+@post_only("judging:sitting")
+def hand_in(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
+    sat = _own(request, sitting_uuid)
+    sat = sitting_hand_in(annotator=cast(User, request.user), sitting=sitting_uuid, now=clock.now())
+    return _on(request, sat)
+
+
+@login_required
+def pair_show(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+    """One pair: to change its grade, or to look at what was told of it."""
+    sat = _own_pair(request, pair_uuid)
+    index = sat.index_of(pair_uuid)
+    if sat.is_over and not sat.tells_at_once:
+        return _on(request, sat)
+    if not _may_be_shown(sat, index):
+        return _on(request, sat)
+    return _part(request, sat, index) if _htmx(request) else _page(request, sat, index)
+
+
+def _may_be_shown(sat: Sat, index: int) -> bool:
+    """Pairs come in order where each is told at once, and only misaligned ones come back."""
+    card = sat.cards[index]
+    if sat.tells_at_once:
+        return bool(card.given) or index == sat.next_index()
+    return sat.is_open or (sat.in_feedback and card in sat.misaligned)
+
+
+@login_required
+@post_only("judging:known-pair")
+def pair_grade(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+    """Take one grade and answer with what comes next."""
+    form = KnownGradeForm(request.POST)
+    if not form.is_valid():
+        return _form_refused(request, pair_uuid, form)
+    try:
+        answer = sitting_grade(annotator=cast(User, request.user), pair_uuid=pair_uuid, **form.cleaned_data)
+    except (FormStale, PairWithdrawn) as error:
+        return _refused(request, pair_uuid, str(error), status=error.status)
+    except SittingOver as error:
+        messages.warning(request, str(error))
+        return _on(request, _own_pair(request, pair_uuid), status=error.status)
+    return _answered(request, pair_uuid, answer)
+
+
+def _answered(request: HttpRequest, pair_uuid: UUID, answer: SittingAnswer) -> HttpResponse:
+    sat, index = answer.sat, answer.index
+    if index is None and not sat.may_change:
+        return _on(request, sat)
+    if _htmx(request):
+        return _part(request, sat, index)
+    if index is not None and sat.cards[index].uuid == pair_uuid:
+        return redirect("judging:known-pair", pair_uuid)
+    return redirect("judging:sitting", sat.uuid)
+
+
+def _form_refused(request: HttpRequest, pair_uuid: UUID, form: KnownGradeForm) -> HttpResponse:
+    if request.content_type not in FORMS:
+        return _refused(request, pair_uuid, "Send a form; what came was none, and nothing was stored.", status=415)
+    return _refused(request, pair_uuid, form.first_error(), status=422)
+
+
+def _refused(request: HttpRequest, pair_uuid: UUID, note: str, *, status: int) -> HttpResponse:
+    """The pair as it stands, with why nothing was stored."""
+    sat = _own_pair(request, pair_uuid)
+    show = _part if _htmx(request) else _page
+    return refusal_log(request, show(request, sat, sat.index_of(pair_uuid), note=note, status=status), note)
+
+
+def _on(request: HttpRequest, sat: Sat, *, status: int = 302) -> HttpResponse:
+    """To where the sitting goes on."""
+    place = reverse("judging:sitting", args=[sat.uuid])
+    if _htmx(request):
+        return HttpResponseClientRedirect(place)
+    if status == 302:
+        return redirect(place)
+    index = sat.next_index()
+    return _page(request, sat, index, status=status) if index is not None else _result(request, sat, status=status)
+
+
+def _result(request: HttpRequest, sat: Sat, *, status: int = 200) -> HttpResponse:
+    """Waiting for the others or for the figures, or what came of it."""
+    held = Sitting.objects.select_related("exam").get(pk=sat.sitting_id)
+    counting = held.purpose == Sitting.Purpose.EXAM and held.state == Sitting.State.DONE and not held.is_decided
+    context = {
+        **screens.context_of(sat, None),
+        "held": held,
+        "counting": counting,
+        "report": held.report,
+        "misaligned": share_words(held.report.get("misaligned")),
+        "aligned": sum(not card.was_misaligned for card in sat.cards),
+        "told": [(card, screens.told_of(sat, card)) for card in sat.cards],
+    }
+    part = "#result" if _htmx(request) else ""
+    return render(request, f"exams/result.html{part}", context, status=status)
+
+
+def _own(request: HttpRequest, sitting_uuid: UUID) -> Sat:
+    sat = sitting_of(annotator_id=cast(int, request.user.pk), sitting=sitting_uuid)
+    return _granted(request, sat)
+
+
+def _own_pair(request: HttpRequest, pair_uuid: UUID) -> Sat:
+    sat = sitting_asking(annotator_id=cast(int, request.user.pk), pair=pair_uuid)
+    return _granted(request, sat)
+
+
+def _granted(request: HttpRequest, sat: Sat | None) -> Sat:
+    if sat is None:
+        raise NotAssigned(NOT_YOURS)
+    grant_by(request, sat.project_uuid, ANNOTATOR)
+    return sat
+
+
+def _page(request: HttpRequest, sat: Sat, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
+    project = cast(MemberRequest, request).membership.project
+    more = {**guideline_context(project), "break_minutes": policy_in_force(project.pk).break_minutes}
+    return screens.page(request, sat, index, note=note, status=status, **more)
+
+
+def _part(request: HttpRequest, sat: Sat, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
+    """The fragment; the browser's address follows what it shows, so that a reload stays there."""
+    response = screens.part(request, sat, index, note=note, status=status)
+    if index is None:
+        return replace_url(response, reverse("judging:sitting-look", args=[sat.uuid]))
+    if index == sat.next_index():
+        return replace_url(response, reverse("judging:sitting", args=[sat.uuid]))
+    return replace_url(response, reverse("judging:known-pair", args=[sat.cards[index].uuid]))
+
+
+def _htmx(request: HttpRequest) -> bool:
+    return bool(cast(Any, request).htmx)

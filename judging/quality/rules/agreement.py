@@ -1,0 +1,345 @@
+"""How well annotators agree beyond chance: Cohen's, Fleiss' and Krippendorff's coefficients. Pure.
+
+Cohen's kappa is scikit-learn's, Fleiss' kappa statsmodels'; both are imported where they are called, so that the web
+process starts without them. What is undefined is None: never NaN, never 1.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import chain, combinations
+from statistics import fmean
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judging.work.rules import GRADES
+
+Annotator = TypeVar("Annotator", bound=Hashable)
+Item = TypeVar("Item", bound=Hashable)
+Counts = NDArray[np.int64]
+LEVELS = len(GRADES)
+SAMPLES = 1000
+FEWEST_PAIRS = 10  # below this a bootstrap repeats the same few pairs and says nothing
+
+
+class Weights(StrEnum):
+    """How a distance between two grades counts as disagreement."""
+
+    UNWEIGHTED = "unweighted"
+    LINEAR = "linear"
+    QUADRATIC = "quadratic"
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """Disagreement [5, 5] of each two grades."""
+        gap = np.abs(np.subtract.outer(GRADES, GRADES)).astype(float)
+        return {Weights.UNWEIGHTED: (gap > 0).astype(float), Weights.LINEAR: gap, Weights.QUADRATIC: gap**2}[self]
+
+
+class Measurement(StrEnum):
+    """How Krippendorff's alpha takes the distance between two grades."""
+
+    NOMINAL = "nominal"
+    ORDINAL = "ordinal"
+    INTERVAL = "interval"
+
+
+class Interval(NamedTuple):
+    """A bootstrap percentile interval, and how many resamples had no kappa and were left out."""
+
+    low: float
+    high: float
+    undefined: int
+
+
+@dataclass(frozen=True)
+class Kappa:
+    """Cohen's kappa under one weighting; None where undefined, or where there is too little for an interval."""
+
+    value: float | None
+    interval: Interval | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"value": self.value, "interval": self.interval and self.interval._asdict()}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> "Kappa":
+        return cls(stored["value"], stored["interval"] and Interval(**stored["interval"]))
+
+
+@dataclass(frozen=True)
+class Kappas:
+    """Cohen's kappa of two annotators, or of one against the truth, over ``n`` pairs under each weighting."""
+
+    n: int
+    unweighted: Kappa
+    linear: Kappa
+    quadratic: Kappa
+
+    def of(self, weights: Weights) -> Kappa:
+        return {
+            Weights.UNWEIGHTED: self.unweighted,
+            Weights.LINEAR: self.linear,
+            Weights.QUADRATIC: self.quadratic,
+        }[weights]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that JSON can hold; ``from_dict`` reads them back."""
+        return {"n": self.n, **{str(weights): self.of(weights).to_dict() for weights in Weights}}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> "Kappas":
+        return cls(stored["n"], **{str(weights): Kappa.from_dict(stored[weights]) for weights in Weights})
+
+
+def kappa(a: Sequence[int], b: Sequence[int], weights: Weights) -> float | None:
+    """Cohen's kappa of two annotators' grades of the same items, in the same order.
+
+    One minus observed over expected disagreement; the grades are always the five from 0 to 4, used or not.
+
+    Returns:
+        A value up to 1, and 0 where agreement is that of chance. None in two cases only: there are no items, or both
+        gave every item one and the same grade, so that chance expects no disagreement. Where only one of them is
+        constant, or each at a grade of their own, kappa is defined and 0.
+
+    Raises:
+        ValueError: the lengths differ, or a grade is outside 0..4.
+
+    Source: Cohen 1960; weighted: Cohen 1968.
+    """
+    from sklearn.metrics import cohen_kappa_score
+
+    check_grades(a, b)
+    if len({*a, *b}) < 2:  # no items, or one grade is all that either gave
+        return None
+    scheme = None if weights is Weights.UNWEIGHTED else weights.value
+    return float(cohen_kappa_score(np.asarray(a), np.asarray(b), labels=list(GRADES), weights=scheme))
+
+
+def kappa_interval(
+    a: Sequence[int], b: Sequence[int], weights: Weights, *, samples: int = SAMPLES, seed: int, level: float = 0.95
+) -> Interval | None:
+    """Where Cohen's kappa lies when the pairs are drawn again, with replacement: a bootstrap percentile interval.
+
+    Args:
+        a, b: grades of the same items, in the same order.
+        seed: 0 or more; the same seed gives the same interval.
+        level: share of the resamples inside.
+
+    Returns:
+        The interval. None for fewer than ``FEWEST_PAIRS`` pairs, or where kappa is defined for fewer than half of
+        the resamples.
+
+    Raises:
+        ValueError: as ``kappa``.
+
+    Source: Efron and Tibshirani 1993, chapter 13.
+    """
+    return percentiles(resampled(table_of(a, b), samples=samples, seed=seed), weights, level=level)
+
+
+def kappas(a: Sequence[int], b: Sequence[int], *, seed: int, samples: int = SAMPLES) -> Kappas:
+    """Cohen's kappa under each weighting, with 95 % intervals from the same resamples."""
+    tables = resampled(table_of(a, b), samples=samples, seed=seed)
+    found = {str(weights): Kappa(kappa(a, b, weights), percentiles(tables, weights)) for weights in Weights}
+    return Kappas(len(a), **found)
+
+
+def table_of(a: Sequence[int], b: Sequence[int]) -> Counts:
+    """How often the first gave i where the second gave j: [5, 5]."""
+    check_grades(a, b)
+    cells = np.asarray(a, dtype=np.int64) * LEVELS + np.asarray(b, dtype=np.int64)  # [N]
+    return np.bincount(cells, minlength=LEVELS**2).reshape(LEVELS, LEVELS)
+
+
+def resampled(table: Counts, *, samples: int, seed: int) -> Counts:
+    """Tables [S, 5, 5] of as many pairs, drawn from the pairs of ``table`` [5, 5] with replacement; S is 0 for few."""
+    n = int(table.sum())
+    if n < FEWEST_PAIRS:
+        return np.empty((0, LEVELS, LEVELS), dtype=np.int64)
+    drawn = np.random.default_rng(seed).multinomial(n, table.ravel() / n, size=samples)  # [S, 25]
+    return drawn.reshape(samples, LEVELS, LEVELS)
+
+
+def kappa_values(tables: Counts, weights: Weights) -> NDArray[np.float64]:
+    """Cohen's kappa of each of the tables [S, 5, 5]: [S], NaN where it is undefined."""
+    n = tables.sum(axis=(1, 2))  # [S]
+    expected = tables.sum(axis=2)[:, :, None] * tables.sum(axis=1)[:, None, :]  # [S, 5, 5], times n
+    by_chance = (expected * weights.matrix).sum(axis=(1, 2))  # [S]
+    observed = (tables * weights.matrix).sum(axis=(1, 2)) * n
+    values = np.full(len(tables), np.nan)
+    defined = by_chance > 0  # exact: whole numbers
+    values[defined] = 1.0 - observed[defined] / by_chance[defined]
+    return values
+
+
+def kappas_of(tables: Counts, weights: Weights) -> NDArray[np.float64]:
+    """Cohen's kappa of each of the tables [S, 5, 5], without those where it is undefined: [D], D at most S."""
+    values = kappa_values(tables, weights)
+    found: NDArray[np.float64] = values[~np.isnan(values)]
+    return found
+
+
+def percentiles(tables: Counts, weights: Weights, *, level: float = 0.95) -> Interval | None:
+    """The middle ``level`` of the kappas of resampled tables [S, 5, 5]; None where half of them have none."""
+    found = kappas_of(tables, weights)
+    if 2 * len(found) < len(tables) or len(found) == 0:
+        return None
+    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high), len(tables) - len(found))
+
+
+class PartnerKappa(NamedTuple):
+    """Cohen's kappa of two annotators over the ``n`` items that both graded, 1 or more; None where undefined."""
+
+    value: float | None
+    n: int
+
+
+class MeanKappa(NamedTuple):
+    """A mean over the kappas that are defined, how many those are, and how many are undefined."""
+
+    value: float | None
+    defined: int
+    undefined: int
+
+
+@dataclass(frozen=True)
+class Pairwise(Generic[Annotator]):
+    """Mean kappa of each annotator with their partners, and of all pairs of annotators."""
+
+    by_annotator: dict[Annotator, MeanKappa]
+    cohort: MeanKappa
+
+
+def partner_kappas(
+    grades: Mapping[Annotator, Mapping[Item, int]], weights: Weights
+) -> dict[tuple[Annotator, Annotator], PartnerKappa]:
+    """Cohen's kappa of every two annotators who share an item, each two once, in the order of ``grades``."""
+    found = {}
+    for one, other in combinations(grades, 2):
+        shared = [item for item in grades[one] if item in grades[other]]
+        if shared:
+            both = [[grades[person][item] for item in shared] for person in (one, other)]
+            found[one, other] = PartnerKappa(kappa(both[0], both[1], weights), len(shared))
+    return found
+
+
+def mean_pairwise_kappa(grades: Mapping[Annotator, Mapping[Item, int]], weights: Weights) -> Pairwise[Annotator]:
+    """Each annotator's mean Cohen's kappa with every partner over the items both graded; each partner counts once.
+
+    Partners without a shared item are none; pairs without a kappa are left out and counted.
+    """
+    by_pair = partner_kappas(grades, weights)
+    return Pairwise(
+        {one: mean_kappa(found.value for pair, found in by_pair.items() if one in pair) for one in grades},
+        mean_kappa(found.value for found in by_pair.values()),
+    )
+
+
+def mean_kappa(values: Iterable[float | None]) -> MeanKappa:
+    """The mean of the kappas that are defined; None where none is."""
+    told = list(values)
+    defined = [value for value in told if value is not None]
+    return MeanKappa(fmean(defined) if defined else None, len(defined), len(told) - len(defined))
+
+
+def counts_of(ratings: Iterable[Sequence[int]]) -> Counts:
+    """How often each item was given each grade: [N, 5] from N items, each with its grades in any order.
+
+    Raises:
+        ValueError: a grade is outside 0..4.
+    """
+    items = list(ratings)
+    grades = np.fromiter(chain.from_iterable(items), dtype=np.int64)
+    check_range(grades)
+    rows = np.repeat(np.arange(len(items)), [len(item) for item in items])  # the item of each grade
+    return np.bincount(rows * LEVELS + grades, minlength=len(items) * LEVELS).reshape(len(items), LEVELS)
+
+
+def fleiss_kappa(counts: Counts) -> float | None:
+    """Fleiss' kappa of items that all hold equally many grades, from whomever.
+
+    Args:
+        counts: [N, 5], how often each of N items was given each grade.
+
+    Returns:
+        None where it is undefined: no items, fewer than two grades each, or one grade is all that was given.
+
+    Raises:
+        ValueError: some items hold more grades than others (use ``krippendorff_alpha``).
+
+    Source: Fleiss 1971.
+    """
+    from statsmodels.stats.inter_rater import fleiss_kappa as of_statsmodels
+
+    held = set(counts.sum(axis=1).tolist())
+    if len(held) > 1:
+        raise ValueError(f"Fleiss' kappa needs equally many grades of each item, got {sorted(held)}")
+    if not held or held.pop() < 2 or np.count_nonzero(counts.sum(axis=0)) < 2:
+        return None
+    return float(of_statsmodels(counts))
+
+
+def krippendorff_alpha(ratings: Iterable[Sequence[int]], *, level: Measurement = Measurement.ORDINAL) -> float | None:
+    """Krippendorff's alpha of items with any number of grades each; those with fewer than two say nothing.
+
+    Args:
+        ratings: per item the grades it was given, in any order, from whomever.
+        level: what a distance between grades means; ordinal by default.
+
+    Returns:
+        One minus observed over expected disagreement. None where it is undefined: no item holds two grades, or the
+        items that do hold one grade only.
+
+    Raises:
+        ValueError: a grade is outside 0..4.
+
+    Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability.
+    """
+    return krippendorff_of_counts(counts_of(ratings), level=level)
+
+
+def krippendorff_of_counts(counts: Counts, *, level: Measurement = Measurement.ORDINAL) -> float | None:
+    """``krippendorff_alpha`` of items whose grades are counted already: [N, 5]."""
+    counts = counts[counts.sum(axis=1) >= 2]
+    totals = counts.sum(axis=0)  # [5]
+    distance = distances(totals, level)  # [5, 5]
+    expected = float((np.outer(totals, totals) * distance).sum())
+    if expected == 0:  # nothing to compare, or no variation
+        return None
+    observed = float((coincidences(counts) * distance).sum())
+    return 1.0 - (int(totals.sum()) - 1) * observed / expected
+
+
+def coincidences(counts: Counts) -> NDArray[np.float64]:
+    """How often two grades meet on one item [5, 5], an item of m grades counting m; from counts [N, 5], each m >= 2."""
+    weighed = counts / (counts.sum(axis=1, keepdims=True) - 1)  # [N, 5]
+    met: NDArray[np.float64] = counts.T @ weighed - np.diag(weighed.sum(axis=0))  # a grade does not meet itself
+    return met
+
+
+def distances(totals: Counts, level: Measurement) -> NDArray[np.float64]:
+    """Squared distance [5, 5] of each two grades; an ordinal one depends on how often grades were given, [5]."""
+    if level is Measurement.NOMINAL:
+        return Weights.UNWEIGHTED.matrix
+    if level is Measurement.INTERVAL:
+        return Weights.QUADRATIC.matrix
+    places = np.cumsum(totals) - totals / 2  # the middle of each grade's ranks
+    apart: NDArray[np.float64] = np.subtract.outer(places, places) ** 2
+    return apart
+
+
+def check_grades(a: Sequence[int], b: Sequence[int]) -> None:
+    """Refuse grades that are not of the same items, or no grades."""
+    if len(a) != len(b):
+        raise ValueError(f"expected grades of the same items, got {len(a)} and {len(b)}")
+    check_range(np.asarray([*a, *b]))
+
+
+def check_range(grades: NDArray[Any]) -> None:
+    strange = grades[~np.isin(grades, GRADES)]
+    if strange.size:
+        raise ValueError(f"expected grades from 0 to 4, got {strange[0]}")

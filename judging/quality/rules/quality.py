@@ -1,0 +1,330 @@
+"""What an annotator's judgments tell about their work. Pure, over columns of all judgments of a project at once.
+
+None is what cannot be told: no number is made up where there is too little.
+
+Whether grades depend on where a pair stood in the order, or on the grade given just before. Pure.
+
+The order is shuffled, so position says nothing about relevance and mean grades by position should be level: a slope
+is fatigue or drift. Pairs judged one after the other share a query, so a plain mean by previous grade mixes anchoring
+with how relevant the query's moments are; the deviation from what others gave the same pair does not.
+Sources: Shokouhi, White, Yilmaz, SIGIR 2015 (anchoring); Scholer, Turpin, Sanderson, SIGIR 2011 (drift).
+
+How many pairs of known truth are due among the others an annotator is asked. Pure.
+"""
+
+import math
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judging.quality.rules.agreement import (
+    LEVELS,
+    Kappas,
+    Weights,
+    fleiss_kappa,
+    kappa,
+    kappas,
+    kappas_of,
+    krippendorff_of_counts,
+    mean_kappa,
+)
+from judging.work.rules import GRADES, MAX_SPREAD
+
+EPOCH = date(1970, 1, 1)
+NOT_SETTLED = -1  # in ``relevance``
+NOT_KNOWN = -1  # in ``active_ms``
+Figures = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Judgments:
+    """Columns [N] of final judgments, in the order in which they were given."""
+
+    annotator: NDArray[np.int64]
+    pair: NDArray[np.int64]
+    round: NDArray[np.int64]
+    grade: NDArray[np.int64]
+    relevance: NDArray[np.int64]  # of the settled pair, else NOT_SETTLED
+    day: NDArray[np.int64]  # days since 1970-01-01 in the project's time zone
+    active_ms: NDArray[np.int64]  # or NOT_KNOWN
+
+    @classmethod
+    def of(cls, rows: list[tuple[int, ...]]) -> "Judgments":
+        columns = np.array(rows, dtype=np.int64).reshape(len(rows), 7)
+        return cls(*columns.T)
+
+    def __len__(self) -> int:
+        return len(self.grade)
+
+    def where(self, chosen: NDArray[np.bool_]) -> "Judgments":
+        return Judgments(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+    @property
+    def settled(self) -> NDArray[np.bool_]:
+        return np.not_equal(self.relevance, NOT_SETTLED)
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """What counts as too fast: a value of the policy."""
+
+    fast_s: float
+
+
+def project_figures(all_of_them: Judgments) -> Figures:
+    """Agreement of everybody: Krippendorff's alpha over all grades, Fleiss' kappa of first rounds."""
+    counts = _counts(all_of_them)
+    first = _counts(all_of_them.where(all_of_them.round == 1))
+    return {
+        "judgments": len(all_of_them),
+        "pairs": len(counts),
+        "alpha": krippendorff_of_counts(counts),
+        "fleiss": fleiss_kappa(first[first.sum(axis=1) == 2]),
+        "distribution": np.bincount(all_of_them.grade, minlength=LEVELS).tolist(),
+    }
+
+
+def _counts(judgments: Judgments) -> NDArray[np.int64]:
+    """How often each pair was given each grade [P, 5]."""
+    _, place = np.unique(judgments.pair, return_inverse=True)
+    pairs = int(place.max()) + 1 if len(place) else 0
+    return np.bincount(place * LEVELS + judgments.grade, minlength=pairs * LEVELS).reshape(pairs, LEVELS)
+
+
+def annotator_figures(mine: Judgments, *, agreed: NDArray[np.bool_], thresholds: Thresholds, seed: int) -> Figures:
+    """Figures of one annotator.
+
+    Args:
+        mine: their judgments, in the order given.
+        agreed: [N] whether the partner's grade in the same round was near; see ``agreed_with_partner``.
+        seed: of the intervals.
+    """
+    settled = mine.where(mine.settled)
+    return {
+        "judgments": len(mine),
+        "consensus": share(agreed[agreed != UNKNOWN] == AGREED),
+        "against_relevance": against(settled, seed=seed).to_dict(),
+        "bias": bias(settled),
+        "distribution": np.bincount(mine.grade, minlength=LEVELS).tolist(),
+        "seconds": seconds(mine),
+        "weeks": weeks(mine),
+        "longest_run": longest_run(mine.grade),
+        "fast_streak": longest_streak(_fast(mine, thresholds)),
+    }
+
+
+def against(settled: Judgments, *, seed: int) -> Kappas:
+    """Cohen's kappa of the grades against the relevance that their pairs were settled with."""
+    return kappas(settled.grade.tolist(), settled.relevance.tolist(), seed=seed)
+
+
+def bias(settled: Judgments) -> float | None:
+    """Mean of grade less relevance: above 0 for who grades high."""
+    return float((settled.grade - settled.relevance).mean()) if len(settled) else None
+
+
+def seconds(mine: Judgments) -> Figures:
+    """Median and mean seconds a judgment, over those whose time is known."""
+    known = mine.active_ms[mine.active_ms != NOT_KNOWN] / 1000
+    if not len(known):
+        return {"known": 0, "median": None, "mean": None}
+    return {"known": len(known), "median": float(np.median(known)), "mean": float(known.mean())}
+
+
+def weeks(mine: Judgments) -> list[Figures]:
+    """The same figures week by week, Mondays first: drift shows here."""
+    monday = mine.day - (mine.day + 3) % 7  # 1970-01-01 was a Thursday
+    told = []
+    for start in np.unique(monday):
+        week = mine.where(monday == start)
+        settled = week.where(week.settled)
+        told.append(
+            {
+                "week": (EPOCH + timedelta(days=int(start))).isoformat(),
+                "judgments": len(week),
+                "mean": float(week.grade.mean()),
+                "bias": bias(settled),
+                "kappa": kappa(settled.grade.tolist(), settled.relevance.tolist(), Weights.QUADRATIC),
+                "seconds": seconds(week)["median"],
+            }
+        )
+    return told
+
+
+def longest_run(grades: NDArray[np.int64]) -> int:
+    """The most judgments in a row with one grade."""
+    if not len(grades):
+        return 0
+    ends = np.flatnonzero(np.concatenate([grades[1:] != grades[:-1], [True]]))
+    return int(np.diff(ends, prepend=-1).max())
+
+
+def longest_streak(marked: NDArray[np.bool_]) -> int:
+    """The most marked ones in a row."""
+    gaps = np.flatnonzero(np.concatenate([[True], ~marked, [True]]))
+    return int(np.diff(gaps).max()) - 1
+
+
+def _fast(mine: Judgments, thresholds: Thresholds) -> NDArray[np.bool_]:
+    return np.not_equal(mine.active_ms, NOT_KNOWN) & np.less(mine.active_ms, thresholds.fast_s * 1000)
+
+
+UNKNOWN, AGREED, APART = -1, 1, 0
+FEWEST_GOLD = 10  # grades before their share says something
+
+
+def agreed_with_partner(judgments: Judgments) -> NDArray[np.int64]:
+    """For each judgment whether the other grade of its pair and round is at most one away: AGREED, APART or UNKNOWN."""
+    places = np.stack([judgments.pair, judgments.round])
+    _, place, held = np.unique(places, axis=1, return_inverse=True, return_counts=True)
+    place = place.ravel()
+    high, low = np.full(len(held), -1), np.full(len(held), LEVELS)
+    np.maximum.at(high, place, judgments.grade)
+    np.minimum.at(low, place, judgments.grade)
+    told = np.where(high - low <= MAX_SPREAD, AGREED, APART)
+    told[held < 2] = UNKNOWN
+    found: NDArray[np.int64] = told[place]
+    return found
+
+
+def partners(judgments: Judgments) -> dict[int, list[Figures]]:
+    """For each annotator, their agreement with everybody who graded a pair of theirs; who shared most comes first."""
+    people, who = np.unique(judgments.annotator, return_inverse=True)
+    tables = _meetings(judgments, who, len(people))  # [A, A, 5, 5]
+    found: dict[int, list[Figures]] = {}
+    for place, person in enumerate(people):
+        shared = tables[place].sum(axis=(1, 2))
+        order = sorted(np.flatnonzero(shared), key=lambda other: (-shared[other], people[other]))
+        found[int(person)] = [_partner(int(people[other]), tables[place, other]) for other in order]
+    return found
+
+
+def _meetings(judgments: Judgments, who: NDArray[np.int64], people: int) -> NDArray[np.int64]:
+    """How often the first gave i where the second gave j, for every two annotators [A, A, 5, 5]."""
+    order = np.argsort(judgments.pair, kind="stable")
+    pair, who, grade = judgments.pair[order], who[order], judgments.grade[order]
+    cells = np.zeros(people * people * LEVELS**2, dtype=np.int64)
+    for apart in range(1, _most_per_pair(pair)):
+        both = pair[apart:] == pair[:-apart]
+        a, b, i, j = who[:-apart][both], who[apart:][both], grade[:-apart][both], grade[apart:][both]
+        for one, other, x, y in ((a, b, i, j), (b, a, j, i)):
+            cells += np.bincount(((one * people + other) * LEVELS + x) * LEVELS + y, minlength=len(cells))
+    return cells.reshape(people, people, LEVELS, LEVELS)
+
+
+def _most_per_pair(pair: NDArray[np.int64]) -> int:
+    return int(np.unique(pair, return_counts=True)[1].max()) if len(pair) else 0
+
+
+def _partner(number: int, table: NDArray[np.int64]) -> Figures:
+    values = {str(weights): kappas_of(table[None], weights) for weights in Weights}
+    gap = np.abs(np.subtract.outer(GRADES, GRADES))
+    return {
+        "annotator": number,
+        "pairs": int(table.sum()),
+        "consensus": float(table[gap <= MAX_SPREAD].sum() / table.sum()),
+        **{weights: float(found[0]) if len(found) else None for weights, found in values.items()},
+    }
+
+
+def mean_with_partners(found: list[Figures]) -> dict[str, float | None]:
+    return {str(weights): mean_kappa(partner[str(weights)] for partner in found).value for weights in Weights}
+
+
+def share(marked: NDArray[np.bool_]) -> float | None:
+    return float(marked.mean()) if len(marked) else None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a lead is told; values of the policy."""
+
+    judgments: int
+    kappa: float
+    bias: float
+    gold: float
+    fast_streak: int
+    run: int
+
+
+class Past(NamedTuple):
+    """A figure past its limit."""
+
+    kind: str
+    value: float
+    threshold: float
+
+
+def alerts(figures: Figures, limits: Limits) -> list[Past]:
+    """All that is past a limit; nothing before there are enough judgments."""
+    if figures["judgments"] < limits.judgments:
+        return []
+    found = []
+    kappas = (figures["against_relevance"]["quadratic"]["value"], figures["with_partners"]["quadratic"])
+    value = min((kappa for kappa in kappas if kappa is not None), default=None)
+    if value is not None and value < limits.kappa:  # who disagrees with everybody is settled without, or dropped
+        found.append(Past("kappa", value, limits.kappa))
+    if figures["bias"] is not None and abs(figures["bias"]) > limits.bias:
+        found.append(Past("bias", figures["bias"], limits.bias))
+    gold = figures["gold"]
+    if gold["misaligned"] is not None and gold["judgments"] >= FEWEST_GOLD and gold["misaligned"] > limits.gold:
+        found.append(Past("gold", gold["misaligned"], limits.gold))
+    if figures["fast_streak"] >= limits.fast_streak:
+        found.append(Past("fast", float(figures["fast_streak"]), float(limits.fast_streak)))
+    if figures["longest_run"] >= limits.run:
+        found.append(Past("run", float(figures["longest_run"]), float(limits.run)))
+    return found
+
+
+Z95 = 1.96
+
+
+class Moments(NamedTuple):
+    """Count, sum and sum of squares of some numbers."""
+
+    n: int
+    total: float
+    squares: float
+
+
+class Effect(NamedTuple):
+    """Mean grade, and mean deviation from the others' grade on the same pair, of the judgments in one group."""
+
+    group: int | None  # position from 1, or previous grade; None: nothing before
+    n: int
+    mean: float
+    deviation: float | None  # None where nobody else graded these pairs
+    half_width: float | None  # of the 95 % interval of the deviation; None for fewer than two
+
+
+def effect(group: int | None, *, n: int, mean: float, deviations: Moments) -> Effect:
+    """Put one group's numbers together."""
+    if deviations.n == 0:
+        return Effect(group, n, mean, None, None)
+    average = deviations.total / deviations.n
+    if deviations.n == 1:
+        return Effect(group, n, mean, average, None)
+    variance = max(0.0, deviations.squares - deviations.n * average**2) / (deviations.n - 1)
+    return Effect(group, n, mean, average, Z95 * math.sqrt(variance / deviations.n))
+
+
+BATCH_LEAST = 10  # known pairs that make a finished batch worth asking again
+
+
+def gold_due(*, shown: int, gold: int, percent: int) -> int:
+    """Gold pairs that are missing from an annotator's share.
+
+    Args:
+        shown: pairs asked of them so far, gold included.
+        gold: gold pairs among these.
+        percent: of all pairs shown, how many are to be gold.
+    """
+    return max(0, shown * percent // 100 - gold)
+
+
+def gold_among(others: int, *, due: int) -> int:
+    """How many of the ``due`` go among so many ``others``: no more than these, so that gold stays the lesser part."""
+    return min(due, others)

@@ -1,0 +1,158 @@
+"""Judgments as columns, for figures that need all of them; and the figures as last computed.
+
+Whether people have judged.
+
+Pairs of known truth that can be asked among others, unnoticed: of the same query, or a whole batch of them.
+
+Known is what two annotators settled at once with equal grades. Whoever has seen the pair before, in whatever place, is
+not asked it again; pilots are left out, as their guideline was a try-out.
+"""
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from annotation.models import Project
+from judging.models import Judgment, QualityAlert, QualityReport
+
+FINAL = """
+SELECT given.annotator_id, given.pair_id, given.round, given.grade,
+    CASE pair.state WHEN 'settled' THEN pair.relevance ELSE -1 END,
+    (given.created_at AT TIME ZONE %(zone)s)::date - date '1970-01-01', coalesce(given.active_ms, -1)
+FROM judging_judgment given
+JOIN judging_pair pair ON pair.id = given.pair_id
+JOIN judging_batch batch ON batch.id = pair.batch_id AND batch.project_id = %(project)s AND NOT batch.is_pilot
+LEFT JOIN judging_assignment held ON held.id = given.assignment_id
+WHERE given.occurrence = 0 AND (held.id IS NULL OR held.state <> 'open')
+ORDER BY given.id"""
+
+NEWEST = """
+SELECT given.id FROM judging_judgment given JOIN judging_pair pair ON pair.id = given.pair_id
+JOIN judging_batch batch ON batch.id = pair.batch_id
+WHERE batch.project_id = %(project)s ORDER BY given.id DESC LIMIT 1"""
+
+CHANGED = """
+SELECT EXISTS (SELECT 1 FROM judging_assignment held WHERE held.project_id = %(project)s AND held.ended_at > %(since)s)
+    OR EXISTS (SELECT 1 FROM judging_batch batch WHERE batch.project_id = %(project)s AND batch.done_at > %(since)s)"""
+
+GOLD = """
+SELECT given.annotator_id, count(given.truth), count(*) FILTER (WHERE abs(given.grade - given.truth) > 1)
+FROM judging_goldgrade given JOIN judging_assignment held ON held.id = given.assignment_id
+WHERE held.project_id = %(project)s AND held.state <> 'open' GROUP BY given.annotator_id"""
+
+
+def final_columns(*, project_id: int, zone: str) -> list[tuple[int, ...]]:
+    """Rows for ``rules.quality.Judgments``: all final judgments but those of pilots, in the order given."""
+    with connection.cursor() as cursor:
+        cursor.execute(FINAL, {"project": project_id, "zone": zone})
+        return list(cursor.fetchall())
+
+
+def newest_judgment(project_id: int) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(NEWEST, {"project": project_id})
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0
+
+
+def work_ended_since(project_id: int, since: datetime) -> bool:
+    """Whether somebody finished something, or a batch was decided: figures are over what is final."""
+    with connection.cursor() as cursor:
+        cursor.execute(CHANGED, {"project": project_id, "since": since})
+        return bool(cursor.fetchone()[0])
+
+
+def gold_counts(project_id: int) -> dict[int, tuple[int, int]]:
+    """Per annotator: final gold grades, and those misaligned."""
+    with connection.cursor() as cursor:
+        cursor.execute(GOLD, {"project": project_id})
+        return {annotator: (given, misaligned) for annotator, given, misaligned in cursor.fetchall()}
+
+
+def quality_report(project: Project) -> QualityReport | None:
+    return QualityReport.objects.filter(project=project).first()
+
+
+def quality_alerts(project: Project, *, seen: bool) -> QuerySet[QualityAlert]:
+    return QualityAlert.objects.filter(project=project, seen_at__isnull=not seen)
+
+
+def alerts_of(project: Project) -> dict[int, list[QualityAlert]]:
+    """Alerts that nobody has looked at, by annotator."""
+    found: dict[int, list[Any]] = {}
+    for alert in quality_alerts(project, seen=False):
+        found.setdefault(alert.annotator_id, []).append(alert)
+    return found
+
+
+def people_have_judged(project: Project) -> bool:
+    return Judgment.objects.filter(assignment__project=project, source=Judgment.Source.PERSON).exists()
+
+
+UNSEEN = """
+FROM judging_pair pair
+JOIN judging_batch held_by ON held_by.id = pair.batch_id AND NOT held_by.is_pilot
+JOIN annotation_query query ON query.id = held_by.query_id
+JOIN annotation_candidate candidate ON candidate.id = pair.candidate_id
+JOIN annotation_moment moment ON moment.id = candidate.moment_id AND moment.preview_state = 'ready'
+WHERE pair.batch_id = {batch} AND pair.state IN ('settled', 'dropped') AND pair.source_id IS NULL
+    AND NOT EXISTS (SELECT 1 FROM judging_judgment mine
+        WHERE mine.pair_id = pair.id AND mine.annotator_id = %(annotator)s)
+    AND NOT EXISTS (SELECT 1 FROM judging_assignment asked
+        WHERE asked.batch_id = pair.batch_id AND asked.annotator_id = %(annotator)s AND pair.id = ANY (asked.pair_ids))
+    AND NOT EXISTS (SELECT 1 FROM judging_knownpair known JOIN annotation_query of ON of.id = known.query_id
+        WHERE known.moment_id = candidate.moment_id AND of.text = query.text AND known.project_id = held_by.project_id
+        AND (known.tutorial_position IS NOT NULL OR known.is_retired OR EXISTS (SELECT 1 FROM judging_sitting sitting
+            WHERE sitting.annotator_id = %(annotator)s AND known.id = ANY (sitting.known_ids))))
+    AND NOT EXISTS (SELECT 1 FROM judging_guidelineexample example
+        JOIN judging_guideline guideline ON guideline.id = example.guideline_id
+        WHERE guideline.project_id = held_by.project_id AND example.moment_id = candidate.moment_id
+        AND example.query_text = query.text)"""
+IS_KNOWN = """ AND pair.state = 'settled'
+    AND (SELECT count(*) = 2 AND min(given.grade) = max(given.grade) FROM judging_judgment given
+        WHERE given.pair_id = pair.id)"""
+IN_BATCH = f"SELECT pair.id {UNSEEN.format(batch='%(batch)s')}"
+
+SHARE = """
+SELECT coalesce(sum(cardinality(pair_ids)), 0), coalesce(sum(cardinality(gold_ids)), 0)
+FROM judging_assignment WHERE annotator_id = %(annotator)s AND project_id = %(project)s"""
+
+BATCH_OF_GOLD = f"""
+SELECT batch.id FROM judging_batch batch
+WHERE batch.project_id = %(project)s AND batch.state = 'done' AND NOT batch.is_paused AND NOT batch.is_pilot
+    AND NOT EXISTS (SELECT 1 FROM judging_assignment other
+        WHERE other.batch_id = batch.id AND (other.annotator_id = %(annotator)s OR other.state = 'open'))
+    AND (SELECT count(*) {UNSEEN.format(batch="batch.id")}{IS_KNOWN}) >= %(least)s
+ORDER BY batch.done_at DESC LIMIT 1"""  # noqa: S608  # nosec B608 - constants
+
+
+class Share(NamedTuple):
+    """Pairs asked of an annotator in a project, and how many of them were gold."""
+
+    shown: int
+    gold: int
+
+
+def gold_share(*, project_id: int, annotator_id: int) -> Share:
+    with connection.cursor() as cursor:
+        cursor.execute(SHARE, {"project": project_id, "annotator": annotator_id})
+        return Share(*map(int, cursor.fetchone()))
+
+
+def gold_in(*, batch_id: int, annotator_id: int, known: bool = True) -> list[int]:
+    """Pairs of the batch that the annotator has never seen and whose truth is known; or all that are decided."""
+    with connection.cursor() as cursor:
+        statement = f"{IN_BATCH}{IS_KNOWN if known else ''} ORDER BY pair.id"
+        cursor.execute(statement, {"batch": batch_id, "annotator": annotator_id})
+        return [pair_id for (pair_id,) in cursor.fetchall()]
+
+
+def gold_batch(*, project_id: int, annotator_id: int, least: int) -> int | None:
+    """The latest finished batch with at least so many known pairs that the annotator has never seen."""
+    values = {"project": project_id, "annotator": annotator_id, "least": least}
+    with connection.cursor() as cursor:
+        cursor.execute(BATCH_OF_GOLD, values)
+        row = cursor.fetchone()
+    return int(row[0]) if row else None

@@ -1,0 +1,132 @@
+"""Figures about the work itself, computed by a task and shown as last computed. Alerts tell a lead and do no more."""
+
+import logging
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotation.exceptions import NotPossible
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Project, User
+from annotation.services.audit import audit_record
+from judging.models import Policy, QualityAlert, QualityReport
+from judging.projects.policies import policy_in_force
+from judging.quality.rules import quality as rules
+from judging.quality.selectors import final_columns, gold_counts, newest_judgment, quality_report, work_ended_since
+from judging.review.selectors import annotator_numbers
+
+logger = logging.getLogger(__name__)
+TASK = "judging.tasks.quality_compute"
+FRESH = timedelta(minutes=5)  # figures are computed anew no sooner by themselves
+SEED = 20260101
+
+
+def quality_request(*, project: Project) -> None:
+    """Wake the task that computes the figures anew."""
+    send_on_commit(TASK, project.pk)
+
+
+def quality_compute(*, project_id: int, now: datetime | None = None) -> bool:
+    """Compute the figures of a project from its rows; False when somebody else is at it."""
+    project = Project.objects.filter(pk=project_id).first()
+    with only_one("quality", project_id) as alone:
+        if not alone or project is None:
+            return False
+        policy = policy_in_force(project.pk)
+        newest = newest_judgment(project.pk)
+        figures = _figures(project, policy)
+        _store(project, policy, figures, newest, now or timezone.now())
+    return True
+
+
+def _figures(project: Project, policy: Policy) -> dict[str, Any]:
+    judgments = rules.Judgments.of(final_columns(project_id=project.pk, zone=policy.time_zone))
+    numbers, gold = annotator_numbers(project), gold_counts(project.pk)
+    agreed, partners = rules.agreed_with_partner(judgments), rules.partners(judgments)
+    thresholds = rules.Thresholds(fast_s=policy.alert_fast_s)
+    people = {}
+    for annotator, found in partners.items():
+        chosen = judgments.annotator == annotator
+        given, misaligned = gold.get(annotator, (0, 0))
+        people[str(numbers[annotator])] = {
+            **rules.annotator_figures(judgments.where(chosen), agreed=agreed[chosen], thresholds=thresholds, seed=SEED),
+            "partners": [{**partner, "annotator": numbers[partner["annotator"]]} for partner in found],
+            "with_partners": rules.mean_with_partners(found),
+            "gold": {"judgments": given, "misaligned": misaligned / given if given else None},
+        }
+    return {"project": rules.project_figures(judgments), "annotators": people}
+
+
+@transaction.atomic
+def _store(project: Project, policy: Policy, figures: dict[str, Any], newest: int, now: datetime) -> None:
+    QualityReport.objects.update_or_create(
+        project=project, defaults={"data": figures, "last_judgment": newest, "computed_at": now}
+    )
+    limits = rules.Limits(
+        judgments=policy.alert_from,
+        kappa=policy.alert_kappa,
+        bias=policy.alert_bias,
+        gold=policy.alert_gold,
+        fast_streak=policy.alert_fast_streak,
+        run=policy.alert_run,
+    )
+    people = {number: user for user, number in annotator_numbers(project).items()}
+    for number, found in figures["annotators"].items():
+        for past in rules.alerts(found, limits):
+            _alert_raise(
+                project, people[int(number)], past, judgments=found["judgments"], again_after=policy.alert_from
+            )
+
+
+def _alert_raise(project: Project, annotator_id: int, past: rules.Past, *, judgments: int, again_after: int) -> None:
+    """Raise an alert for the lead, unless they have seen it and little has been judged since.
+
+    An alert that nobody has seen yet follows the figures, its base included: a value over more judgments than are
+    named beside it could not be true.
+    """
+    figures = {"value": past.value, "threshold": past.threshold, "judgments": judgments}
+    last = QualityAlert.objects.filter(project=project, annotator=annotator_id, kind=past.kind).first()
+    if last and last.seen_at is None:
+        QualityAlert.objects.filter(pk=last.pk).update(**figures)
+    elif last is None or judgments >= last.judgments + again_after:
+        QualityAlert.objects.create(project=project, annotator_id=annotator_id, kind=past.kind, **figures)
+        logger.info("alert %s of annotator %s in project %s", past.kind, annotator_id, project.pk)
+
+
+@transaction.atomic
+def alert_see(*, alert: QualityAlert, lead: User, note: str = "") -> None:
+    """A lead has looked at it, and what they make of it is kept. It may be raised again after more judgments.
+
+    Raises:
+        NotPossible: somebody has looked at it already.
+    """
+    now = timezone.now()
+    held = QualityAlert.objects.filter(pk=alert.pk, seen_at__isnull=True)
+    if not held.update(seen_at=now, seen_by=lead, note=note[:1000]):
+        raise NotPossible("Somebody has looked at this already.")
+    number = annotator_numbers(alert.project).get(alert.annotator_id)
+    audit_record(
+        project=alert.project,
+        actor=lead,
+        action="alert.see",
+        subject=alert.uuid,
+        annotator=number,
+        kind=alert.kind,
+        value=round(alert.value, 3),
+        note=note,
+    )
+
+
+def quality_sweep(*, now: datetime) -> None:
+    """Send the computing of projects that have new judgments and no fresh figures."""
+    for project in Project.objects.filter(batches__isnull=False).distinct():
+        report = quality_report(project)
+        if report and (report.computed_at > now - FRESH):
+            continue
+        if newest_judgment(project.pk) > (report.last_judgment if report else 0) or (
+            report and work_ended_since(project.pk, report.computed_at)
+        ):
+            send_on_commit(TASK, project.pk)

@@ -1,0 +1,139 @@
+"""Pages about agreement and the work of each annotator, by number; figures as last computed."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from annotation.models import Project
+from annotation.spreadsheets import csv_download
+from judging.models import QualityAlert
+from judging.people.selectors import actor_names
+from judging.projects.policies import policy_in_force
+from judging.quality import services
+from judging.quality.selectors import alerts_of, newest_judgment, quality_alerts, quality_report
+from judging.review.selectors import annotator_numbers
+
+GONE = "somebody who has left"
+PER_PAGE = 30
+COLUMNS = ("annotator", "judgments", "consensus", "kappa_unweighted", "kappa_linear", "kappa_quadratic")
+MORE_COLUMNS = ("partners_quadratic", "bias", "seconds_median", "longest_run", "fast_streak", "gold", "gold_misaligned")
+
+
+@project_page(STAFF)
+def agreement(request: MemberRequest, project: Project) -> HttpResponse:
+    """Agreement in the project, and a line for each annotator."""
+    report = quality_report(project)
+    raised = _alerts_by_number(project)
+    context = {
+        "report": report,
+        "figures": report and report.data["project"],
+        "rows": [(number, found, raised.get(number, [])) for number, found in _annotators(report)],
+        "waiting": newest_judgment(project.pk) > (report.last_judgment if report else 0),
+    }
+    part = "#agreement" if request.htmx else ""
+    return render(request, f"judging/agreement.html{part}", context)
+
+
+@project_page(STAFF)
+@post_only("judging:agreement")
+def agreement_compute(request: MemberRequest, project: Project) -> HttpResponse:
+    services.quality_request(project=project)
+    messages.info(request, "The figures are being computed anew; this page shows them as soon as they are there.")
+    return redirect("judging:agreement", project.uuid)
+
+
+@project_page(STAFF)
+def agreement_csv(request: MemberRequest, project: Project) -> HttpResponse:
+    """The table as a file."""
+    rows = (_line(number, found) for number, found in _annotators(quality_report(project)))
+    return csv_download("agreement.csv", [*COLUMNS, *MORE_COLUMNS], rows)
+
+
+def _line(number: Any, found: Mapping[str, Any]) -> list[object]:
+    kappas = found["against_relevance"]
+    return [
+        number,
+        found["judgments"],
+        found["consensus"],
+        *(kappas[weights]["value"] for weights in ("unweighted", "linear", "quadratic")),
+        found["with_partners"]["quadratic"],
+        found["bias"],
+        found["seconds"]["median"],
+        found["longest_run"],
+        found["fast_streak"],
+        found["gold"]["judgments"],
+        found["gold"]["misaligned"],
+    ]
+
+
+@project_page(STAFF)
+def agreement_of(request: MemberRequest, project: Project, number: int) -> HttpResponse:
+    """One annotator: partners, weeks, distribution."""
+    report = quality_report(project)
+    found = report and report.data["annotators"].get(str(number))
+    if not found:
+        raise Http404
+    context = {
+        "report": report,
+        "number": number,
+        "found": found,
+        "most": max(found["distribution"]) or 1,
+        "alerts": _alerts_by_number(project).get(number, []),
+        "policy": policy_in_force(project.pk),
+        "may_decide": request.membership.role in LEAD,
+    }
+    return render(request, "judging/agreement_of.html", context)
+
+
+@project_page(STAFF)
+def alerts(request: MemberRequest, project: Project) -> HttpResponse:
+    """What figures are past a threshold; nothing happens by itself."""
+    seen = "seen" in request.GET
+    page = Paginator(quality_alerts(project, seen=seen), PER_PAGE).get_page(request.GET.get("page"))
+    numbers = annotator_numbers(project)
+    names = actor_names(project, to=request.membership.role)
+    context = {
+        "page": page,
+        "rows": [(numbers.get(alert.annotator_id), alert, names.get(alert.seen_by_id or 0, GONE)) for alert in page],
+        "seen": seen,
+        "keep": "&seen=1" if seen else "",
+        "policy": policy_in_force(project.pk),
+        "may_decide": request.membership.role in LEAD,
+    }
+    return render(request, "judging/alerts.html", context)
+
+
+@login_required
+@post_only("judging:alert")
+def alert_see(request: HttpRequest, alert_uuid: UUID) -> HttpResponse:
+    alert = get_object_or_404(QualityAlert.objects.select_related("project"), uuid=alert_uuid)
+    lead = grant(request, alert.project, LEAD).user
+    services.alert_see(alert=alert, lead=lead, note=request.POST.get("note", "").strip())
+    messages.success(request, "Noted. It is raised again only if the figures stay so over many more judgments.")
+    return redirect("judging:alerts", alert.project.uuid)
+
+
+@login_required
+def alert(request: HttpRequest, alert_uuid: UUID) -> HttpResponse:
+    """The list that holds the alert."""
+    found = get_object_or_404(QualityAlert.objects.select_related("project"), uuid=alert_uuid)
+    grant(request, found.project, STAFF)
+    return redirect("judging:alerts", found.project.uuid)
+
+
+def _annotators(report: Any) -> list[tuple[int, dict[str, Any]]]:
+    """Annotators by number with their figures."""
+    people = report.data["annotators"] if report else {}
+    return sorted((int(number), found) for number, found in people.items())
+
+
+def _alerts_by_number(project: Project) -> dict[int, list[QualityAlert]]:
+    numbers = annotator_numbers(project)
+    return {numbers[user]: found for user, found in alerts_of(project).items() if user in numbers}

@@ -1,0 +1,85 @@
+"""Judgments and releases, to be fetched by programs."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import FileResponse, StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from annotation.access import STAFF, grant_by
+from judging.api.base import ApiView, Pages, paged
+from judging.models import Release
+from judging.releases.views import judgments_answer, release_file
+from judging.serializers import Problem as REFUSED
+
+
+class ArchiveGiven(serializers.Serializer[Any]):
+    """The archive, at an address that opens with the same token."""
+
+    url = serializers.URLField()
+    bytes = serializers.IntegerField()
+    sha256 = serializers.CharField()
+
+
+class ReleaseGiven(serializers.ModelSerializer[Release]):
+    """``done`` and ``total`` count what ``step`` is at; the archive is null until the release is ready."""
+
+    archive = serializers.SerializerMethodField()
+    counts = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Release
+        fields = [
+            *("uuid", "version", "state", "step", "done", "total", "error"),
+            *("includes_pilot", "is_anonymised", "is_partial"),
+            *("counts", "archive", "content_sha256", "created_at", "state_at"),
+        ]
+
+    @extend_schema_field(ArchiveGiven(allow_null=True))
+    def get_archive(self, row: Release) -> dict[str, Any] | None:
+        if row.state != Release.State.READY:
+            return None
+        url = reverse("api:release-zip", [row.uuid], request=self.context["request"])
+        return {"url": url, "bytes": row.archive_bytes, "sha256": row.archive_sha256}
+
+    def get_counts(self, row: Release) -> dict[str, Any]:
+        counts: dict[str, Any] = row.manifest.get("counts", {})
+        return counts
+
+
+class Releases(ApiView):
+    pagination_class = Pages
+
+    @extend_schema(
+        operation_id="releases",
+        parameters=[OpenApiParameter("cursor", str, description="As in ``next`` of the page before.")],
+        responses={200: ReleaseGiven(many=True), 403: REFUSED},
+    )
+    def get(self, request: Request, project_uuid: UUID) -> Response:
+        """Releases of the project, newest first, and how far those at work are."""
+        project = grant_by(request, project_uuid, STAFF).project
+        return paged(request, self, project.releases.all(), ReleaseGiven)
+
+
+class ReleaseZip(ApiView):
+    @extend_schema(
+        operation_id="release_zip",
+        responses={(200, "application/zip"): OpenApiTypes.BINARY, 403: REFUSED, 404: REFUSED, 409: REFUSED},
+    )
+    def get(self, request: Request, release_uuid: UUID) -> FileResponse:
+        """The archive, once the release is ready."""
+        return release_file(request._request, release_uuid)
+
+
+class JudgmentsCsv(ApiView):
+    @extend_schema(
+        operation_id="judgments_csv", responses={(200, "text/csv"): OpenApiTypes.BINARY, 403: REFUSED, 404: REFUSED}
+    )
+    def get(self, request: Request, project_uuid: UUID) -> StreamingHttpResponse:
+        """All final grades as they are now, released or not, by annotator number."""
+        return judgments_answer(grant_by(request, project_uuid, STAFF).project)

@@ -1,0 +1,106 @@
+"""Names of a release's files and their columns, and how their lines are written. Pure."""
+
+import csv
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+MANIFEST, SUMS, CROISSANT = "manifest.json", "SHA256SUMS", "croissant.json"
+ABOUT_THE_RELEASE = (MANIFEST, SUMS, CROISSANT)  # they tell of the others, which are content
+README, DATASHEET, SETTINGS = "README.md", "datasheet.md", "settings.json"
+JUDGED_SPLITS = {"val": "val.json", "test": "test.json"}
+TRAIN_DEPTHS = (1, 20, 40)
+TRAIN_FILES = {depth: f"train_top{depth:02d}.json" for depth in TRAIN_DEPTHS}
+VIDEO_CORPUS, VIDEOS, MOMENTS = "video_corpus.json", "videos.csv", "moments.jsonl"
+RAW, JUDGMENTS, PAIRS, QRELS = "raw_annotation.csv", "judgments.csv", "pairs.csv", "qrels.txt"
+QUERIES, CANDIDATES, BATCHES, MISSING = "queries.csv", "candidates.csv", "batches.csv", "missing.csv"
+POOL_ANSWERS, POOL_ENTRIES = "pool_answers.csv", "pool_entries.csv"
+
+COLUMNS: dict[str, tuple[str, ...]] = {
+    RAW: ("pair_id", "worker", "relevance"),
+    JUDGMENTS: (
+        *("pair_id", "worker", "relevance", "round", "seat", "position"),
+        *("guideline", "policy", "source"),
+    ),
+    PAIRS: (
+        *("pair_id", "query_id", "query", "video_name", "start", "end", "rank", "similarity", "batch"),
+        *("state", "relevance", "reason", "source", "returned_by"),
+    ),
+    QUERIES: ("query_id", "query", "split", "judged_as", "query_set", "caption", "placeholder", "released", "pilot"),
+    CANDIDATES: ("query_id", "rank", "video_name", "start", "end", "similarity", "measure", "source", "pool"),
+    BATCHES: ("query_id", "batch", "rounds", "pool", "pilot", "decision", "suggestion", "decided_by"),
+    MISSING: ("query_id", "query", "split", "state", "batch", "round", "pairs_undecided"),
+    VIDEOS: ("video_name", "index", "duration", "source_split"),
+    POOL_ANSWERS: ("pool", "source", "query_id", "spans", "unmatched", "without_preview", "drawn_from"),
+    POOL_ENTRIES: ("pool", "source", "query_id", "video_name", "start", "end", "rank"),
+}
+
+
+def guideline_file(version: int) -> str:
+    return f"guideline-v{version}.md"
+
+
+def yes(value: object) -> str:
+    return "yes" if value else "no"
+
+
+class _Lines:
+    """Ends lines as the files do. The writer quotes what holds a character of its own line end, and readers take a lone
+    carriage return for one."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self.file = file
+
+    def write(self, line: str) -> None:
+        self.file.write(f"{line[:-2]}\n")
+
+
+class CsvFile:
+    """One of the CSV files, with its first line; empty cells stand for what is not there."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.file = (folder / name).open("w", newline="", encoding="utf-8")
+        writer = csv.writer(_Lines(self.file), lineterminator="\r\n")
+        writer.writerow(COLUMNS[name])
+        self.add, self.add_all = writer.writerow, writer.writerows
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.file.close()
+
+
+class JsonArrayFile:
+    """An array, entry by entry, as ``json.dumps(entries, ensure_ascii=False, indent=1)`` would write it."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = path.open("w", encoding="utf-8", newline="\n")
+        self.before = "[\n"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        with self.file:
+            if error is None:
+                self.file.write("[]\n" if self.before == "[\n" else "\n]\n")
+
+    def add(self, entry: object) -> None:
+        self.file.write(self.before + json.dumps([entry], ensure_ascii=False, indent=1)[2:-2])
+        self.before = ",\n"
+
+
+def write_json(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(lines)
+
+
+def json_line(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"

@@ -1,0 +1,293 @@
+"""Making a release: its row, its files, its archive; and what the team says of its releases.
+
+What differs between two releases: found once by a task, kept in rows, read by pages.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.core.files import File
+from django.db import OperationalError, connection, transaction
+
+from annotation import clock
+from annotation.exceptions import ImportRefused, StorageAway, StorageFull, disk_is_full
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Project, User
+from annotation.services.audit import audit_record
+from judging.exceptions import FormStale, NotPossibleNow
+from judging.models import WORDS, Release, ReleaseChange, ReleaseComparison, ReleaseWords
+from judging.releases import files
+from judging.releases.compare import Compared
+from judging.releases.files import DAMAGED, archive_opened
+from judging.releases.scope import Scope, scope_of
+
+logger = logging.getLogger(__name__)
+BUILD_TASK = "judging.tasks.release_build"
+LATE = timedelta(minutes=2)  # a release that has not moved for so long has lost its message, or its worker
+READY_TASK = "models_runner.tasks.similarity_runs_make"
+EVERY_S = 1.0  # how often progress is written
+NO_WORD = "It failed without a word"
+USED = "This form made another release already. Load the page again; nothing was stored."
+
+
+@transaction.atomic
+def release_create(
+    *,
+    project: Project,
+    actor: User | None,
+    includes_pilot: bool = False,
+    is_anonymised: bool = False,
+    key: UUID | None = None,
+    wake: bool = True,
+) -> Release:
+    """A new version of the project's judged data; a task writes its files unless the caller does.
+
+    Args:
+        key: what the form carried; a form sent again is answered with the release that it made.
+
+    Raises:
+        FormStale: the form made a release already, of another kind.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)
+    chosen = {"includes_pilot": includes_pilot, "is_anonymised": is_anonymised}
+    if key and (made := Release.objects.filter(uuid=key).first()):
+        if (made.project_id, made.includes_pilot, made.is_anonymised) != (project.pk, *chosen.values()):
+            raise FormStale(USED)
+        return made
+    last = Release.objects.filter(project=project).order_by("-version").first()
+    version = last.version + 1 if last else 1
+    release = Release.objects.create(uuid=key or uuid4(), project=project, version=version, created_by=actor, **chosen)
+    said = {"version": release.version, **chosen}
+    audit_record(project=project, actor=actor, action="release.create", subject=release.uuid, **said)
+    if wake:
+        send_on_commit(BUILD_TASK, release.pk)
+    return release
+
+
+@transaction.atomic
+def release_retry(*, release: Release, actor: User) -> None:
+    """Build a release again that failed.
+
+    Raises:
+        NotPossibleNow: it did not fail, or somebody has tried again already.
+    """
+    held = Release.objects.select_for_update(of=("self",)).select_related("project").get(pk=release.pk)
+    if held.state != Release.State.FAILED:
+        raise NotPossibleNow(f"Release {held.version} is {held.get_state_display().lower()} already.")
+    held.state, held.error, held.done, held.total, held.moved_at = Release.State.PREPARING, "", 0, 0, clock.now()
+    held.save(update_fields=["state", "error", "done", "total", "moved_at"])
+    audit_record(project=held.project, actor=actor, action="release.retry", subject=held.uuid, version=held.version)
+    send_on_commit(BUILD_TASK, held.pk)
+
+
+def release_build(*, release_id: int, folder: Path | None = None) -> Release | None:
+    """Write the files of a release into ``folder`` (a temporary one by default) and its archive into the storage.
+
+    Safe to repeat and to kill: nothing is kept before the archive is whole, and one that is ready, or failed and that
+    nobody asked for again, stays as it is.
+    """
+    with only_one("release", release_id) as alone, _folder(folder) as target:
+        release = Release.objects.select_related("project").filter(pk=release_id).first()
+        if not alone or release is None or release.state != Release.State.PREPARING:
+            return release
+        try:
+            with _Progress(release) as progress:
+                _write(release, target, progress)
+        except OperationalError as error:
+            _say_why_it_waits(release, error)
+            raise
+        except Exception as error:
+            failed = {"state": Release.State.FAILED, "error": str(error)[:2000] or NO_WORD}
+            Release.objects.filter(pk=release.pk).exclude(state=Release.State.READY).update(**failed)
+            raise
+    logger.info("release %s ready: %s", release.pk, release.manifest["counts"])
+    return release
+
+
+def _write(release: Release, folder: Path, progress: "_Progress") -> None:
+    try:
+        manifest, scope = _files_write(release, folder, progress)
+        _archive_save(release, scope, folder, manifest, progress)
+    except OSError as error:
+        if disk_is_full(error):
+            raise StorageFull from error
+        raise
+
+
+def _say_why_it_waits(release: Release, error: OperationalError) -> None:
+    """It is tried again; where the storage is why, the team can see that."""
+    if isinstance(error, StorageAway):
+        Release.objects.filter(pk=release.pk, state=Release.State.PREPARING).update(error=str(error))
+
+
+def releases_sweep(*, now: datetime) -> None:
+    """Send the building of releases that do not move: the message may have been lost, or the worker."""
+    late = Release.objects.filter(moved_at__lte=now - LATE)
+    for pk in late.filter(state=Release.State.PREPARING).values_list("pk", flat=True):
+        send_on_commit(BUILD_TASK, pk)
+
+
+@transaction.atomic
+def release_words_set(*, project: Project, actor: User | None, **words: str) -> list[str]:
+    """Keep what the team says of its releases, from the next one on; the names of what changed.
+
+    Which words they are goes into the audit log, not the words: they may name people.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)
+    held, _ = ReleaseWords.objects.get_or_create(project=project)
+    changed = [name for name in WORDS if name in words and getattr(held, name) != words[name]]
+    if not changed:
+        return []
+    for name in changed:
+        setattr(held, name, words[name])
+    held.edited_by = actor
+    held.save()
+    audit_record(project=project, actor=actor, action="release.words", subject=project.uuid, changed=changed)
+    return changed
+
+
+def _files_write(release: Release, folder: Path, progress: "_Progress") -> tuple[dict[str, Any], Scope]:
+    with _snapshot():
+        release.state_at = clock.now()
+        scope = scope_of(release)
+        return files.write_files(release, scope, folder, progress.tell), scope
+
+
+@contextmanager
+def _snapshot() -> Iterator[None]:
+    """Everything read inside is of one instant, so that files and counts agree while people go on judging."""
+    outermost = not connection.in_atomic_block
+    with transaction.atomic(), connection.cursor() as cursor:
+        if outermost:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        yield
+
+
+@contextmanager
+def _folder(folder: Path | None) -> Iterator[Path]:
+    if folder:
+        yield folder
+    else:
+        with TemporaryDirectory(prefix="momentjudge-release-") as made:
+            yield Path(made)
+
+
+def _archive_save(
+    release: Release, scope: Scope, folder: Path, manifest: dict[str, Any], progress: "_Progress"
+) -> None:
+    name = f"release-{release.version}.zip"
+    with TemporaryDirectory(prefix="momentjudge-zip-") as place:
+        path = Path(place) / name
+        files.pack(folder, path, progress.tell)
+        release.archive_bytes, release.archive_sha256 = path.stat().st_size, files.digest_of(path)
+        with path.open("rb") as source:
+            release.archive.save(name, File(source), save=False)
+    release.manifest, release.content_sha256 = manifest, manifest["content_sha256"]
+    release.is_partial, release.state, release.error = scope.is_partial, Release.State.READY, ""
+    with transaction.atomic():
+        release.save(
+            update_fields=[
+                *("archive", "archive_bytes", "archive_sha256", "content_sha256", "manifest"),
+                *("is_partial", "state", "state_at", "error"),
+            ]
+        )
+        send_on_commit(READY_TASK, release.pk)
+
+
+class _Progress:
+    """Writes down how far a release is, past the snapshot, which shows nobody anything before its end."""
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        self.own = None if connection.in_atomic_block else connection.copy()
+        self.step, self.written_at = "", -EVERY_S
+
+    def __enter__(self) -> "_Progress":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.own:
+            self.own.close()
+
+    def tell(self, step: str, done: int, total: int) -> None:
+        if step == self.step and done < total and monotonic() - self.written_at < EVERY_S:
+            return
+        self.step, self.written_at = step, monotonic()
+        with (self.own or connection).cursor() as cursor:
+            cursor.execute(WRITE, [step, done, total, clock.now(), self.release.pk])
+
+
+WRITE = """
+UPDATE judging_release SET step = %s, done = %s, total = %s, moved_at = %s WHERE id = %s AND state = 'preparing'"""
+
+
+TASK = "judging.tasks.release_compare"
+COMPARISON_LATE = timedelta(minutes=2)  # one that has not moved for so long has lost its message, or its worker
+CHUNK = 5000
+UNREADABLE = "The archive of one of them is not in the storage, or cannot be read."
+State = ReleaseComparison.State
+
+
+@transaction.atomic
+def release_comparison_of(*, before: Release, after: Release, now: datetime) -> ReleaseComparison:
+    """The comparison of two releases, which a task makes when it is asked for first, or a while after it failed."""
+    row, is_new = ReleaseComparison.objects.get_or_create(before=before, after=after)
+    failed = ReleaseComparison.objects.filter(pk=row.pk, state=State.FAILED, moved_at__lte=now - COMPARISON_LATE)
+    if is_new or failed.update(state=State.WORKING, error="", moved_at=now):
+        send_on_commit(TASK, row.pk)
+        row.refresh_from_db()
+    return row
+
+
+def release_compare(*, comparison_id: int) -> None:
+    """Read both archives and keep what differs; a repeat finds it done."""
+    with only_one("release comparison", comparison_id) as alone:
+        row = ReleaseComparison.objects.select_related("before", "after").filter(pk=comparison_id).first()
+        if not alone or row is None or row.state != State.WORKING:
+            return
+        try:
+            with transaction.atomic():
+                row.counts = _changes_store(row)
+                row.state = State.READY
+                _save(row)
+        except (NotPossibleNow, ImportRefused, OSError, ValueError, *DAMAGED) as error:
+            logger.warning("comparison %s: %s", row.pk, error)
+            row.counts, row.state, row.error = {}, State.FAILED, UNREADABLE
+            _save(row)
+
+
+def release_comparisons_sweep(*, now: datetime) -> None:
+    """Send again what does not move."""
+    late = ReleaseComparison.objects.filter(state=State.WORKING, moved_at__lte=now - COMPARISON_LATE)
+    for pk in late.values_list("pk", flat=True):
+        send_on_commit(TASK, pk)
+
+
+def _save(row: ReleaseComparison) -> None:
+    row.moved_at = clock.now()
+    row.save(update_fields=["counts", "state", "error", "moved_at"])
+
+
+def _changes_store(row: ReleaseComparison) -> dict[str, int]:
+    with archive_opened(row.before) as before, archive_opened(row.after) as after, Compared(before, after) as held:
+        rows = _rows(row, held)
+        while some := list(islice(rows, CHUNK)):
+            ReleaseChange.objects.bulk_create(some)
+        return held.counted.facts()
+
+
+def _rows(row: ReleaseComparison, held: Compared) -> Iterator[ReleaseChange]:
+    of_kind: Counter[str] = Counter()
+    for number, change in enumerate(held.changes(), start=1):
+        of_kind[change.kind] += 1
+        yield ReleaseChange(comparison=row, number=number, number_of_kind=of_kind[change.kind], **change._asdict())

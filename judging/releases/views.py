@@ -1,0 +1,237 @@
+"""Releases: the list, one with its files and its datasheet, what changed since another, and downloads.
+
+What the team says of its releases: leads write it, admins may read it.
+"""
+
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID, uuid4
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from annotation.models import Membership, Project
+from annotation.spreadsheets import csv_stream
+from judging.exceptions import FormStale, NotPossibleNow
+from judging.forms import KeyForm
+from judging.guidelines.texts import markdown_html
+from judging.models import WORDS, Release, ReleaseComparison, ReleaseWords
+from judging.releases import compare, services
+from judging.releases.files import archive_opened, datasheet_of
+from judging.releases.forms import WordsForm
+from judging.releases.judgments import judgments_csv as judgments_of
+from judging.releases.readme import told_of
+from judging.releases.scope import STATES, unfinished_queries
+from judging.releases.services import release_comparison_of, release_words_set
+
+PER_PAGE = 20
+CHANGES_PER_PAGE = 50
+LARGEST_DATASHEET = 1 << 20
+PAGE = "judging:releases"
+
+
+@project_page(STAFF)
+def releases(request: MemberRequest, project: Project) -> HttpResponse:
+    """All releases, newest first, and the button for another."""
+    page = Paginator(project.releases.all(), PER_PAGE).get_page(request.GET.get("page"))
+    if request.htmx:  # a release asks how far it is
+        return render(request, "judging/releases.html#list", {"page": page})
+    context = {
+        "page": page,
+        "unfinished": unfinished_queries(project.pk).count(),
+        "key": uuid4(),
+        "pilot": project.queries.filter(query_set__is_pilot=True).count(),
+    }
+    return render(request, "judging/releases.html", context)
+
+
+@project_page(LEAD)
+@post_only(PAGE)
+def release_create(request: MemberRequest, project: Project) -> HttpResponse:
+    """Make a release; the same form sent again is answered with the one it made."""
+    form = KeyForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, form.first_error())
+        return redirect(PAGE, project.uuid)
+    chosen: dict[str, Any] = {"includes_pilot": "include_pilot" in request.POST, **form.cleaned_data}
+    chosen["is_anonymised"] = "anonymise" in request.POST
+    try:
+        made = services.release_create(project=project, actor=request.user, **chosen)
+    except FormStale as error:
+        messages.error(request, str(error))
+    else:
+        is_new = made.state == Release.State.PREPARING
+        messages.success(request, f"Release {made.version} {'is being prepared' if is_new else 'was made before'}.")
+    return redirect(PAGE, project.uuid)
+
+
+@login_required
+@post_only("judging:release")
+def release_retry(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
+    """Build a release again that failed."""
+    release = _granted(request, release_uuid, LEAD)
+    try:
+        services.release_retry(release=release, actor=request.user)  # type: ignore[arg-type]
+    except NotPossibleNow as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"Release {release.version} is being prepared again.")
+    return redirect(PAGE, release.project.uuid)
+
+
+@login_required
+def release(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
+    """One release: counts, files with their sums, what is missing, the datasheet."""
+    held = _granted(request, release_uuid)
+    counts = held.manifest.get("counts", {})
+    context = {
+        "release": held,
+        "counts": counts,
+        "files": [(name, told_of(name), file) for name, file in sorted(held.manifest.get("files", {}).items())],
+        "missing": [(STATES.get(state, state), n) for state, n in counts.get("missing", {}).items()],
+        "before": others(held).filter(version__lt=held.version).first(),
+        "datasheet": _datasheet(held),
+    }
+    return render(request, "judging/release.html", context)
+
+
+@login_required
+def release_download(request: HttpRequest, release_uuid: UUID) -> FileResponse:
+    return release_file(request, release_uuid)
+
+
+def release_file(request: HttpRequest, release_uuid: UUID) -> FileResponse:
+    """The archive, as it was released: another of its name is not handed out."""
+    held = _ready(request, release_uuid)
+    name = f"momentjudge-release-{held.version}.zip"
+    return FileResponse(archive_opened(held), as_attachment=True, filename=name)
+
+
+@project_page(STAFF)
+def judgments_csv(request: MemberRequest, project: Project) -> StreamingHttpResponse:
+    """All final grades as they are now, released or not, sent as they are read."""
+    return judgments_answer(project)
+
+
+def judgments_answer(project: Project) -> StreamingHttpResponse:
+    headers = {"Content-Disposition": 'attachment; filename="judgments.csv"'}
+    return StreamingHttpResponse(judgments_of(project), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+@login_required
+def release_changes(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
+    """What is otherwise than in an earlier release: the one before, or another that is chosen."""
+    held = _ready(request, release_uuid)
+    before, choices, kind = _before(request, held), list(others(held)), _kind(request)
+    context: dict[str, Any] = {"release": held, "before": before, "choices": choices, "kind": kind}
+    if before is not None:
+        found = release_comparison_of(before=before, after=held, now=timezone.now())
+        asked = urlencode({"before": before.uuid, "kind": kind})
+        kinds = [(name, words, found.counts.get(name, 0)) for name, words in compare.KINDS.items()]
+        context |= {"found": found, "keep": f"&{asked}", "kinds": kinds, **_changes_page(request, found, kind)}
+    return render(request, "judging/release_changes.html", context)
+
+
+def _changes_page(request: HttpRequest, found: ReleaseComparison, kind: str) -> dict[str, Any]:
+    """One page of changes, looked up by their numbers, so that the last comes as fast as the first."""
+    listed = found.counts.get(kind, 0) if kind else sum(found.counts.get(name, 0) for name in compare.KINDS)
+    page = Paginator(range(1, listed + 1), CHANGES_PER_PAGE).get_page(request.GET.get("page"))
+    numbers = {"number_of_kind__in": page.object_list, "kind": kind} if kind else {"number__in": page.object_list}
+    return {"page": page, "changes": found.changes.filter(**numbers).order_by("number")}
+
+
+@login_required
+def release_changes_csv(request: HttpRequest, release_uuid: UUID) -> HttpResponseBase:
+    """Every change, not only what fits a page."""
+    held = _ready(request, release_uuid)
+    before = _before(request, held)
+    if before is None:
+        return redirect("judging:release-changes", held.uuid)
+    found = release_comparison_of(before=before, after=held, now=timezone.now())
+    if found.state != ReleaseComparison.State.READY:
+        return redirect(f"{reverse('judging:release-changes', args=[held.uuid])}?before={before.uuid}")
+    name = f"release-{before.version}-to-{held.version}.csv"
+    fields = compare.Change._fields
+    kind = _kind(request)
+    rows = found.changes.filter(kind=kind) if kind else found.changes.all()
+    return csv_stream(name, fields, rows.values_list(*fields).iterator(chunk_size=2000))
+
+
+def others(held: Release) -> QuerySet[Release]:
+    """The other releases of the project that have an archive, newest first."""
+    return held.project.releases.filter(state=Release.State.READY).exclude(pk=held.pk)
+
+
+def _kind(request: HttpRequest) -> str:
+    kind = request.GET.get("kind", "")
+    return kind if kind in compare.KINDS else ""
+
+
+def _before(request: HttpRequest, held: Release) -> Release | None:
+    """The one asked for; without a word the newest before this one, or else any other."""
+    found = others(held)
+    if asked := request.GET.get("before"):
+        return get_object_or_404(found, uuid=_uuid(asked))
+    return found.filter(version__lt=held.version).first() or found.first()
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise Http404 from error
+
+
+def _datasheet(release: Release) -> SafeString | None:
+    """Its datasheet without the title; None where there is none to read."""
+    if release.state != Release.State.READY:
+        return None
+    text = datasheet_of(release)
+    return None if text is None else markdown_html(text[:LARGEST_DATASHEET].partition("\n")[2])
+
+
+def _granted(request: HttpRequest, release_uuid: UUID, roles: frozenset[Membership.Role] = STAFF) -> Release:
+    held = get_object_or_404(Release.objects.select_related("project__corpus"), uuid=release_uuid)
+    grant(request, held.project, roles)
+    return held
+
+
+def _ready(request: HttpRequest, release_uuid: UUID) -> Release:
+    held = _granted(request, release_uuid)
+    if held.state != Release.State.READY:
+        raise Http404
+    return held
+
+
+WORDS_PAGE = "judging/release_words.html"
+
+
+@project_page(STAFF)
+def words(request: MemberRequest, project: Project) -> HttpResponse:
+    held = ReleaseWords.objects.filter(project=project).first() or ReleaseWords()
+    return _page(request, WordsForm(initial={name: getattr(held, name) for name in WORDS}))
+
+
+@post_only("judging:release-words")
+@project_page(LEAD)
+def words_save(request: MemberRequest, project: Project) -> HttpResponse:
+    form = WordsForm(request.POST)
+    if not form.is_valid():
+        return _page(request, form, status=422)
+    if release_words_set(project=project, actor=request.user, **form.cleaned_data):
+        messages.success(request, "Saved. The next release says so.")
+    return redirect("judging:release-words", project.uuid)
+
+
+def _page(request: MemberRequest, form: WordsForm, status: int = 200) -> HttpResponse:
+    context = {"form": form, "may_write": request.membership.role in LEAD}
+    return render(request, WORDS_PAGE, context, status=status)

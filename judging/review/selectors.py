@@ -1,0 +1,293 @@
+"""What leads and tasks read: what is decided, what waits, who gave which grade.
+
+What the lead decides after first batches: the queue, what each case shows, what is suggested and what follows.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+from django.utils.timesince import timesince
+
+from annotation.models import AuditEvent, Candidate, Job, Membership, Moment, Project, Query, User
+from annotation.rules.pooling import BATCH_SIZE
+from annotation.selectors import queries_to_judge
+from judging.models import Assignment, Batch, BatchReview, Flag, Judgment, Pair, Policy
+from judging.pay.forecast import TVR_RANKING, Forecast, Part
+from judging.people.selectors import actor_names
+from judging.review.rules import Suggestion, suggest
+
+
+def annotator_numbers(project: Project) -> dict[int, int]:
+    """Account to annotator number: all that judging data may say about a person."""
+    rows = project.memberships.filter(number__isnull=False).values_list("user", "number")
+    return {user: number for user, number in rows if number is not None}
+
+
+def batch_rows(batch: Batch) -> list[dict[str, Any]]:
+    """The pairs of a batch by rank with their grades by annotator number, for the lead."""
+    return rows_of([batch])[batch.pk]
+
+
+def rows_of(batches: Sequence[Batch]) -> dict[int, list[dict[str, Any]]]:
+    """``batch_rows`` of batches of one project, in as many statements as of one."""
+    rows: dict[int, list[dict[str, Any]]] = {batch.pk: [] for batch in batches}
+    if not batches:
+        return rows
+    pairs = Pair.objects.filter(batch__in=rows).select_related("candidate__moment__video")
+    held = list(pairs.order_by("candidate__rank"))
+    numbers = annotator_numbers(batches[0].project)
+    given = Judgment.objects.filter(pair__batch__in=rows)
+    grades, said = final_grades(given, numbers), _said_of(rows, numbers)
+    why = why_withdrawn([pair.uuid for pair in held if pair.state == Pair.State.WITHDRAWN])
+    for pair in held:
+        rows[pair.batch_id].append(
+            {
+                "pair": pair,
+                "grades": grades.get(pair.pk, []),
+                "said": said.get(pair.pk, []),
+                "why": why.get(pair.uuid, ""),
+            }
+        )
+    return rows
+
+
+def final_grades(given: QuerySet[Judgment], numbers: dict[int, int]) -> dict[int, list[tuple[int | None, int, int]]]:
+    """Those that may change no more by pair: annotator number, grade, round."""
+    grades: dict[int, list[tuple[int | None, int, int]]] = {}
+    final = given.exclude(assignment__state=Assignment.State.OPEN)
+    for pair, annotator, grade, number in final.order_by("round", "seat").values_list(
+        "pair", "annotator", "grade", "round"
+    ):
+        grades.setdefault(pair, []).append((numbers.get(annotator), grade, number))
+    return grades
+
+
+def why_withdrawn(pairs: Sequence[UUID]) -> dict[UUID, str]:
+    """What the lead said, by pair; the newest word where it was withdrawn twice."""
+    if not pairs:
+        return {}
+    events = AuditEvent.objects.filter(action="pair.withdraw", subject__in=pairs)
+    said = events.order_by("id").values_list("subject", "data")
+    return {pair: data["reason"] for pair, data in said if pair is not None}
+
+
+def _said_of(batch_ids: Iterable[int], numbers: dict[int, int]) -> dict[int, list[tuple[int | None, str, str]]]:
+    """Flags and comments by pair: annotator number, reason of the flag or nothing, words."""
+    said: dict[int, list[tuple[int | None, str, str]]] = {}
+    for flag in Flag.objects.filter(pair__batch__in=batch_ids, withdrawn_at__isnull=True).order_by("id"):
+        said.setdefault(flag.pair_id, []).append(
+            (numbers.get(flag.annotator_id), flag.get_reason_display(), flag.comment)
+        )
+    given = Judgment.objects.filter(pair__batch__in=batch_ids).exclude(assignment__state=Assignment.State.OPEN)
+    for pair, annotator, comment in (
+        given.exclude(comment="").order_by("id").values_list("pair", "annotator", "comment")
+    ):
+        said.setdefault(pair, []).append((numbers.get(annotator), "", comment))
+    return said
+
+
+def queries_without_batch(project: Project) -> QuerySet[Query]:
+    """Queries to be judged whose first batch is not open yet."""
+    return queries_to_judge(project.pk).filter(batches__isnull=True)
+
+
+def job_failed(project: Project, kind: str) -> Job | None:
+    """The last job of this kind where it failed."""
+    last = project.jobs.filter(kind=kind).order_by("-id").first()
+    return last if last and last.state == Job.State.FAILED else None
+
+
+def queries_unfrozen(project: Project) -> QuerySet[Query]:
+    """Queries whose candidates may still be ranked anew: no batch holds any."""
+    ranked = Candidate.objects.filter(query=OuterRef("pk"))
+    begun = Batch.objects.filter(query=OuterRef("pk"))
+    return queries_to_judge(project.pk).filter(Exists(ranked), ~Exists(begun))
+
+
+def job_running(project: Project) -> Job | None:
+    """Long work that somebody may be waiting for."""
+    return project.jobs.filter(state=Job.State.RUNNING).order_by("id").first()
+
+
+WAY = {BatchReview.Decision.EXTEND: "extended", BatchReview.Decision.CLOSE: "closed"}
+
+LOOKED_AT = 2000  # waiting batches, the oldest, when many are accepted together
+LATEST = 100  # finished assignments that say how long a judgment takes
+LATELY = """
+SELECT (SELECT avg(least(given.active_ms, 1000 * policy.pay_cap_s))::float / 1000
+        FROM (SELECT id FROM judging_assignment WHERE project_id = %(project)s AND state = 'finished'
+            ORDER BY id DESC LIMIT %(latest)s) held
+        JOIN judging_judgment given ON given.assignment_id = held.id JOIN judging_policy policy
+        ON policy.id = given.policy_id),
+    (SELECT sum(second_round)::float / nullif(sum(judgments - second_round), 0) FROM judging_judgmentday
+        WHERE project_id = %(project)s)"""
+
+
+class Outlook(NamedTuple):
+    """What the rule says of a first batch, and how many pairs a second one would hold."""
+
+    suggestion: Suggestion
+    beyond: int
+
+
+def review_queue(project: Project) -> QuerySet[Batch]:
+    """First batches that wait for the lead, oldest first."""
+    return Batch.objects.filter(project=project, awaits_review=True).order_by("done_at", "id")
+
+
+def queue_behind(project: Project, batch: Batch) -> QuerySet[Batch]:
+    """What waits behind this batch."""
+    later = Q(done_at__gt=batch.done_at) | Q(done_at=batch.done_at, pk__gt=batch.pk)
+    return review_queue(project).filter(later)
+
+
+def outlooks(batches: Sequence[Batch], *, from_mean: float) -> dict[int, Outlook]:
+    """By batch, in three statements however many there are."""
+    relevance: dict[int, list[int | None]] = {batch.pk: [] for batch in batches}
+    rows = Pair.objects.filter(batch__in=relevance).order_by("batch", "candidate__rank")
+    for batch_id, value in rows.values_list("batch", "relevance"):
+        relevance[batch_id].append(value)
+    beyond = second_batch_sizes(relevance)
+    return {
+        batch_id: Outlook(suggest(values, from_mean=from_mean, further=bool(beyond[batch_id])), beyond[batch_id])
+        for batch_id, values in relevance.items()
+    }
+
+
+def second_batch_sizes(batch_ids: Iterable[int]) -> dict[int, int]:
+    """How many pairs the query's second batch would hold, by first batch."""
+    sizes = dict.fromkeys(batch_ids, 0)
+    beyond = Candidate.objects.filter(
+        query__batches__in=sizes,
+        source=Candidate.Source.SIMILARITY,
+        rank__range=(BATCH_SIZE + 1, 2 * BATCH_SIZE),
+        moment__preview_state=Moment.Preview.READY,
+    )
+    counted = beyond.order_by().values_list("query__batches").annotate(n=Count("pk"))
+    return {**sizes, **{batch_id: n for batch_id, n in counted if batch_id in sizes}}
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What accepting suggestions together would do: cases as (batch, outlook), and what the extended would add."""
+
+    cases: list[tuple[Batch, Outlook]]
+    waiting: int
+    pairs: int  # that second batches would hold
+    left_out: int  # they fit, and are too many for one go
+    added: Part  # judgments and hours
+
+    @property
+    def extended(self) -> int:
+        return sum(outlook.suggestion.extend for _, outlook in self.cases)
+
+    @property
+    def closed(self) -> int:
+        return len(self.cases) - self.extended
+
+    @property
+    def rest(self) -> int:
+        return self.waiting - len(self.cases)
+
+    @property
+    def hours_per_pair(self) -> float:
+        return self.added.judgments * self.added.seconds / 3600 / self.pairs if self.pairs else 0.0
+
+
+def accept_preview(project: Project, policy: Policy, *, which: str, distance: float, most: int) -> Preview:
+    """The oldest waiting cases whose suggestion is ``which`` (extend, close, all), and no nearer to the threshold than
+    ``distance``; at most ``most``."""
+    queue = review_queue(project)
+    batches = list(queue.select_related("query")[:LOOKED_AT])
+    found = outlooks(batches, from_mean=policy.extend_from_mean)
+    fitting = [
+        (batch, found[batch.pk])
+        for batch in batches
+        if _fits(found[batch.pk].suggestion, which=which, distance=distance, from_mean=policy.extend_from_mean)
+    ]
+    chosen = fitting[:most]
+    pairs = sum(outlook.beyond for _, outlook in chosen if outlook.suggestion.extend)
+    return Preview(chosen, queue.count(), pairs, len(fitting) - len(chosen), work_of(project, pairs))
+
+
+def _fits(suggestion: Suggestion, *, which: str, distance: float, from_mean: float) -> bool:
+    if which in ("extend", "close") and suggestion.extend != (which == "extend"):
+        return False
+    return distance <= 0 or (suggestion.mean is not None and abs(suggestion.mean - from_mean) >= distance)
+
+
+def work_of(project: Project, pairs: int) -> Part:
+    """The judgments that so many more pairs take, by what this project's took lately."""
+    with connection.cursor() as cursor:
+        cursor.execute(LATELY, {"project": project.pk, "latest": LATEST})
+        seconds, escalated = cursor.fetchone()
+    given = replace(
+        TVR_RANKING,
+        queries=1,
+        second=0,
+        pairs=pairs,
+        seconds=TVR_RANKING.seconds if seconds is None else seconds,
+        escalated=TVR_RANKING.escalated if escalated is None else escalated,
+    )
+    return Forecast(given).judging
+
+
+def review_in_words(review: BatchReview) -> str:
+    """Who decided what, and when; for leads."""
+    project = review.batch.project
+    who = "The automatic rule"
+    if review.decided_by_id:
+        who = actor_names(project, to=Membership.Role.LEAD).get(review.decided_by_id, "Somebody who has left")
+    return f"{who} {WAY[BatchReview.Decision(review.decision)]} this query {ago(review.decided_at)}."
+
+
+def ago(time: datetime) -> str:
+    """How long since, in words."""
+    return "a moment ago" if timezone.now() - time < timedelta(minutes=1) else f"{timesince(time, depth=1)} ago"
+
+
+def deciders_of(project: Project, reviews: QuerySet[BatchReview]) -> list[str]:
+    """Who gave these decisions and how many each, in words; for leads."""
+    names = actor_names(project, to=Membership.Role.LEAD)
+    counted = reviews.order_by("decided_by").values_list("decided_by").annotate(n=Count("pk"))
+    return [
+        f"{n} by {'the automatic rule' if who is None else names.get(who, 'somebody who has left')}"
+        for who, n in counted
+    ]
+
+
+def last_reviews(project: Project, lead: User, count: int) -> list[BatchReview]:
+    """What this lead decided last and may still take back, the newest first."""
+    begun = Batch.objects.filter(query=OuterRef("batch__query"), number=2).exclude(
+        begun=False, round=1, state=Batch.State.OPEN
+    )
+    left_out = _pooled_in_spite().filter(batch__query=OuterRef("batch__query"))
+    mine = BatchReview.objects.filter(~Exists(begun), ~Exists(left_out), batch__project=project, decided_by=lead)
+    return list(mine.order_by("-id").select_related("batch__query", "batch__project")[:count])
+
+
+def review_may_be_undone(review: BatchReview) -> bool:
+    """Until somebody has sat at the second batch, or a lead has touched its pairs; or, of a closed query, until a pool
+    has taken what the second batch would hold."""
+    if review.decision == BatchReview.Decision.CLOSE:
+        return not _pooled_in_spite().filter(batch__query=review.batch.query_id).exists()
+    second = Batch.objects.filter(query=review.batch.query_id, number=2).first()
+    return second is None or is_untouched(second)
+
+
+def _pooled_in_spite() -> QuerySet[Pair]:
+    """Candidates by similarity that closing their query left out, and that a run returned to a pool."""
+    return Pair.objects.filter(batch__pooling__isnull=False, candidate__source=Candidate.Source.SIMILARITY)
+
+
+def is_untouched(batch: Batch) -> bool:
+    """Nobody sat at it, and all of its pairs are as it was opened with."""
+    return (
+        not batch.begun and not batch.assignments.exists() and not batch.pairs.exclude(state=Pair.State.OPEN).exists()
+    )

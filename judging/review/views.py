@@ -1,0 +1,244 @@
+"""Pages where leads decide which queries get a second batch: one by one, or as suggested. Admins may look."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+
+from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from annotation.models import Moment, Project
+from annotation.refusals import refusal_log
+from judging.exceptions import JudgingError
+from judging.forms import AcceptForm, BehindForm, ReviewForm
+from judging.models import Batch, BatchReview, Pair
+from judging.projects.charts import Bar, bars_of, grid
+from judging.projects.policies import policy_in_force
+from judging.review import selectors as selectors_reviews
+from judging.review import services
+from judging.review.rules import TAIL
+from judging.review.selectors import Outlook, accept_preview, last_reviews, queue_behind, rows_of
+from judging.work.services import batches
+
+CASES = 4  # on a page, and as many more as soon as it is there; every decision brings the next one
+LAST_SHOWN = 3  # of the lead's own decisions
+STATES = [Pair.State.SETTLED, Pair.State.DROPPED, Pair.State.WITHDRAWN, Pair.State.ESCALATED, Pair.State.OPEN]
+CASE, ANSWER = "judging/_case.html", "judging/_review_answer.html"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a lead sees of a first batch."""
+
+    batch: Batch
+    rows: list[dict[str, Any]]
+    outlook: Outlook
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """What the table says of each candidate, in words: a template would word it ten times slower."""
+        nowhere = reverse("judging:preview", args=[UUID(int=0)])
+        return [_line(row, nowhere) for row in self.rows]
+
+    @property
+    def bars(self) -> list[Bar]:
+        return bars_of([row["pair"] for row in self.rows])
+
+    @property
+    def states(self) -> list[tuple[str, int]]:
+        """How many pairs became what, where any did."""
+        found = Counter(row["pair"].state for row in self.rows)
+        return [(state, found[state]) for state in STATES if found[state]]
+
+
+def _line(row: dict[str, Any], preview: str) -> dict[str, Any]:
+    pair, candidate, moment = row["pair"], row["pair"].candidate, row["pair"].candidate.moment
+    is_ready = moment.preview_state == Moment.Preview.READY
+    return {
+        **row,
+        "rank": candidate.rank,
+        "moment": str(moment),
+        "gif": preview.replace(str(UUID(int=0)), str(moment.preview_uuid)) if is_ready else "",
+        "similarity": "–" if candidate.similarity is None else f"{candidate.similarity:.3f}",
+        "relevance": pair.relevance,
+        "state": pair.state,
+    }
+
+
+def cases_of(project: Project, found: Sequence[Batch]) -> list[Case]:
+    """In as many statements for many as for one."""
+    policy = policy_in_force(project.pk)
+    rows = rows_of(found)
+    outlooks = selectors_reviews.outlooks(found, from_mean=policy.extend_from_mean)
+    return [Case(batch, rows[batch.pk], outlooks[batch.pk]) for batch in found]
+
+
+@project_page(STAFF)
+def review_queue(request: MemberRequest, project: Project) -> HttpResponse:
+    """Finished first batches, oldest first, each with its relevance by rank and a suggestion."""
+    if request.htmx:
+        return _more(request, project)
+    queue = selectors_reviews.review_queue(project)
+    found = list(queue.select_related("query", "project")[:CASES])
+    policy = policy_in_force(project.pk)
+    context = {
+        **shared(request),
+        "cases": cases_of(project, found),
+        "last": found[-1] if found else None,
+        "waiting": queue.count(),
+        "policy": policy,
+        "decided": last_reviews(project, request.user, LAST_SHOWN)[::-1],
+    }
+    return render(request, "judging/review_queue.html", context)
+
+
+def _more(request: MemberRequest, project: Project) -> HttpResponse:
+    """The cases behind the last one on the page, before anybody has come so far."""
+    form = BehindForm(request.GET)
+    last = form.cleaned_data["after"] if form.is_valid() else None
+    cases = cases_of(project, _behind(project, last, CASES))
+    context = {**shared(request), "more": cases, "last": cases[-1].batch if cases else None}
+    return render(request, "judging/_review_more.html", context)
+
+
+def _behind(project: Project, last: UUID | None, count: int) -> list[Batch]:
+    """So many that wait behind this one."""
+    batch = Batch.objects.filter(project=project, uuid=last, done_at__isnull=False).first() if last else None
+    if batch is None:
+        return []
+    return list(queue_behind(project, batch).select_related("query", "project")[:count])
+
+
+def shared(request: HttpRequest) -> dict[str, Any]:
+    """What every part of these pages is told."""
+    membership = request.membership  # type: ignore[attr-defined]
+    return {"tail": TAIL, "grid": grid(), "may_decide": membership.role in LEAD}
+
+
+@login_required
+@post_only("judging:batch")
+def batch_review(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
+    """Extend or close; a page that stays gets the line that says so, and the next case for its end."""
+    held = get_object_or_404(Batch.objects.select_related("project", "query"), uuid=batch_uuid)
+    membership = grant(request, held.project, LEAD)
+    form = ReviewForm(request.POST)
+    if not form.is_valid():
+        return _refused_form(request, held)
+    extend = form.cleaned_data["decision"] == "extend"
+    try:
+        review = batches.batch_review(
+            batch=held, extend=extend, lead=membership.user, reason=form.cleaned_data["reason"]
+        )
+    except JudgingError as error:
+        if not request.htmx:  # type: ignore[attr-defined]
+            raise
+        return _told(request, held, form, error)
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, ANSWER, {**shared(request), "review": review, "batch": held, **_following(held, form)})
+    said = "A second batch is being opened." if extend else "The query is closed."
+    messages.success(request, said)
+    return redirect("judging:review-queue", held.project.uuid)
+
+
+def _refused_form(request: HttpRequest, held: Batch) -> HttpResponse:
+    note = "Choose to extend or to close the query; a reason has at most 1000 characters."
+    if request.htmx:  # type: ignore[attr-defined]
+        [case] = cases_of(held.project, [held])
+        answer = render(request, CASE, {**shared(request), "case": case, "note": note}, status=422)
+        return refusal_log(request, answer, note)
+    messages.error(request, note)
+    return redirect("judging:batch", held.uuid)
+
+
+def _told(request: HttpRequest, held: Batch, form: ReviewForm, error: JudgingError) -> HttpResponse:
+    """Why it was not decided; what waits still is shown again, what others decided makes room for the next."""
+    held.refresh_from_db(fields=["awaits_review"])
+    if held.awaits_review:
+        [case] = cases_of(held.project, [held])
+        answer = render(request, CASE, {**shared(request), "case": case, "note": str(error)}, status=error.status)
+    else:
+        context = {**shared(request), "batch": held, "told": str(error), **_following(held, form)}
+        answer = render(request, ANSWER, context, status=error.status)
+    return refusal_log(request, answer, error.code)
+
+
+def _following(held: Batch, form: ReviewForm) -> dict[str, Any]:
+    """How many wait, and the case behind the last one on the page."""
+    cases = cases_of(held.project, _behind(held.project, form.cleaned_data.get("after"), 1))
+    waiting = selectors_reviews.review_queue(held.project).count()
+    return {"waiting": waiting, "more": cases, "last": cases[-1].batch if cases else None}
+
+
+@login_required
+@post_only("judging:batch")
+def review_undo(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
+    """Take a decision back; a page that stays shows the case again."""
+    held = get_object_or_404(Batch.objects.select_related("project", "query"), uuid=batch_uuid)
+    membership = grant(request, held.project, LEAD)
+    try:
+        services.review_undo(batch=held, lead=membership.user)
+    except JudgingError as error:
+        if not request.htmx:  # type: ignore[attr-defined]
+            raise
+        review = BatchReview.objects.filter(batch=held).first()
+        waiting = selectors_reviews.review_queue(held.project).count()
+        context = {**shared(request), "batch": held, "review": review, "told": str(error), "waiting": waiting}
+        return refusal_log(request, render(request, ANSWER, context, status=error.status), error.code)
+    if not request.htmx:  # type: ignore[attr-defined]
+        messages.success(request, "Taken back: the query waits for a decision again.")
+        return redirect("judging:batch", held.uuid)
+    [case] = cases_of(held.project, [held])
+    waiting = selectors_reviews.review_queue(held.project).count()
+    return render(request, ANSWER, {**shared(request), "case": case, "waiting": waiting, "is_back": True})
+
+
+@project_page(LEAD)
+def reviews_preview(request: MemberRequest, project: Project) -> HttpResponse:
+    """What accepting suggestions together would do."""
+    form = AcceptForm(request.GET)
+    return render(
+        request, "judging/review_accept.html", _preview(project, form), status=200 if form.is_valid() else 422
+    )
+
+
+def _preview(project: Project, form: AcceptForm) -> dict[str, Any]:
+    policy = policy_in_force(project.pk)
+    least = form.cleaned_data["distance"] if form.is_valid() else 0.0
+    which = form.cleaned_data["which"] if form.is_valid() else "all"
+    preview = accept_preview(project, policy, which=which, distance=least or 0.0, most=services.AT_ONCE)
+    return {"form": form, "preview": preview, "policy": policy, "most": services.AT_ONCE}
+
+
+@project_page(LEAD)
+@post_only("judging:reviews-preview")
+def reviews_accept(request: MemberRequest, project: Project) -> HttpResponse:
+    """Decide what was ticked in the preview, as it said."""
+    chosen = _chosen(request.POST.getlist("case"))
+    if not chosen:
+        messages.error(request, "Nothing was ticked, so nothing was decided.")
+        return redirect("judging:reviews-preview", project.uuid)
+    done = services.reviews_accept(project=project, lead=request.user, chosen=chosen)
+    messages.success(request, f"{done.extended} extended, {done.closed} closed.")
+    if done.decided_before:
+        messages.warning(request, f"Decided meanwhile: {', '.join(done.decided_before)}.")
+    if done.otherwise:
+        messages.warning(request, f"{done.otherwise} still wait: the rule suggests something else for them by now.")
+    return redirect("judging:review-queue", project.uuid)
+
+
+def _chosen(values: Sequence[str]) -> dict[UUID, bool]:
+    """Batch and what is suggested for it; what cannot be read is left out."""
+    chosen = {}
+    for value in values[: services.AT_ONCE]:
+        name, _, word = value.partition(":")
+        try:
+            chosen[UUID(name)] = {"extend": True, "close": False}[word]
+        except (ValueError, KeyError):
+            continue
+    return chosen

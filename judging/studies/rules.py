@@ -1,0 +1,171 @@
+"""What a coverage study finds: how many relevant moments lie beyond which rank. Pure."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from annotation.rules.pooling import BATCH_SIZE
+from judging.quality.rules.agreement import LEVELS
+
+HIGHLY = 3  # relevance from which a moment is counted apart, as in the paper
+Z95 = 1.96
+
+
+class Judged(NamedTuple):
+    """One moment of a study: its rank by similarity, None for one drawn at random, and its relevance once settled."""
+
+    query: int
+    rank: int | None
+    relevance: int | None
+    is_open: bool  # still to be judged; neither settled nor open is dropped or withdrawn
+
+
+class Band(NamedTuple):
+    """Ranks ``first`` to ``last``; None for the random others."""
+
+    first: int | None
+    last: int | None
+
+    @property
+    def name(self) -> str:
+        return "others" if self.first is None else f"{self.first}–{self.last}"
+
+    def holds(self, rank: int | None) -> bool:
+        if self.first is None or self.last is None:
+            return rank is None
+        return rank is not None and self.first <= rank <= self.last
+
+
+@dataclass(frozen=True)
+class Found:
+    """The moments of a band, of one query or of all."""
+
+    band: Band
+    counts: tuple[int, ...]  # settled, by relevance
+    open: int
+    out: int  # dropped or withdrawn
+
+    @property
+    def settled(self) -> int:
+        return sum(self.counts)
+
+    @property
+    def moments(self) -> int:
+        return self.settled + self.open + self.out
+
+    @property
+    def relevant(self) -> int:
+        return sum(self.counts[1:])
+
+    @property
+    def highly(self) -> int:
+        return sum(self.counts[HIGHLY:])
+
+
+class Estimate(NamedTuple):
+    """How many relevant moments there may be, with a 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """What lies beyond a rank: found among the best, and estimated among all others from those drawn."""
+
+    rank: int
+    relevant: int
+    highly: int
+    estimate: Estimate | None  # of relevant moments, those found included; None before all others are judged
+
+    def per_query(self, queries: int) -> float | None:
+        return self.estimate.value / queries if self.estimate and queries else None
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """A study so far: by band over all queries and by query, and what lies beyond each rank."""
+
+    total: list[Found]
+    by_query: dict[int, list[Found]]
+    beyond: list[Beyond]
+    within: dict[int, float | None]  # share of all relevant moments that lie within a rank, by estimate
+
+
+def lack_words(*, moments: int, best: int, of_best: int, others: int, of_others: int) -> str:
+    """What a plan lacks of what was asked for, ``of_best`` and ``of_others``; empty where it lacks nothing."""
+    lacks = [f"{best} best instead of {of_best}"] if best < of_best else []
+    if others < of_others:
+        lacks.append(f"{others} others instead of {of_others}" if others else "no others")
+    return f"There are only {moments} moments to judge, so {' and '.join(lacks)}." if lacks else ""
+
+
+def bands_of(top: int) -> list[Band]:
+    """Twenty ranks each up to ``top``, the last perhaps fewer, then the random others."""
+    firsts = range(1, top + 1, BATCH_SIZE)
+    return [*(Band(first, min(first + BATCH_SIZE - 1, top)) for first in firsts), Band(None, None)]
+
+
+def coverage_of(judged: Iterable[Judged], *, top: int, drawn_from: Mapping[int, int]) -> Coverage:
+    """Put a study's moments together.
+
+    Args:
+        top: how many of the best were judged for each query.
+        drawn_from: how many moments each query's others were drawn from.
+    """
+    rows: dict[int, list[Judged]] = {query: [] for query in drawn_from}
+    for row in judged:
+        rows.setdefault(row.query, []).append(row)
+    bands = bands_of(top)
+    by_query = {query: [_found(band, held) for band in bands] for query, held in rows.items()}
+    total = [_found(band, [row for held in rows.values() for row in held]) for band in bands]
+    others = total[-1]
+    rest = None if others.open else estimated(others.relevant, others.settled, of=sum(drawn_from.values()))
+    ranks = [band.last for band in bands if band.last is not None]
+    beyond = [_beyond(rank, total, rest) for rank in ranks]
+    return Coverage(total, by_query, beyond, {one.rank: _within(one, total) for one in beyond})
+
+
+def estimated(relevant: int, settled: int, *, of: int) -> Estimate | None:
+    """How many of ``of`` moments are relevant when ``relevant`` of ``settled`` drawn ones are; None where none is."""
+    if not settled:
+        return None
+    low, high = wilson(relevant, settled)
+    return Estimate(of * relevant / settled, of * low, of * high)
+
+
+def wilson(hits: int, n: int) -> tuple[float, float]:
+    """95 % score interval of a share, ``n`` 1 or more; it stays within 0 to 1 and does not shrink to a point at 0.
+
+    Source: Wilson 1927.
+    """
+    share, squared = hits / n, Z95**2
+    middle = (share + squared / (2 * n)) / (1 + squared / n)
+    half = Z95 * math.sqrt(share * (1 - share) / n + squared / (4 * n**2)) / (1 + squared / n)
+    return max(0.0, middle - half) if hits else 0.0, min(1.0, middle + half) if hits < n else 1.0
+
+
+def _found(band: Band, rows: Sequence[Judged]) -> Found:
+    held = [row for row in rows if band.holds(row.rank)]
+    settled = [row.relevance for row in held if row.relevance is not None]
+    waiting = sum(row.is_open for row in held)
+    counts = tuple(settled.count(level) for level in range(LEVELS))
+    return Found(band, counts, waiting, len(held) - len(settled) - waiting)
+
+
+def _beyond(rank: int, total: Sequence[Found], rest: Estimate | None) -> Beyond:
+    further = [found for found in total if found.band.first is not None and found.band.first > rank]
+    relevant = sum(found.relevant for found in further)
+    estimate = rest and Estimate(*(relevant + value for value in rest))
+    return Beyond(rank, relevant, sum(found.highly for found in further), estimate)
+
+
+def _within(beyond: Beyond, total: Sequence[Found]) -> float | None:
+    if beyond.estimate is None:
+        return None
+    near = [found for found in total if found.band.last is not None and found.band.last <= beyond.rank]
+    inside = sum(found.relevant for found in near)
+    everything = inside + beyond.estimate.value
+    return inside / everything if everything else None

@@ -1,0 +1,278 @@
+"""What a coverage study found so far.
+
+What pooling from runs adds to each query, and how far the sources agree: the pool report.
+
+Everything is told from rows, so that it reads alike before a pool is opened and long after.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from operator import add, attrgetter
+
+from django.db import connection
+from django.db.models import F, QuerySet
+from django.db.models.functions import Coalesce
+
+from annotation.models import Candidate, PoolAnswer, Pooling, PoolSource, Project, Query
+from annotation.rules.pooling import BATCH_SIZE
+from annotation.selectors import queries_to_judge
+from annotation.services.coverage import RANDOM
+from judging.models import Batch, Pair
+from judging.studies.rules import Coverage, Judged, coverage_of, lack_words
+
+JUDGED = """
+SELECT answer.query_id, CASE WHEN source.name = %(random)s THEN NULL ELSE entry.rank END, pair.relevance,
+    coalesce(pair.state IN ('open', 'escalated'), true)
+FROM annotation_poolentry entry
+JOIN annotation_poolanswer answer ON answer.id = entry.answer_id
+JOIN annotation_poolsource source ON source.id = answer.source_id AND source.pooling_id = %(pooling)s
+LEFT JOIN annotation_candidate candidate
+    ON candidate.query_id = answer.query_id AND candidate.moment_id = entry.moment_id
+LEFT JOIN judging_pair pair ON pair.candidate_id = candidate.id"""
+
+
+def coverage_studies(project: Project) -> QuerySet[Pooling]:
+    return project.poolings.filter(seed__isnull=False).exclude(state=Pooling.State.DISCARDED)
+
+
+def queries_studied(pooling: Pooling) -> QuerySet[Query]:
+    return Query.objects.filter(pool_answers__source__pooling=pooling).distinct().order_by("number")
+
+
+def coverage_found(pooling: Pooling) -> Coverage:
+    """The study as the rows say now."""
+    with connection.cursor() as cursor:
+        cursor.execute(JUDGED, {"pooling": pooling.pk, "random": RANDOM})
+        judged = [Judged(*row) for row in cursor.fetchall()]
+    return coverage_of(judged, top=pooling.depth, drawn_from=moments_drawn_from(pooling))
+
+
+def plan_lacks(pooling: Pooling) -> str:
+    """In words, what the corpus is too small for; of the query that lacks most."""
+    answers = PoolAnswer.objects.filter(source__pooling=pooling)
+    best = dict(answers.exclude(source__name=RANDOM).values_list("query", "spans"))
+    drawn = answers.filter(source__name=RANDOM).values_list("query", "spans", "drawn_from")
+    plans = [(best.get(query, 0), others, best.get(query, 0) + (rest or 0)) for query, others, rest in drawn]
+    if not plans:
+        return ""
+    most, others, moments = min(plans)
+    return lack_words(moments=moments, best=most, of_best=pooling.depth, others=others, of_others=pooling.others or 0)
+
+
+def moments_drawn_from(pooling: Pooling) -> dict[int, int]:
+    """By query, how many moments its others were drawn from."""
+    answers = PoolAnswer.objects.filter(source__pooling=pooling, drawn_from__isnull=False)
+    return {query: n or 0 for query, n in answers.values_list("query", "drawn_from")}
+
+
+SIMILARITY, ALL_RUNS = "similarity", "all runs"
+
+KINDS = """count(entry.moment_id), count(*) FILTER (WHERE kind IN ('similarity', 'passed_over')),
+    count(*) FILTER (WHERE kind = 'passed_over'), count(*) FILTER (WHERE kind = 'earlier'),
+    count(*) FILTER (WHERE kind = 'new'), count(*) FILTER (WHERE kind = 'new' AND sources = 1)"""
+REPORT = f"""
+WITH answer AS (
+    SELECT answer.* FROM annotation_poolanswer answer
+    JOIN annotation_poolsource source ON source.id = answer.source_id AND source.pooling_id = %(pooling)s),
+entry AS MATERIALIZED (
+    SELECT answer.id AS answer_id, answer.source_id, answer.query_id, entry.moment_id,
+        CASE WHEN candidate.id IS NULL OR candidate.pooling_id = %(pooling)s THEN 'new'
+            WHEN candidate.source = 'pooled' THEN 'earlier'
+            WHEN batch.number > 2 OR batch.id IS NULL AND review.decision = 'close' THEN 'passed_over'
+            ELSE 'similarity' END AS kind,
+        count(*) OVER of_all AS sources, row_number() OVER of_all AS place
+    FROM answer
+    JOIN annotation_poolentry entry ON entry.answer_id = answer.id
+    LEFT JOIN annotation_candidate candidate
+        ON candidate.query_id = answer.query_id AND candidate.moment_id = entry.moment_id
+    LEFT JOIN judging_pair pair ON pair.candidate_id = candidate.id AND candidate.source = 'similarity'
+    LEFT JOIN judging_batch batch ON batch.id = pair.batch_id
+    LEFT JOIN judging_batch first ON first.query_id = answer.query_id AND first.number = 1
+    LEFT JOIN judging_batchreview review ON review.batch_id = first.id
+    WINDOW of_all AS (PARTITION BY answer.query_id, entry.moment_id))
+SELECT 'source', answer.query_id, answer.source_id, answer.spans, answer.unmatched, answer.without_preview, {KINDS}
+FROM answer LEFT JOIN entry ON entry.answer_id = answer.id
+GROUP BY answer.id, answer.query_id, answer.source_id, answer.spans, answer.unmatched, answer.without_preview
+UNION ALL
+SELECT 'all', query_id, 0, 0, 0, 0, {KINDS} FROM entry WHERE place = 1 GROUP BY query_id
+UNION ALL
+SELECT 'both', one.source_id, other.source_id, count(*), 0, 0, 0, 0, 0, 0, 0, 0
+FROM entry one JOIN entry other ON other.query_id = one.query_id AND other.moment_id = one.moment_id
+WHERE one.sources > 1 AND other.sources > 1 AND one.source_id <> other.source_id GROUP BY 2, 3"""  # noqa: S608  # nosec B608 - constants
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a source, or all of them together, returned within the depth."""
+
+    queries: int = 0
+    spans: int = 0
+    unmatched: int = 0
+    without_preview: int = 0
+    moments: int = 0
+    in_similarity: int = 0
+    passed_over: int = 0  # of these, those that no batch holds although the query is closed
+    in_earlier_pools: int = 0
+    new: int = 0
+    new_alone: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(*map(add, _counted(self), _counted(other)))
+
+    @property
+    def known(self) -> int:
+        return self.in_similarity + self.in_earlier_pools
+
+    @property
+    def to_judge(self) -> int:
+        return self.new + self.passed_over
+
+    @property
+    def batches(self) -> int:
+        """Of one query."""
+        return -(-self.to_judge // BATCH_SIZE)
+
+
+_counted = attrgetter(*(each.name for each in fields(Counts)))
+
+
+@dataclass(frozen=True)
+class QueryReport:
+    """One query: each source, and all of them."""
+
+    query: Query
+    by_source: list[Counts]
+    union: Counts
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How many moments each source returned, and how many of them each other did."""
+
+    name: str
+    moments: int
+    shared: list[int]
+
+
+@dataclass(frozen=True)
+class PoolReport:
+    """A pooling in total, by query, and source against source."""
+
+    totals: list[tuple[PoolSource, Counts]]
+    union: Counts
+    queries: list[QueryReport]
+    overlaps: list[Overlap]
+
+    @property
+    def sources(self) -> list[PoolSource]:
+        return [source for source, _ in self.totals]
+
+    @property
+    def growing(self) -> list[QueryReport]:
+        """Queries that get pairs."""
+        return [row for row in self.queries if row.union.to_judge]
+
+    @property
+    def batches(self) -> int:
+        return sum(row.union.batches for row in self.queries)
+
+
+def queries_to_pool(pooling: Pooling) -> dict[int, int]:
+    """The numbers that runs may answer with, and the query judged for each: of those with a batch, twins too."""
+    begun = queries_to_judge(pooling.project_id).filter(batches__number=1)
+    if pooling.query_set_id is not None:
+        begun = begun.filter(query_set=pooling.query_set_id)
+    asked = Query.objects.filter(project=pooling.project_id, is_placeholder=False)
+    asked = asked.filter(split=pooling.split) if pooling.split else asked.exclude(split=Query.Split.TRAIN)
+    judged = asked.annotate(judged=Coalesce("judged_as", F("pk"))).filter(judged__in=begun.values("pk"))
+    return dict(judged.values_list("number", "judged"))
+
+
+def pool_report(pooling: Pooling) -> PoolReport:
+    """The report as the rows say now; before the pool is opened, what would come of it."""
+    sources = list(pooling.sources.all())
+    by_source: dict[int, dict[int, Counts]] = {}
+    in_all: dict[int, list[int]] = {}
+    both: dict[tuple[int, int], int] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(REPORT, {"pooling": pooling.pk})
+        for part, one, other, *counts in cursor.fetchall():
+            if part == "source":
+                by_source.setdefault(one, {})[other] = Counts(1, *counts)
+            elif part == "all":
+                in_all[one] = counts[3:]
+            else:
+                both[one, other] = counts[0]
+    queries = Query.objects.filter(pk__in=by_source).order_by("number")
+    rows = [_query_report(query, sources, by_source[query.pk], in_all.get(query.pk, [])) for query in queries]
+    totals = [(source, _sum(row.by_source[place] for row in rows)) for place, source in enumerate(sources)]
+    return PoolReport(totals, _sum(row.union for row in rows), rows, _overlaps(totals, rows, both))
+
+
+def _query_report(
+    query: Query, sources: Iterable[PoolSource], found: Mapping[int, Counts], in_all: list[int]
+) -> QueryReport:
+    counts = [found.get(source.pk, Counts()) for source in sources]
+    told = _sum(counts)
+    union = Counts(1, told.spans, told.unmatched, told.without_preview, *in_all)
+    return QueryReport(query, counts, union)
+
+
+def _overlaps(
+    totals: list[tuple[PoolSource, Counts]], rows: list[QueryReport], both: Mapping[tuple[int, int], int]
+) -> list[Overlap]:
+    """Similarity first, then the runs."""
+    queries = [row.query.pk for row in rows]
+    ranked = Candidate.objects.filter(query__in=queries, source=Candidate.Source.SIMILARITY).count()
+    shared = {**both, **{(source.pk, source.pk): counts.moments for source, counts in totals}}
+    overlaps = [Overlap(SIMILARITY, ranked, [ranked, *(counts.in_similarity for _, counts in totals)])]
+    for source, counts in totals:
+        with_others = [shared.get((source.pk, other.pk), 0) for other, _ in totals]
+        overlaps.append(Overlap(source.name, counts.moments, [counts.in_similarity, *with_others]))
+    return overlaps
+
+
+def _sum(counts: Iterable[Counts]) -> Counts:
+    return sum(counts, Counts())
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the judging of a pool's candidates is."""
+
+    pairs: int
+    decided: int
+    batches: int
+    done: int
+
+
+def pooled_progress(pooling: Pooling) -> Progress:
+    batches = Batch.objects.filter(pooling=pooling)
+    pairs = Pair.objects.filter(batch__in=batches)
+    return Progress(
+        pairs=pairs.count(),
+        decided=pairs.exclude(state__in=[Pair.State.OPEN, Pair.State.ESCALATED]).count(),
+        batches=batches.count(),
+        done=batches.filter(state=Batch.State.DONE).count(),
+    )
+
+
+def contributions(candidate_ids: Iterable[int]) -> dict[int, list[tuple[str, int]]]:
+    """Who returned each of these candidates, in a pool that was opened: source and best rank there, best first."""
+    found: dict[int, list[tuple[str, int]]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(CONTRIBUTIONS, [list(candidate_ids)])
+        for candidate, name, rank in cursor.fetchall():
+            found.setdefault(candidate, []).append((name, rank))
+    return found
+
+
+CONTRIBUTIONS = """
+SELECT candidate.id, source.name, min(entry.rank) AS best
+FROM annotation_candidate candidate
+JOIN annotation_poolanswer answer ON answer.query_id = candidate.query_id
+JOIN annotation_poolentry entry ON entry.answer_id = answer.id AND entry.moment_id = candidate.moment_id
+JOIN annotation_poolsource source ON source.id = answer.source_id
+JOIN annotation_pooling pooling ON pooling.id = source.pooling_id AND pooling.state IN ('opening', 'done')
+WHERE candidate.id = ANY (%s)
+GROUP BY candidate.id, source.name ORDER BY candidate.id, best, source.name"""

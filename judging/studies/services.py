@@ -1,0 +1,186 @@
+"""Coverage studies: which queries they are of, their plan by a task. Opening one is opening a pool.
+
+Pooling from runs: planning what would be added to whom, and opening it as batches.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+from django.db import OperationalError, transaction
+from django.db.models import Q, QuerySet
+
+from annotation.exceptions import MomentJudgeError, NotPossible
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Candidate, Job, Moment, NamedQuerySet, Pooling, Project, Query, User
+from annotation.rules.coverage import mixed, queries_drawn
+from annotation.services.coverage import Draw, coverage_create, coverage_plan
+from annotation.services.jobs import job_fail, job_finish, job_set, job_start
+from annotation.services.poolings import (
+    Returned,
+    candidates_pool,
+    pooling_confirm,
+    pooling_fail,
+    pooling_finish,
+    pooling_plan,
+)
+from judging.models import BatchReview
+from judging.releases.scope import finished_queries
+from judging.studies.selectors import queries_to_pool
+from judging.work.services.batches import batches_pool
+
+PLAN_TASK = "judging.tasks.coverage_prepare"
+STUDY_LATE = timedelta(minutes=1)  # a study still without a plan by then has lost its message, or its worker is busy
+
+
+def queries_to_study(project: Project, *, split: str = "", query_set: NamedQuerySet | None = None) -> QuerySet[Query]:
+    """Queries whose own pool is judged to its end: a study says what that pool misses."""
+    found = finished_queries(project.pk).filter(is_placeholder=False).distinct()
+    found = found.filter(split=split) if split else found
+    return found.filter(query_set=query_set) if query_set else found
+
+
+def queries_chosen(found: QuerySet[Query], *, n: int, seed: int) -> list[Query]:
+    """``n`` of them at random."""
+    numbers = queries_drawn(found.values_list("number", flat=True), n, seed=seed)
+    return list(found.filter(number__in=numbers).order_by("number"))
+
+
+@transaction.atomic
+def coverage_request(*, project: Project, queries: Sequence[Query], draw: Draw, actor: User | None) -> Pooling:
+    """Order the plan of a study; a task ranks the pool.
+
+    Raises:
+        NotPossible: there is no query, or one that is not judged to its end.
+    """
+    finished = queries_to_study(project).filter(pk__in=[query.pk for query in queries])
+    if finished.count() < len(set(queries)):
+        raise NotPossible("A coverage study is of queries that are judged to their end.")
+    pooling = coverage_create(project=project, queries=queries, draw=draw, actor=actor)
+    send_on_commit(PLAN_TASK, pooling.pk)
+    return pooling
+
+
+def coverage_prepare(*, pooling_id: int) -> None:
+    """Plan a study; what stands against it is said on it. A repeat finds the plan."""
+    pooling = Pooling.objects.select_related("project").filter(pk=pooling_id, seed__isnull=False).first()
+    with only_one("coverage-plan", pooling_id) as alone:
+        if pooling is None or not alone or pooling.state != Pooling.State.PREPARING:
+            return
+        try:
+            coverage_plan(pooling=pooling)
+        except MomentJudgeError as error:
+            pooling_fail(pooling=pooling, error=str(error))
+
+
+def coverage_sweep(*, now: datetime) -> None:
+    """Send every study that waits for its plan; its message may have been lost."""
+    late = Pooling.objects.filter(state=Pooling.State.PREPARING, seed__isnull=False, created_at__lte=now - STUDY_LATE)
+    for pk in late.values_list("pk", flat=True):
+        send_on_commit(PLAN_TASK, pk)
+
+
+logger = logging.getLogger(__name__)
+TITLE = "Opening pooled batches"
+OPEN_TASK = "judging.tasks.pool_open"
+LATE = timedelta(minutes=1)  # an opening that has not moved by then has lost its message, or its worker is busy
+TELL_EVERY = 20  # queries
+
+
+def pool_plan(*, pooling: Pooling, returned: Iterable[Returned]) -> None:
+    """Plan the pool over the queries whose judging has begun: their candidates by similarity are settled.
+
+    Raises:
+        NotPossible: no such query is asked for, or the pool is planned already.
+    """
+    queries = queries_to_pool(pooling)
+    if not queries:
+        raise NotPossible("None of these queries has a batch yet. Pools are for queries whose judging has begun.")
+    pooling_plan(pooling=pooling, queries=queries, returned=returned)
+
+
+@transaction.atomic
+def pool_open_request(*, pooling: Pooling, actor: User | None, wake: bool = True) -> Pooling:
+    """Confirm the plan; a task opens its batches unless the caller does. Again, it wakes what came to a stop.
+
+    Raises:
+        NotPossible: there is no plan.
+    """
+    held = pooling_confirm(pooling=pooling, actor=actor)
+    if wake and held.state == Pooling.State.OPENING:
+        _job(held, total=_planned(held).count())
+        send_on_commit(OPEN_TASK, held.pk)
+    return held
+
+
+def pool_open(*, pooling_id: int) -> int:
+    """Add the planned candidates and open their batches, query by query; a repeat goes on where it was.
+
+    Returns:
+        How many batches were opened now.
+    """
+    with only_one("pool-open", pooling_id) as alone:
+        opening = Pooling.objects.select_related("project").filter(pk=pooling_id, state=Pooling.State.OPENING)
+        pooling = opening.first() if alone else None
+        return _open(pooling) if pooling else 0
+
+
+def _open(pooling: Pooling) -> int:
+    ids = list(_planned(pooling).order_by("number").values_list("pk", flat=True))
+    job, opened = _job(pooling, total=len(ids)), 0
+    try:
+        for done, query_id in enumerate(ids):
+            if done % TELL_EVERY == 0:
+                job_set(job=job, done=done, title=f"{TITLE}: {done} of {len(ids)} queries")
+            opened += _query_open(pooling, query_id)
+    except OperationalError:
+        raise  # the task is tried again
+    except Exception as error:
+        job_fail(job=job, error=f"{type(error).__name__}: {error}")
+        raise
+    with transaction.atomic():
+        pooling_finish(pooling=pooling)
+        job_finish(job=job, title=f"{opened} pooled batches opened")
+    logger.info("pool %s: %s batches opened", pooling.pk, opened)
+    return opened
+
+
+def pool_job(pooling: Pooling) -> str:
+    """The kind of its job: pools may be opened beside each other."""
+    return f"pool {pooling.pk}"
+
+
+def _job(pooling: Pooling, *, total: int) -> Job:
+    return job_start(project=pooling.project, kind=pool_job(pooling), title=TITLE, total=total)
+
+
+def _planned(pooling: Pooling) -> QuerySet[Query]:
+    return Query.objects.filter(pool_answers__source__pooling=pooling).distinct()
+
+
+@transaction.atomic
+def _query_open(pooling: Pooling, query_id: int) -> int:
+    query = Query.objects.select_for_update().get(pk=query_id)  # as every opening of its batches
+    candidates_pool(pooling=pooling, query=query)
+    waiting = _waiting(pooling, query)
+    if pooling.seed is not None:
+        waiting = mixed(waiting, seed=pooling.seed, query=query.number)
+    return len(batches_pool(query=query, pooling=pooling, candidates=waiting))
+
+
+def _waiting(pooling: Pooling, query: Query) -> list[Candidate]:
+    """Pooled candidates in no batch; and those by similarity that closing the query left out and a run returned."""
+    wanted = Q(source=Candidate.Source.POOLED)
+    if BatchReview.objects.filter(batch__query=query, decision=BatchReview.Decision.CLOSE).exists():
+        wanted |= Q(moment__pool_entries__answer__source__pooling=pooling, moment__pool_entries__answer__query=query)
+    free = query.candidates.filter(wanted, pair=None, moment__preview_state=Moment.Preview.READY)
+    return list(free.distinct().order_by("rank"))
+
+
+def pools_sweep(*, now: datetime) -> None:
+    """Send every pool whose opening has not moved for a while; one at work holds its lock and goes on."""
+    stale = Job.objects.filter(state=Job.State.RUNNING, updated_at__lte=now - LATE)
+    for pooling in Pooling.objects.filter(state=Pooling.State.OPENING):
+        if stale.filter(project=pooling.project_id, kind=pool_job(pooling)).exists():
+            send_on_commit(OPEN_TASK, pooling.pk)

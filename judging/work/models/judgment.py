@@ -1,0 +1,323 @@
+"""Assignment: one round of one batch in one annotator's hands. Judgment: one grade for one pair. Flag: none.
+
+FlagAnswer: what a lead made of a flag. Recut: a preview that is to be cut anew.
+"""
+
+from uuid import uuid4
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from annotation import clock
+from annotation.models import Moment, Project
+from judging.guidelines.models import Guideline, Policy
+from judging.work.models.batch import Batch, Pair
+
+SEATS = (1, 2)  # a round asks two annotators
+
+
+class Assignment(models.Model):
+    """One annotator's seat at one round of a batch; ``expires_at`` is the lease."""
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        FINISHED = "finished"
+        LAPSED = "lapsed"
+        RETURNED = "returned"
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    project = models.ForeignKey(Project, models.PROTECT, related_name="+")
+    batch = models.ForeignKey(Batch, models.PROTECT, related_name="assignments")
+    round = models.PositiveSmallIntegerField()
+    seat = models.PositiveSmallIntegerField()
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="assignments")
+    state = models.CharField(max_length=8, choices=State, default=State.OPEN)
+    shuffle_seed = models.PositiveIntegerField(help_text="The order of the pairs follows from it.")
+    pair_ids = ArrayField(models.BigIntegerField(), help_text="What it asks for, in the order shown.")
+    gold_ids = ArrayField(
+        models.BigIntegerField(), default=list, help_text="Of these pairs the truth is known: see GoldGrade."
+    )
+    expires_at = models.DateTimeField()
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["batch", "round", "seat"],
+                condition=Q(state="open"),
+                name="assignment_one_holder_per_seat",
+                violation_error_message="Somebody else has just taken this batch.",
+            ),
+            models.UniqueConstraint(
+                fields=["project", "annotator"], condition=Q(state="open"), name="assignment_one_open_per_annotator"
+            ),
+            models.CheckConstraint(condition=Q(seat__in=SEATS), name="assignment_seat_is_1_or_2"),
+            models.CheckConstraint(condition=Q(round__in=[1, 2]), name="assignment_round_is_1_or_2"),
+            models.CheckConstraint(condition=Q(pair_ids__len__gt=0), name="assignment_asks_for_something"),
+            models.CheckConstraint(condition=Q(pair_ids__contains=F("gold_ids")), name="assignment_gold_is_asked_for"),
+            models.CheckConstraint(
+                condition=Q(state="open", ended_at__isnull=True) | (~Q(state="open") & Q(ended_at__isnull=False)),
+                name="assignment_ended_has_its_time",
+            ),
+        ]
+        indexes = [
+            # no index holds expires_at: every grade renews it, and such an update then touches no index
+            models.Index(fields=["annotator", "-id"], name="assignment_by_annotator"),
+            models.Index(
+                fields=["state"], condition=models.Q(state__in=["lapsed", "open"]), name="assignment_lapsed_or_open"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"assignment {self.uuid}"
+
+
+class Judgment(models.Model):
+    """One annotator's grade for one pair; it may change until its assignment ends (see JudgmentChange)."""
+
+    class Source(models.TextChoices):
+        PERSON = "person"
+        SIMULATED = "simulated"
+        IMPORTED = "imported"
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False, help_text="The key of the form that gave it.")
+    pair = models.ForeignKey(Pair, models.PROTECT, related_name="judgments", db_index=False)
+    assignment = models.ForeignKey(Assignment, models.PROTECT, null=True, related_name="judgments")
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="judgments", db_index=False)
+    occurrence = models.PositiveSmallIntegerField(default=0, help_text="Above 0 where a file names a person again.")
+    round = models.PositiveSmallIntegerField()
+    seat = models.PositiveSmallIntegerField()
+    grade = models.PositiveSmallIntegerField()
+    revision = models.PositiveSmallIntegerField(default=0, help_text="How often the grade was changed.")
+    position = models.PositiveSmallIntegerField(null=True, help_text="Place in the order shown, from 1.")
+    previous_grade = models.PositiveSmallIntegerField(null=True, help_text="What the annotator gave just before.")
+    comment = models.TextField(blank=True)
+    active_ms = models.PositiveIntegerField(null=True, help_text="From pair shown to grade sent, changes included.")
+    source = models.CharField(max_length=9, choices=Source)
+    origin = models.CharField(
+        max_length=9, choices=Source, blank=True, default="", db_default="", help_text="What the imported release says."
+    )
+    guideline = models.ForeignKey(Guideline, models.PROTECT, null=True, related_name="+", db_index=False)
+    policy = models.ForeignKey(Policy, models.PROTECT, null=True, related_name="+", db_index=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["pair", "annotator", "occurrence"],
+                name="judgment_once_per_pair_and_annotator",
+                violation_error_message="You have already judged this pair.",
+            ),
+            models.UniqueConstraint(fields=["pair", "round", "seat"], name="judgment_two_per_pair_and_round"),
+            models.CheckConstraint(condition=Q(grade__range=(0, 4)), name="judgment_grade_from_0_to_4"),
+            models.CheckConstraint(condition=Q(seat__in=SEATS), name="judgment_seat_is_1_or_2"),
+            models.CheckConstraint(condition=Q(round__in=[1, 2]), name="judgment_round_is_1_or_2"),
+            models.CheckConstraint(
+                condition=Q(source="imported", assignment__isnull=True)
+                | (
+                    ~Q(source="imported")
+                    & Q(occurrence=0, assignment__isnull=False, guideline__isnull=False, policy__isnull=False)
+                    & Q(position__isnull=False, position__gte=1)  # a null alone would pass
+                ),
+                name="judgment_given_under_an_assignment_unless_imported",
+            ),
+            models.CheckConstraint(
+                condition=Q(origin="") | Q(source="imported", origin__in=["person", "simulated"]),
+                name="judgment_origin_of_the_imported",
+            ),
+            models.CheckConstraint(
+                condition=Q(previous_grade__isnull=True) | Q(previous_grade__range=(0, 4)),
+                name="judgment_previous_grade_from_0_to_4",
+            ),
+        ]
+        indexes = [models.Index(fields=["annotator", "created_at"], name="judgment_by_annotator_and_day")]
+
+    def __str__(self) -> str:
+        return f"{self.grade} by annotator {self.annotator_id} on pair {self.pair_id}"
+
+
+class JudgmentChange(models.Model):
+    """An earlier grade of a judgment; ``uuid`` is the key of the form that changed it."""
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    judgment = models.ForeignKey(Judgment, models.PROTECT, related_name="changes")
+    from_grade = models.PositiveSmallIntegerField()
+    to_grade = models.PositiveSmallIntegerField()
+    changed_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(from_grade__range=(0, 4), to_grade__range=(0, 4)) & ~Q(from_grade=F("to_grade")),
+                name="judgment_change_is_one",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.from_grade} to {self.to_grade}"
+
+
+class Flag(models.Model):
+    """Why somebody cannot judge a pair. Two of ended assignments, or a lead, withdraw the pair."""
+
+    class Reason(models.TextChoices):
+        BROKEN = "broken", "The clip is broken"
+        UNREADABLE = "unreadable", "The query cannot be understood"
+        OFFENSIVE = "offensive", "Offensive or disturbing"
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    pair = models.ForeignKey(Pair, models.PROTECT, related_name="flags", db_index=False)
+    assignment = models.ForeignKey(Assignment, models.PROTECT, related_name="flags")
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="flags")
+    reason = models.CharField(max_length=10, choices=Reason)
+    comment = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    withdrawn_at = models.DateTimeField(null=True, help_text="When the annotator took it back.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["pair", "annotator"],
+                condition=Q(withdrawn_at__isnull=True),
+                name="flag_once_per_pair_and_annotator",
+            ),
+            models.CheckConstraint(condition=Q(reason__in=["broken", "unreadable", "offensive"]), name="flag_says_why"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.reason} by annotator {self.annotator_id} on pair {self.pair_id}"
+
+
+class GoldGrade(models.Model):
+    """A grade for a pair of known truth, asked among others; it never enters consensus, releases or the pair."""
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False, help_text="The key of the form that gave it.")
+    pair = models.ForeignKey(Pair, models.PROTECT, related_name="gold_grades", db_index=False)
+    assignment = models.ForeignKey(Assignment, models.PROTECT, related_name="gold_grades")
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="gold_grades", db_index=False)
+    grade = models.PositiveSmallIntegerField()
+    truth = models.PositiveSmallIntegerField(
+        null=True, help_text="The pair's relevance when it was asked; null where it is asked for company only."
+    )
+    revision = models.PositiveSmallIntegerField(default=0)
+    history = models.JSONField(default=list, help_text="Each form that spoke: its key, grade and time.")
+    position = models.PositiveSmallIntegerField()
+    comment = models.TextField(blank=True)
+    active_ms = models.PositiveIntegerField(null=True)
+    source = models.CharField(max_length=9, choices=Judgment.Source)
+    guideline = models.ForeignKey(Guideline, models.PROTECT, related_name="+", db_index=False)
+    policy = models.ForeignKey(Policy, models.PROTECT, related_name="+", db_index=False)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["pair", "annotator"], name="gold_grade_once_per_pair_and_annotator"),
+            models.CheckConstraint(
+                condition=Q(grade__range=(0, 4)) & (Q(truth__isnull=True) | Q(truth__range=(0, 4))),
+                name="gold_grade_from_0_to_4",
+            ),
+        ]
+        indexes = [models.Index(fields=["annotator", "created_at"], name="gold_by_annotator_and_day")]
+
+    def __str__(self) -> str:
+        return f"{self.grade} by annotator {self.annotator_id} on gold pair {self.pair_id}"
+
+
+class OwnGrade(models.Model):
+    """What an annotator gave, gold among it: a view, for the pages and doors that show people their own grades."""
+
+    uuid = models.UUIDField(primary_key=True)
+    pair = models.ForeignKey(Pair, models.DO_NOTHING, related_name="+")
+    assignment = models.ForeignKey(Assignment, models.DO_NOTHING, related_name="own_grades")
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.DO_NOTHING, related_name="own_grades")
+    grade = models.PositiveSmallIntegerField()
+    comment = models.TextField()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        managed = False
+        db_table = "judging_owngrade"
+
+    def __str__(self) -> str:
+        return f"{self.grade} by annotator {self.annotator_id} on pair {self.pair_id}"
+
+
+class FlagAnswer(models.Model):
+    """How a lead answered a flag; an answered flag withdraws no pair."""
+
+    class Kind(models.TextChoices):
+        RECUT = "recut", "the clip was cut anew"
+        BOUNDS = "bounds", "the moment's bounds were put right"
+        WITHDRAWN = "withdrawn", "the pair was withdrawn"
+        DISMISSED = "dismissed", "dismissed"
+
+    flag = models.OneToOneField(Flag, models.PROTECT, related_name="answer")
+    kind = models.CharField(max_length=9, choices=Kind)
+    words = models.CharField(max_length=1000, blank=True)
+    answered_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    answered_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(kind__in=["recut", "bounds", "withdrawn", "dismissed"]), name="flag_answer_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(kind__in=["recut", "bounds"]) | ~Q(words=""), name="flag_answer_says_why"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.flag}"
+
+
+class Recut(models.Model):
+    """A preview that a lead wants cut anew, between other bounds where it names some; a task does it."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        DONE = "done"
+        FAILED = "failed"
+
+    pair = models.ForeignKey(Pair, models.PROTECT, related_name="recuts", help_text="Where the lead saw it.")
+    moment = models.ForeignKey(Moment, models.PROTECT, related_name="recuts")
+    start_s = models.FloatField(null=True, help_text="Null: as it is.")
+    end_s = models.FloatField(null=True)
+    state = models.CharField(max_length=7, choices=State, default=State.WAITING)
+    error = models.CharField(max_length=300, blank=True)
+    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    asked_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["moment"],
+                condition=Q(state="waiting"),
+                name="recut_waits_once_per_moment",
+                violation_error_message="This clip is being cut already.",
+            ),
+            models.CheckConstraint(
+                condition=Q(start_s__isnull=True, end_s__isnull=True)
+                | Q(start_s__isnull=False, end_s__isnull=False, start_s__gte=0, start_s__lt=F("end_s")),
+                name="recut_names_both_bounds_or_none",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="waiting", ended_at__isnull=True) | (~Q(state="waiting") & Q(ended_at__isnull=False)),
+                name="recut_ended_has_its_time",
+            ),
+            models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="recut_failed_says_why"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.state} recut of {self.moment}"
+
+    @property
+    def sets_bounds(self) -> bool:
+        return self.start_s is not None

@@ -1,0 +1,158 @@
+"""Pairs that need a lead's eye or have left the judging: flagged, dropped, withdrawn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db.models import Case, Exists, Max, OuterRef, Q, QuerySet, When
+
+from annotation.models import AuditEvent, Moment, Project
+from judging.models import (
+    Assignment,
+    Flag,
+    GateQuestion,
+    GuidelineDraftExample,
+    GuidelineExample,
+    Judgment,
+    KnownPair,
+    Pair,
+    Recut,
+)
+from judging.people.selectors import actor_names
+from judging.review.selectors import annotator_numbers, final_grades
+
+UNDECIDED = [Pair.State.OPEN, Pair.State.ESCALATED]
+FLAGGED, DROPPED, WITHDRAWN = "flagged", "dropped", "withdrawn"
+
+
+class Sieve(NamedTuple):
+    """Which pairs of a list are shown."""
+
+    words: str = ""
+    split: str = ""
+    reason: str = ""  # of the flag, or why the pair is out
+    status: str = "waiting"  # of flags: waiting, answered, or empty for all
+    annotator: int | None = None  # number of who graded or flagged it
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One pair of a list, with everything that was said about it."""
+
+    pair: Pair
+    grades: list[tuple[int | None, int, int]]  # annotator number, grade, round
+    flags: list[tuple[int | None, Flag]]
+    why: str  # a lead's reason for withdrawing it
+    who: str  # withdrew it
+    when: datetime | None
+    recut: Recut | None  # the newest of its clip
+
+    @property
+    def waits(self) -> bool:
+        """For an answer."""
+        return self.pair.state in UNDECIDED and any(not hasattr(flag, "answer") for _, flag in self.flags)
+
+
+def flags_waiting(project: Project) -> QuerySet[Flag]:
+    """Flags that stand, without an answer, on pairs that are still judged."""
+    standing = Flag.objects.filter(assignment__project=project, withdrawn_at__isnull=True)
+    return standing.filter(answer__isnull=True, pair__state__in=UNDECIDED)
+
+
+def pairs_listed(project: Project, which: str, sieve: Sieve) -> QuerySet[Pair]:
+    """Flagged pairs, those that wait first and the newest flag first; others by their batch, the newest first."""
+    found = Pair.objects.filter(batch__project=project).select_related(
+        "batch__query", "batch__project", "candidate__moment__video"
+    )
+    if sieve.words:
+        found = found.filter(batch__query__text__icontains=sieve.words)
+    if sieve.split:
+        found = found.filter(batch__query__split=sieve.split)
+    user = None if sieve.annotator is None else _user_of(project, sieve.annotator)
+    if which == FLAGGED:
+        return _flagged(found, sieve, user)
+    if sieve.annotator is not None:
+        found = found.filter(Exists(Judgment.objects.filter(pair=OuterRef("pk"), annotator=user)))
+    if sieve.reason:
+        found = found.filter(reason=sieve.reason)
+    return found.filter(state=which).order_by("-batch", "candidate__rank")
+
+
+def _user_of(project: Project, number: int) -> int:
+    """0, whom nobody is, where nobody has the number."""
+    return project.memberships.filter(number=number).values_list("user", flat=True).first() or 0
+
+
+def _flagged(found: QuerySet[Pair], sieve: Sieve, user: int | None) -> QuerySet[Pair]:
+    flags = Q(flags__isnull=False, flags__withdrawn_at__isnull=True)
+    if sieve.reason:
+        flags &= Q(flags__reason=sieve.reason)
+    if user is not None:
+        flags &= Q(flags__annotator=user)
+    if sieve.status == "waiting":
+        flags &= Q(flags__answer__isnull=True, state__in=UNDECIDED)
+    elif sieve.status == "answered":
+        flags &= Q(flags__answer__isnull=False)
+    undecided = Case(When(state__in=UNDECIDED, then=0), default=1)
+    return found.filter(flags).annotate(newest=Max("flags__id")).order_by(undecided, "-newest")
+
+
+def listed(project: Project, pairs: Sequence[Pair], *, to: str) -> list[Listed]:
+    """What was said about these pairs, as the role ``to`` may know it; in as many statements for many as for one."""
+    numbers = annotator_numbers(project)
+    ids = [pair.pk for pair in pairs]
+    grades = final_grades(Judgment.objects.filter(pair__in=ids), numbers)
+    flags = _flags_of(ids, numbers)
+    withdrawals = _withdrawals(project, [pair.uuid for pair in pairs if pair.state == Pair.State.WITHDRAWN], to)
+    moments = [pair.candidate.moment_id for pair in pairs]
+    recuts = {recut.moment_id: recut for recut in Recut.objects.filter(moment__in=moments).order_by("pk")}
+    nobody = ("", "", None)
+    return [
+        Listed(
+            pair,
+            grades.get(pair.pk, []),
+            flags.get(pair.pk, []),
+            *withdrawals.get(pair.uuid, nobody),
+            recuts.get(pair.candidate.moment_id),
+        )
+        for pair in pairs
+    ]
+
+
+def _flags_of(pair_ids: Sequence[int], numbers: dict[int, int]) -> dict[int, list[tuple[int | None, Flag]]]:
+    found: dict[int, list[tuple[int | None, Flag]]] = {}
+    standing = Flag.objects.filter(pair__in=pair_ids, withdrawn_at__isnull=True).select_related("answer")
+    for flag in standing.order_by("pk"):
+        found.setdefault(flag.pair_id, []).append((numbers.get(flag.annotator_id), flag))
+    return found
+
+
+def _withdrawals(project: Project, pairs: Sequence[UUID], to: str) -> dict[UUID, tuple[str, str, datetime | None]]:
+    """Reason, who and when of the last withdrawal by a lead."""
+    if not pairs:
+        return {}
+    names = actor_names(project, to=to)
+    events = AuditEvent.objects.filter(action="pair.withdraw", subject__in=pairs).order_by("pk")
+    return {
+        event.subject: (event.data["reason"], names.get(event.actor_id or 0, "somebody who has left"), event.created_at)
+        for event in events
+        if event.subject is not None
+    }
+
+
+def why_bounds_stay(moment: Moment) -> str | None:
+    """Why the bounds of a moment cannot be changed any more, in words; None while they can."""
+    if Judgment.objects.filter(pair__candidate__moment=moment).exists():
+        return "Somebody has judged this moment, so its bounds stay. Withdraw the pair instead."
+    if KnownPair.objects.filter(moment=moment).exists():
+        return "This moment is asked in an exam or a tutorial, so its bounds stay. Withdraw the pair instead."
+    shown = (GuidelineExample, GuidelineDraftExample, GateQuestion)
+    if any(model.objects.filter(moment=moment).exists() for model in shown):
+        return "This moment is an example in a guideline or a test, so its bounds stay. Withdraw the pair instead."
+    pairs = list(Pair.objects.filter(candidate__moment=moment).values_list("pk", flat=True))
+    held = Assignment.objects.filter(state=Assignment.State.OPEN, batch__pairs__in=pairs, pair_ids__overlap=pairs)
+    if held.exists():
+        return "Somebody has this moment in hands just now. Try again when they are done."
+    return None

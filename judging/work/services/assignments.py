@@ -1,0 +1,250 @@
+"""Assignments: handed out, renewed, finished, given back, and ended when their time has run out."""
+
+import logging
+from datetime import datetime
+from random import SystemRandom
+
+from django.db import IntegrityError, transaction
+from django.db.models import F, QuerySet
+from django.db.models.functions import Least
+
+from annotation import clock
+from annotation.messages import send_on_commit
+from annotation.models import Membership, Project, User
+from judging.exceptions import AssignmentIncomplete, GuidelineUnconfirmed, LeaseLost, NotQualified, WarmUpDue
+from judging.models import Assignment, Batch, Policy
+from judging.projects.policies import policy_in_force
+from judging.qualification.services.sittings import WarmUp, warm_up_due
+from judging.quality.gold import gold_batch_for, gold_for, gold_seat
+from judging.work.rules import LEAVING, free_seats, lease_until, seat_for, shuffled, to_be_decided
+from judging.work.selectors.annotator import open_assignment, readiness
+from judging.work.selectors.held import Held, held_open
+from judging.work.selectors.seats import batch_to_be_taken, pairs_asked_now, seats_held, work_waits
+from judging.work.services.batches import ADVANCE_TASK, flagged_withdraw, seats_count
+
+logger = logging.getLogger(__name__)
+TAKES = 50  # how often to look again when somebody else was faster, or a batch had claimed a seat it has not
+HURRIED = 4  # of these pass over what others are just taking; the rest wait their turn
+RUN_OUT = "Your time on this batch has run out; the grades you gave are kept."
+FINISHED = "You have finished this batch; its grades are final."
+RETURNED = "You have given this batch back; the grades you gave are kept."
+
+
+def assignment_take(*, project: Project, annotator: User, now: datetime | None = None) -> Assignment | None:
+    """The annotator's open assignment, or a new one; None when nothing is left for them.
+
+    Raises:
+        NotQualified: they have not come so far, are suspended, or left.
+        GuidelineUnconfirmed: there is a version of the guideline that they have not confirmed.
+        WarmUpDue: the session begins with pairs of known truth.
+    """
+    now = now or clock.now()
+    _ready_or_refused(project, annotator)
+    _warm_or_refused(project, annotator, now)
+    assignments_sweep(now=now, project=project)
+    for attempt in range(TAKES):
+        held = open_assignment(project=project, annotator=annotator)
+        if held:
+            return held
+        try:
+            taken = _next_batch_take(project, annotator, now, hurry=attempt < HURRIED)
+        except IntegrityError:  # this annotator's second tab was faster, or a lead has just suspended them
+            _ready_or_refused(project, annotator)
+            continue
+        if taken:
+            return taken
+        if not work_waits(project_id=project.pk, annotator_id=annotator.pk):
+            return None
+    return None
+
+
+def _ready_or_refused(project: Project, annotator: User) -> None:
+    ready = readiness(project_id=project.pk, annotator_id=annotator.pk)
+    if ready.standing != Membership.Standing.QUALIFIED:
+        raise NotQualified("Only qualified annotators are handed batches; your desk says what comes next for you.")
+    if not ready.confirmed:
+        raise GuidelineUnconfirmed("The guideline has a version you have not confirmed. Read it, then go on.")
+
+
+def _warm_or_refused(project: Project, annotator: User, now: datetime) -> None:
+    policy = policy_in_force(project.pk)
+    if not policy.warm_up or open_assignment(project=project, annotator=annotator):
+        return
+    if warm_up_due(project=project, annotator=annotator, policy=policy, now=now) == WarmUp.DUE:
+        raise WarmUpDue("Your session begins with a warm-up of five pairs. Your desk leads you to it.")
+
+
+@transaction.atomic
+def assignment_take_of(*, batch: Batch, annotator: User, now: datetime) -> Assignment | None:
+    """A seat of this very batch; None when none is free that the annotator may take."""
+    return _seat_take(batch.pk, annotator, now)
+
+
+@transaction.atomic
+def _next_batch_take(project: Project, annotator: User, now: datetime, *, hurry: bool) -> Assignment | None:
+    """A seat of the batch whose turn it is; None when there is none, or a faster one has it.
+
+    ``hurry`` passes over batches that somebody else is just taking, so that takers do not queue.
+    """
+    batch_id = batch_to_be_taken(project_id=project.pk, annotator_id=annotator.pk, lock=hurry)
+    if batch_id is None:
+        return None
+    return _gold_take(project, annotator, now) or _seat_take(batch_id, annotator, now)
+
+
+def _gold_take(project: Project, annotator: User, now: datetime) -> Assignment | None:
+    """A finished batch again, whose truth is known, when so much gold is due to the annotator."""
+    policy = policy_in_force(project.pk)
+    found = gold_batch_for(project.pk, annotator, policy=policy)
+    if found is None or open_assignment(project=project, annotator=annotator):
+        return None
+    batch, gold = found
+    return _assign(batch, annotator, round=1, seat=gold_seat(batch), others=[], gold=gold, policy=policy, now=now)
+
+
+def _seat_take(batch_id: int, annotator: User, now: datetime) -> Assignment | None:
+    """An assignment on the first seat of the batch that fits; what the batch says of its seats is put right."""
+    batch = Batch.objects.select_for_update().filter(pk=batch_id).first()
+    if batch is None:
+        return None  # a lead has just taken back its being opened
+    if Assignment.objects.filter(project=batch.project_id, annotator=annotator, state=Assignment.State.OPEN).exists():
+        return None  # their other tab was faster, and a third may be ending that one: it waits for us, so not we for it
+    asked = pairs_asked_now(batch_id=batch.pk, annotator_id=annotator.pk)
+    held = seats_held(batch.pk)
+    found = seat_for(asked, held=held) if batch.state == Batch.State.OPEN else None
+    if found is None:
+        seats_count(batch, asked)
+        return None
+    seat, pair_ids = found
+    policy = policy_in_force(batch.project_id)
+    gold = gold_for(batch, annotator, others=len(pair_ids), policy=policy, seed=_seed())
+    taken = _assign(batch, annotator, round=batch.round, seat=seat, others=pair_ids, gold=gold, policy=policy, now=now)
+    batch.begun = True
+    batch.free_seats = len(free_seats(asked, held=[*held, seat]))
+    batch.save(update_fields=["begun", "free_seats"])
+    return taken
+
+
+def _assign(
+    batch: Batch,
+    annotator: User,
+    *,
+    round: int,
+    seat: int,
+    others: list[int],
+    gold: list[int],
+    policy: Policy,
+    now: datetime,
+) -> Assignment:
+    seed = _seed()
+    return Assignment.objects.create(
+        project_id=batch.project_id,
+        batch=batch,
+        round=round,
+        seat=seat,
+        annotator=annotator,
+        shuffle_seed=seed,
+        pair_ids=shuffled([*others, *gold], seed=seed),
+        gold_ids=gold,
+        expires_at=lease_until(now, minutes=policy.lease_minutes),
+    )
+
+
+def _seed() -> int:
+    return SystemRandom().randrange(2**31)
+
+
+def assignment_renew(*, project: Project, annotator: User, now: datetime) -> datetime:
+    """Start the lease anew, as a page that is open does now and then; returns when it will end.
+
+    Raises:
+        LeaseLost: there is none, or its time has run out.
+    """
+    until = lease_until(now, minutes=policy_in_force(project.pk).lease_minutes)
+    if not _running(project, annotator, now).update(expires_at=until):
+        raise LeaseLost(RUN_OUT)
+    return until
+
+
+def assignment_leave(*, project: Project, annotator: User, now: datetime) -> None:
+    """The page was closed: keep the assignment only so long that a reload, or a change of mind, finds it."""
+    _running(project, annotator, now).update(expires_at=Least(F("expires_at"), now + LEAVING))
+
+
+def assignments_leave(*, annotator: User, now: datetime) -> None:
+    """The annotator logged out: as if every page of theirs was closed."""
+    held = Assignment.objects.filter(annotator=annotator, state=Assignment.State.OPEN, expires_at__gt=now)
+    held.update(expires_at=Least(F("expires_at"), now + LEAVING))
+
+
+def _running(project: Project, annotator: User, now: datetime) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(
+        project=project, annotator=annotator, state=Assignment.State.OPEN, expires_at__gt=now
+    )
+
+
+@transaction.atomic
+def assignment_finish(*, project: Project, annotator: User, now: datetime | None = None) -> bool:
+    """Make the grades of what the annotator holds final; False when they hold nothing (the other tab was faster).
+
+    Raises:
+        LeaseLost: its time has run out.
+        AssignmentIncomplete: a pair has neither grade nor flag.
+    """
+    held = held_open(annotator_id=annotator.pk, project_id=project.pk, lock=True)
+    if held is None or held.state == Assignment.State.FINISHED:
+        return False
+    running_or_refused(held, now or clock.now())
+    left = len(held.cards) - held.answered
+    if left:
+        pairs = "One pair still needs" if left == 1 else f"{left} pairs still need"
+        raise AssignmentIncomplete(f"{pairs} a grade or a flag.")
+    _end(held.assignment_id, held.batch_id, state=Assignment.State.FINISHED, now=now or clock.now())
+    return True
+
+
+@transaction.atomic
+def assignment_return(*, project: Project, annotator: User, now: datetime | None = None) -> bool:
+    """Give back what the annotator holds: their grades are final, the other pairs go to somebody else at once."""
+    held = Assignment.objects.select_for_update().filter(
+        project=project, annotator=annotator, state=Assignment.State.OPEN
+    )
+    found = held.first()
+    if found is None:
+        return False
+    _end(found.pk, found.batch_id, state=Assignment.State.RETURNED, now=now or clock.now())
+    return True
+
+
+def running_or_refused(held: Held, now: datetime) -> None:
+    """Raises LeaseLost unless the assignment is open and its time has not run out."""
+    if held.is_open and held.expires_at > now:
+        return
+    said = {Assignment.State.FINISHED: FINISHED, Assignment.State.RETURNED: RETURNED}
+    raise LeaseLost(said.get(Assignment.State(held.state), RUN_OUT))
+
+
+def _end(assignment_id: int, batch_id: int, *, state: Assignment.State, now: datetime) -> None:
+    """End a locked assignment; where that completes the round of some pair, wake the task that decides it."""
+    Assignment.objects.filter(pk=assignment_id).update(state=state, ended_at=now)
+    logger.info("assignment %s of batch %s: %s", assignment_id, batch_id, state)
+    batch = Batch.objects.select_for_update().get(pk=batch_id)
+    asked = flagged_withdraw(batch)
+    seats_count(batch, asked)
+    if to_be_decided(asked, held=seats_held(batch_id)):
+        send_on_commit(ADVANCE_TASK, batch_id)
+
+
+def assignments_sweep(*, now: datetime, project: Project | None = None) -> int:
+    """End every lease that has run out: its grades are final, its other pairs are free again."""
+    overdue = Assignment.objects.filter(state=Assignment.State.OPEN, expires_at__lte=now)
+    if project:
+        overdue = overdue.filter(project=project)
+    ended = 0
+    for assignment_id in list(overdue.values_list("pk", flat=True)):
+        with transaction.atomic():
+            held = overdue.select_for_update(skip_locked=True).filter(pk=assignment_id).first()
+            if held:
+                _end(held.pk, held.batch_id, state=Assignment.State.LAPSED, now=now)
+                ended += 1
+    return ended

@@ -1,0 +1,277 @@
+"""Batches: opening them, deciding their pairs, and the lead's word on a second one.
+
+What a batch says of itself, put right from the rows: free seats, pairs that flags have withdrawn.
+
+Every function here wants the batch's row locked by the caller's transaction.
+"""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+
+from annotation import clock
+from annotation.messages import send_on_commit
+from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query, User
+from annotation.rules.pooling import BATCH_SIZE, BATCHES
+from annotation.rules.run_pools import in_batches
+from annotation.services.audit import audit_record
+from judging.exceptions import AlreadyReviewed, NothingBeyond, NotReviewable
+from judging.models import SEATS, Assignment, Batch, BatchReview, Judgment, Pair, Policy
+from judging.projects.policies import policy_in_force
+from judging.review.rules import Suggestion
+from judging.review.selectors import Outlook, outlooks, review_in_words
+from judging.work import rules
+from judging.work.rules import AskedPair, free_seats
+from judging.work.selectors.seats import pairs_asked_now, seats_held
+
+logger = logging.getLogger(__name__)
+ADVANCE_TASK = "judging.tasks.batch_advance"
+EXTEND_TASK, EXTEND_ALL_TASK = "judging.tasks.batch_extend", "judging.tasks.batches_extend"
+EXTENDED_AT_ONCE = 25  # second batches by one message: half a second
+WORD = {True: BatchReview.Decision.EXTEND, False: BatchReview.Decision.CLOSE}
+
+
+@transaction.atomic
+def batch_create(*, query: Query, number: int) -> Batch | None:
+    """Open ranks 1 to 20 (number 1) or 21 to 40 (number 2) by similarity for judging.
+
+    Repeating it returns the batch that is there; None when no candidate has such a rank.
+    """
+    query = Query.objects.select_for_update().get(pk=query.pk)
+    held = Batch.objects.filter(query=query, number=number).first()
+    if held:
+        return held
+    ranks = ((number - 1) * BATCH_SIZE + 1, number * BATCH_SIZE)
+    ranked = query.candidates.filter(source=Candidate.Source.SIMILARITY, rank__range=ranks)
+    candidates = list(ranked.filter(moment__preview_state=Moment.Preview.READY).order_by("rank"))
+    return _batch_open(query, number, candidates) if candidates else None
+
+
+def batches_pool(*, query: Query, pooling: Pooling, candidates: Sequence[Candidate]) -> list[Batch]:
+    """Open batches of twenty of these, numbered behind the last; the caller holds the query's row."""
+    last = Batch.objects.filter(query=query).aggregate(last=Max("number"))["last"] or 0
+    first = max(last, BATCHES) + 1
+    return [
+        _batch_open(query, number, twenty, pooling)
+        for number, twenty in enumerate(in_batches(candidates, BATCH_SIZE), start=first)
+    ]
+
+
+def _batch_open(query: Query, number: int, candidates: Sequence[Candidate], pooling: Pooling | None = None) -> Batch:
+    query_set = NamedQuerySet.objects.select_for_update().filter(queries=query).first()
+    batch = Batch.objects.create(
+        project_id=query.project_id,
+        query=query,
+        number=number,
+        pooling=pooling,
+        priority=query_set.priority if query_set else 0,
+        is_paused=query_set.is_paused if query_set else False,
+        is_pilot=_is_pilot(query, query_set),
+    )
+    Pair.objects.bulk_create(Pair(batch=batch, candidate=candidate) for candidate in candidates)
+    logger.info("batch %s opened: number %s, %s pairs", batch.pk, number, len(candidates))
+    return batch
+
+
+def _is_pilot(query: Query, query_set: NamedQuerySet | None) -> bool:
+    """As the query's first batch; of a first one, as its set says now, or what was imported."""
+    first = Batch.objects.filter(query=query, number=1).first()
+    return first.is_pilot if first else query.was_pilot or bool(query_set and query_set.is_pilot)
+
+
+def batches_open(*, project_id: int) -> int:
+    """Open the first batch of every query that has candidates and none yet; say how many were opened."""
+    queries = Query.objects.filter(project=project_id, batches__isnull=True, is_placeholder=False, candidates__rank=1)
+    return sum(batch_create(query=query, number=1) is not None for query in queries.order_by("number"))
+
+
+@transaction.atomic
+def batch_advance(*, batch_id: int) -> None:
+    """Decide every pair whose round is complete, open the second round, or close the batch.
+
+    It recomputes from the rows under the batch's lock, so it may run twice, late or out of order; the batch may be
+    gone, where a lead took back its being opened.
+    """
+    batch = Batch.objects.select_for_update().filter(pk=batch_id).first()
+    if batch is None or batch.state == Batch.State.DONE:
+        return
+    flagged_withdraw(batch)
+    _pairs_decide(batch)
+    states = set(batch.pairs.values_list("state", flat=True))
+    if Pair.State.OPEN in states:
+        seats_count(batch)
+    elif Pair.State.ESCALATED not in states:
+        _batch_close(batch, now=clock.now())
+    elif batch.round == 1:
+        batch.round, batch.free_seats, batch.begun = 2, len(SEATS), False
+        batch.save(update_fields=["round", "free_seats", "begun"])
+        logger.info("batch %s: second round", batch.pk)
+    else:
+        seats_count(batch)
+
+
+def _pairs_decide(batch: Batch) -> None:
+    """Write what the rule says of every pair that is open or escalated; one statement per outcome."""
+    final = Judgment.objects.filter(pair__batch=batch, pair__state__in=[Pair.State.OPEN, Pair.State.ESCALATED]).exclude(
+        assignment__state=Assignment.State.OPEN
+    )
+    grades: dict[tuple[int, str], list[int]] = {}
+    for pair_id, state, grade in final.values_list("pair", "pair__state", "grade"):
+        grades.setdefault((pair_id, state), []).append(grade)
+    decided: dict[rules.Outcome, list[int]] = {}
+    for (pair_id, state), given in grades.items():
+        outcome = rules.settle(given)
+        if outcome.state not in (rules.State.WAITING, state):
+            decided.setdefault(outcome, []).append(pair_id)
+    for outcome, pair_ids in decided.items():
+        reason = Pair.Reason.NO_CONSENSUS if outcome.state == rules.State.DROPPED else ""
+        Pair.objects.filter(pk__in=pair_ids).update(state=outcome.state, relevance=outcome.relevance, reason=reason)
+        logger.info("batch %s: %s %s: pairs %s", batch.pk, outcome.state, outcome.relevance, pair_ids)
+
+
+def _batch_close(batch: Batch, *, now: datetime) -> None:
+    batch.state, batch.done_at, batch.free_seats = Batch.State.DONE, now, 0
+    batch.save(update_fields=["state", "done_at", "free_seats"])
+    logger.info("batch %s: done", batch.pk)
+    policy = policy_in_force(batch.project_id)
+    if batch.number == 1 and policy.extend_automatically:
+        suggestion = outlook_of(batch, policy).suggestion
+        review_write(batch, extend=suggestion.extend, suggestion=suggestion, lead=None)
+
+
+def outlook_of(batch: Batch, policy: Policy) -> Outlook:
+    return outlooks([batch], from_mean=policy.extend_from_mean)[batch.pk]
+
+
+@transaction.atomic
+def batch_review(*, batch: Batch, extend: bool, lead: User, reason: str = "") -> BatchReview:
+    """Record the lead's word on a finished first batch; extending wakes the task that opens the second.
+
+    The same lead saying the same again is answered as the first time.
+
+    Raises:
+        NotReviewable: the batch is not finished, or not a first one.
+        AlreadyReviewed: it was decided before; the message says by whom.
+        NothingBeyond: it shall be extended, and no candidate is left for a second batch.
+    """
+    held = Batch.objects.select_for_update(of=("self",)).select_related("query", "project").get(pk=batch.pk)
+    if held.state != Batch.State.DONE or held.number != 1 or held.query.is_placeholder:
+        raise NotReviewable("This batch is not waiting for a decision.")
+    decided = BatchReview.objects.filter(batch=held).first()
+    if decided:
+        if decided.decision == WORD[extend] and decided.decided_by_id == lead.pk:
+            return decided
+        raise AlreadyReviewed(review_in_words(decided))
+    outlook = outlook_of(held, policy_in_force(held.project_id))
+    if extend and not outlook.beyond:
+        raise NothingBeyond("No candidate is left for a second batch, so this query can only be closed.")
+    return review_write(held, extend=extend, suggestion=outlook.suggestion, lead=lead, reason=reason)
+
+
+def review_write(
+    batch: Batch, *, extend: bool, suggestion: Suggestion, lead: User | None, reason: str = ""
+) -> BatchReview:
+    """One decision with its record; of the automatic rule where there is no ``lead``."""
+    review = BatchReview.objects.create(
+        batch=batch,
+        decision=WORD[extend],
+        suggestion=WORD[suggestion.extend],
+        reason=reason if lead else f"Automatic. {suggestion.reason}",
+        decided_by=lead,
+    )
+    action, subject, data = review_event(review, batch)
+    audit_record(project=batch.project, actor=lead, action=action, subject=subject, **data)
+    if extend:
+        send_on_commit(EXTEND_TASK, batch.pk)
+    return review
+
+
+def review_event(review: BatchReview, batch: Batch, **more: object) -> tuple[str, UUID, dict[str, Any]]:
+    """What the audit keeps of a decision: action, subject, data."""
+    data = {"query": batch.query.text, "suggestion": review.suggestion, "reason": review.reason, **more}
+    return f"batch.{review.decision}", batch.uuid, data if review.decided_by_id else {**data, "automatic": True}
+
+
+@transaction.atomic
+def batch_extend(*, batch_id: int) -> Batch | None:
+    """Open the second batch that was asked for; None when the decision was taken back, or no candidate is left.
+
+    The decision stays as it is until the batch is there: who takes it back waits, and takes the batch with it.
+    """
+    held = Query.objects.select_for_update(of=("self",)).filter(batches=batch_id)  # as who takes the decision back
+    query = held.first()
+    asked = BatchReview.objects.filter(batch=batch_id, decision=BatchReview.Decision.EXTEND)
+    return batch_create(query=query, number=2) if query and asked.exists() else None
+
+
+def batches_extend(*, project_id: int | None = None, after: int = 0) -> None:
+    """Open second batches that were asked for, are not there, and have a pair that can be shown.
+
+    EXTENDED_AT_ONCE of them, in the order of their first batches from ``after`` on; a message opens those that follow,
+    so that decisions which people wait for are taken in between.
+    """
+    second = Batch.objects.filter(query=OuterRef("batch__query"), number=2)
+    beyond = Candidate.objects.filter(
+        query=OuterRef("batch__query"),
+        source=Candidate.Source.SIMILARITY,
+        rank__range=(BATCH_SIZE + 1, BATCHES * BATCH_SIZE),
+        moment__preview_state=Moment.Preview.READY,
+    )
+    asked = BatchReview.objects.filter(~Exists(second), Exists(beyond), decision=BatchReview.Decision.EXTEND)
+    if project_id is not None:
+        asked = asked.filter(batch__project=project_id)
+    batch_ids = list(asked.filter(batch__gt=after).order_by("batch").values_list("batch", flat=True)[:EXTENDED_AT_ONCE])
+    for batch_id in batch_ids:
+        batch_extend(batch_id=batch_id)
+    if len(batch_ids) == EXTENDED_AT_ONCE:
+        send_on_commit(EXTEND_ALL_TASK, project_id, batch_ids[-1])
+
+
+def batches_sweep() -> None:
+    """Redo what a lost message left: rounds that can be decided, second batches that were not opened."""
+    held = Assignment.objects.filter(batch=OuterRef("pk"), round=OuterRef("round"), state=Assignment.State.OPEN)
+    unheld = Batch.objects.filter(~Exists(held), state=Batch.State.OPEN)
+    complete = unheld.filter(free_seats=0)
+    in_part = unheld.filter(Exists(_pairs_with_both_grades()), free_seats__gt=0, begun=True)
+    for batch_id in [*complete.values_list("pk", flat=True), *in_part.values_list("pk", flat=True)]:
+        batch_advance(batch_id=batch_id)
+    batches_extend()
+
+
+def _pairs_with_both_grades() -> QuerySet[Pair]:
+    """Pairs of the batch around this that its round asks for, though both seats have graded them."""
+    asked = Q(batch__round=1, state=Pair.State.OPEN) | Q(batch__round=2, state=Pair.State.ESCALATED)
+    by_seat = [
+        Judgment.objects.filter(pair=OuterRef("pk"), round=OuterRef("batch__round"), seat=seat) for seat in SEATS
+    ]
+    return Pair.objects.filter(asked, *map(Exists, by_seat), batch=OuterRef("pk"))
+
+
+FLAGS_TO_WITHDRAW = 2
+
+
+def seats_count(batch: Batch, asked: list[AskedPair] | None = None) -> None:
+    """Write how many seats of the batch are free; ``asked`` spares reading the pairs."""
+    if batch.state == Batch.State.DONE:
+        free = 0
+    else:
+        pairs = asked if asked is not None else pairs_asked_now(batch_id=batch.pk)
+        free = len(free_seats(pairs, held=seats_held(batch.pk)))
+    if free != batch.free_seats:
+        batch.free_seats = free
+        batch.save(update_fields=["free_seats"])
+
+
+def flagged_withdraw(batch: Batch) -> list[AskedPair]:
+    """Withdraw what the batch asks for though two annotators have flagged it for good; returns what it still asks."""
+    asked = pairs_asked_now(batch_id=batch.pk)
+    flagged = [pair.pair_id for pair in asked if pair.final_flags >= FLAGS_TO_WITHDRAW]
+    if flagged:
+        Pair.objects.filter(pk__in=flagged).update(state=Pair.State.WITHDRAWN, reason=Pair.Reason.FLAGGED_TWICE)
+        logger.info("batch %s: flagged twice and withdrawn: pairs %s", batch.pk, flagged)
+    return [pair for pair in asked if pair.pair_id not in flagged]

@@ -1,0 +1,35 @@
+"""Where annotators judge, and where leads look at pairs."""
+
+from django.urls import path
+
+from judging.work.views import annotator, judge, pairs
+
+urlpatterns = [
+    path("previews/<uuid:preview_uuid>.gif", annotator.preview, name="preview"),
+    path("previews/<uuid:preview_uuid>.mp4", annotator.clip, name="preview-clip"),
+    path("judge/<uuid:project_uuid>/", annotator.desk, name="desk"),
+    path("judge/<uuid:project_uuid>/take/", judge.assignment_take, name="assignment-take"),
+    path("judge/<uuid:project_uuid>/next/", judge.pair_next, name="pair-next"),
+    path("judge/<uuid:project_uuid>/last-look/", judge.last_look, name="last-look"),
+    path("judge/<uuid:project_uuid>/finish/", judge.assignment_finish, name="assignment-finish"),
+    path("pairs/<uuid:pair_uuid>/", judge.pair_show, name="pair"),
+    path("pairs/<uuid:pair_uuid>/grade/", judge.judgment_create, name="judgment-create"),
+    path("pairs/<uuid:pair_uuid>/flag/", judge.flag_set, name="flag-set"),
+    path("pairs/<uuid:pair_uuid>/unflag/", judge.flag_withdraw, name="flag-withdraw"),
+    path("judge/<uuid:project_uuid>/return/", judge.assignment_return, name="assignment-return"),
+    path("judge/<uuid:project_uuid>/heartbeat/", judge.heartbeat, name="heartbeat"),
+    path("judge/<uuid:project_uuid>/leave/", judge.leave, name="leave"),
+    path("own-grades/<uuid:project_uuid>/", annotator.own_grades, name="own-grades"),
+    path("quality/<uuid:project_uuid>/", pairs.flagged, name="flags"),
+    path("quality/<uuid:project_uuid>/flagged.csv", pairs.flagged_csv, name="flags-csv"),
+    path("quality/<uuid:project_uuid>/dropped/", pairs.dropped, name="dropped"),
+    path("quality/<uuid:project_uuid>/dropped.csv", pairs.dropped_csv, name="dropped-csv"),
+    path("quality/<uuid:project_uuid>/withdrawn/", pairs.withdrawn, name="withdrawn"),
+    path("quality/<uuid:project_uuid>/withdrawn.csv", pairs.withdrawn_csv, name="withdrawn-csv"),
+    path("pairs/<uuid:pair_uuid>/batch/", pairs.pair_batch, name="pair-batch"),
+    path("pairs/<uuid:pair_uuid>/withdraw/", pairs.pair_withdraw, name="pair-withdraw"),
+    path("pairs/<uuid:pair_uuid>/restore/", pairs.pair_restore, name="pair-restore"),
+    path("pairs/<uuid:pair_uuid>/dismiss/", pairs.flag_dismiss, name="flag-dismiss"),
+    path("pairs/<uuid:pair_uuid>/recut/", pairs.pair_recut, name="pair-recut"),
+    path("pairs/<uuid:pair_uuid>/bounds/", pairs.pair_bounds, name="pair-bounds"),
+]

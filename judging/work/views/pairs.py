@@ -1,0 +1,246 @@
+"""Lists of pairs that were flagged, dropped or withdrawn, and what a lead says to them. Admins may look."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+
+from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from annotation.models import Project, User
+from annotation.refusals import refusal_log
+from annotation.spreadsheets import csv_download
+from judging.exceptions import NotPossibleNow
+from judging.forms import BoundsForm, SieveForm, SubmitForm, WithdrawForm, WordForm
+from judging.models import Flag, Pair
+from judging.work.selectors.flags import DROPPED, FLAGGED, WITHDRAWN, Listed, Sieve, listed, pairs_listed
+from judging.work.services import pairs, recuts
+
+PER_PAGE = 20
+CHUNK = 500
+LISTS = {FLAGGED: "judging:flags", DROPPED: "judging:dropped", WITHDRAWN: "judging:withdrawn"}
+OUT = [
+    (Pair.Reason.NO_CONSENSUS.value, "no consensus of four"),
+    (Pair.Reason.NO_SECOND_ROUND.value, "no second round"),
+    (Pair.Reason.WITHDRAWN_BY_LEAD.value, "withdrawn by a lead"),
+    (Pair.Reason.FLAGGED_TWICE.value, "flagged twice"),
+]
+REASONS = {FLAGGED: Flag.Reason.choices, DROPPED: OUT[:2], WITHDRAWN: OUT[2:]}
+COLUMNS = ("query_number", "query", "split", "batch", "rank", "similarity", "video", "start_s", "end_s", "state")
+MORE_COLUMNS = ("reason", "withdrawn_because", "withdrawn_by", "withdrawn_at", "grades", "second_grades", "flags")
+
+
+@project_page(STAFF)
+def flagged(request: MemberRequest, project: Project) -> HttpResponse:
+    """Flagged pairs; those that wait for a word unless others are asked for."""
+    return _page(request, project, FLAGGED)
+
+
+@project_page(STAFF)
+def dropped(request: MemberRequest, project: Project) -> HttpResponse:
+    return _page(request, project, DROPPED)
+
+
+@project_page(STAFF)
+def withdrawn(request: MemberRequest, project: Project) -> HttpResponse:
+    return _page(request, project, WITHDRAWN)
+
+
+def _page(
+    request: HttpRequest, project: Project, which: str, *, note: str = "", of: Pair | None = None, status: int = 200
+) -> HttpResponse:
+    """The list; with a ``note`` beside the pair ``of`` which it speaks."""
+    asked, sieve = _sieve(request, which)
+    page = Paginator(pairs_listed(project, which, sieve), PER_PAGE).get_page(request.GET.get("page"))
+    keep = urlencode({name: value for name, value in request.GET.items() if name != "page"})
+    context = {
+        "page": page,
+        "rows": listed(project, list(page), to=_role(request)),
+        "which": which,
+        "sieve": sieve,
+        "asked": asked,
+        "reasons": REASONS[which],
+        "keep": f"&{keep}" if keep else "",
+        "words": dict(OUT),
+        "note": note,
+        "noted": of,
+        "may_decide": _role(request) in LEAD,
+    }
+    return render(request, "judging/pairs_out.html", context, status=status)
+
+
+def _role(request: HttpRequest) -> str:
+    """The viewer's, which ``grant`` has found."""
+    return cast(MemberRequest, request).membership.role
+
+
+def _sieve(request: HttpRequest, which: str) -> tuple[SieveForm, Sieve]:
+    """What was asked for; a value that makes no sense asks for nothing."""
+    form = SieveForm(request.GET, reasons=REASONS[which])
+    form.is_valid()
+    given = form.cleaned_data
+    status = given.get("status") or "waiting"
+    sieve = Sieve(
+        words=given.get("q", ""),
+        split=given.get("split", ""),
+        reason=given.get("reason", ""),
+        status="" if status == "all" else status,
+        annotator=given.get("annotator"),
+    )
+    return form, sieve
+
+
+@project_page(STAFF)
+def flagged_csv(request: MemberRequest, project: Project) -> HttpResponse:
+    return _csv(request, project, FLAGGED)
+
+
+@project_page(STAFF)
+def dropped_csv(request: MemberRequest, project: Project) -> HttpResponse:
+    return _csv(request, project, DROPPED)
+
+
+@project_page(STAFF)
+def withdrawn_csv(request: MemberRequest, project: Project) -> HttpResponse:
+    return _csv(request, project, WITHDRAWN)
+
+
+def _csv(request: MemberRequest, project: Project, which: str) -> HttpResponse:
+    """The whole list as asked for, not only what fits a page; annotators by number."""
+    _, sieve = _sieve(request, which)
+    rows = _csv_rows(project, which, sieve, to=request.membership.role)
+    return csv_download(f"{which}-pairs.csv", [*COLUMNS, *MORE_COLUMNS], rows)
+
+
+def _csv_rows(project: Project, which: str, sieve: Sieve, *, to: str) -> Iterator[list[object]]:
+    found = pairs_listed(project, which, sieve)
+    ids = list(found.values_list("pk", flat=True))
+    for start in range(0, len(ids), CHUNK):
+        held = found.in_bulk(ids[start : start + CHUNK])
+        chunk = [held[pair_id] for pair_id in ids[start : start + CHUNK] if pair_id in held]
+        for row in listed(project, chunk, to=to):
+            yield _csv_row(row)
+
+
+def _csv_row(row: Listed) -> list[object]:
+    pair, query = row.pair, row.pair.batch.query
+    candidate, moment = pair.candidate, pair.candidate.moment
+    return [
+        *(query.number, query.text, query.split, pair.batch.number, candidate.rank, candidate.similarity),
+        *(moment.video.name, moment.start_s, moment.end_s, pair.state, pair.reason, row.why, row.who),
+        row.when.isoformat(timespec="seconds") if row.when else "",
+        *(" ".join(f"{who}:{grade}" for who, grade, number in row.grades if number == asked) for asked in (1, 2)),
+        "; ".join(_flag_in_words(who, flag) for who, flag in row.flags),
+    ]
+
+
+def _flag_in_words(number: int | None, flag: Flag) -> str:
+    words = f"{number}: {flag.get_reason_display()}" + (f" ({flag.comment})" if flag.comment else "")
+    answer = getattr(flag, "answer", None)
+    if answer is None:
+        return words
+    return f"{words} > {answer.get_kind_display()}" + (f" ({answer.words})" if answer.words else "")
+
+
+@login_required
+@post_only("judging:pair-batch")
+def pair_withdraw(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+    pair, lead = _pair_of_lead(request, pair_uuid)
+    form = WithdrawForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, form.first_error())
+        return _back(request, pair)
+    pairs.pair_withdraw(pair=pair, lead=lead, reason=form.cleaned_data["reason"])
+    messages.success(request, "Withdrawn. Nobody is asked for this pair any more.")
+    return _back(request, pair)
+
+
+@login_required
+@post_only("judging:pair-batch")
+def pair_restore(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+    pair, lead = _pair_of_lead(request, pair_uuid)
+    pairs.pair_restore(pair=pair, lead=lead, reason=request.POST.get("reason", ""))
+    messages.success(request, "Put back: the pair is what its grades say.")
+    return _back(request, pair)
+
+
+@login_required
+@post_only("judging:pair-batch")
+def flag_dismiss(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+    """The pair can be judged as it is; the lead's word stays with the flag."""
+    pair, lead = _pair_of_lead(request, pair_uuid)
+    form = WordForm(request.POST)
+    if not form.is_valid():
+        return _refused(request, pair, form)
+    try:
+        pairs.flags_dismiss(pair=pair, lead=lead, words=form.cleaned_data["words"])
+    except NotPossibleNow as error:
+        return _moved_on(request, pair, error)
+    messages.success(request, "Dismissed. The pair is judged as it is.")
+    return _back(request, pair)
+
+
+@login_required
+@post_only("judging:pair-batch")
+def pair_recut(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+    """Cut the clip anew."""
+    pair, lead = _pair_of_lead(request, pair_uuid)
+    return _recut(request, pair, lead, None)
+
+
+@login_required
+@post_only("judging:pair-batch")
+def pair_bounds(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+    """Cut the clip anew between other bounds, as long as nobody has judged the moment."""
+    pair, lead = _pair_of_lead(request, pair_uuid)
+    form = BoundsForm(request.POST)
+    if not form.is_valid():
+        return _refused(request, pair, form)
+    return _recut(request, pair, lead, (form.cleaned_data["start_s"], form.cleaned_data["end_s"]))
+
+
+def _recut(request: HttpRequest, pair: Pair, lead: User, bounds: tuple[float, float] | None) -> HttpResponse:
+    try:
+        recuts.recut_request(pair=pair, lead=lead, bounds=bounds)
+    except NotPossibleNow as error:
+        return _moved_on(request, pair, error)
+    messages.success(request, "The clip is being cut anew. The old one is shown until it is there.")
+    return _back(request, pair)
+
+
+def _refused(request: HttpRequest, pair: Pair, form: SubmitForm) -> HttpResponse:
+    note = form.first_error()
+    return refusal_log(request, _page(request, pair.batch.project, FLAGGED, note=note, of=pair, status=422), note)
+
+
+def _moved_on(request: HttpRequest, pair: Pair, error: NotPossibleNow) -> HttpResponse:
+    answer = _page(request, pair.batch.project, FLAGGED, note=str(error), of=pair, status=error.status)
+    return refusal_log(request, answer, str(error))
+
+
+def _pair_of_lead(request: HttpRequest, pair_uuid: UUID) -> tuple[Pair, Any]:
+    pair = get_object_or_404(Pair.objects.select_related("batch__project"), uuid=pair_uuid)
+    return pair, grant(request, pair.batch.project, LEAD).user
+
+
+def _back(request: HttpRequest, pair: Pair) -> HttpResponse:
+    """To the list the form was on, as it was asked for; else to the pair's batch."""
+    page = LISTS.get(request.POST.get("list", ""))
+    if page is None:
+        return redirect("judging:batch", pair.batch.uuid)
+    asked = QueryDict(request.POST.get("asked", "")).urlencode()
+    return redirect(reverse(page, args=[pair.batch.project.uuid]) + (f"?{asked}" if asked else ""))
+
+
+@login_required
+def pair_batch(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
+    """The batch that holds the pair."""
+    pair = get_object_or_404(Pair.objects.select_related("batch__project"), uuid=pair_uuid)
+    grant(request, pair.batch.project, STAFF)
+    return redirect("judging:batch", pair.batch.uuid)
