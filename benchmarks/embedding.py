@@ -95,7 +95,7 @@ def measure(texts: list[str], model: str, setup: sentences.Setup, rounds: int) -
     import torch
 
     from annotation.models import TextVector
-    from annotation.services.candidates import vectors_of
+    from annotation.pools.services.candidates import vectors_of
 
     sentences.encode(texts[:WARM], model=model, setup=setup)
     found = sentences.find(model, pooling=setup.pooling)

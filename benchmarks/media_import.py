@@ -122,8 +122,8 @@ def fill(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def store(options: argparse.Namespace) -> dict[str, Any]:
+    from annotation.corpora.services import video_files
     from annotation.models import Video
-    from annotation.services import video_files
     from benchmarks.release import spent
 
     video_files.send_on_commit = lambda *args: None  # nobody cuts here

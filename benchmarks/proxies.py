@@ -19,7 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.local")
-from annotation.rules.pooling import DEPTH
+from annotation.pools.rules.pooling import DEPTH
 from annotation.similarity.registry import similarity
 from benchmarks.machine import machine
 

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from annotation.rewriting.lexicon import lexicon_for
-from annotation.rewriting.rules import rewrite
+from annotation.captions.rewriting.lexicon import lexicon_for
+from annotation.captions.rewriting.rules import rewrite
 from benchmarks.machine import machine
 
 

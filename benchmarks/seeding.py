@@ -16,7 +16,7 @@ from django.db import transaction
 from PIL import Image, ImageDraw
 
 from annotation.models import Candidate, Corpus, Measure, Membership, Moment, Project, Query, User, Video
-from annotation.rules.pooling import BATCH_SIZE
+from annotation.pools.rules.pooling import BATCH_SIZE
 from benchmarks.annotator import PASSWORD
 from benchmarks.plan import BLOCK, PlannedPair
 from judging.guidelines.texts import BODY, LEVELS

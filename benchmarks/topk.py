@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from annotation.rules.pooling import DEPTH, ROWS, Ranker, top_moments
+from annotation.pools.rules.pooling import DEPTH, ROWS, Ranker, top_moments
 from annotation.similarity.gpu import GpuRanker
 from benchmarks.machine import machine
 

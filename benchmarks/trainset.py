@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from annotation.train_sets.files import JsonTrainFile, ParquetTrainFile
-from annotation.train_sets.moments import TrainMoments
-from annotation.train_sets.ranks import Parts, Query, TextRanker, block_size, ranked_blocks
+from annotation.train_sets.ranks import Parts, Query, TextRanker, TrainMoments, block_size, ranked_blocks
 from benchmarks.machine import machine
 from benchmarks.topk import unit
 

@@ -25,7 +25,7 @@ from annotation.models import (
     User,
     Video,
 )
-from annotation.rules.pooling import BATCH_SIZE
+from annotation.pools.rules.pooling import BATCH_SIZE
 from judging.models import (
     Assignment,
     Batch,

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser, OutputWrapper
 
-from annotation.rules.splits import NoSplit, Size, size_of
-from annotation.selectors.captions import captions_report
-from annotation.selectors.splits import source_of
+from annotation.captions.selectors import captions_report
+from annotation.queries.rules import NoSplit, Size, size_of
+from annotation.queries.selectors import source_of
 
 DEFAULT: dict[str, Size] = {"val": 500, "test": 2781}  # the paper's
 

@@ -1,21 +1,19 @@
 """What there is to judge, and the ground everyone stands on."""
 
+from annotation.captions.models import CaptionFailure, CaptionRedo, CaptionReview, CastMember, Prompt, Rewriting
+from annotation.corpora.models import Caption, Corpus, CorpusImport, Description, Moment, Subtitle, TextVector, Video
 from annotation.models.audit import AuditEvent
-from annotation.models.corpus import Corpus, Subtitle, Video
-from annotation.models.imports import CorpusImport
 from annotation.models.job import Job
-from annotation.models.measure import Measure
-from annotation.models.moment import Caption, Description, Moment, TextVector
-from annotation.models.pooling import PoolAnswer, PoolEntry, Pooling, PoolSource
 from annotation.models.project import Membership, Project, StandingChange
-from annotation.models.query import Candidate, NamedQuerySet, Query
-from annotation.models.rewriting import CaptionFailure, CaptionRedo, CaptionReview, CastMember, Prompt, Rewriting
 from annotation.models.session import BrowserSession, Throttle
-from annotation.models.statistics import TextStatistics
 from annotation.models.stored import LeftFile
 from annotation.models.token import AccessToken
-from annotation.models.train_set import TrainSet
 from annotation.models.user import Identity, User
+from annotation.pools.models import PoolAnswer, PoolEntry, Pooling, PoolSource
+from annotation.queries.models import Candidate, NamedQuerySet, Query
+from annotation.similarity.models import Measure
+from annotation.statistics.models import TextStatistics
+from annotation.train_sets.models import TrainSet
 
 __all__ = [
     "AccessToken",

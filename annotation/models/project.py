@@ -5,7 +5,7 @@ from uuid import uuid4
 from django.conf import settings
 from django.db import models
 
-from annotation.models.corpus import Corpus
+from annotation.corpora.models import Corpus
 
 
 class Project(models.Model):

@@ -8,8 +8,8 @@ from django.db.models import Max
 
 from annotation.exceptions import NotPossible
 from annotation.models import Membership, Project, StandingChange, User
-from annotation.rules.standing import may_become
 from annotation.services.audit import audit_record
+from annotation.standing import may_become
 
 logger = logging.getLogger(__name__)
 Standing = Membership.Standing

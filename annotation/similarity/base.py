@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.exceptions import MomentJudgeError
-from annotation.rules.pooling import Ranked
+from annotation.pools.rules.pooling import Ranked
 
 
 class SimilarityMissing(MomentJudgeError):

@@ -1,4 +1,4 @@
-"""The product of queries and captions on a GPU; which of them are ranked how stays with annotation.rules.pooling."""
+"""Multiply queries with captions on a GPU; annotation.pools.rules.pooling says which are ranked, and how."""
 
 from functools import cached_property
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.rules.pooling import MARGIN, Ranker
+from annotation.pools.rules.pooling import MARGIN, Ranker
 
 DEVICES = Path("/dev")
 CELLS = 2**28  # cosines on the device at once: 1 GiB

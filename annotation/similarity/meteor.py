@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.rules.pooling import Ranked
+from annotation.pools.rules.pooling import Ranked
 from annotation.similarity.base import TopNotOffered
 from annotation.similarity.texts import Normalisation, tokens
 from annotation.similarity.wordnet import WordNet

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.rules.pooling import Ranked
+from annotation.pools.rules.pooling import Ranked
 from annotation.similarity.base import Similarity
 from annotation.similarity.sets import best_moments
 

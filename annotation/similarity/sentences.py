@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.rules.pooling import Ranked, top_moments
+from annotation.pools.rules.pooling import Ranked, top_moments
 from annotation.similarity.base import SimilarityMissing
 from annotation.similarity.gpu import ranker_here
 

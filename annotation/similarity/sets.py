@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.rules.pooling import DECIMALS, Ranked
+from annotation.pools.rules.pooling import DECIMALS, Ranked
 from annotation.similarity.senses import Senses
 from annotation.similarity.tags import Tagger
 from annotation.similarity.texts import Normalisation, content_words, words

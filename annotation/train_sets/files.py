@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from annotation.rules.pooling import SCALE
-from annotation.train_sets.moments import TrainMoments
-from annotation.train_sets.ranks import Block
+from annotation.pools.rules.pooling import SCALE
+from annotation.train_sets.ranks import Block, TrainMoments
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,7 +13,7 @@ from rest_framework.reverse import reverse
 
 from annotation.access import STAFF, grant_by
 from annotation.models import TrainSet
-from annotation.views.train_sets import TYPES, train_file
+from annotation.train_sets.views import TYPES, train_file
 from judging.api.base import ApiView, Pages, paged
 from judging.serializers import Problem as REFUSED
 

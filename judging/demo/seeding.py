@@ -19,9 +19,9 @@ from annotation.models import (
     User,
     Video,
 )
+from annotation.queries.services import queries_draw
 from annotation.services.audit import audit_record
 from annotation.services.jobs import job_start
-from annotation.services.queries import queries_draw
 from judging.demo.simulation import GRADERS, script_of
 from judging.guidelines.texts import BODY, LEVELS
 from judging.models import GuidelineConfirmation

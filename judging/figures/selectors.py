@@ -20,7 +20,7 @@ from django.db import connection
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotation.models import Moment, Project, Query
-from annotation.selectors.collection import span_figures
+from annotation.statistics.selectors import span_figures
 from judging.figures.rules import Relevances, relevances_by
 from judging.models import Batch, BatchReview, Pair
 from judging.quality.rules.quality import Effect, Moments, effect

@@ -11,7 +11,7 @@ from django.contrib.staticfiles import finders
 from django.utils.safestring import SafeString, mark_safe
 
 from annotation.spreadsheets import csv_text
-from judging.plots import Canvas, document
+from judging.plots.canvas import Canvas, document
 
 SHEETS = ("css/app.css", "css/charts.css")
 RULES = "svg.chart"  # how the lines of a sheet begin that files bring with them

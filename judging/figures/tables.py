@@ -5,13 +5,13 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from annotation import collection_report as report
 from annotation.access import STAFF, MemberRequest, project_page
 from annotation.models import Project, Query, TextStatistics
-from annotation.rules.collection_figures import ROWS, Row
-from annotation.services.statistics import statistics_are_old, statistics_request
 from annotation.similarity.registry import wordnet_is_here
 from annotation.spreadsheets import csv_download
+from annotation.statistics import collection as report
+from annotation.statistics.collection import ROWS, Row
+from annotation.statistics.services import statistics_are_old, statistics_request
 from judging.figures.selectors import judged_figures
 from judging.figures.views import figures_for, file_answer
 from judging.releases.scope import finished_queries

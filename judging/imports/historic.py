@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotation.exceptions import ImportRefused, NotPossible
 from annotation.models import AuditEvent, Candidate, Corpus, Membership, Moment, Project, Query, User, Video
-from annotation.rules.pooling import BATCH_SIZE
+from annotation.pools.rules.pooling import BATCH_SIZE
 from annotation.services.audit import audit_record
 from annotation.services.members import member_add
 from judging.models import SEATS, Batch, Judgment, Pair, Policy

@@ -1,7 +1,7 @@
 """Label Studio exports: read and checked, stored as historic judgments; by a command, or through the web step by step.
 
 People become numbers here: an e-mail address that names an annotator in the export is stored nowhere. Through the web
-a file is imported in one transaction that also marks it done, as corpora are (annotation.services.imports).
+a file is imported in one transaction that also marks it done, as corpora are (annotation.corpora.services.imports).
 """
 
 import json
@@ -16,17 +16,11 @@ from typing import IO, Any
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, OperationalError, transaction
 
-from annotation.exceptions import MomentJudgeError, NotPossible
-from annotation.importers import ImportFileError
-from annotation.importers.files import pieces_of
-from annotation.importers.limits import Budget, OnBytes
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
-from annotation.models import Project, User
-from annotation.services.audit import audit_record
-from annotation.services.import_reports import OnRemark, Remark, remarks_writer
-from annotation.services.names import checked_name
-from annotation.services.uploads import (
+from annotation.corpora.importers import ImportFileError
+from annotation.corpora.importers.files import pieces_of
+from annotation.corpora.importers.limits import Budget, OnBytes
+from annotation.corpora.services.reports import OnRemark, Remark, remarks_writer
+from annotation.corpora.services.uploads import (
     BEING_READ,
     KEPT,
     LATE,
@@ -38,6 +32,12 @@ from annotation.services.uploads import (
     upload_limits,
     upload_throw_away,
 )
+from annotation.exceptions import MomentJudgeError, NotPossible
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Project, User
+from annotation.services.audit import audit_record
+from annotation.services.names import checked_name
 from judging.imports.historic import HistoricPair, judgments_store, project_holding, summary
 from judging.imports.label_studio.gathering import Export, read_export
 from judging.imports.label_studio.mapping import Mapped

@@ -10,11 +10,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from annotation.access import post_only, staff_page
+from annotation.corpora.selectors import import_remarks
+from annotation.corpora.views import FORM_ROOM, IMPORTS_SHOWN
 from annotation.exceptions import NotPossible, StorageAway, TooLarge
 from annotation.models import User
 from annotation.receiving import ReceivedOnDisk
-from annotation.selectors import import_remarks
-from annotation.views.imports import FORM_ROOM, IMPORTS_SHOWN
 from judging.imports import services
 from judging.imports.forms import JudgmentImportForm
 from judging.models import JudgmentImport

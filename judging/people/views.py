@@ -20,10 +20,10 @@ from annotation.access import ANNOTATOR, LEAD, MemberRequest, grant, post_only, 
 from annotation.addresses import address_block
 from annotation.exceptions import MomentJudgeError, NotPossible
 from annotation.models import Membership, Project, User
-from annotation.rules.standing import OUT, WAY
 from annotation.services.identities import EMAIL_TAKEN, NewAccount, account_led_or_refused
 from annotation.services.throttles import REGISTRATIONS, throttle_or_refuse
 from annotation.services.totp import totp_device
+from annotation.standing import OUT, WAY
 from judging.exceptions import InvitationGone, InvitationUnknown
 from judging.forms import InviteForm, JoinForm, StandingForm
 from judging.models import Invitation

@@ -20,14 +20,14 @@ from annotation.exceptions import NotPossible
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Corpus, Job, Membership, NamedQuerySet, Project, Query, User
-from annotation.rules.splits import Size
-from annotation.services import query_sets
+from annotation.pools.services.candidates import candidates_clear, candidates_rank, similarity_choose, similarity_of
+from annotation.queries import services
+from annotation.queries.rules import Size
+from annotation.queries.services import queries_draw
 from annotation.services.audit import audit_record
-from annotation.services.candidates import candidates_clear, candidates_rank, similarity_choose, similarity_of
 from annotation.services.jobs import job_fail, job_finish, job_set, job_start
 from annotation.services.members import member_add
 from annotation.services.names import LONGEST_NAME, checked_name
-from annotation.services.queries import queries_draw
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing, TopNotOffered
 from judging.exceptions import NotPossibleNow
@@ -325,7 +325,7 @@ def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], a
     Raises:
         NotPossible: the name or the queries do not do.
     """
-    made = query_sets.query_set_create(project=project, name=name, queries=queries, actor=actor)
+    made = services.query_set_create(project=project, name=name, queries=queries, actor=actor)
     _batches_follow(made)
     return made
 
@@ -346,7 +346,7 @@ def query_set_change(
     begun = Batch.objects.filter(query__query_set=query_set, begun=True)
     if is_pilot not in (None, query_set.is_pilot) and begun.exists():
         raise NotPossibleNow("Somebody has judged in this set already: what is a try-out is marked before it begins.")
-    changed = query_sets.query_set_change(
+    changed = services.query_set_change(
         query_set=query_set, actor=actor, priority=priority, is_paused=is_paused, is_pilot=is_pilot
     )
     _batches_follow(changed)

@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from annotation.models import User
-from annotation.rules.pooling import BATCH_SIZE
+from annotation.pools.rules.pooling import BATCH_SIZE
 from judging.models import SEATS, Batch, GoldGrade, Policy
 from judging.quality.rules.quality import BATCH_LEAST, gold_among, gold_due
 from judging.quality.selectors import gold_batch, gold_in, gold_share

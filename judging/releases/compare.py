@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import IO, NamedTuple, Self, TextIO
 from zipfile import ZipFile
 
+from annotation.corpora.importers import ImportFileError
+from annotation.corpora.importers.archives import member_opened, zip_opened
 from annotation.exceptions import ImportRefused
-from annotation.importers import ImportFileError
-from annotation.importers.archives import member_opened, zip_opened
 from judging.releases.layout import PAIRS
 from judging.releases.lines import BoundedLines, Cells
 

@@ -5,8 +5,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from annotation.captions.selectors import captions_serving
 from annotation.models import Moment, Query
-from annotation.selectors import captions_serving
 from judging.releases.judged import OnProgress
 from judging.releases.layout import (
     MOMENTS,

@@ -15,8 +15,8 @@ from urllib.parse import quote
 
 from django.db.models import Count, Q
 
+from annotation.captions.selectors import captions_serving
 from annotation.models import Candidate, Measure, PoolAnswer, PoolEntry, Pooling
-from annotation.selectors import captions_serving
 from judging.models import Batch, BatchReview, Pair
 from judging.releases.layout import (
     BATCHES,

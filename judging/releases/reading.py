@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any
 from zipfile import ZipFile, ZipInfo
 
+from annotation.corpora.importers import ImportFileError
+from annotation.corpora.importers.archives import member_opened, zip_opened
+from annotation.corpora.importers.limits import FREE_BYTES, MOST_RATIO
 from annotation.exceptions import ImportRefused
-from annotation.importers import ImportFileError
-from annotation.importers.archives import member_opened, zip_opened
-from annotation.importers.limits import FREE_BYTES, MOST_RATIO
 from judging.releases import layout
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")  # of a file: it lies beside the others, nowhere else

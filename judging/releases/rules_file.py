@@ -7,8 +7,8 @@ from typing import Any
 from django.forms.models import model_to_dict
 
 from annotation.models import AuditEvent, Pooling, Project, Query
-from annotation.rules import pooling
-from annotation.selectors.splits import DRAWS
+from annotation.pools.rules import pooling
+from annotation.queries.selectors import DRAWS
 from judging.guidelines.models import POLICY_VALUES
 from judging.models import SEATS, WORDS, Guideline, Policy, ReleaseWords
 from judging.releases.judged import measures_used, pairs_of_pools, pools_used

@@ -10,8 +10,8 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
 from annotation.models import Candidate, Moment, Project, Query
-from annotation.rules.pooling import BATCH_SIZE, BATCHES
-from annotation.selectors import queries_to_judge
+from annotation.pools.rules.pooling import BATCH_SIZE, BATCHES
+from annotation.queries.selectors import queries_to_judge
 from judging.models import Batch, BatchReview, Pair, Release
 
 IS_PILOT = Q(batches__is_pilot=True) | (Q(batches__isnull=True) & (Q(query_set__is_pilot=True) | Q(was_pilot=True)))

@@ -6,12 +6,13 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import F, Q
 
+from annotation.captions.selectors import captions_to_train_on
 from annotation.models import Caption, Project
-from annotation.selectors import captions_to_train_on, queries_to_train_on
-from annotation.services.measures import measure_of
-from annotation.services.train_pool import train_pool_of
+from annotation.pools.services.candidates import measure_of
+from annotation.queries.selectors import queries_to_train_on
 from annotation.similarity import registry
 from annotation.train_sets.files import JsonTrainFile
+from annotation.train_sets.pool import train_pool_of
 from judging.releases.judged import OnProgress
 from judging.releases.layout import TRAIN_DEPTHS, TRAIN_FILES, write_json
 

@@ -15,8 +15,8 @@ from django.utils import timezone
 from django.utils.timesince import timesince
 
 from annotation.models import AuditEvent, Candidate, Job, Membership, Moment, Project, Query, User
-from annotation.rules.pooling import BATCH_SIZE
-from annotation.selectors import queries_to_judge
+from annotation.pools.rules.pooling import BATCH_SIZE
+from annotation.queries.selectors import queries_to_judge
 from judging.models import Assignment, Batch, BatchReview, Flag, Judgment, Pair, Policy
 from judging.pay.forecast import TVR_RANKING, Forecast, Part
 from judging.people.selectors import actor_names

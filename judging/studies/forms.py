@@ -6,10 +6,10 @@ from typing import Any
 from django import forms
 
 from annotation.models import NamedQuerySet, Project, Query
-from annotation.rules.coverage import OTHERS, QUERIES, TOP
-from annotation.rules.pooling import DEPTH
-from annotation.rules.run_pools import DEPTHS
-from annotation.services.coverage import Draw
+from annotation.pools.rules.coverage import OTHERS, QUERIES, TOP
+from annotation.pools.rules.pooling import DEPTH
+from annotation.pools.rules.run_pools import DEPTHS
+from annotation.pools.services.coverage import Draw
 from judging.studies.services import queries_chosen, queries_to_study
 
 ALL, SPLIT, SET = "all", "split:", "set:"

@@ -14,9 +14,9 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce
 
 from annotation.models import Candidate, PoolAnswer, Pooling, PoolSource, Project, Query
-from annotation.rules.pooling import BATCH_SIZE
-from annotation.selectors import queries_to_judge
-from annotation.services.coverage import RANDOM
+from annotation.pools.rules.pooling import BATCH_SIZE
+from annotation.pools.services.coverage import RANDOM
+from annotation.queries.selectors import queries_to_judge
 from judging.models import Batch, Pair
 from judging.studies.rules import Coverage, Judged, coverage_of, lack_words
 

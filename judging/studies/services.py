@@ -14,10 +14,9 @@ from annotation.exceptions import MomentJudgeError, NotPossible
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Candidate, Job, Moment, NamedQuerySet, Pooling, Project, Query, User
-from annotation.rules.coverage import mixed, queries_drawn
-from annotation.services.coverage import Draw, coverage_create, coverage_plan
-from annotation.services.jobs import job_fail, job_finish, job_set, job_start
-from annotation.services.poolings import (
+from annotation.pools.rules.coverage import mixed, queries_drawn
+from annotation.pools.services.coverage import Draw, coverage_create, coverage_plan
+from annotation.pools.services.poolings import (
     Returned,
     candidates_pool,
     pooling_confirm,
@@ -25,6 +24,7 @@ from annotation.services.poolings import (
     pooling_finish,
     pooling_plan,
 )
+from annotation.services.jobs import job_fail, job_finish, job_set, job_start
 from judging.models import BatchReview
 from judging.releases.scope import finished_queries
 from judging.studies.selectors import queries_to_pool

@@ -14,11 +14,11 @@ from django.conf import settings
 from django.db import OperationalError
 
 from annotation import clock
+from annotation.corpora.importers.texts import storable
 from annotation.exceptions import MomentJudgeError, NotPossible
-from annotation.importers.texts import storable
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
-from annotation.model_folders import model_check
+from annotation.similarity.model_folders import model_check
 from models_runner.features.services import ITEMS, TASK, names_wanted, throw_away
 from models_runner.models import FeatureSet
 from moment_retrieval.durable import is_out_of_room

@@ -16,10 +16,10 @@ from django.db import IntegrityError, transaction
 from annotation import clock
 from annotation.exceptions import NotPossible
 from annotation.messages import send_on_commit
-from annotation.model_folders import model_check
 from annotation.models import Project, Query, User, Video
+from annotation.previews.services import local_copy
 from annotation.services.audit import audit_record
-from annotation.services.previews import local_copy
+from annotation.similarity.model_folders import model_check
 from models_runner.features.selectors import Use, uses_of
 from models_runner.models import FeatureSet
 from moment_retrieval.errors import ScoringError

@@ -2,7 +2,6 @@
 
 import django.db.models.deletion
 import models_runner.leaderboard.models
-import models_runner.leaderboard.models
 import uuid
 from django.conf import settings
 from django.db import migrations, models

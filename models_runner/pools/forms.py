@@ -6,8 +6,8 @@ from uuid import UUID
 from django import forms
 
 from annotation.models import Project, Query
-from annotation.rules.run_pools import DEPTH, DEPTHS, IOU_MIN
-from annotation.services.poolings import Scope
+from annotation.pools.rules.run_pools import DEPTH, DEPTHS, IOU_MIN
+from annotation.pools.services.poolings import Scope
 from models_runner.models import Run
 
 ALL, SPLIT, SET = "all", "split:", "set:"

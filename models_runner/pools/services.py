@@ -11,7 +11,7 @@ from annotation.exceptions import NotPossible
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Pooling, PoolSource, Project, User
-from annotation.services.poolings import Returned, Scope, pooling_create, pooling_fail
+from annotation.pools.services.poolings import Returned, Scope, pooling_create, pooling_fail
 from judging.studies.services import pool_plan
 from models_runner.models import Run
 from moment_retrieval import formats, records

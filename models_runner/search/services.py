@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 
 from annotation.exceptions import MomentJudgeError
 from annotation.locks import only_one
-from annotation.model_folders import ModelRefused, model_check
+from annotation.similarity.model_folders import ModelRefused, model_check
 from models_runner import tasks
 from models_runner.experiments import files
 from models_runner.models import Experiment, Training

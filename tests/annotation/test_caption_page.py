@@ -8,10 +8,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.captions.services.redos import TASK
 from annotation.messages import send_on_commit
 from annotation.models import Caption, CaptionRedo, Project, User
 from annotation.services.jobs import job_start, job_wait
-from annotation.services.redos import TASK
 from tests.annotation.services.test_captions import waiting
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, ProjectFactory, lead
@@ -84,7 +84,7 @@ class TestPage:
     ) -> None:
         caption = waiting(project)
         with monkeypatch.context() as patch:
-            patch.setattr("annotation.services.redos.Work", None)  # it loads models
+            patch.setattr("annotation.captions.services.redos.Work", None)  # it loads models
             status, part = decide(client, project, caption, "redo")
         assert (status, "is on its way" in part, f"?caption={caption.uuid}" in part) == (200, True, True)
         again = decide(client, project, caption, "redo")

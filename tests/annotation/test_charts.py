@@ -3,7 +3,7 @@
 import pytest
 
 from annotation.charts import HEIGHT, WIDTH, Bin, Histogram
-from annotation.text_report import similarity_histogram, words_histogram
+from annotation.statistics.reports import similarity_histogram, words_histogram
 
 
 def lengths(*descriptions: tuple[int, int], captions: tuple[tuple[int, int], ...] = ()) -> dict[str, object]:

@@ -17,10 +17,10 @@ from django.urls import reverse
 from pyarrow import parquet
 
 from annotation.models import Corpus, Project, TrainSet
-from annotation.services import statistics as services
-from annotation.services.statistics import collection_compute, statistics_compute
 from annotation.similarity.tagger import LexiconTagger
 from annotation.similarity.wordnet import VERB, WordNet, WordNetMissing
+from annotation.statistics import services
+from annotation.statistics.services import collection_compute, statistics_compute
 from tests.factories import (
     NOW,
     CaptionFactory,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from annotation.corpus_steps import next_step
+from annotation.corpora.rules import next_step
 from annotation.models import Caption, Project, TrainSet
-from annotation.services.queries import queries_draw
+from annotation.queries.services import queries_draw
 from tests.factories import CandidateFactory, CaptionFactory, ProjectFactory, QueryFactory
 
 pytestmark = pytest.mark.django_db

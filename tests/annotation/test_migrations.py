@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from annotation.models import Caption, Measure, TextVector
-from annotation.services.candidates import vectors_of
+from annotation.pools.services.candidates import vectors_of
 from annotation.similarity import sentences
 from tests.factories import BatchFactory, CandidateFactory, CaptionFactory, MeasureFactory
 

@@ -7,7 +7,7 @@ import pytest
 from pytest_django import Settings
 
 from annotation.exceptions import NotPossible
-from annotation.model_folders import REFUSAL, model_check
+from annotation.similarity.model_folders import REFUSAL, model_check
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from annotation import ner
+from annotation.captions import ner
+from annotation.captions.ner import ModelNames, windows
+from annotation.captions.rewriting.checks import Found
 from annotation.exceptions import MomentJudgeError
-from annotation.ner import ModelNames, windows
-from annotation.rewriting.checks import Found
 
 pytestmark = pytest.mark.slow  # what imports transformers
 WORDS = ["a", "man", "and", "wave", "##s", "in", "paris", "the", "rain", "##bow", ".", "é"]

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Project, User
-from annotation.services.queries import queries_draw
+from annotation.queries.services import queries_draw
 from tests.factories import CandidateFactory, CaptionFactory, MomentFactory, ProjectFactory, VideoFactory, admin, lead
 
 pytestmark = pytest.mark.django_db

@@ -13,13 +13,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.captions.rewriting.report import replacement_words
 from annotation.models import Caption, CastMember, Project, Query, TextStatistics
-from annotation.rewriting.report import replacement_words
-from annotation.selectors.statistics import state_of_texts
-from annotation.services import statistics as services
-from annotation.services.queries import queries_draw
-from annotation.services.query_sets import query_set_create
-from annotation.services.statistics import statistics_compute, statistics_request, statistics_sweep
+from annotation.queries.services import queries_draw, query_set_create
+from annotation.statistics import services
+from annotation.statistics.selectors import state_of_texts
+from annotation.statistics.services import statistics_compute, statistics_request, statistics_sweep
 from tests.conftest import Messages
 from tests.factories import (
     CandidateFactory,

@@ -11,7 +11,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
 from annotation.exceptions import StorageAway
-from annotation.services.previews import local_copy
+from annotation.previews.services import local_copy
 from config.storage import answering
 from tests.buckets import NAME, ORIGIN, bucket
 from tests.factories import UserFactory, VideoFactory

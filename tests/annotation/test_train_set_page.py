@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Project, TrainSet, User
-from annotation.services.train_sets import train_set_start
+from annotation.train_sets.services import train_set_start
 from tests.annotation.services.train_sets import content, filled, small_blocks, written
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, QueryFactory, admin

@@ -13,7 +13,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from playwright.sync_api import ConsoleMessage, Error, Locator, Page, Request, Response, ViewportSize, expect
 
 from annotation.models import Job, Moment, Pooling, Project, User
-from annotation.services.poolings import Returned
+from annotation.pools.services.poolings import Returned
 from annotation.services.totp import totp_begin, totp_confirm
 from judging.models import Batch, JudgmentDay, Pair, QualityAlert, Release
 from judging.projects.policies import policy_publish

@@ -15,10 +15,10 @@ from django_otp.oath import totp
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from pytest_django import Settings
 
+from annotation.captions.rewriting.chat import Chat, Endpoint
+from annotation.captions.rewriting.provider import Item, ProviderAway
 from annotation.models import User
 from annotation.refusals import WithoutSecrets, without_secrets
-from annotation.rewriting.chat import Chat, Endpoint
-from annotation.rewriting.provider import Item, ProviderAway
 from annotation.services.identities import identity_set
 from annotation.services.tokens import token_create
 from annotation.services.totp import totp_begin, totp_confirm, totp_secret

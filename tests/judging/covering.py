@@ -1,7 +1,7 @@
 """A collection small enough for a coverage study by hand: twelve moments with captions, a query that is closed."""
 
 from annotation.models import Moment, Pooling, Project, Query
-from annotation.services.coverage import Draw
+from annotation.pools.services.coverage import Draw
 from judging.models import Batch
 from judging.studies.services import coverage_prepare, coverage_request, pool_open, pool_open_request
 from judging.work.services.batches import batch_create, batch_review

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from annotation.models import Moment, Pooling, Project, Query
-from annotation.services.poolings import Returned
+from annotation.pools.services.poolings import Returned
 from judging.models import Batch
 from judging.studies.services import pool_open, pool_open_request, pool_plan
 from judging.work.services.batches import batch_create, batch_review

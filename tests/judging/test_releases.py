@@ -12,8 +12,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import Caption, Project, Query
-from annotation.services.candidates import candidates_rank
-from annotation.services.queries import queries_draw
+from annotation.pools.services.candidates import candidates_rank
+from annotation.queries.services import queries_draw
 from judging.exceptions import NotPossibleNow
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
 from judging.projects.services import query_set_change, query_set_create

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Moment
-from annotation.services.previews import preview_save
+from annotation.previews.services import preview_save
 from tests.factories import AssignmentFactory
 
 GIF, MP4 = b"GIF89a" + bytes(200), b"0123456789"

@@ -20,8 +20,8 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from annotation.exceptions import NotPossible
-from annotation.model_folders import REFUSAL
 from annotation.models import Project, Video
+from annotation.similarity.model_folders import REFUSAL
 from models_runner.features import making, services
 from models_runner.features.making import feature_set_work, feature_sets_sweep
 from models_runner.features.services import (

@@ -23,8 +23,8 @@ from django.urls import reverse
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from annotation.model_folders import REFUSAL
 from annotation.models import Membership, Moment, Video
+from annotation.similarity.model_folders import REFUSAL
 from config.celery_app import app
 from models_runner import tasks
 from models_runner.experiments import files as experiments_files

@@ -14,9 +14,9 @@ import pytest
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
+from annotation.corpora.importers import ImportFileError
+from annotation.corpora.importers.limits import Budget, Limits
 from annotation.exceptions import NotPossible, TooLarge
-from annotation.importers import ImportFileError
-from annotation.importers.limits import Budget, Limits
 from annotation.models import Membership
 from config.celery_app import app
 from judging.models import Release

@@ -14,7 +14,7 @@ from django.core.files.storage import default_storage
 from django.urls import reverse
 
 from annotation.models import Candidate, Corpus, Moment, Video
-from annotation.services.previews import preview_save
+from annotation.previews.services import preview_save
 from config.embedded.services import BASE_DIR
 from config.storage import S3Media
 from judging.models import Batch, Release

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotation.captions.rewriting.lexicon import read_members
+from annotation.corpora.services.video_files import cast_import
 from annotation.models import Corpus
-from annotation.rewriting.lexicon import read_members
-from annotation.services.cast import cast_import
 
 
 class Command(BaseCommand):

@@ -8,11 +8,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotation.corpora.importers import FORMATS, Given, ImportFileError, form_of, read_durations
+from annotation.corpora.importers.files import read_path
+from annotation.corpora.services.corpora import corpus_durations, corpus_import
+from annotation.corpora.services.reports import ImportReport, OnRemark, remarks_writer
 from annotation.exceptions import MomentJudgeError
-from annotation.importers import FORMATS, Given, ImportFileError, form_of, read_durations
-from annotation.importers.files import read_path
-from annotation.services.corpora import corpus_durations, corpus_import
-from annotation.services.import_reports import ImportReport, OnRemark, remarks_writer
 
 LINES_SHOWN = 50
 BAD_LINES = 3  # exit code where bad lines kept everything out; 1 is for everything else

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation import text_report as report
-from annotation.collection_report import published, tables
 from annotation.models import Project
-from annotation.services.statistics import statistics_compute
 from annotation.spreadsheets import csv_write
+from annotation.statistics import reports as report
+from annotation.statistics.collection import published, tables
+from annotation.statistics.services import statistics_compute
 
 HEAD = f"{'':<24} {'texts':>8} {'words':>13} {'vocabulary':>15} {'with names':>15} {'changed':>8} {'similarity':>10}"
 

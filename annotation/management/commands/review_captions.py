@@ -9,10 +9,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotation.captions.selectors import captions_in_review
+from annotation.captions.services.captions import caption_accept, caption_edit
 from annotation.exceptions import NotPossible
 from annotation.models import Caption, Membership, Project, User
-from annotation.selectors.captions import captions_in_review
-from annotation.services.captions import caption_accept, caption_edit
 from annotation.spreadsheets import csv_write, plain
 
 COLUMNS = ["caption", "description", "wording", "failed", "decision"]

@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotation.captions.selectors import captions_report
+from annotation.captions.services.rewriting import rewriting_run, rewriting_start
 from annotation.exceptions import MomentJudgeError
 from annotation.models import Corpus
-from annotation.selectors.captions import captions_report
-from annotation.services.rewriting import rewriting_run, rewriting_start
 
 
 class Command(BaseCommand):

@@ -6,9 +6,9 @@ from datetime import datetime
 from itertools import chain, count
 from typing import NamedTuple
 
-from annotation.importers import ImportFileError
-from annotation.importers.entries import BrokenJson, elements
-from annotation.rules.pooling import BATCH_SIZE
+from annotation.corpora.importers import ImportFileError
+from annotation.corpora.importers.entries import BrokenJson, elements
+from annotation.pools.rules.pooling import BATCH_SIZE
 from judging.imports.label_studio.mapping import Mapped
 from judging.imports.label_studio.reading import Elements, Given, Key, Outcome, Told
 

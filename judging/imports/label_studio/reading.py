@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from annotation.importers import ImportFileError
-from annotation.importers.texts import storable
+from annotation.corpora.importers import ImportFileError
+from annotation.corpora.importers.texts import storable
 from judging.imports.label_studio.mapping import TYPES, Mapped
 
 LARGEST_PAIR, LARGEST_PERSON = 2**53, 2**31 - 1

@@ -8,9 +8,9 @@ from typing import IO, Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotation.corpora.importers import ImportFileError
+from annotation.corpora.services.reports import Remark, remarks_writer
 from annotation.exceptions import MomentJudgeError
-from annotation.importers import ImportFileError
-from annotation.services.import_reports import Remark, remarks_writer
 from annotation.services.members import leads_named
 from judging.imports.historic import project_holding
 from judging.imports.label_studio.mapping import BadMapping, Mapped, mapped

@@ -5,10 +5,10 @@ from typing import Any
 from django.db import transaction
 
 from annotation.models import Membership, StandingChange, User
-from annotation.rules.standing import WAY
 from annotation.services.audit import audit_record
 from annotation.services.identities import account_led_or_refused, identity_erase, identity_forget, password_link
 from annotation.services.members import standing_change
+from annotation.standing import WAY
 from judging.exceptions import NotPossibleNow
 from judging.work.services.assignments import assignment_return
 

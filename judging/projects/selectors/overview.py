@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
 from annotation.models import Job, Project
-from annotation.rules.pooling import BATCHES
+from annotation.pools.rules.pooling import BATCHES
 from judging.models import Assignment, Batch, JudgmentDay, Pair, Policy, Tally
 from judging.pay.forecast import TVR_RANKING
 from judging.projects.rules import PACE_DAYS, Finish, Left, finish, pace

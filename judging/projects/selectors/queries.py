@@ -15,7 +15,7 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from annotation.models import NamedQuerySet, Project, Query
-from annotation.selectors import queries_to_judge
+from annotation.queries.selectors import queries_to_judge
 from judging.models import Batch
 
 

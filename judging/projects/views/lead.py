@@ -12,8 +12,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from annotation.corpora.selectors import corpus_is_seen
 from annotation.models import Candidate, Project
-from annotation.selectors import corpus_is_seen, measures_of
+from annotation.queries.selectors import measures_of
 from annotation.similarity.base import SimilarityMissing
 from judging.forms import SimilarityForm
 from judging.models import Batch, BatchReview, Pair

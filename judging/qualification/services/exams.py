@@ -19,8 +19,8 @@ from annotation.exceptions import NotPossible
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Project, Query, User
+from annotation.pools.services.candidates import pool_of, vectors_of
 from annotation.services.audit import audit_record
-from annotation.services.candidates import pool_of, vectors_of
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
 from judging.models import Exam, GuidelineExample, KnownPair, Sitting, SittingGrade
 from judging.qualification.rules.draws import TooFew, draw_even

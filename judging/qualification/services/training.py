@@ -12,8 +12,8 @@ from django.db.models import Max, QuerySet
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Job, Project, Query, User
+from annotation.pools.services.candidates import Pool, pool_of, vectors_of
 from annotation.services.audit import audit_record
-from annotation.services.candidates import Pool, pool_of, vectors_of
 from annotation.services.jobs import job_fail, job_finish, job_set, job_start
 from judging.exceptions import NotPossibleNow
 from judging.guidelines.services import draft_example_set

@@ -3,8 +3,8 @@
 from django.db import transaction
 
 from annotation.models import Membership, Project, User
-from annotation.rules.standing import WAY
 from annotation.services.members import standing_change
+from annotation.standing import WAY
 from judging.models import Sitting
 from judging.qualification.rules.way import Facts, standing_due
 from judging.qualification.selectors.way import way_facts

@@ -17,8 +17,8 @@ from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from annotation import clock
 from annotation.messages import send_on_commit
 from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query, User
-from annotation.rules.pooling import BATCH_SIZE, BATCHES
-from annotation.rules.run_pools import in_batches
+from annotation.pools.rules.pooling import BATCH_SIZE, BATCHES
+from annotation.pools.rules.run_pools import in_batches
 from annotation.services.audit import audit_record
 from judging.exceptions import AlreadyReviewed, NothingBeyond, NotReviewable
 from judging.models import SEATS, Assignment, Batch, BatchReview, Judgment, Pair, Policy

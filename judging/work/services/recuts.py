@@ -10,8 +10,8 @@ from annotation.exceptions import NotPossible
 from annotation.locks import only_one
 from annotation.messages import send_on_commit
 from annotation.models import Moment, User
+from annotation.previews.services import preview_cut, preview_replace
 from annotation.services.audit import audit_record
-from annotation.services.previews import preview_cut, preview_replace
 from judging.exceptions import NotPossibleNow
 from judging.models import Batch, FlagAnswer, Pair, Recut
 from judging.work.rules import fault_of_bounds

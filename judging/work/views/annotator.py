@@ -14,7 +14,7 @@ from django.shortcuts import render
 
 from annotation.access import ANNOTATOR, MemberRequest, project_page
 from annotation.models import Project, User
-from annotation.rules.standing import OUT
+from annotation.standing import OUT
 from annotation.stored import IMMUTABLE, file_answer
 from judging.models import Assignment
 from judging.qualification.views.way import way_of

@@ -9,8 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.exceptions import NotPossible
 from annotation.models import Pooling, Project
-from annotation.rules.run_pools import DEPTH, IOU_MIN
-from annotation.services.poolings import Scope, pooling_create, pooling_discard
+from annotation.pools.rules.run_pools import DEPTH, IOU_MIN
+from annotation.pools.services.poolings import Scope, pooling_create, pooling_discard
 from judging.studies.selectors import ALL_RUNS, PoolReport, pool_report
 from judging.studies.services import pool_open, pool_open_request
 from models_runner.models import Run

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from annotation.importers import FORMATS, form_of
+from annotation.corpora.importers import FORMATS, form_of
 from tests.annotation.importers.shared import DATA, needs_shared
 
 TVR = {"vid_name": "a", "duration": 9, "ts": [1, 2], "desc": "x", "type": "v", "desc_id": 1}

@@ -8,10 +8,18 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
-from annotation.importers import FORMATS, BadLine, DescriptionRecord, Given, ImportFileError, Item, SubtitleRecord
-from annotation.importers.fields import LONGEST_LINE
-from annotation.importers.files import read_file, read_path
-from annotation.importers.limits import Budget, Limits
+from annotation.corpora.importers import (
+    FORMATS,
+    BadLine,
+    DescriptionRecord,
+    Given,
+    ImportFileError,
+    Item,
+    SubtitleRecord,
+)
+from annotation.corpora.importers.fields import LONGEST_LINE
+from annotation.corpora.importers.files import read_file, read_path
+from annotation.corpora.importers.limits import Budget, Limits
 
 TABLE = Given({"a": (60.0, 1), "b": (60.0, 2)})
 SRT = b"1\n00:00:01,000 --> 00:00:02,000\nHello.\n"

@@ -8,7 +8,7 @@ from hypothesis import given as over
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from annotation.importers import (
+from annotation.corpora.importers import (
     FORMATS,
     BadLine,
     DescriptionRecord,
@@ -18,7 +18,7 @@ from annotation.importers import (
     SubtitleRecord,
     VideoRecord,
 )
-from annotation.importers.qvhighlights import NEXT_WINDOW
+from annotation.corpora.importers.qvhighlights import NEXT_WINDOW
 
 TABLE = Given({"a": (60.0, 3), "b": (30.0, 4)})
 

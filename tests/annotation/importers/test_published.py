@@ -4,8 +4,16 @@ from collections import Counter
 
 import pytest
 
-from annotation.importers import FORMATS, BadLine, DescriptionRecord, Given, MomentRecord, VideoRecord, read_durations
-from annotation.importers.files import read_path
+from annotation.corpora.importers import (
+    FORMATS,
+    BadLine,
+    DescriptionRecord,
+    Given,
+    MomentRecord,
+    VideoRecord,
+    read_durations,
+)
+from annotation.corpora.importers.files import read_path
 from tests.annotation.importers.shared import DATA, needs_shared
 
 pytestmark = needs_shared

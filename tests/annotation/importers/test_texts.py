@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.importers.texts import foreign_share, is_only_a_name, is_storable, notes_of
+from annotation.corpora.importers.texts import foreign_share, is_only_a_name, is_storable, notes_of
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.importers import (
+from annotation.corpora.importers import (
     FORMATS,
     BadLine,
     DescriptionRecord,

@@ -12,7 +12,7 @@ import pytest
 from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
 from PIL import Image
 
-from annotation.media import CutFailure, Preview, cut_previews
+from annotation.previews.cutting import CutFailure, Preview, cut_previews
 
 SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().parents[4] / "shared"))
 CLIPS = SHARED / "data" / "video"

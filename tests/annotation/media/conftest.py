@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.media import cutting
+from annotation.previews import cutting
 from tests.annotation.media.clips import GRAINY, Way, make_video
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from annotation.media import CutFailure, Preview, cut_previews, cutting, process
-from annotation.media.plan import HELD_FRAMES, LONG_FRAMES, PASS_MAX, Cut, groups_of, ticks_of
+from annotation.previews import cutting, process
+from annotation.previews.cutting import CutFailure, Preview, cut_previews
+from annotation.previews.plan import HELD_FRAMES, LONG_FRAMES, PASS_MAX, Cut, groups_of, ticks_of
 from tests.annotation.media.clips import ALONE, PASS, Way, cut, make_video, preview, shown
 
 
@@ -59,7 +60,7 @@ def test_closing_the_iterator_stops_ffmpeg(tiny: Path, way: Way, start: int, mon
             super().__init__(*args, **kwargs)  # type: ignore[call-overload]
             started.append(self)
 
-    monkeypatch.setattr("annotation.media.process.subprocess.Popen", Spy)
+    monkeypatch.setattr("annotation.previews.process.subprocess.Popen", Spy)
     way(start)
     results = cut_previews(tiny, [(0, 1), (1, 2), (2, 3), (3, 6)])
     next(results)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from annotation.media import Preview
+from annotation.previews.cutting import Preview
 from tests.annotation.media.clips import (
     ALONE,
     CLIPS,

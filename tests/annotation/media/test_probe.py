@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from annotation.media import VideoUnreadable, cut_previews, probe
+from annotation.previews.cutting import cut_previews
+from annotation.previews.source import VideoUnreadable, probe
 from tests.annotation.media.clips import CLIPS, make_video, shared_clips
 
 

@@ -7,7 +7,8 @@ import av
 import numpy as np
 import pytest
 
-from annotation.media import Preview, process
+from annotation.previews import process
+from annotation.previews.cutting import Preview
 from tests.annotation.media.clips import ALONE, GRAINY, PASS, Pixels, Way, assert_close, cut, make_video, preview, shown
 
 

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from annotation.ner import LexiconNames, ModelNames, NameModelMissing, name_finder, windows
-from annotation.rewriting.checks import Found, flaws
-from annotation.rewriting.language import is_english
-from annotation.rewriting.lexicon import lexicon_for
+from annotation.captions.ner import LexiconNames, ModelNames, NameModelMissing, name_finder, windows
+from annotation.captions.rewriting.checks import Found, flaws
+from annotation.captions.rewriting.language import is_english
+from annotation.captions.rewriting.lexicon import lexicon_for
 
 SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().parents[4] / "shared"))
 TVR = SHARED / "data" / "tvr" / "tvr_val_release.jsonl"
@@ -65,7 +65,7 @@ def test_model_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
         [{"entity_group": "person", "score": 0.9, "word": "Bo"}, {"entity_group": "PER", "score": 0.95, "word": "Cy"}],
         [],
     ]
-    monkeypatch.setattr("annotation.ner._load", lambda name: lambda texts, batch_size: told)
+    monkeypatch.setattr("annotation.captions.ner._load", lambda name: lambda texts, batch_size: told)
     assert name_finder("some/model").find(["", "", ""], videos=[""] * 3) == [
         Found(0.7, "Ann"),
         Found(0.95, "Cy"),
@@ -84,7 +84,7 @@ class FakePipeline:
 
 @pytest.mark.parametrize("filler", ["a man walks ", "人" * 7, "🙂 "])
 def test_a_long_text_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch, filler: str) -> None:
-    monkeypatch.setattr("annotation.ner._load", lambda name: FakePipeline())
+    monkeypatch.setattr("annotation.captions.ner._load", lambda name: FakePipeline())
     long = filler * 150
     texts = ["Xylon", long + " Xylon", long, ""]
     named = Found(0.99, "Xylon")
@@ -101,7 +101,7 @@ def test_a_model_that_breaks_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -
     def broken(texts: list[str], batch_size: int) -> None:
         raise RuntimeError("CUDA out of memory")
 
-    monkeypatch.setattr("annotation.ner._load", lambda name: broken)
+    monkeypatch.setattr("annotation.captions.ner._load", lambda name: broken)
     with pytest.raises(NameModelMissing, match=r"out of memory.*CAPTION_NER"):
         ModelNames("some/model").find(["A man."], videos=[""])
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.rewriting.lexicon import Member, lexicon_for, read_members
-from annotation.rewriting.provider import Rules
-from annotation.rewriting.report import replacement_words, table
-from annotation.rewriting.rules import rewrite
+from annotation.captions.rewriting.lexicon import Member, lexicon_for, read_members
+from annotation.captions.rewriting.provider import Rules
+from annotation.captions.rewriting.report import replacement_words, table
+from annotation.captions.rewriting.rules import rewrite
 
 SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().parents[4] / "shared"))
 TVR = SHARED / "data" / "tvr" / "tvr_val_release.jsonl"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotation import collection_report as report
-from annotation.rules.collection_figures import PUBLISHED, ROWS, TABLE_4, query_figures, told
+from annotation.statistics import collection as report
+from annotation.statistics.collection import PUBLISHED, ROWS, TABLE_4, query_figures, told
 
 VERBS = {"A man walks.": [("walks", "walk")], "Two men are walking.": [("walking", "walk")]}
 ROWS_OF = [

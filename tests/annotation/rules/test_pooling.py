@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from annotation.rules import pooling
-from annotation.rules.pooling import DEPTH, top_moments
+from annotation.pools.rules import pooling
+from annotation.pools.rules.pooling import DEPTH, top_moments
 
 FEW = np.array([[1, 0], [0, 1], [0.6, 0.8], [-1, 0]], dtype=np.float32)  # few directions: many ties
 vectors = st.lists(st.integers(0, len(FEW) - 1), min_size=1, max_size=12)

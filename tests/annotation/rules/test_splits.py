@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.rules.splits import JUDGED, LARGEST_SEED, NoSplit, Share, draw, size_of, sizes_in_texts
+from annotation.queries.rules import JUDGED, LARGEST_SEED, NoSplit, Share, draw, size_of, sizes_in_texts
 
 TEXTS = st.dictionaries(st.integers(0, 10**6), st.sampled_from("abcdefghij"), max_size=40)
 SEEDS = st.integers(0, LARGEST_SEED)

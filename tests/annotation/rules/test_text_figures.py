@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.rules.text_figures import MICRO, WORD, Row, Similarities, figures, words_per_text
+from annotation.statistics.rules import MICRO, WORD, Row, Similarities, figures, words_per_text
 
 ROWS = [
     Row(("all", "kind video"), "Ross and Joey wave.", "Two men wave.", 0.4, "friends_1"),

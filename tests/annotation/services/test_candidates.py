@@ -9,8 +9,8 @@ from django.conf import settings
 from numpy.typing import NDArray
 
 from annotation.models import Candidate, Caption, Description, Measure, Moment, Project, TextVector, Video
-from annotation.services import candidates
-from annotation.services.candidates import candidates_rank, pool_of, vectors_of
+from annotation.pools.services import candidates
+from annotation.pools.services.candidates import candidates_rank, pool_of, vectors_of
 from annotation.similarity import sentences
 from tests.conftest import hashed
 from tests.factories import CandidateFactory, CaptionFactory, MomentFactory, ProjectFactory, QueryFactory, VideoFactory

@@ -6,15 +6,15 @@ from typing import NoReturn
 import pytest
 from django.utils import timezone
 
-from annotation import ner
+from annotation.captions import ner
+from annotation.captions.selectors import captions_serving
+from annotation.captions.services import checks
+from annotation.captions.services.captions import caption_accept, caption_edit, caption_undo
+from annotation.captions.services.checks import edits_check, edits_sweep
+from annotation.captions.services.redos import NOTHING_ELSE, caption_redo, caption_redo_make, redos_sweep
+from annotation.captions.services.rewriting import Work, failure_of
 from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Caption, CaptionReview, Description, Project, Prompt, Rewriting, User
-from annotation.selectors import captions_serving
-from annotation.services import caption_checks
-from annotation.services.caption_checks import edits_check, edits_sweep
-from annotation.services.captions import caption_accept, caption_edit, caption_undo
-from annotation.services.redos import NOTHING_ELSE, caption_redo, caption_redo_make, redos_sweep
-from annotation.services.rewriting import Work, failure_of
 from tests.annotation.rewriting.chat_server import chat_server, completion, failure
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, ProjectFactory, QueryFactory, lead
@@ -219,13 +219,13 @@ class TestEditsAreChecked:
     ) -> None:
         caption = waiting(project)
         caption_edit(project=project, caption=caption, text="Two men wave.", actor=person)
-        measure = caption_checks.captions_measure
+        measure = checks.captions_measure
 
         def slow(captions: list[Caption], names: object) -> None:
             measure(captions, names)  # type: ignore[arg-type]
             caption_undo(project=project, actor=person)
 
-        monkeypatch.setattr(caption_checks, "captions_measure", slow)
+        monkeypatch.setattr(checks, "captions_measure", slow)
         assert edits_check(corpus_id=project.corpus_id) == 0
         caption.refresh_from_db()
         assert (caption.state, caption.similarity, caption.name_model) == ("in_review", None, "")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.importers import BadLine, DescriptionRecord, Given, read_durations, read_tvr
+from annotation.corpora.importers import BadLine, DescriptionRecord, Given, read_durations, read_tvr
+from annotation.corpora.services.corpora import ImportReport, corpus_import
 from annotation.models import AuditEvent, Caption, Corpus, Description, Moment, Video
-from annotation.services.corpora import ImportReport, corpus_import
 from tests.conftest import Messages
 from tests.factories import VideoFactory
 

@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
+from annotation.captions.services.rewriting import rewriting_start
+from annotation.corpora.importers.base import DescriptionRecord
+from annotation.corpora.services.corpora import corpus_import
 from annotation.exceptions import NotPossible
-from annotation.importers.base import DescriptionRecord
 from annotation.models import Project
-from annotation.services.corpora import corpus_import
-from annotation.services.rewriting import rewriting_start
 from tests.annotation.services.test_rewriting import describe
 from tests.factories import ProjectFactory
 

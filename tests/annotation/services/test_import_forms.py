@@ -7,8 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.exceptions import NotPossible
-from annotation.importers import (
+from annotation.corpora.importers import (
     FORMATS,
     BadLine,
     DescriptionRecord,
@@ -18,11 +17,12 @@ from annotation.importers import (
     SubtitleRecord,
     VideoRecord,
 )
-from annotation.importers.files import read_path
+from annotation.corpora.importers.files import read_path
+from annotation.corpora.services import corpora
+from annotation.corpora.services.corpora import corpus_durations, corpus_import
+from annotation.corpora.services.reports import ImportReport, Remark
+from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Caption, Corpus, Description, Moment, Subtitle, Video
-from annotation.services import corpora
-from annotation.services.corpora import corpus_durations, corpus_import
-from annotation.services.import_reports import ImportReport, Remark
 from tests.annotation.importers.shared import DATA, needs_shared
 from tests.factories import CorpusFactory, VideoFactory
 

@@ -12,10 +12,8 @@ from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from annotation.exceptions import NotPossible
-from annotation.models import AuditEvent, Corpus, CorpusImport, Description, Subtitle, User
-from annotation.services import imports
-from annotation.services.imports import (
+from annotation.corpora.services import imports
+from annotation.corpora.services.imports import (
     corpus_import_confirm,
     corpus_import_create,
     corpus_import_discard,
@@ -23,6 +21,8 @@ from annotation.services.imports import (
     imports_sweep,
     may_import_into,
 )
+from annotation.exceptions import NotPossible
+from annotation.models import AuditEvent, Corpus, CorpusImport, Description, Subtitle, User
 from tests.conftest import Messages
 from tests.factories import CorpusFactory, ProjectFactory, UserFactory, VideoFactory, annotator, lead
 

@@ -10,10 +10,11 @@ from django.core.files.storage import default_storage
 from django.db.models.fields.files import FieldFile
 from PIL import Image
 
-from annotation import media
 from annotation.exceptions import StorageFull
 from annotation.models import Moment, Video
-from annotation.services.previews import local_copy, preview_save, previews_sweep, video_cut_previews
+from annotation.previews import services
+from annotation.previews.cutting import Preview
+from annotation.previews.services import local_copy, preview_save, previews_sweep, video_cut_previews
 from tests.conftest import Messages
 from tests.factories import GIF, MomentFactory, VideoFactory
 from tests.stored import names_in
@@ -71,10 +72,10 @@ def test_a_twin_that_finds_no_room_takes_its_gif_along(monkeypatch: pytest.Monke
 
 
 def test_a_twin_is_stored_beside_its_gif(clip: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    def cut(path: Path, spans: Sequence[object]) -> list[media.Preview]:
-        return [media.Preview(0, GIF, 1, 1, b"clip"), media.Preview(1, GIF, 1, 1)]
+    def cut(path: Path, spans: Sequence[object]) -> list[Preview]:
+        return [Preview(0, GIF, 1, 1, b"clip"), Preview(1, GIF, 1, 1)]
 
-    monkeypatch.setattr(media, "cut_previews", cut)
+    monkeypatch.setattr(services, "cut_previews", cut)
     video = video_with(clip)
     both, gif_only = uncut(video, 0.0, 1.0), uncut(video, 1.0, 3.0)
     assert video_cut_previews(video_id=video.pk) == 2
@@ -91,7 +92,7 @@ def test_again_cuts_nothing(clip: bytes, monkeypatch: pytest.MonkeyPatch) -> Non
     video = video_with(clip)
     uncut(video, 0.0, 1.0)
     video_cut_previews(video_id=video.pk)
-    monkeypatch.setattr(media, "cut_previews", None)
+    monkeypatch.setattr(services, "cut_previews", None)
     assert video_cut_previews(video_id=video.pk) == 0
 
 

@@ -9,11 +9,10 @@ from django.core.management import CommandError, call_command
 
 from annotation.exceptions import NotPossible
 from annotation.models import NamedQuerySet, Project, Query, Rewriting
-from annotation.rules.splits import size_of
-from annotation.selectors.splits import draft_of, last_draw, source_of
-from annotation.services import queries as services
-from annotation.services.queries import queries_draw
-from annotation.services.query_sets import query_set_create
+from annotation.queries import services
+from annotation.queries.rules import size_of
+from annotation.queries.selectors import draft_of, last_draw, source_of
+from annotation.queries.services import queries_draw, query_set_create
 from tests.factories import (
     BatchFactory,
     CandidateFactory,

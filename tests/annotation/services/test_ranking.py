@@ -10,10 +10,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django.fixtures import Settings
 
-from annotation.model_folders import REFUSAL
 from annotation.models import AuditEvent, Candidate, Measure, Project
-from annotation.services.candidates import candidates_rank, similarity_choose, similarity_of
+from annotation.pools.services.candidates import candidates_rank, similarity_choose, similarity_of
 from annotation.similarity.base import SimilarityMissing, TopNotOffered
+from annotation.similarity.model_folders import REFUSAL
 from annotation.similarity.wordnet import WordNet, WordNetMissing
 from tests.factories import CaptionFactory, MomentFactory, ProjectFactory, QueryFactory
 

@@ -12,6 +12,14 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from annotation.captions.rewriting.chat import Chat
+from annotation.captions.rewriting.lexicon import Member
+from annotation.captions.rewriting.provider import Answer, Item, ProviderAway, Rules
+from annotation.captions.selectors import captions_report, captions_serving
+from annotation.captions.services import checks
+from annotation.captions.services import rewriting as service
+from annotation.captions.services.rewriting import rewriting_run, rewriting_start, rewritings_sweep
+from annotation.corpora.services.video_files import cast_import
 from annotation.exceptions import NotPossible
 from annotation.locks import only_one
 from annotation.models import (
@@ -26,16 +34,7 @@ from annotation.models import (
     Query,
     Rewriting,
 )
-from annotation.rewriting.chat import Chat
-from annotation.rewriting.lexicon import Member
-from annotation.rewriting.provider import Answer, Item, ProviderAway, Rules
-from annotation.selectors import captions_serving
-from annotation.selectors.captions import captions_report
-from annotation.services import caption_checks
-from annotation.services import rewriting as service
-from annotation.services.cast import cast_import
-from annotation.services.queries import queries_draw
-from annotation.services.rewriting import rewriting_run, rewriting_start, rewritings_sweep
+from annotation.queries.services import queries_draw
 from tests.annotation.rewriting.chat_server import ChatServer, Reply, chat_server, completion, failure
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, DescriptionFactory, ProjectFactory
@@ -274,7 +273,7 @@ def test_killed_in_the_middle(
         "asking": (provider, "rewrite", 2, False),
         "storing": (service, "_store", 2, False),
         "stored": (service, "_store", 2, True),
-        "measuring": (caption_checks, "vectors_of", 2, False),
+        "measuring": (checks, "vectors_of", 2, False),
         "asking again": (provider, "rewrite", 3, False),
         "saving": (service, "_save", 2, False),
         "saved": (service, "_save", 2, True),

@@ -9,9 +9,9 @@ from zlib import crc32
 import pytest
 from django.db import connection
 
+from annotation.captions.services import rewriting as service
+from annotation.captions.services.rewriting import rewriting_run
 from annotation.models import Caption, Project, Prompt, Rewriting
-from annotation.services import rewriting as service
-from annotation.services.rewriting import rewriting_run
 from tests.annotation.rewriting.chat_server import Reply, chat_server, completion
 from tests.conftest import hashed
 from tests.factories import DescriptionFactory, ProjectFactory

@@ -14,15 +14,11 @@ from django.core.management import CommandError, call_command
 
 from annotation.exceptions import NotPossible
 from annotation.models import Caption, Project, TrainSet
-from annotation.services import train_sets
-from annotation.services.train_pool import train_pool_of
-from annotation.services.train_sets import (
-    train_set_discard,
-    train_set_start,
-    train_set_write,
-)
 from annotation.similarity.sentences import SentenceModelMissing
+from annotation.train_sets import services
+from annotation.train_sets.pool import train_pool_of
 from annotation.train_sets.ranks import Parts
+from annotation.train_sets.services import train_set_discard, train_set_start, train_set_write
 from tests.annotation.services.train_sets import (
     CAPTIONS,
     QUERIES,
@@ -119,8 +115,8 @@ class TestWriting:
     def test_files_on_disk_are_moved_and_not_copied(
         self, project: Project, work: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(train_sets, "default_storage", FileSystemStorage(work.parent / "media"))
-        monkeypatch.setattr(train_sets, "_finish", spy := Spy(train_sets._finish))
+        monkeypatch.setattr(services, "default_storage", FileSystemStorage(work.parent / "media"))
+        monkeypatch.setattr(services, "_finish", spy := Spy(services._finish))
         row = written(project)
         stored = [work.parent / "media" / name for name in (row.json.name, row.parquet.name)]
         assert [sha256(path.read_bytes()).hexdigest() for path in stored] == [row.json_sha256, row.parquet_sha256]
@@ -197,7 +193,7 @@ class TestFailing:
         assert (again.pk, again.state, again.error) == (row.pk, "done", "")
 
     def test_a_full_disk(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(train_sets.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1))
+        monkeypatch.setattr(services.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1))
         row = written(project)
         assert (row.state, row.error) == ("failed", "21 rows may take 0.0 GB, and 0.0 GB are free in the data folder.")
 
@@ -247,8 +243,8 @@ class TestDiscarding:
         if place == "ranking":
             killed_after(monkeypatch, 2, discarded)
         else:
-            store = train_sets._store
-            monkeypatch.setattr(train_sets, "_store", lambda *args: (discarded_once(discarded), store(*args))[1])
+            store = services._store
+            monkeypatch.setattr(services, "_store", lambda *args: (discarded_once(discarded), store(*args))[1])
         train_set_write(train_set_id=row.pk)
         assert not TrainSet.objects.exists()
         assert list(work.iterdir()) == []
@@ -294,7 +290,7 @@ class TestCommand:
         with pytest.raises(CommandError, match="1 to 1,000,000"):
             call_command("write_train_set", project.name, depth=0)
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
-        with held_elsewhere(train_sets.LOCK, row.pk), pytest.raises(CommandError, match="Another process"):
+        with held_elsewhere(services.LOCK, row.pk), pytest.raises(CommandError, match="Another process"):
             call_command("write_train_set", project.name, depth=3)
 
 

@@ -15,8 +15,8 @@ from django.utils import timezone
 from numpy.typing import NDArray
 
 from annotation.models import Caption, Project, Query
-from annotation.services import train_pool, train_sets
-from annotation.services.train_sets import train_set_start, train_set_write, train_sets_sweep
+from annotation.train_sets import pool, services
+from annotation.train_sets.services import train_set_start, train_set_write, train_sets_sweep
 from tests.annotation.services.train_sets import (
     CAPTIONS,
     QUERIES,
@@ -73,7 +73,7 @@ class TestInterrupted:
         """After the first file is stored, or before any is; nothing is stored twice."""
         undisturbed = content(written(project))
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
-        real = getattr(train_sets, place)
+        real = getattr(services, place)
 
         def killed(*args: object) -> None:
             if place == "_store":
@@ -81,7 +81,7 @@ class TestInterrupted:
             raise Killed
 
         with monkeypatch.context() as patch:
-            patch.setattr(train_sets, place, killed)
+            patch.setattr(services, place, killed)
             with pytest.raises(Killed):
                 train_set_write(train_set_id=row.pk)
         train_set_write(train_set_id=row.pk)
@@ -92,17 +92,17 @@ class TestInterrupted:
     def test_killed_while_embedding_it_embeds_the_rest(
         self, project: Project, encoder: list[list[str]], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(train_pool, "CHUNK", 2)
+        monkeypatch.setattr(pool, "CHUNK", 2)
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
         with monkeypatch.context() as patch:
-            calls, work = iter(range(3)), train_pool.vectors_of
+            calls, work = iter(range(3)), pool.vectors_of
 
             def dying(texts: list[str], **values: Any) -> NDArray[np.float32]:
                 if next(calls) == 2:
                     die()
                 return work(texts, **values)
 
-            patch.setattr(train_pool, "vectors_of", dying)
+            patch.setattr(pool, "vectors_of", dying)
             with pytest.raises(Killed):
                 train_set_write(train_set_id=row.pk)
         train_set_write(train_set_id=row.pk)
@@ -134,7 +134,7 @@ class TestInterrupted:
 
     def test_a_second_worker_finds_it_taken(self, project: Project) -> None:
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
-        with held_elsewhere(train_sets.LOCK, row.pk):
+        with held_elsewhere(services.LOCK, row.pk):
             assert train_set_write(train_set_id=row.pk) is False
             row.refresh_from_db()
             assert row.state == "running"
@@ -178,7 +178,7 @@ def test_a_process_killed_in_the_middle_loses_nothing(monkeypatch: pytest.Monkey
     assert process.exitcode == -signal.SIGKILL
     assert len(list(work.glob("*/parts/*.npy"))) == 2
     with connection.cursor() as cursor:  # the server takes a moment to see that its client is gone
-        place = [crc32(train_sets.LOCK.encode()) - 2**31, row.pk]
+        place = [crc32(services.LOCK.encode()) - 2**31, row.pk]
         cursor.execute("SELECT pg_advisory_lock(%s, %s), pg_advisory_unlock(%s, %s)", [*place, *place])
     ranked = spy_on_ranking(monkeypatch)
     assert train_set_write(train_set_id=row.pk)

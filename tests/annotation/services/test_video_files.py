@@ -7,9 +7,9 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
+from annotation.corpora.services import video_files
+from annotation.corpora.services.video_files import NOT_FOUND, video_files_add
 from annotation.models import Moment, Video
-from annotation.services import video_files
-from annotation.services.video_files import NOT_FOUND, video_files_add
 from tests.factories import CorpusFactory, VideoFactory
 from tests.stored import names_in
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from annotation.train_sets.files import JsonTrainFile, ParquetTrainFile
-from annotation.train_sets.moments import TrainMoments
-from annotation.train_sets.ranks import Block, Ranks
+from annotation.train_sets.ranks import Block, Ranks, TrainMoments
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)  # no half of a character: no database holds one
 SECONDS = st.floats(0, 1e6)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from annotation.models import Membership, Project
-from annotation.services.train_sets import train_set_start
+from annotation.train_sets.services import train_set_start
 from tests.annotation.services.train_sets import filled, small_blocks, written
 from tests.factories import MembershipFactory, ProjectFactory, admin
 from tests.judging.api.acts import Program, refusal

@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 
 from annotation.models import AuditEvent, Candidate, Pooling
-from annotation.services import poolings
-from annotation.services.candidates import candidates_clear
+from annotation.pools.services import poolings
+from annotation.pools.services.candidates import candidates_clear
 from judging.exceptions import ReviewStands
 from judging.models import Batch, Pair
 from judging.review import services as review_services

@@ -1,6 +1,15 @@
 """Captions and their rewriting."""
 
-from annotation.models import Caption, CaptionFailure, CaptionRedo, CaptionReview, CastMember, Corpus, Prompt, Rewriting
+from annotation.models import (
+    Caption,
+    CaptionFailure,
+    CaptionRedo,
+    CaptionReview,
+    CastMember,
+    Corpus,
+    Prompt,
+    Rewriting,
+)
 from tests.factories import CaptionFactory, CorpusFactory, ProjectFactory, QueryFactory, UserFactory
 from tests.judging.constraints.writes import More, Refused, again, change
 

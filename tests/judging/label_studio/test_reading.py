@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from annotation.importers import ImportFileError
-from annotation.importers.files import pieces_of
-from annotation.importers.texts import is_storable
+from annotation.corpora.importers import ImportFileError
+from annotation.corpora.importers.files import pieces_of
+from annotation.corpora.importers.texts import is_storable
 from judging.imports.label_studio.gathering import Export, read_export
 from judging.imports.label_studio.mapping import BadMapping, Mapped, mapped
 from judging.imports.label_studio.reading import Told

@@ -9,23 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judging.figures.sheet import standalone_style
-from judging.plots import (
-    Axis,
-    Canvas,
-    Cell,
+from judging.plots.axes import Axis
+from judging.plots.canvas import Canvas, document, number
+from judging.plots.heat import Cell, heat_map
+from judging.plots.kinds import (
     Column,
     Ranked,
     Series,
     Spread,
     columns_chart,
-    document,
-    heat_map,
     lines_chart,
     ranked_chart,
     shares_chart,
     spread_chart,
 )
-from judging.plots.canvas import number
 
 UNIT = Axis("share", 0, 1, 0.5)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from annotation.captions.models import CaptionReview
 from annotation.models import Membership
-from annotation.models.rewriting import CaptionReview
 from judging.audit.rules import SENTENCES, actions_saying, in_words, kind_words
 
 ROOT = Path(__file__).resolve().parents[3]

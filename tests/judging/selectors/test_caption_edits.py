@@ -2,9 +2,9 @@
 
 import pytest
 
+from annotation.captions.services.captions import caption_accept, caption_edit, caption_undo
 from annotation.models import AuditEvent, Candidate, Caption, Project, Query, User
-from annotation.services.candidates import candidates_rank
-from annotation.services.captions import caption_accept, caption_edit, caption_undo
+from annotation.pools.services.candidates import candidates_rank
 from judging.projects.selectors.queries import EditCounts, caption_edits, edit_counts
 from judging.projects.services import candidates_request
 from judging.work.services.batches import batches_open

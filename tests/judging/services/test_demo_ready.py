@@ -9,9 +9,9 @@ import pytest
 from django.core.files.storage import FileSystemStorage
 from django.test import TestCase
 
-from annotation import media
-from annotation.media import Preview
 from annotation.models import Job, Project, User, Video
+from annotation.previews import services
+from annotation.previews.cutting import Preview
 from annotation.similarity import sentences
 from judging.demo import progress
 from judging.demo.grading import truth_of_pair, visitors_answer
@@ -44,7 +44,7 @@ def ready_once(kept_for_module: None, long_clip: bytes, files: FileSystemStorage
     with pytest.MonkeyPatch.context() as patch, TestCase.captureOnCommitCallbacks(execute=True):
         patch.setattr(progress, "render_episode", lambda episode, path: path.write_bytes(long_clip))
         patch.setattr(sentences, "encode", lambda texts, **settings: hashed(texts))
-        patch.setattr(media, "cut_previews", cut)
+        patch.setattr(services, "cut_previews", cut)
         patch.setattr(Video._meta.get_field("file"), "storage", files)
         project = seeded(5)
     return project
@@ -53,7 +53,7 @@ def ready_once(kept_for_module: None, long_clip: bytes, files: FileSystemStorage
 @pytest.fixture
 def ready(ready_once: Project, files: FileSystemStorage, monkeypatch: pytest.MonkeyPatch) -> Project:
     """The demo as `make run` leaves it: every message was delivered."""
-    monkeypatch.setattr(media, "cut_previews", cut)
+    monkeypatch.setattr(services, "cut_previews", cut)
     monkeypatch.setattr(Video._meta.get_field("file"), "storage", files)
     assert Job.objects.get(project=ready_once).state == "done"
     return deepcopy(ready_once)

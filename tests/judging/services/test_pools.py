@@ -6,7 +6,7 @@ import pytest
 
 from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Candidate, Job, Moment, PoolEntry, Pooling
-from annotation.services.poolings import pooling_discard
+from annotation.pools.services.poolings import pooling_discard
 from judging.exceptions import NothingBeyond
 from judging.models import Batch, BatchReview, Pair
 from judging.releases.scope import finished_queries

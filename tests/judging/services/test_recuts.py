@@ -7,8 +7,8 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from annotation import media
 from annotation.models import AuditEvent, Moment, Video
+from annotation.previews.cutting import Preview
 from judging.exceptions import NotPossibleNow
 from judging.models import Batch, Flag, FlagAnswer, Pair, Recut
 from judging.work.selectors.flags import why_bounds_stay
@@ -48,9 +48,9 @@ def cut(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
     """What was cut; every cut gives a GIF and its twin."""
     spans: list[tuple[float, float]] = []
 
-    def made(*, video: Video, start_s: float, end_s: float) -> media.Preview:
+    def made(*, video: Video, start_s: float, end_s: float) -> Preview:
         spans.append((start_s, end_s))
-        return media.Preview(0, GIF + b"new", 1, 1, b"clip")
+        return Preview(0, GIF + b"new", 1, 1, b"clip")
 
     monkeypatch.setattr(recuts, "preview_cut", made)
     return spans

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Candidate, Caption, Job, Project
-from annotation.services.candidates import candidates_rank
+from annotation.pools.services.candidates import candidates_rank
 from judging.work.services.batches import batches_open
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, DescriptionFactory, MomentFactory, ProjectFactory, QueryFactory, lead

@@ -12,8 +12,8 @@ from django.test import Client
 from django.urls import reverse
 from markdown_it import MarkdownIt
 
-from annotation import collection_report
 from annotation.models import Project, User
+from annotation.statistics import collection
 from judging.figures.catalogue import FIGURES
 from judging.models import Batch, Release, ReleaseWords
 from judging.releases import layout
@@ -93,7 +93,7 @@ def check_latex(text: str) -> None:
 )
 def test_words_in_latex_are_words(text: str) -> None:
     assert not COMMANDS.search(escaped(text).replace(r"\&", "")), escaped(text)
-    table = collection_report.latex([collection_report.Table("", [(text, "", False)], [])])
+    table = collection.latex([collection.Table("", [(text, "", False)], [])])
     assert not COMMANDS.search(table.replace(" & ", "").replace(r"\&", "")), table
 
 

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotation.corpora.services.imports import may_import_into
 from annotation.models import Corpus, CorpusImport, Project, User
-from annotation.services.imports import may_import_into
 from judging.projects.services import project_name_free
 from tests.factories import CorpusFactory, ProjectFactory, QueryFactory, UserFactory, admin, annotator, lead
 

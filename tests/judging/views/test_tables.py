@@ -9,9 +9,9 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Project, TextStatistics, Video
-from annotation.services.statistics import statistics_compute
 from annotation.similarity import registry
 from annotation.similarity.wordnet import WordNetMissing
+from annotation.statistics.services import statistics_compute
 from judging.figures import tables
 from judging.figures.selectors import judged_figures
 from judging.models import BatchReview

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Membership, NamedQuerySet, Pooling, Project, TrainSet, User
-from annotation.services.statistics import statistics_compute
+from annotation.statistics.services import statistics_compute
 from judging.guidelines.services import draft_open
 from judging.models import (
     Assignment,

@@ -7,8 +7,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models import F
 
+from annotation.corpora.services.imports import corpus_import_confirm, corpus_import_create
 from annotation.models import AuditEvent, CorpusImport, Description, Moment
-from annotation.services.imports import corpus_import_confirm, corpus_import_create
 from judging.imports import services
 from judging.imports.label_studio.mapping import Mapped
 from judging.models import Judgment, JudgmentImport

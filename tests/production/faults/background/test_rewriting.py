@@ -3,8 +3,8 @@
 import pytest
 from django.db.models import Count
 
+from annotation.captions.services.rewriting import rewriting_start
 from annotation.models import AuditEvent, Caption, Description, Job, Moment, Project, Rewriting
-from annotation.services.rewriting import rewriting_start
 from tests.factories import VideoFactory
 from tests.production.faults.background.acts import KILLED, kill_at, lead_of, page_of, start, sweep
 from tests.production.faults.latch import latch

@@ -1,0 +1,166 @@
+"""Rewriting descriptions into captions: its cast lists, prompts, runs, failures and reviews."""
+
+from uuid import uuid4
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+
+from annotation.corpora.models import Caption, Corpus
+from annotation.models.project import Project
+from annotation.models.user import User
+
+
+class CastMember(models.Model):
+    """A name that stands for somebody in the descriptions of a corpus; goes before the packaged cast."""
+
+    class Gender(models.TextChoices):
+        MAN = "M", "man"
+        WOMAN = "F", "woman"
+        NEITHER = "N", "neither or unknown"
+
+    class Kind(models.TextChoices):
+        NAME = "name", "always a name"
+        WORD = "word", "also a word, such as House"
+
+    corpus = models.ForeignKey(Corpus, models.CASCADE, related_name="cast")
+    name = models.CharField(max_length=100)
+    gender = models.CharField(max_length=1, choices=Gender)
+    kind = models.CharField(max_length=4, choices=Kind, default=Kind.NAME)
+    noun = models.CharField(max_length=40, blank=True, help_text="Said instead of man, woman or person.")
+    videos = models.CharField(max_length=40, blank=True, help_text="How the names of the show's videos begin.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["corpus", "name", "videos"], name="cast_member_once_per_corpus_and_show"),
+            models.CheckConstraint(condition=~Q(name=""), name="cast_member_has_a_name"),
+            models.CheckConstraint(condition=Q(gender__in=["M", "F", "N"]), name="cast_member_gender_is_known"),
+            models.CheckConstraint(condition=Q(kind__in=["name", "word"]), name="cast_member_kind_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Prompt(models.Model):
+    """What a chat model is asked; a change is a new version."""
+
+    version = models.PositiveIntegerField(unique=True)
+    text = models.TextField()
+    created_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=~Q(text=""), name="prompt_says_something")]
+
+    def __str__(self) -> str:
+        return f"prompt {self.version}"
+
+
+class Rewriting(models.Model):
+    """One order to rewrite what a corpus has not rewritten yet."""
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    project = models.ForeignKey(
+        Project, models.PROTECT, null=True, related_name="rewritings", help_text="Where people see its progress."
+    )
+    corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="rewritings")
+    provider = models.CharField(max_length=40, choices=Caption.Provider)
+    model = models.CharField(max_length=100)
+    prompt = models.ForeignKey(Prompt, models.PROTECT, null=True, related_name="rewritings")
+    started_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    started_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+    next_try_at = models.DateTimeField(null=True, help_text="Set while the provider does not answer.")
+    error = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["corpus"], condition=Q(finished_at=None), name="rewriting_runs_once_per_corpus"
+            ),
+            models.CheckConstraint(condition=Q(provider__in=["rules", "openai"]), name="rewriting_provider_rewrites"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider} {self.model}"
+
+
+class CaptionFailure(models.Model):
+    """A wording that failed a check, as it was."""
+
+    caption = models.ForeignKey(Caption, models.CASCADE, related_name="failures")
+    attempt = models.PositiveSmallIntegerField()
+    text = models.TextField(blank=True)
+    failed = ArrayField(models.CharField(max_length=12, choices=Caption.Check))
+    detail = models.CharField(max_length=300, blank=True)
+    provider = models.CharField(max_length=40, choices=Caption.Provider)
+    temperature = models.FloatField(null=True)
+    similarity = models.FloatField(null=True)
+    name_found = models.CharField(max_length=200, blank=True)
+    name_score = models.FloatField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["caption", "attempt"], name="caption_failure_once_per_attempt"),
+            models.CheckConstraint(condition=~Q(failed=[]), name="caption_failure_names_a_check"),
+        ]
+
+    def __str__(self) -> str:
+        return f"attempt {self.attempt}: {', '.join(self.failed)}"
+
+
+class CaptionRedo(models.Model):
+    """Another wording of a caption in review that a person asked for; a worker makes it."""
+
+    caption = models.ForeignKey(Caption, models.PROTECT, related_name="redos")
+    project = models.ForeignKey(Project, models.PROTECT, related_name="+")
+    actor = models.ForeignKey(User, models.PROTECT, related_name="+")
+    asked_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+    error = models.TextField(blank=True, help_text="Why there is no other wording.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["caption"], condition=Q(finished_at=None), name="caption_redo_one_at_work_per_caption"
+            ),
+            models.CheckConstraint(
+                condition=Q(error="") | Q(finished_at__isnull=False), name="caption_redo_that_failed_is_finished"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"another wording of caption {self.caption_id}"
+
+    @property
+    def is_at_work(self) -> bool:
+        return self.finished_at is None
+
+
+class CaptionReview(models.Model):
+    """What a person decided about a caption in review, and what it was before, so that it can be undone."""
+
+    class Decision(models.TextChoices):
+        ACCEPTED = "accepted"
+        EDITED = "edited"
+        REDONE = "redone"
+
+    caption = models.ForeignKey(Caption, models.PROTECT, related_name="reviews")
+    actor = models.ForeignKey(User, models.PROTECT, related_name="+")
+    decision = models.CharField(max_length=10, choices=Decision)
+    before = models.JSONField(help_text="The caption's fields before the decision.")
+    text = models.TextField(help_text="The caption's text after it.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    undone_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(decision__in=["accepted", "edited", "redone"]), name="caption_review_decision_is_known"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.decision}: {self.text}"

@@ -1,0 +1,317 @@
+"""Finding the people a sentence names."""
+
+from dataclasses import dataclass, field
+
+from annotation.captions.rewriting.english import (
+    ADJECTIVES,
+    ALSO_PREPOSITIONS,
+    ARTICLES,
+    FUNCTION_WORDS,
+    MATTER,
+    ONLY_VERBS,
+    OWNERS,
+    PAST,
+    PLURAL_VERB,
+    PREPOSITIONS,
+    RELATIONS,
+    THINGS,
+    TITLE_GENDER,
+    TITLE_NOUN,
+    VERBS,
+)
+from annotation.captions.rewriting.lexicon import Lexicon, Person
+from annotation.captions.rewriting.things import things
+from annotation.captions.rewriting.tokens import Token
+
+FAMILY_NAMES = {"Young"}  # of the words that name nobody by themselves
+SUFFIXES = {"jr", "jr.", "sr", "sr."}
+PARTICLES = {"up", "down", "out", "away"}
+THIRTEEN = "thirteen"
+TELLING = {"tells", "told", "asks", "asked", "gives", "gave", "hands", "handed", "shows", "showed"}
+NOT_OWNED = PREPOSITIONS | ONLY_VERBS | {"and", "or"}
+FAMILY = "people"  # "the Gellers"
+PRONOUNS = {"he", "she", "him", "her", "they", "it"}
+NEVER_SMALL = {"will", "green", "grey", "gates", "mark", "bing", "bloom", "hunt", "park", "parks", "chase"}
+TO_SOMEBODY = {"to", "from", "with", "for", "besides", "beside", "behind", "toward", "towards", "against", "like", "by"}
+SENTENCE_WORDS = FUNCTION_WORDS | set(PLURAL_VERB)
+
+
+@dataclass
+class Mention:
+    """Tokens ``start`` to ``end`` (exclusive) name one person; what stands with the name is in the span too."""
+
+    start: int
+    end: int
+    person: Person
+    title: str = ""  # the noun of a title before the name
+    adjectives: list[str] = field(default_factory=list)
+    article: str = ""  # the article or owner before the adjectives
+    relation: str = ""  # "his friend": the noun that says enough, so that the name goes
+    owns: bool = False  # a possessive follows, inside the span
+
+
+class Reader:
+    """Looks for names in one sentence's tokens."""
+
+    def __init__(self, tokens: list[Token], lexicon: Lexicon, *, wary: bool = False) -> None:
+        self.tokens, self.lexicon, self.wary = tokens, lexicon, wary
+        self.things = things(tokens, lexicon, wary=wary)
+
+    def word(self, at: int) -> str:
+        return self.tokens[at].text if 0 <= at < len(self.tokens) else ""
+
+    def lower(self, at: int) -> str:
+        return self.word(at).lower()
+
+    def mentions(self) -> list[Mention]:
+        found, at = [], 0
+        while at < len(self.tokens):
+            mention = self._mention_at(at) if self.tokens[at].is_word else None
+            found += [mention] if mention else []
+            at = mention.end if mention else at + 1
+        return found
+
+    def _mention_at(self, at: int) -> Mention | None:
+        first, noun, gender = self._title(at)
+        person = self.person_at(first, titled=first > at)
+        if person is None:
+            return None
+        end = first + 1
+        while (more := self.person_at(end, titled=True)) and self._continues(end):
+            person = more if more.is_cast and not person.is_cast else person
+            end += 1
+        if self.lower(end) in SUFFIXES:
+            end += 1
+        mention = Mention(at, end, self._gendered(person, gender), noun)
+        self._take_owner(mention)
+        self._take_what_stands_before(mention)
+        return mention
+
+    def _title(self, at: int) -> tuple[int, str, str]:
+        """Where the name after the titles begins, the noun they leave, and the gender they tell."""
+        noun, gender = "", ""
+        while (title := self.lower(at).rstrip(".")) in TITLE_NOUN and self._may_be_titled(at + 1):
+            if title in {"father", "sister"} and self.word(at)[0].islower():
+                break
+            noun, gender = TITLE_NOUN[title] or noun, TITLE_GENDER.get(title, gender)
+            at += 1
+        return at, noun, gender
+
+    def _may_be_titled(self, at: int) -> bool:
+        word = self.word(at)
+        return word[:1].isupper() or word == "13" or word.lower() in self.lexicon.cast
+
+    def _gendered(self, person: Person, gender: str) -> Person:
+        if gender and gender != person.gender:
+            return Person(person.key + gender, gender)
+        return person
+
+    def person_at(self, at: int, *, titled: bool = False) -> Person | None:
+        """Whom the word at ``at`` names; ``titled`` when a title or a first name stands before it."""
+        word = self.word(at)
+        if at in self.things:
+            return None
+        if word == "13" or word.lower() == THIRTEEN:
+            return self._thirteen(at)
+        if not word[:1].isalpha() or (len(word) < 2 and not (titled and word.isupper())):
+            return None
+        if word.lower().rstrip(".") in TITLE_NOUN and not titled:
+            return None
+        if word[0].islower():
+            return self._in_small_letters(at, titled)
+        return self._with_a_capital(at, titled)
+
+    def _in_small_letters(self, at: int, titled: bool) -> Person | None:
+        word = self.word(at)
+        known = self.lexicon.known(word)
+        if word in self.lexicon.ordinary:
+            return None
+        if self.tokens[at].starts and self.lower(at + 1) in PLURAL_VERB:
+            return known or self.lexicon.alike(word)
+        if known and known.is_cast:
+            is_name = titled or not known.is_word or self._is_beside_a_name(at)
+            return known if is_name or (known.is_here and self._stands_as_a_name(at)) else None
+        return None
+
+    def _stands_as_a_name(self, at: int) -> bool:
+        """Whether a small word stands where a thing needs an article: "tells house she", not "to house number"."""
+        word, before, after = self.lower(at), self.lower(at - 1), self.lower(at + 1)
+        if word in NEVER_SMALL or word in {self.lower(at - 2), self.lower(at + 2)}:
+            return False
+        takes_a_name = before in TO_SOMEBODY or before in PLURAL_VERB or before in VERBS
+        ends = not after[:1].isalnum() or after in FUNCTION_WORDS or after in PRONOUNS or after == "and"
+        acts = before in {",", "and", "as", "when", "while", "that"} and after in PLURAL_VERB
+        return (takes_a_name and (ends or after in PLURAL_VERB)) or acts
+
+    def _is_beside_a_name(self, at: int) -> bool:
+        """ "castle" is nobody by itself, but in "castle and Beckett"."""
+        before = self.lower(at - 1) == "and" and self.word(at - 2)
+        after = self.lower(at + 1) == "and" and self.lower(at - 1) not in ARTICLES | OWNERS and self.word(at + 2)
+        return any(word and word.lower() in self.lexicon.cast for word in (before, after))
+
+    def _with_a_capital(self, at: int, titled: bool) -> Person | None:
+        word = self.word(at)
+        known = self.lexicon.known(word)
+        if known and known.is_cast:
+            return known if not known.is_word or titled or self._is_name_here(at) else None
+        is_acronym = word.isupper() and len(word) < 5 and not known
+        is_family_name = titled and word in FAMILY_NAMES and self.lexicon.known(self.word(at - 1))
+        if (is_acronym or self.lexicon.is_no_name(word)) and not self._has_title(at) and not is_family_name:
+            return None
+        return self._guest(at, known, titled)
+
+    def _has_title(self, at: int) -> bool:
+        return self.lower(at - 1).rstrip(".") in TITLE_NOUN
+
+    def _thirteen(self, at: int) -> Person | None:
+        after, person = self.lower(at + 1), self.lexicon.cast.get(THIRTEEN)
+        named = self.word(at)[0] == "T" and not self.tokens[at].starts
+        alone = after in PLURAL_VERB or after in VERBS or after in FUNCTION_WORDS or after in {"and", "heaves"}
+        alone = alone or after in PAST or not after[:1].isalpha()
+        alone = alone or (after.endswith("ly") and self.lower(at + 2) in PLURAL_VERB)
+        alone = alone or (after.endswith("s") and self.lower(at + 2) in PARTICLES)  # "Thirteen holes up", misspelt
+        return person if named or alone else None
+
+    def _is_name_here(self, at: int) -> bool:
+        """Whether a capitalised word that is also English names somebody in this place."""
+        after = self.word(at + 1)
+        if after[:1].isupper() and after in self.lexicon.proper:
+            return False
+        if not self.tokens[at].starts:
+            before = self.lower(at - 1)
+            is_month = self.word(at) in self.lexicon.proper and before in {"in", "on", "of", "since", "by"}
+            return not is_month and (before not in ARTICLES or after == "'s")
+        if self.lower(at) == "will" and after[:1].isupper():
+            return not self.lexicon.known(after) or self.lower(at + 2) in PLURAL_VERB
+        if after.lower() in THINGS:
+            return False
+        return self._may_follow_matter(after) if self.lower(at) in MATTER else True
+
+    def _may_follow_matter(self, after: str) -> bool:
+        """As behind a name, but for nouns: "Green grass", "Green leaves"."""
+        word = after.lower()
+        is_noun = (word.endswith("s") and word not in PLURAL_VERB) or word == "leaves"
+        return self._may_follow_a_name(after) and not is_noun
+
+    def _may_follow_a_name(self, after: str) -> bool:
+        word = after.lower()
+        return (
+            not word[:1].isalnum()
+            or after[0].isupper()
+            or word in VERBS
+            or word in FUNCTION_WORDS
+            or word in PAST
+            or word.endswith(("ly", "ing", "ed", "s"))
+        )
+
+    def _guest(self, at: int, known: Person | None, titled: bool) -> Person | None:
+        """Somebody whom no cast list knows: a given name, a misspelt one, or a capitalised word."""
+        lower, starts = self.lower(at), self.tokens[at].starts
+        if known and (titled or not starts or self._may_follow_a_name(self.word(at + 1))):
+            return known
+        if lower.endswith("s") and (owner := self.lexicon.cast.get(lower[:-1])) and not known:
+            return owner
+        return self.lexicon.alike(lower) or (self._unknown(at) if titled or self._may_be_unknown(at) else None)
+
+    def _may_be_unknown(self, at: int) -> bool:
+        if self.tokens[at].starts:
+            return self._acts(at) or (self.wary and not self._is_sentence_word(self.lower(at)))
+        return self.wary or not ({self.lower(at - 1)} & ARTICLES or {self.lower(at)} & SENTENCE_WORDS)
+
+    def _unknown(self, at: int) -> Person:
+        return Person(self.lower(at), self._gender_told(at))
+
+    def _acts(self, at: int) -> bool:
+        """Whether the unknown word that opens a sentence does something, or owns it, as people do."""
+        after, word = self.lower(at + 1), self.lower(at)
+        if self._is_sentence_word(word) and not (word.endswith("ing") and after in PLURAL_VERB):
+            return False
+        if after.endswith("ly"):
+            after = self.lower(at + 2)
+        return after in PLURAL_VERB or after == "'s" or (after == "and" and self.word(at + 2)[:1].isupper())
+
+    def _is_sentence_word(self, lower: str) -> bool:
+        return lower.endswith(("ing", "ly")) or lower in SENTENCE_WORDS
+
+    def _gender_told(self, at: int) -> str:
+        """The gender that the pronouns after an unknown name tell, when nobody else is named before them."""
+        for place in range(at + 1, min(at + 12, len(self.tokens))):
+            word = self.lower(place)
+            if word in {"he", "his", "himself"}:
+                return "M"
+            if word in {"she", "her", "herself", "hers"}:
+                return "F"
+            if self.word(place)[0].isupper() or word in {"man", "woman", "and"}:
+                break
+        return "N"
+
+    def _continues(self, at: int) -> bool:
+        """Whether the name at ``at`` is the family name of the name before it."""
+        first, second = self.word(at - 1), self.word(at)
+        if not second[0].isupper() or not self.lexicon.are_one(first, second):
+            return False
+        if second.lower() in PLURAL_VERB and not self.lexicon.known(second):
+            return False
+        told = self.lower(at - 2) in TELLING and self.lexicon.known(first) and self.lexicon.known(second)
+        return not told or (first.lower(), second.lower()) in self.lexicon.full
+
+    def _take_owner(self, mention: Mention) -> None:
+        """The possessive after the name: 's, s', or an s without its apostrophe."""
+        name, after = self.lower(mention.end - 1), self.lower(mention.end)
+        if after == "'s" or (after == "'" and self.tokens[mention.end].glued and name.endswith("s")):
+            mention.owns, mention.end = True, mention.end + 1
+        elif name.endswith("s") and name not in self.lexicon.cast and self.lexicon.cast.get(name[:-1]):
+            not_owned = after in NOT_OWNED or after in PLURAL_VERB
+            if after in VERBS and self.lower(mention.start - 1) == "the":
+                mention.title = mention.title or FAMILY
+            else:
+                mention.owns = not not_owned and after[:1].isalpha()
+
+    def _take_what_stands_before(self, mention: Mention) -> None:
+        start = mention.start
+        if self.lower(start - 1) in {"named", "called"} and start > 1:
+            mention.relation, mention.start = self.lower(start - 2), start - 1
+            return
+        if self.lower(start - 1) in RELATIONS and not mention.title and self._is_owned(start - 1):
+            mention.relation = self.lower(start - 1)
+            return
+        if self._is_apposition(mention):
+            mention.relation, mention.start = self.lower(start - 2), start - 1
+            if self.word(mention.end) == ",":
+                mention.end += 1
+            return
+        while self._describes(start - 1) and not self.tokens[start].glued:
+            start -= 1
+            mention.adjectives.insert(0, self.lower(start))
+        if self.lower(start - 1) in ARTICLES or (
+            self.lower(start - 1) in OWNERS and (mention.title or mention.adjectives)
+        ):
+            start -= 1
+            mention.article = self.lower(start)
+        mention.start = start
+
+    def _describes(self, at: int) -> bool:
+        """Whether the word at ``at`` is an adjective; "past" is one behind an article, else it says where."""
+        word = self.lower(at)
+        return word in ADJECTIVES and (word not in ALSO_PREPOSITIONS or self.lower(at - 1) in ARTICLES | OWNERS)
+
+    def _is_owned(self, at: int) -> bool:
+        """Whether the noun at ``at`` has its own article or owner, so that the name after it adds nothing."""
+        before = self.lower(at - 1)
+        if before in ADJECTIVES:
+            before = self.lower(at - 2)
+        return (
+            before in OWNERS or before in ARTICLES or before in {"'s", "'"} or self.lower(at - 1) in {"male", "female"}
+        )
+
+    def _is_apposition(self, mention: Mention) -> bool:
+        at = mention.start
+        closed = self.word(mention.end) in {",", ".", ""} and self.lower(mention.end + 1) != "and"
+        return (
+            not mention.owns
+            and self.word(at - 1) == ","
+            and self.lower(at - 2) in RELATIONS
+            and self._is_owned(at - 2)
+            and closed
+            and not self.word(mention.end + 1)[:1].isupper()
+        )

@@ -1,0 +1,110 @@
+"""Description to caption by rules: every name becomes words that fit anybody. Deterministic and offline."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from annotation.captions.rewriting.english import NOUN_OF, PLURAL_VERB, RELATIONS, TITLE_NOUN
+from annotation.captions.rewriting.groups import Group, group
+from annotation.captions.rewriting.lexicon import Lexicon
+from annotation.captions.rewriting.mentions import Reader
+from annotation.captions.rewriting.tokens import Token, join, tokenise
+from annotation.captions.rewriting.wording import Wording
+
+HEARD = set(NOUN_OF.values()) | {noun for noun in TITLE_NOUN.values() if noun} | (RELATIONS & {"boy", "girl", "lady"})
+BARE_TITLES = {"Dr.": "doctor", "Dr": "doctor"}
+DOUBLED = re.compile(r"\b(an?|the|she|he) \1\b", re.IGNORECASE)
+AN = re.compile(r"\b([Aa])n (?=[bcdfgjklmnpqrstvwyz][a-z])")  # "an paper"
+AND_MORE = re.compile(r"(?<=, )(he|she), ((?:two|three) (?:other )?(?:men|women|people)\b)(?!')")  # of "he, X and Y"
+TELLING = {"he", "she", "his", "her", "him", "himself", "herself", "hers"}
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A caption, and what stands in it for names, in order."""
+
+    text: str
+    replacements: tuple[str, ...]
+
+
+def rewrite(description: str, lexicon: Lexicon, *, general: bool = False) -> Rewritten:
+    """The description without names.
+
+    Args:
+        general: say person for man and woman, and take every unknown capitalised word for a name; for a second try.
+    """
+    tokens = tokenise(description)
+    reader = Reader(tokens, lexicon, wary=general)
+    groups = group(reader, reader.mentions())
+    pronouns = (at for at, token in enumerate(tokens) if token.text.lower() in TELLING)
+    wording = Wording(groups, general=general, last_pronoun=max(pronouns, default=-1))
+    said: list[str] = []
+    out: list[Token] = []
+    at = 0
+    for one in groups:
+        out += _copy(reader, range(at, one.start), wording)
+        words = wording.of(one)
+        out += _placed(words, tokens[one.start], one)
+        said.append(words)
+        at = one.end
+        at = _agree(tokens, at, one, out)
+    out += _copy(reader, range(at, len(tokens)), wording)
+    return Rewritten(_tidy(join(out)), tuple(words for words in said if words not in ("", "'s")))
+
+
+def _placed(words: str, first: Token, one: Group) -> list[Token]:
+    if not words:
+        return []
+    starts = first.starts and words[0].isalpha()
+    return [Token(words[0].upper() + words[1:] if starts else words, first.glued or words.startswith("'"))]
+
+
+def _copy(reader: Reader, between: range, wording: Wording) -> Iterator[Token]:
+    tokens = reader.tokens
+    for at in between:
+        token = tokens[at]
+        lower = token.text.lower()
+        if lower in HEARD:
+            before = tokens[at - 1].text.lower() if at else ""
+            wording.hear(lower, new=before in {"a", "an", "another"})
+        yield Token(token.text if at in reader.things else _small(token, lower, reader.lexicon), token.glued)
+
+
+def _small(token: Token, lower: str, lexicon: Lexicon) -> str:
+    """The word as it stands, in lower case where a capital would make a name or a title of it."""
+    if token.starts or not token.text[0].isupper():
+        return token.text
+    if token.text in BARE_TITLES:
+        return BARE_TITLES[token.text]
+    person = lexicon.cast.get(lower)
+    if person and person.is_word and token.text not in lexicon.proper:
+        return lower
+    if token.text in lexicon.proper:
+        return token.text
+    is_small = lower in TITLE_NOUN or lower in lexicon.ordinary or (lower in PLURAL_VERB and not lexicon.known(lower))
+    return lower if is_small else token.text
+
+
+def _agree(tokens: list[Token], at: int, one: Group, out: list[Token]) -> int:
+    """Give a group that opens its clause the plural verb."""
+    if len(one.mentions) < 2 or one.mentions[-1].owns or at >= len(tokens):
+        return at
+    opens = (
+        one.start == 0
+        or not tokens[one.start - 1].is_word
+        or tokens[one.start - 1].text.lower() in {"and", "as", "while", "when"}
+    )
+    many = PLURAL_VERB.get(tokens[at].text)
+    if not opens or not many:
+        return at
+    out.append(Token(many, tokens[at].glued))
+    return at + 1
+
+
+def _tidy(text: str) -> str:
+    text = re.sub(r"\s+([,.;:!?])", r"\1", text)
+    text = re.sub(r",+(?=\.)|^[,;:]\s*|(?<=,),", "", text)
+    text = DOUBLED.sub(r"\1", text)
+    text = AN.sub(r"\1 ", text)
+    text = AND_MORE.sub(r"\1 and \2", text)
+    return text[:1].upper() + text[1:]

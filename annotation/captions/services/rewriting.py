@@ -1,0 +1,370 @@
+"""Rewriting the descriptions of a corpus into captions, checking them, and saying how it went."""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from itertools import islice
+
+from django.conf import settings
+from django.db import OperationalError, transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from annotation.captions import ner
+from annotation.captions.rewriting import checks
+from annotation.captions.rewriting.chat import Chat, Endpoint
+from annotation.captions.rewriting.lexicon import Lexicon, lexicon_for
+from annotation.captions.rewriting.provider import Answer, Item, Provider, ProviderAway, ProviderUnusable, Rules
+from annotation.captions.services.checks import captions_measure, checks_failed
+from annotation.corpora.services.video_files import members_of
+from annotation.exceptions import NotPossible
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Caption, CaptionFailure, Corpus, Description, Job, Project, Prompt, Rewriting, User
+from annotation.services.audit import audit_record
+from annotation.services.jobs import job_fail, job_finish, job_set, job_start, job_wait
+from annotation.similarity.base import SimilarityMissing
+
+logger = logging.getLogger(__name__)
+KIND = "rewriting"
+MILLION = Decimal(1_000_000)
+Check, State = Caption.Check, Caption.State
+AWAY_FOR = timedelta(minutes=5)
+SOMEBODY_WAITS_S = 20  # the longest a page waits for the provider
+TEXT_KEPT = 20_000  # characters of a huge description that its caption in review shows
+STOPS = (ProviderUnusable, SimilarityMissing, ner.NameModelMissing)
+
+
+@transaction.atomic
+def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, project: Project | None = None) -> Rewriting:
+    """Order captions for every description of the corpus that has none of its own yet, in the background.
+
+    The people of ``project`` see its progress. A rewriting that stopped before its end goes on where it was, with the
+    provider asked for now; so does one whose provider does not answer.
+
+    Raises:
+        NotPossible: another provider is at work on the corpus, or an import; the provider is not set up; or nothing is
+            left to do.
+    """
+    if not Corpus.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=corpus.pk).exists():
+        raise NotPossible(f"A file for {corpus.name!r} is being checked or imported. Try again when that is done.")
+    running = Rewriting.objects.filter(corpus=corpus, finished_at=None).first()
+    if running and running.provider == provider:
+        send_on_commit("annotation.tasks.rewriting_run", running.pk)
+        return running
+    if running and running.next_try_at is None:
+        raise NotPossible(f"Another rewriting of {corpus.name!r}, by {running.provider}, is not finished.")
+    left = descriptions_to_rewrite(corpus.pk).count()
+    if not left and not _unchecked(corpus.pk).exists():
+        raise NotPossible(f"Every description of {corpus.name!r} has its caption.")
+    prompt = Prompt.objects.order_by("-version").first() if provider == Caption.Provider.OPENAI else None
+    try:
+        model = provider_of(provider, corpus_id=corpus.pk, prompt=prompt).model
+    except ProviderUnusable as error:
+        raise NotPossible(str(error)) from error
+    if running:  # its provider does not answer
+        _give_way(running, project)
+    rewriting = Rewriting.objects.create(
+        project=project, corpus=corpus, provider=provider, model=model, prompt=prompt, started_by=actor
+    )
+    version = prompt.version if prompt else None
+    audit_record(
+        project=project,
+        actor=actor,
+        action="captions.rewrite",
+        subject=rewriting.uuid,
+        provider=provider,
+        model=model,
+        prompt=version,
+        descriptions=left,
+    )
+    send_on_commit("annotation.tasks.rewriting_run", rewriting.pk)
+    return rewriting
+
+
+def _give_way(waiting: Rewriting, project: Project | None) -> None:
+    """End a rewriting whose provider is away; its job goes to the one that follows, if that is of the same project."""
+    Rewriting.objects.filter(pk=waiting.pk).update(finished_at=timezone.now(), next_try_at=None)
+    if waiting.project and waiting.project != project:
+        for job in waiting.project.jobs.filter(kind=KIND, state=Job.State.WAITING):
+            job_fail(job=job, error="Another project over this corpus goes on with another provider.")
+
+
+def rewriting_run(*, rewriting_id: int) -> int:
+    """Rewrite and check what is left; safe to repeat and to kill: a caption is made once, and none is lost.
+
+    Returns:
+        How many captions were written now.
+    """
+    rewriting = Rewriting.objects.select_related("project", "prompt").filter(pk=rewriting_id).first()
+    if rewriting is None:
+        return 0
+    with only_one(KIND, rewriting.corpus_id) as alone:
+        if not alone or rewriting.finished_at:
+            return 0
+        Rewriting.objects.filter(pk=rewriting.pk).update(next_try_at=None)
+        progress = Progress(rewriting)
+        written = 0
+        try:
+            work = Work(rewriting)
+            work.check(_unchecked(rewriting.corpus_id))
+            while batch := list(descriptions_to_rewrite(rewriting.corpus_id)[: work.provider.batch]):
+                work.check(work.propose(batch))
+                written += len(batch)
+                progress.tell()
+        except OperationalError:
+            raise  # the task is tried again
+        except ProviderAway as error:
+            at = timezone.now() + AWAY_FOR
+            Rewriting.objects.filter(pk=rewriting.pk).update(error=str(error), next_try_at=at)
+            progress.wait(str(error), at)
+            logger.warning("rewriting %s waits: %s", rewriting.pk, error)
+            return written
+        except Exception as error:
+            said = str(error) if isinstance(error, STOPS) else f"{type(error).__name__}: {error}"
+            Rewriting.objects.filter(pk=rewriting.pk).update(error=said, finished_at=timezone.now())
+            progress.fail(said)
+            logger.warning("rewriting %s stopped: %s", rewriting.pk, said, exc_info=not isinstance(error, STOPS))
+            return written
+        Rewriting.objects.filter(pk=rewriting.pk).update(error="", finished_at=timezone.now())
+        progress.finish()
+        logger.info("rewriting %s: %s captions", rewriting.pk, written)
+        return written
+
+
+class Progress:
+    """The job of the rewriting's project, when it has one."""
+
+    def __init__(self, rewriting: Rewriting) -> None:
+        self.corpus_id = rewriting.corpus_id
+        self.total = Description.objects.filter(corpus=self.corpus_id).count()
+        self.job = rewriting.project and job_start(
+            project=rewriting.project, kind=KIND, title="Rewriting descriptions", total=self.total
+        )
+
+    def tell(self) -> None:
+        if self.job:
+            done = self.total - descriptions_to_rewrite(self.corpus_id).count()
+            job_set(job=self.job, done=done, title="Rewriting descriptions")
+
+    def finish(self) -> None:
+        if self.job:
+            job_finish(job=self.job, title="Descriptions rewritten")
+
+    def wait(self, error: str, until: datetime) -> None:
+        if self.job:
+            title = f"Rewriting waits; next try at {timezone.localtime(until):%H:%M}"
+            job_wait(job=self.job, title=title, error=error)
+
+    def fail(self, error: str) -> None:
+        if self.job:
+            job_fail(job=self.job, error=error)
+
+
+def rewritings_sweep() -> int:
+    """Send every rewriting whose time it is; its message may have been lost, or its worker killed."""
+    due = Q(next_try_at=None) | Q(next_try_at__lte=timezone.now())
+    ids = list(Rewriting.objects.filter(due, finished_at=None).values_list("pk", flat=True))
+    for rewriting_id in ids:
+        send_on_commit("annotation.tasks.rewriting_run", rewriting_id)
+    return len(ids)
+
+
+def descriptions_to_rewrite(corpus_id: int) -> QuerySet[Description]:
+    """Descriptions whose caption is still their own text, or that have none, in order."""
+    waiting = Q(caption=None) | Q(caption__provider=Caption.Provider.AS_DESCRIBED)
+    return Description.objects.filter(waiting, corpus=corpus_id).select_related("moment__video").order_by("pk")
+
+
+def _unchecked(corpus_id: int) -> QuerySet[Caption]:
+    captions = Caption.objects.filter(description__corpus=corpus_id, state=State.PROPOSED)
+    return captions.select_related("description", "moment__video").order_by("pk")
+
+
+def provider_of(name: str, *, corpus_id: int, prompt: Prompt | None, patient: bool = True) -> Provider:
+    """The provider of this name as it is set up; asked once and not for long unless ``patient``.
+
+    Raises:
+        ProviderUnusable: it is not set up.
+    """
+    if name == Caption.Provider.RULES:
+        return Rules(members_of(corpus_id))
+    if name != Caption.Provider.OPENAI or prompt is None:
+        raise ProviderUnusable(f"There is no provider {name!r}; there are rules and openai.")
+    return Chat(
+        Endpoint(
+            settings.REWRITING_BASE_URL,
+            settings.REWRITING_MODEL,
+            settings.REWRITING_API_KEY,
+            prompt.text,
+            settings.REWRITING_CONCURRENCY,
+            settings.REWRITING_PER_MINUTE,
+            settings.REWRITING_TIMEOUT_S if patient else min(SOMEBODY_WAITS_S, settings.REWRITING_TIMEOUT_S),
+            settings.REWRITING_TRIES if patient else 1,
+            probes=patient,
+        )
+    )
+
+
+class Work:
+    """Proposing and checking with one rewriting's provider."""
+
+    def __init__(self, rewriting: Rewriting, *, patient: bool = True) -> None:
+        self.prompt = rewriting.prompt
+        self.provider = provider_of(
+            rewriting.provider, corpus_id=rewriting.corpus_id, prompt=rewriting.prompt, patient=patient
+        )
+        self.members = members_of(rewriting.corpus_id)
+        self.names = ner.name_finder(settings.CAPTION_NER, self.members)
+
+    def propose(self, descriptions: Sequence[Description]) -> list[Caption]:
+        """Ask for captions and store them before anything else is done; they wait for their checks."""
+        flaws = {row.pk: checks.flaws(row.text, self._lexicon(row)) for row in descriptions}
+        asked = [row for row in descriptions if not {"empty", "huge"} & set(flaws[row.pk])]
+        rows, stored = {row.pk: row for row in descriptions}, []
+        for answers in self._ask(asked, again=False):
+            stored += _store([self._proposal(rows.pop(answer.key), answer, flaws[answer.key]) for answer in answers])
+        if rows:
+            stored += _store([self._proposal(row, None, flaws[key]) for key, row in rows.items()])
+        return stored
+
+    def check(self, captions: Iterable[Caption]) -> None:
+        """Accept what passes; what fails is asked for once more and goes to review, whatever comes back."""
+        waiting = list(captions)
+        if not waiting:
+            return
+        fresh = [caption for caption in waiting if caption.attempt == 1]  # the others were killed after being redone
+        self.measure(fresh)
+        good = [caption for caption in fresh if not caption.failed]
+        bad = [caption for caption in waiting if caption.failed or caption.attempt > 1]
+        for caption in good:
+            caption.state = State.ACCEPTED
+        with transaction.atomic():
+            _fail([caption for caption in bad if caption.attempt == 1])
+            _save(good)
+        self._redo([caption for caption in bad if caption.attempt == 1 and not HOPELESS & set(caption.failed)])
+        self._send_to_review(bad)
+
+    def _redo(self, captions: Sequence[Caption]) -> None:
+        """Another wording of each, stored before anything else is done with it."""
+        rows = {caption.description_id: caption for caption in captions}
+        for answers in self._ask([caption.description for caption in captions], again=True):
+            redone = [rows.pop(answer.key) for answer in answers]
+            for caption, answer in zip(redone, answers, strict=True):
+                self.reword(caption, answer)
+            _save(redone)
+        for caption in rows.values():
+            self.reword(caption, None)
+
+    def _send_to_review(self, captions: Sequence[Caption]) -> None:
+        redone = [caption for caption in captions if caption.attempt > 1]
+        self.measure(redone)
+        first = dict(CaptionFailure.objects.filter(caption__in=captions, attempt=1).values_list("caption", "failed"))
+        with transaction.atomic():
+            _fail([caption for caption in redone if caption.failed])
+            for caption in captions:
+                caption.failed = list(dict.fromkeys([*first[caption.pk], *caption.failed]))
+                caption.state = State.IN_REVIEW
+            _save(captions)
+
+    def reword(self, caption: Caption, answer: Answer | None) -> None:
+        """Put the second answer into the caption; where there is none, what it says stays."""
+        caption.attempt += 1
+        caption.provider, caption.model, caption.prompt = self.provider.name, self.provider.model, self.prompt
+        caption.temperature = self.provider.temperature(again=True)
+        caption.failed, caption.detail = [], ""
+        answer = answer or Answer(caption.description_id, problem=Check.NO_ANSWER)
+        if answer.problem:
+            caption.failed, caption.detail = [answer.problem], answer.detail[:300]
+        else:
+            caption.text = answer.text
+        _count(caption, answer)
+
+    def _ask(self, descriptions: Sequence[Description], *, again: bool) -> Iterator[list[Answer]]:
+        """Answers as they come, as many together as are stored at once; the first answer for each counts."""
+        left = {row.pk: Item(row.pk, row.text, row.moment.video.name) for row in descriptions}
+        answers = iter(self.provider.rewrite(list(left.values()), again=again) if left else ())
+        while some := list(islice(answers, self.provider.stored_at_once)):
+            yield [answer for answer in some if left.pop(answer.key, None)]
+
+    def _lexicon(self, description: Description) -> Lexicon:
+        return lexicon_for(self.members, video=description.moment.video.name)
+
+    def _proposal(self, description: Description, answer: Answer | None, flaws: Sequence[str]) -> Caption:
+        answer = answer or Answer(description.pk, problem=flaws[0] if flaws else Check.NO_ANSWER)
+        caption = getattr(description, "caption", None) or Caption(description=description, moment=description.moment)
+        caption.text = answer.text or description.text[:TEXT_KEPT]
+        caption.provider, caption.model, caption.prompt = self.provider.name, self.provider.model, self.prompt
+        caption.temperature, caption.attempt = self.provider.temperature(again=False), 1
+        caption.failed = list(dict.fromkeys([*flaws, *([answer.problem] if answer.problem else [])]))
+        caption.state, caption.detail = State.PROPOSED, answer.detail[:300]
+        _count(caption, answer)
+        return caption
+
+    def measure(self, captions: Sequence[Caption]) -> None:
+        """Both checks, for every caption that has a text of its own."""
+        told = [caption for caption in captions if not UNTOLD & set(caption.failed)]
+        if not told:
+            return
+        captions_measure(told, self.names)
+        for caption in told:
+            caption.failed = list(dict.fromkeys([*caption.failed, *checks_failed(caption)]))
+
+
+HOPELESS = {Check.EMPTY, Check.HUGE}
+UNTOLD = {Check.NO_ANSWER, Check.REFUSED, Check.EMPTY, Check.HUGE}
+
+
+def failure_of(caption: Caption) -> CaptionFailure:
+    """The wording that failed, as it is now."""
+    return CaptionFailure(
+        caption=caption,
+        attempt=caption.attempt,
+        text="" if UNTOLD & set(caption.failed) else caption.text,
+        failed=caption.failed,
+        detail=caption.detail,
+        provider=caption.provider,
+        temperature=caption.temperature,
+        similarity=caption.similarity,
+        name_found=caption.name_found,
+        name_score=caption.name_score,
+    )
+
+
+def _count(caption: Caption, answer: Answer) -> None:
+    caption.tokens_in += answer.tokens_in
+    caption.tokens_out += answer.tokens_out
+    price_in, price_out = settings.REWRITING_USD_PER_MILLION_IN, settings.REWRITING_USD_PER_MILLION_OUT
+    spent = answer.tokens_in * price_in + answer.tokens_out * price_out
+    caption.cost_usd = Decimal(caption.cost_usd) + spent / MILLION
+
+
+PROPOSED_FIELDS = ["text", "provider", "model", "prompt", "temperature", "attempt", "failed", "state", "detail"]
+PROPOSED_FIELDS += ["tokens_in", "tokens_out", "cost_usd"]
+CHECKED_FIELDS = [*PROPOSED_FIELDS, "similarity", "similarity_measure", "name_found", "name_score", "name_model"]
+
+
+@transaction.atomic
+def _store(proposals: Sequence[Caption]) -> list[Caption]:
+    """Write proposals; one whose description got its caption meanwhile is left out."""
+    new = [caption for caption in proposals if caption.pk is None]
+    old = {caption.pk: caption for caption in proposals if caption.pk}
+    free = Caption.objects.select_for_update().filter(pk__in=old, provider=Caption.Provider.AS_DESCRIBED)
+    mine = [old[pk] for pk in free.values_list("pk", flat=True)]
+    taken = set(
+        Caption.objects.filter(description__in=[c.description_id for c in new]).values_list("description", flat=True)
+    )
+    new = Caption.objects.bulk_create(
+        [caption for caption in new if caption.description_id not in taken], batch_size=1000
+    )
+    Caption.objects.bulk_update(mine, PROPOSED_FIELDS, batch_size=500)
+    return [*mine, *new]
+
+
+def _fail(captions: Sequence[Caption]) -> None:
+    CaptionFailure.objects.bulk_create([failure_of(caption) for caption in captions], ignore_conflicts=True)
+
+
+def _save(captions: Sequence[Caption]) -> None:
+    Caption.objects.bulk_update(captions, CHECKED_FIELDS, batch_size=500)

@@ -1,0 +1,202 @@
+"""The page where captions are rewritten and those that failed a check are decided."""
+
+from datetime import timedelta
+from typing import NamedTuple
+from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.template.defaultfilters import truncatechars
+from django.utils import timezone
+
+from annotation.access import STAFF, MemberRequest, post_only, project_page
+from annotation.captions import selectors
+from annotation.captions.services import captions as services
+from annotation.captions.services.checks import checks_failed
+from annotation.captions.services.redos import caption_redo
+from annotation.captions.services.rewriting import KIND, rewriting_start
+from annotation.exceptions import NotPossible
+from annotation.models import Caption, Job, Project
+
+PER_PAGE = 20
+PAGE = "annotation:captions"
+SOON = timedelta(minutes=2)  # a check that is not there by then is not waited for
+TO_SET = "set REWRITING_MODEL and REWRITING_API_KEY"
+
+
+class Offered(NamedTuple):
+    """A provider as the form offers it; ``lacks`` says what to set first."""
+
+    name: str
+    label: str
+    lacks: str = ""
+
+
+class StartForm(forms.Form):
+    provider = forms.ChoiceField(choices=[(name, name) for name in (Caption.Provider.RULES, Caption.Provider.OPENAI)])
+
+
+class DecideForm(forms.Form):
+    caption = forms.UUIDField()
+    act = forms.ChoiceField(choices=[(act, act) for act in ("accept", "edit", "redo")])
+    text = forms.CharField(required=False, max_length=services.LONGEST)
+
+
+@project_page(STAFF)
+def captions(request: MemberRequest, project: Project) -> HttpResponse:
+    """How the rewriting went, and every caption that waits for a person."""
+    if request.htmx and "caption" in request.GET:
+        return _one(request, project)
+    check = _check(request.GET.get("check", ""))
+    waiting = selectors.captions_in_review(project.corpus_id, check)
+    page = Paginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "page": page,
+        "keep": f"&check={check}" if check else "",
+        "job": project.jobs.filter(kind=KIND).order_by("-pk").first(),
+        "last": selectors.last_review(project.corpus_id, request.user.pk),
+        "providers": _providers(),
+        **_counters(project, check),
+    }
+    if not request.htmx:
+        return render(request, "annotation/captions.html", context)
+    answer = render(request, "annotation/captions.html#progress", context)
+    if not project.jobs.filter(kind=KIND, state__in=Job.AT_WORK).exists():
+        answer["HX-Refresh"] = "true"  # what is to be decided is there now
+    return answer
+
+
+def _one(request: MemberRequest, project: Project) -> HttpResponse:
+    """One caption as it is now: it asks while a worker is busy with it."""
+    try:
+        uuid = UUID(request.GET["caption"])
+    except ValueError as error:
+        raise Http404 from error
+    return _answer(request, project, _caption(project, uuid))
+
+
+@post_only(PAGE)
+@project_page(STAFF)
+def start(request: MemberRequest, project: Project) -> HttpResponse:
+    """Rewrite what is left, in the background."""
+    form = StartForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Choose who rewrites: the rules or the chat API.")
+        return redirect(PAGE, project.uuid)
+    try:
+        provider = form.cleaned_data["provider"]
+        rewriting_start(corpus=project.corpus, provider=provider, actor=request.user, project=project)
+    except NotPossible as error:
+        messages.error(request, str(error))
+    return redirect(PAGE, project.uuid)
+
+
+@post_only(PAGE)
+@project_page(STAFF)
+def decide(request: MemberRequest, project: Project) -> HttpResponse:
+    """Accept or edit one caption, or ask for another wording of it."""
+    form = DecideForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "This form cannot be read. Load the page again.")
+        return redirect(PAGE, project.uuid)
+    caption = _caption(project, form.cleaned_data["caption"])
+    try:
+        _act(request, project, caption, form)
+    except NotPossible as error:
+        return _answer(request, project, caption, error=str(error), status=409)
+    return _answer(request, project, caption)
+
+
+def _act(request: MemberRequest, project: Project, caption: Caption, form: DecideForm) -> None:
+    act, text = form.cleaned_data["act"], form.cleaned_data["text"]
+    if act == "redo":
+        caption_redo(project=project, caption=caption, actor=request.user)
+    elif act == "edit" or (act == "accept" and _is_other(text, caption.text)):
+        services.caption_edit(project=project, caption=caption, text=text, actor=request.user)
+    else:
+        services.caption_accept(project=project, caption=caption, actor=request.user)
+
+
+def _is_other(text: str, shown: str) -> bool:
+    """Whether the box holds other words than the caption: who accepts means what they see."""
+    return bool(text.split()) and text.split() not in (shown.split(), truncatechars(shown, services.LONGEST).split())
+
+
+def _answer(
+    request: MemberRequest, project: Project, caption: Caption, *, error: str = "", status: int = 200
+) -> HttpResponse:
+    """The caption as it is now, with the counters; the page again for whoever came without htmx."""
+    shown = selectors.caption_shown(caption.pk)
+    is_edited = shown.state == Caption.State.EDITED
+    name_left = services.name_left_in(shown) if is_edited and not shown.name_model else ""
+    if not request.htmx:
+        if error:
+            messages.error(request, error)
+        elif name_left:
+            messages.warning(request, f"Your caption still names a person: {name_left}. Undo takes it back.")
+        elif shown.redo and shown.redo.is_at_work:
+            messages.info(request, "Another wording is on its way. Load the page again to see it.")
+        return redirect(PAGE, project.uuid)
+    context = {
+        "caption": shown,
+        "project": project,
+        "error": error,
+        "name_left": name_left,
+        "is_awaited": is_edited and not shown.name_model and _is_fresh(shown),
+        "fails": [str(check.label) for check in checks_failed(shown)],
+        "least": settings.CAPTION_SIMILARITY_MIN,
+    }
+    if request.method == "POST" or not (shown.redo and shown.redo.is_at_work):
+        context |= {"renewed": True, **_counters(project, _check_shown(request))}
+    return render(request, "annotation/_caption.html", context, status=status)
+
+
+def _is_fresh(caption: Caption) -> bool:
+    return caption.reviewed_at is not None and timezone.now() - caption.reviewed_at < SOON
+
+
+def _caption(project: Project, uuid: UUID) -> Caption:
+    caption = Caption.objects.filter(description__corpus=project.corpus_id, uuid=uuid).first()
+    if caption is None:
+        raise Http404
+    return caption
+
+
+def _counters(project: Project, check: str) -> dict[str, object]:
+    """What every decision changes on the page."""
+    return {"report": selectors.captions_report(project.corpus_id), "check": check}
+
+
+def _check(asked: str) -> str:
+    return asked if asked in Caption.Check.values else ""
+
+
+def _check_shown(request: MemberRequest) -> str:
+    """The reason by which the page is narrowed that a fragment is for."""
+    asked = parse_qs(urlsplit(request.htmx.current_url or "").query).get("check", [""])
+    return _check(asked[0])
+
+
+def _providers() -> list[Offered]:
+    is_set = settings.REWRITING_MODEL and settings.REWRITING_API_KEY
+    return [
+        Offered(Caption.Provider.RULES, "Rules (offline)"),
+        Offered(Caption.Provider.OPENAI, "Chat API", "" if is_set else TO_SET),
+    ]
+
+
+@post_only(PAGE)
+@project_page(STAFF)
+def undo(request: MemberRequest, project: Project) -> HttpResponse:
+    """Take back one's last decision."""
+    try:
+        services.caption_undo(project=project, actor=request.user)
+        messages.success(request, "Your last decision is taken back.")
+    except NotPossible as error:
+        messages.error(request, str(error))
+    return redirect(PAGE, project.uuid)

@@ -1,0 +1,55 @@
+"""What people fill in to import a corpus."""
+
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+
+from annotation.corpora.importers import FORMATS, form_of
+from annotation.exceptions import NotPossible
+from annotation.services.names import checked_name
+from annotation.services.sniffing import text_or_packed
+
+MOST_DURATIONS_MB = 20
+
+
+class ImportForm(forms.Form):
+    format = forms.ChoiceField(
+        choices=[(form.name, form.label) for form in FORMATS.values()],
+        required=False,
+        error_messages={"invalid_choice": "This is none of the forms."},
+    )
+    file = forms.FileField(
+        max_length=200,
+        validators=[text_or_packed],
+        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
+    )
+    durations = forms.FileField(required=False, max_length=200, validators=[text_or_packed])
+    corpus_name = forms.CharField(max_length=200, error_messages={"required": "Name the corpus."})
+    source_split = forms.CharField(required=False, max_length=40)
+    clip = forms.BooleanField(required=False)
+
+    def clean(self) -> dict[str, Any]:
+        """Where nobody said which form it is, the file says so."""
+        held: dict[str, Any] = self.cleaned_data
+        if not held.get("format") and not {"format", "file"} & set(self.errors):
+            held["format"] = form_of(held["file"], held["file"].name)
+            if not held["format"]:
+                self.add_error("format", "The file does not tell its form. Say which it is.")
+        return held
+
+    def clean_corpus_name(self) -> str:
+        try:
+            return checked_name(self.cleaned_data["corpus_name"])
+        except NotPossible as error:
+            raise forms.ValidationError(str(error)) from error
+
+    def clean_durations(self) -> "UploadedFile[Any] | None":
+        table: UploadedFile[Any] | None = self.cleaned_data["durations"]
+        if table and (table.size or 0) > MOST_DURATIONS_MB * 2**20:
+            raise forms.ValidationError(f"The table of video lengths is larger than {MOST_DURATIONS_MB} MB.")
+        return table
+
+    def values(self) -> dict[str, Any]:
+        """What ``corpus_import_create`` takes."""
+        return dict(self.cleaned_data)

@@ -1,0 +1,162 @@
+"""Checks of single values that every importer shares: each gives the value or refuses it in plain words."""
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+from annotation.corpora.importers.base import BadLine, Durations, Given, Item, VideoRecord
+from annotation.corpora.importers.texts import is_storable, shown
+
+END_SLACK_S = 1.0  # an end this much after its video's is a rounding of the annotation, and is clipped
+COUNTED_S = 1e-6  # what frames or sums of floats make of an end at the video's end is not past it
+LARGEST_ID = 2**63 - 1  # what the database holds
+LONGEST_TEXT = 5000
+LONGEST_NAME = 200
+LONGEST_LINE = 1_000_000
+
+
+class Refused(Exception):
+    """This item gives no record; the message says why."""
+
+
+def attempt(line: int, item: str, make: Callable[[], Item]) -> Item:
+    """The record that ``make`` gives, or the bad line that says why it gives none."""
+    try:
+        return make()
+    except Refused as refusal:
+        return BadLine(line, str(refusal), item)
+
+
+def json_object(line: str, fields: tuple[str, ...]) -> dict[str, Any]:
+    """The line's JSON object with every one of ``fields`` present."""
+    if len(line) > LONGEST_LINE:
+        raise Refused(f"longer than {LONGEST_LINE} characters")
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        raise Refused("not JSON") from None
+    if not isinstance(value, dict):
+        raise Refused("not an object")
+    missing = [field for field in fields if field not in value]
+    if missing:
+        raise Refused(f"missing {', '.join(missing)}")
+    return value
+
+
+def seconds(value: object) -> float | None:
+    """A finite number as float, or None for anything else, true and false included."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def number(written: str) -> float | None:
+    """A number written as text, or None."""
+    try:
+        return seconds(float(written))
+    except ValueError:
+        return None
+
+
+def source_id(value: object, field: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise Refused(f"{field} is not a whole number")
+    digits = str(value).strip() if isinstance(value, str) else f"{value}" if abs(value) <= LARGEST_ID else ""
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 20 and int(digits) <= LARGEST_ID):
+        raise Refused(f"{field} must be a whole number from 0 to {LARGEST_ID}")
+    return int(digits)
+
+
+def text(value: object, field: str, longest: int = LONGEST_TEXT) -> str:
+    """The text without the white space around it."""
+    if not isinstance(value, str):
+        raise Refused(f"{field} is not a text")
+    if not is_storable(value):
+        raise Refused(f"{field} holds a null byte, a broken character, or bytes that are not UTF-8")
+    if not (stripped := value.strip()):
+        raise Refused(f"{field} is empty")
+    if len(stripped) > longest:
+        raise Refused(f"{field} has {len(stripped)} characters, more than {longest}")
+    return stripped
+
+
+def span(value: object, field: str, duration_s: float, *, clip: bool, rate: float = 1.0) -> tuple[float, float, bool]:
+    """Start and end in seconds of a pair of numbers, ``rate`` of them a second; the end is not after the video's.
+
+    The third value says that the window ended after the video.
+    """
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise Refused(f"{field} is not a pair of numbers")
+    start, end = seconds(value[0]), seconds(value[1])
+    if start is None or end is None:
+        raise Refused(f"{field} is not a pair of numbers")
+    return window(start / rate, end / rate, field, duration_s, clip=clip)
+
+
+def window(start_s: float, end_s: float, field: str, duration_s: float, *, clip: bool) -> tuple[float, float, bool]:
+    if start_s < 0:
+        raise Refused(f"{field} starts at {start_s:g} s, before the video")
+    if start_s >= end_s:
+        raise Refused(f"{field} starts at {start_s:g} s, not before its end at {end_s:g} s")
+    if not clip and end_s > duration_s + END_SLACK_S:
+        raise Refused(f"{field} ends at {end_s:g} s, but the video is {duration_s:g} s long")
+    if start_s >= duration_s:
+        raise Refused(f"{field} starts at {start_s:g} s, not before its end at {min(end_s, duration_s):g} s")
+    return start_s, min(end_s, duration_s), end_s > duration_s + COUNTED_S
+
+
+class Videos:
+    """The videos that a file may speak of: those of the given table, or else those whose length it says itself."""
+
+    def __init__(self, given: Given, name_field: str = "video", duration_field: str = "duration") -> None:
+        self.known: Durations = given.durations
+        self.said: dict[str, float] = {}
+        self.name_field, self.duration_field = name_field, duration_field
+
+    def duration(self, name: object, duration: object) -> tuple[str, float, VideoRecord | None]:
+        """Name and length of a video, and its record where this is the first word of it."""
+        if not isinstance(name, str):
+            raise Refused(f"{self.name_field} is not a text")
+        if self.known:
+            if name not in self.known:
+                raise Refused(f"unknown video {shown(name)}")
+            return name, self.known[name][0], None
+        name = text(name, self.name_field, LONGEST_NAME)
+        if duration is None:
+            if name not in self.said:
+                raise Refused(f"the length of video {shown(name)} is not known")
+            return name, self.said[name], None
+        length = seconds(duration)
+        if length is None or length <= 0:
+            raise Refused(f"{self.duration_field} is not a positive number")
+        first = name not in self.said
+        if self.said.setdefault(name, length) != length:
+            raise Refused(f"{self.duration_field} of video {shown(name)} is another on an earlier line")
+        return name, length, VideoRecord(name, length) if first else None
+
+
+class Numbers:
+    """The numbers that a file has used; either all its items have one, or none."""
+
+    def __init__(self, field: str) -> None:
+        self.field = field
+        self.used: set[int] = set()
+        self.are_given: bool | None = None
+
+    def take(self, number: int | None) -> int | None:
+        """``number``, unless an earlier item had it; called last, so that a refused item's number stays free."""
+        is_given = number is not None
+        if self.are_given is None:
+            self.are_given = is_given
+        if is_given != self.are_given:
+            raise Refused(f"{self.field} stands here but not before" if is_given else f"missing {self.field}")
+        if number in self.used:
+            raise Refused(f"{self.field} {number} was used by an earlier line")
+        if number is not None:
+            self.used.add(number)
+        return number

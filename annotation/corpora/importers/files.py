@@ -1,0 +1,146 @@
+"""Opens what is to be imported: a file, a packed file, or a folder or archive of many; never more than was allowed."""
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import IO
+from zipfile import ZipFile, ZipInfo
+
+from annotation.corpora.importers.archives import member_opened, zip_opened
+from annotation.corpora.importers.base import BadLine, Format, Given, ImportFileError, Item
+from annotation.corpora.importers.fields import LONGEST_LINE
+from annotation.corpora.importers.limits import BoundedReader, Budget, OnBytes, PackedReader
+
+PIECE = 1 << 16
+MOST_FILES = 100_000
+GZIP, ZIP = b"\x1f\x8b", (b"PK\x03\x04", b"PK\x05\x06")
+IS_ZIP = "The file is a zip archive; unpack it first."
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def read_path(form: Format, path: Path, given: Given) -> Iterator[Item]:
+    """Every item of a file or, where the form has many files, of a folder of them.
+
+    Raises:
+        ImportFileError: there is nothing of this form, or it cannot be opened.
+    """
+    if not path.is_dir():
+        with path.open("rb") as source:
+            yield from read_file(form, source, path.name, given)
+        return
+    if not form.suffix:
+        raise ImportFileError(f"{path} is a folder; the form {form.name} is one file.")
+    files = sorted(file for file in path.iterdir() if file.suffix.lower() == form.suffix and file.is_file())
+    if not files:
+        raise ImportFileError(f"There is no {form.suffix} file in {path}.")
+    reading = _Reading(form, given, Budget())
+    for file in files:
+        with file.open("rb") as source:
+            yield from reading.one_of_many(source, file.name)
+
+
+def read_file(
+    form: Format,
+    source: IO[bytes],
+    name: str,
+    given: Given,
+    *,
+    budget: Budget | None = None,
+    on_bytes: OnBytes | None = None,
+) -> Iterator[Item]:
+    """Every item of one open file; gzip is unpacked on the way, and so is zip where the form has many files.
+
+    Raises:
+        ImportFileError: it is packed in another way, is not UTF-8, or goes beyond the limits of ``budget``.
+    """
+    reading = _Reading(form, given, budget or Budget(), on_bytes)
+    if _head(source).startswith(ZIP):
+        return reading.archive(source)
+    return reading.one_of_many(source, name) if form.suffix else reading.items(source, given)
+
+
+@dataclass
+class _Reading:
+    """One import: what is read, and how much of it may come."""
+
+    form: Format
+    given: Given
+    budget: Budget
+    on_bytes: OnBytes | None = None
+
+    def archive(self, source: IO[bytes]) -> Iterator[Item]:
+        if not self.form.suffix:
+            raise ImportFileError(IS_ZIP)
+        with zip_opened(source) as archive:
+            for entry in self._members(archive):
+                self.budget.packed_size += entry.compress_size  # no more of it is unpacked
+                with member_opened(archive, entry) as member:
+                    yield from self.one_of_many(member, PurePosixPath(entry.filename).name)
+
+    def _members(self, archive: ZipFile) -> list[ZipInfo]:
+        members = [entry for entry in archive.infolist() if entry.filename.lower().endswith(self.form.suffix)]
+        if not members:
+            raise ImportFileError(f"There is no {self.form.suffix} file in the archive.")
+        if len(members) > MOST_FILES:
+            raise ImportFileError(f"The archive holds more than {MOST_FILES} files.")
+        return members
+
+    def one_of_many(self, source: IO[bytes], name: str) -> Iterator[Item]:
+        """The items of a file whose name says what it is about: its bad lines name it."""
+        for item in self.items(source, replace(self.given, stem=PurePosixPath(name).stem)):
+            yield replace(item, file=name) if isinstance(item, BadLine) else item
+
+    def items(self, source: IO[bytes], given: Given) -> Iterator[Item]:
+        with _opened(source, self.budget, self.on_bytes) as text:
+            yield from self.form.read(_pieces(text) if self.form.whole else _lines(text), given)
+
+
+def pieces_of(source: IO[bytes], *, budget: Budget | None = None, on_bytes: OnBytes | None = None) -> Iterator[str]:
+    """The text of an open file in pieces; gzip is unpacked on the way.
+
+    Raises:
+        ImportFileError: it is packed in another way, is not UTF-8, or goes beyond the limits of ``budget``.
+    """
+    if _head(source).startswith(ZIP):
+        raise ImportFileError(IS_ZIP)
+    with _opened(source, budget or Budget(), on_bytes) as text:
+        yield from _pieces(text)
+
+
+@contextmanager
+def _opened(source: IO[bytes], budget: Budget, on_bytes: OnBytes | None) -> Iterator[IO[str]]:
+    head = _head(source)
+    if head[:2] in UTF_16:
+        raise ImportFileError("The file is UTF-16; save it as UTF-8.")
+    is_packed = head.startswith(GZIP)
+    counted = PackedReader(source, budget, packed=is_packed, on_bytes=on_bytes)
+    stream = gzip.GzipFile(fileobj=counted) if is_packed else counted
+    try:
+        buffered = io.BufferedReader(BoundedReader(stream, budget), PIECE)
+        yield io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ImportFileError(f"The file is packed, and cannot be unpacked: {error}.") from error
+
+
+def _head(source: IO[bytes]) -> bytes:
+    head = source.read(4)
+    source.seek(0)
+    return head
+
+
+def _lines(text: IO[str]) -> Iterator[str]:
+    """Lines, one that is too long cut short so that its reader refuses it: the next line is still the next."""
+    while line := text.readline(LONGEST_LINE + 2):
+        rest = line
+        while len(rest) > LONGEST_LINE and not rest.endswith("\n"):
+            rest = text.readline(LONGEST_LINE + 2)
+        yield line
+
+
+def _pieces(text: IO[str]) -> Iterator[str]:
+    while piece := text.read(PIECE):
+        yield piece

@@ -1,0 +1,128 @@
+"""Reads the JSON of Charades-STA, ActivityNet Captions and TACoS: ``{video: {timestamps, sentences, ...}}``.
+
+ActivityNet Captions is published in this form (Krishna et al., ICCV 2017); Charades-STA and TACoS have it from the
+authors of MMN (Wang et al., AAAI 2022), TACoS with times in frames.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple
+
+from annotation.corpora.importers import fields
+from annotation.corpora.importers.base import BadLine, DescriptionRecord, Given, Item
+from annotation.corpora.importers.entries import BrokenJson, entries, lines_of_pieces
+from annotation.corpora.importers.fields import Refused, Videos
+from annotation.corpora.importers.texts import notes_of, shown
+
+Times = Callable[
+    [dict[str, Any]], tuple[object, float]
+]  # of an entry: the video's length in seconds, and the rate of its times
+
+
+def read_seconds(parts: Iterable[str], given: Given) -> Iterator[Item]:
+    """Entries with ``duration`` and ``timestamps`` in seconds."""
+    return _read(parts, given, _in_seconds)
+
+
+def read_frames(parts: Iterable[str], given: Given) -> Iterator[Item]:
+    """Entries with ``timestamps`` in frames, ``fps`` and ``num_frames``: a time is frame / fps."""
+    return _read(parts, given, _in_frames)
+
+
+def read_charades(parts: Iterable[str], given: Given) -> Iterator[Item]:
+    """Charades-STA as JSON, as ``read_seconds``, or as first published, a line each: ``AO8RW 0.0 6.9##a sentence``."""
+    pieces = iter(parts)
+    first = next((piece for piece in pieces if piece.strip()), "")
+    together = chain([first], pieces)
+    return _read(together, given, _in_seconds) if first.lstrip()[:1] in "{[" else _read_lines(together, given)
+
+
+def _read_lines(parts: Iterable[str], given: Given) -> Iterator[Item]:
+    videos = Videos(given)
+    for number, line in enumerate(lines_of_pieces(parts), start=1):
+        if not line.strip():
+            continue
+        try:
+            place, mark, sentence = line.partition("##")
+            words = place.split()
+            if not mark or len(words) != 3:
+                raise Refused("not of the form: video start end##sentence")
+            name, duration_s, _ = videos.duration(words[0], None)
+            text = fields.text(sentence, "sentence")
+            times = [fields.number(word) for word in words[1:]]
+            start_s, end_s, past = fields.span(times, "timestamp", duration_s, clip=given.clip)
+            yield DescriptionRecord(
+                number, None, name, start_s, end_s, text, "video", past_end=past, notes=notes_of(text)
+            )
+        except Refused as refusal:
+            yield BadLine(number, str(refusal))
+
+
+def _in_seconds(entry: dict[str, Any]) -> tuple[object, float]:
+    if "duration" not in entry:
+        raise Refused("missing duration")
+    return entry["duration"], 1.0
+
+
+def _in_frames(entry: dict[str, Any]) -> tuple[object, float]:
+    fps, frames = fields.seconds(entry.get("fps")), fields.seconds(entry.get("num_frames"))
+    if fps is None or fps <= 0:
+        raise Refused("fps is not a positive number")
+    if frames is None or frames <= 0:
+        raise Refused("num_frames is not a positive number")
+    return frames / fps, fps
+
+
+def _read(parts: Iterable[str], given: Given, times: Times) -> Iterator[Item]:
+    videos, seen = Videos(given), set[str]()
+    try:
+        for line, name, entry in entries(parts):
+            try:
+                if name in seen:
+                    raise Refused(f"the video is listed twice; {_sentences(entry)} sentences are left out")
+                seen.add(name)
+                yield from _entry(line, videos, _checked(name, entry, times), given)
+            except Refused as refusal:
+                yield BadLine(line, str(refusal), shown(name))
+    except BrokenJson as broken:
+        yield BadLine(broken.line, str(broken))
+
+
+def _sentences(entry: object) -> int:
+    return len(held) if isinstance(entry, dict) and isinstance(held := entry.get("sentences"), list) else 0
+
+
+class _Entry(NamedTuple):
+    name: str
+    length: object
+    rate: float
+    spans: list[Any]
+    sentences: list[Any]
+
+
+def _checked(name: str, entry: object, times: Times) -> _Entry:
+    if not isinstance(entry, dict):
+        raise Refused("not an object")
+    spans, sentences = entry.get("timestamps"), entry.get("sentences")
+    if not isinstance(spans, list) or not isinstance(sentences, list):
+        raise Refused("timestamps and sentences must be lists")
+    if len(spans) != len(sentences):
+        raise Refused(f"{len(spans)} timestamps for {len(sentences)} sentences")
+    return _Entry(name, *times(entry), spans, sentences)
+
+
+def _entry(line: int, videos: Videos, entry: _Entry, given: Given) -> Iterator[Item]:
+    name, duration_s, video = videos.duration(entry.name, entry.length)
+    if video:
+        yield video
+    for place, (span, sentence) in enumerate(zip(entry.spans, entry.sentences, strict=True), start=1):
+        item = f"{shown(name)} #{place}"
+        try:
+            text = fields.text(sentence, "sentence")
+            start_s, end_s, past = fields.span(span, "timestamp", duration_s, clip=given.clip, rate=entry.rate)
+        except Refused as refusal:
+            yield BadLine(line, str(refusal), item)
+        else:
+            yield DescriptionRecord(
+                line, None, name, start_s, end_s, text, "video", item, past_end=past, notes=notes_of(text)
+            )

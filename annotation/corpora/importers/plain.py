@@ -1,0 +1,92 @@
+"""Reads our own form, as CSV or as one JSON object a line; docs/data-formats.md describes it."""
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, get_args
+
+from annotation.corpora.importers import fields
+from annotation.corpora.importers.base import BadLine, DescriptionRecord, Given, Item, Kind
+from annotation.corpora.importers.fields import LONGEST_LINE, Numbers, Refused, Videos
+from annotation.corpora.importers.texts import notes_of
+
+NEEDED = ("video", "start", "end", "description")
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+def read_jsonl(parts: Iterable[str], given: Given) -> Iterator[Item]:
+    """Read objects with ``video``, ``start``, ``end``, ``description`` and perhaps ``duration``, ``id``, ``kind``."""
+    videos, numbers = Videos(given), Numbers("id")
+    for number, line in enumerate(parts, start=1):
+        if not line.strip():
+            continue
+        try:
+            yield from _records(number, fields.json_object(line, NEEDED), videos, numbers, given)
+        except Refused as refusal:
+            yield BadLine(number, str(refusal))
+
+
+def read_csv(parts: Iterable[str], given: Given) -> Iterator[Item]:
+    """Read the same fields from columns named in the first line. A row is one line: quotes hold no line break, so
+    that a quote somebody forgot costs one row and not the rest of the file.
+    """
+    videos, numbers = Videos(given), Numbers("id")
+    names: list[str] = []
+    for number, line in enumerate(parts, start=1):
+        if not line.strip():
+            continue
+        try:
+            cells = _cells(line)
+            if not names:
+                names = _header(cells)
+                continue
+            if len(cells) != len(names):
+                raise Refused(f"{len(cells)} columns, but the header has {len(names)}")
+            yield from _records(number, _typed(dict(zip(names, cells, strict=True))), videos, numbers, given)
+        except Refused as refusal:
+            yield BadLine(number, str(refusal))
+            if not names:
+                return
+
+
+def _cells(line: str) -> list[str]:
+    if len(line) > LONGEST_LINE:
+        raise Refused(f"longer than {LONGEST_LINE} characters")
+    try:
+        (cells,) = csv.reader([line.rstrip("\r\n")], strict=True)
+    except csv.Error:
+        raise Refused("not CSV: a quote is not closed, or stands in the wrong place") from None
+    return cells
+
+
+def _header(cells: list[str]) -> list[str]:
+    names = [cell.strip().lower() for cell in cells]
+    missing = [name for name in NEEDED if name not in names]
+    if missing:
+        raise Refused(f"the first line names no column {', '.join(missing)}")
+    if len(set(names)) < len(names):
+        raise Refused("the first line names a column twice")
+    return names
+
+
+def _typed(row: dict[str, str]) -> dict[str, Any]:
+    """Cells as JSON would hold them; an empty cell is left out where the field may be absent."""
+    typed: dict[str, Any] = {name: value for name, value in row.items() if value.strip() or name in NEEDED}
+    for name in ("start", "end", "duration"):
+        if name in typed:
+            typed[name] = fields.number(typed[name])
+            if typed[name] is None:
+                raise Refused(f"{name} is not a number")
+    return typed
+
+
+def _records(number: int, held: Mapping[str, Any], videos: Videos, numbers: Numbers, given: Given) -> list[Item]:
+    name, duration_s, video = videos.duration(held["video"], held.get("duration"))
+    kind = held.get("kind") or "video"
+    if kind not in KINDS:
+        raise Refused(f"kind is not one of {', '.join(KINDS)}")
+    start_s, end_s, past = fields.span((held["start"], held["end"]), "the window", duration_s, clip=given.clip)
+    text = fields.text(held["description"], "description")
+    source_id = fields.source_id(held["id"], "id") if held.get("id") is not None else None
+    numbers.take(source_id)
+    record = DescriptionRecord(number, source_id, name, start_s, end_s, text, kind, past_end=past, notes=notes_of(text))
+    return [video, record] if video else [record]

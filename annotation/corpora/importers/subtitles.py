@@ -1,0 +1,102 @@
+"""Reads subtitles: TVQA's preprocessed JSON lines, and .srt files named as their videos."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from annotation.corpora.importers import fields
+from annotation.corpora.importers.base import BadLine, Given, Item, SubtitleRecord
+from annotation.corpora.importers.fields import LONGEST_LINE, Refused, Videos
+from annotation.corpora.importers.texts import shown
+
+TIMES = re.compile(r"\s*(\S+)\s*-->\s*(\S+)")
+TIME = re.compile(r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[,.](\d{1,3})$")
+TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|\{\\[^{}]{0,200}\}")
+
+
+def read_tvqa(parts: Iterable[str], given: Given) -> Iterator[Item]:
+    """Read lines with ``vid_name`` and ``sub``, a list of ``text``, ``start`` and ``end`` in seconds."""
+    videos, seen = Videos(given, "vid_name"), set[str]()
+    for number, line in enumerate(parts, start=1):
+        if not line.strip():
+            continue
+        try:
+            held = fields.json_object(line, ("vid_name", "sub"))
+            name, duration_s, _ = videos.duration(held["vid_name"], None)
+            if not isinstance(held["sub"], list):
+                raise Refused("sub is not a list")
+            if name in seen:
+                raise Refused(f"video {shown(name)} is listed twice; {len(held['sub'])} subtitles are left out")
+            seen.add(name)
+            yield from _subtitles(number, name, held["sub"], duration_s, given)
+        except Refused as refusal:
+            yield BadLine(number, str(refusal))
+
+
+def _subtitles(number: int, name: str, subs: list[Any], duration_s: float, given: Given) -> Iterator[Item]:
+    for place, sub in enumerate(subs, start=1):
+        item = f"{shown(name)} #{place}"
+        try:
+            if not isinstance(sub, dict):
+                raise Refused("not an object")
+            text = fields.text(sub.get("text"), "text")
+            pair = (sub.get("start"), sub.get("end"))
+            start_s, end_s, past = fields.span(pair, "the window", duration_s, clip=given.clip)
+        except Refused as refusal:
+            yield BadLine(number, str(refusal), item)
+        else:
+            yield SubtitleRecord(number, name, start_s, end_s, text, item, past_end=past)
+
+
+def read_srt(parts: Iterable[str], given: Given) -> Iterator[Item]:
+    """Read the subtitles of the video that the file is named after. Tags are left out; lines become one."""
+    try:
+        name, duration_s, _ = Videos(given).duration(given.stem, None)
+    except Refused as refusal:
+        yield BadLine(1, str(refusal))
+        return
+    for first, block in _blocks(parts):
+        try:
+            times, words = _parted(block)
+            start_s, end_s, past = fields.span(times, "time", duration_s, clip=given.clip)
+            text = fields.text(" ".join(TAG.sub("", " ".join(words)).split()), "text")
+        except Refused as refusal:
+            yield BadLine(first, str(refusal))
+        else:
+            yield SubtitleRecord(first, name, start_s, end_s, text, shown(name), past_end=past)
+
+
+def _blocks(parts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """Lines between blank ones, with the number of the first."""
+    block: list[str] = []
+    start = 1
+    size = 0  # of the block; what is longer than any text is cut short, and refused
+    for number, line in enumerate(parts, start=1):
+        if line.strip():
+            start, size = (start, size) if block else (number, 0)
+            if size <= LONGEST_LINE:
+                block.append(line.strip()[: LONGEST_LINE + 1])
+                size += len(block[-1]) + 1
+        elif block:
+            yield start, block
+            block = []
+    if block:
+        yield start, block
+
+
+def _parted(block: list[str]) -> tuple[tuple[float, float], list[str]]:
+    """Line, times and text of a block; the counter above the times may be missing."""
+    place = 1 if len(block) > 1 and block[0].isdigit() else 0
+    match = TIMES.match(block[place])
+    if not match:
+        raise Refused("no line of times: 00:00:01,000 --> 00:00:02,500")
+    start_s, end_s = _seconds(match[1]), _seconds(match[2])
+    return (start_s, end_s), block[place + 1 :]
+
+
+def _seconds(written: str) -> float:
+    match = TIME.match(written)
+    if not match:
+        raise Refused(f"{shown(written)} is not a time")
+    hours, minutes, seconds, fraction = match.groups()
+    return int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds) + int(fraction.ljust(3, "0")) / 1000

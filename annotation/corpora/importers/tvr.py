@@ -1,0 +1,118 @@
+"""Reads TVR's annotation files (Lei et al., ECCV 2020): one JSON object a line, and the table of video lengths."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from annotation.corpora.importers import fields
+from annotation.corpora.importers.base import (
+    BadLine,
+    DescriptionRecord,
+    Durations,
+    Given,
+    ImportFileError,
+    Item,
+    Kind,
+    VideoRecord,
+)
+from annotation.corpora.importers.fields import Numbers, Refused, Videos
+from annotation.corpora.importers.texts import is_storable, notes_of, shown
+
+KINDS: Mapping[str, Kind] = {"v": "video", "t": "subtitle", "vt": "both"}
+LARGEST_INDEX = 2**31 - 1  # what the database holds
+FIELDS = ("vid_name", "duration", "ts", "desc", "type", "desc_id")
+
+
+def read_tvr(parts: Iterable[str], given: Given) -> Iterator[Item]:
+    """Read descriptions line by line; blank lines are skipped, and no line raises.
+
+    A line is an object with ``vid_name``, ``duration``, ``ts`` (start and end in seconds), ``desc``, ``type`` (``v``,
+    ``t`` or ``vt``) and ``desc_id``. With a table of videos a line's own ``duration`` must be a number but is not used.
+    """
+    videos, numbers = Videos(given, "vid_name"), Numbers("desc_id")
+    for number, line in enumerate(parts, start=1):
+        if not line.strip():
+            continue
+        try:
+            yield from _records(number, fields.json_object(line, FIELDS), videos, numbers, clip=given.clip)
+        except Refused as refusal:
+            yield BadLine(number, str(refusal))
+
+
+def _records(number: int, held: dict[str, Any], videos: Videos, numbers: Numbers, *, clip: bool) -> list[Item]:
+    if fields.seconds(held["duration"]) is None:
+        raise Refused("duration is not a number")
+    name, duration_s, video = videos.duration(held["vid_name"], held["duration"])
+    kind = kind_of(held["type"])
+    source_id, text = fields.source_id(held["desc_id"], "desc_id"), fields.text(held["desc"], "desc")
+    start_s, end_s, past = fields.span(held["ts"], "ts", duration_s, clip=clip)
+    numbers.take(source_id)
+    record = DescriptionRecord(number, source_id, name, start_s, end_s, text, kind, past_end=past, notes=notes_of(text))
+    return [video, record] if video else [record]
+
+
+def kind_of(value: object) -> Kind:
+    if not isinstance(value, str) or value not in KINDS:
+        raise Refused("type is not one of v, t, vt")
+    return KINDS[value]
+
+
+def read_durations(path: str | Path) -> dict[str, tuple[float, int]]:
+    """Read the table of videos, ``{split: {name: [duration, index]}}``, as {name: (seconds, index)}.
+
+    Raises:
+        ImportFileError: the file cannot be read, is not of this form, or names a video or an index twice.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ImportFileError(f"The file of video lengths {path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise ImportFileError(f"The file of video lengths {path} is not JSON.") from error
+    return durations_of(text)
+
+
+def durations_of(text: str) -> dict[str, tuple[float, int]]:
+    """As ``read_durations``, from the text of the file."""
+    durations: dict[str, tuple[float, int]] = {}
+    for videos in _table(text).values():
+        if not isinstance(videos, dict):
+            raise ImportFileError("Each split must be an object of videos.")
+        for name, entry in videos.items():
+            if name in durations:
+                raise ImportFileError(f"Video {shown(name)} is listed twice.")
+            durations[name] = _duration_entry(name, entry)
+    if len({index for _, index in durations.values()}) < len(durations):
+        raise ImportFileError("Two videos have the same index.")
+    return durations
+
+
+def videos_of(durations: Durations) -> Iterator[VideoRecord]:
+    """The table of videos as records, in the table's order."""
+    return (VideoRecord(name, duration_s, index) for name, (duration_s, index) in durations.items())
+
+
+def _table(text: str) -> dict[str, Any]:
+    try:
+        table = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ImportFileError("The file of video lengths is not JSON.") from error
+    if not isinstance(table, dict):
+        raise ImportFileError("The file of video lengths must be an object of splits.")
+    return table
+
+
+def _duration_entry(name: str, entry: object) -> tuple[float, int]:
+    if not isinstance(entry, list) or len(entry) != 2:
+        raise ImportFileError(f"Video {shown(name)} must have a pair of duration and index.")
+    duration_s, index = fields.seconds(entry[0]), entry[1]
+    if not name.strip() or not is_storable(name):
+        raise ImportFileError("A video's name is empty or holds characters that cannot be stored.")
+    if len(name) > fields.LONGEST_NAME:
+        raise ImportFileError(f"The name {shown(name)} has more than {fields.LONGEST_NAME} characters.")
+    if duration_s is None or duration_s <= 0:
+        raise ImportFileError(f"The duration of video {shown(name)} is not a positive number.")
+    if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index <= LARGEST_INDEX:
+        raise ImportFileError(f"The index of video {shown(name)} is not a whole number from 0 to {LARGEST_INDEX}.")
+    return duration_s, index

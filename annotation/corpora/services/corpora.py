@@ -1,0 +1,268 @@
+"""Importing annotated moments and subtitles into a corpus."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+from django.db import transaction
+from django.db.models import Max
+
+from annotation.corpora.importers.base import (
+    BadLine,
+    DescriptionRecord,
+    Durations,
+    Item,
+    MomentRecord,
+    SubtitleRecord,
+    VideoRecord,
+)
+from annotation.corpora.services.reports import ImportReport, OnRemark
+from annotation.corpora.services.video_files import video_files_add
+from annotation.exceptions import NotPossible
+from annotation.models import Caption, Corpus, Description, Moment, Subtitle, User, Video
+from annotation.services.audit import audit_record
+from annotation.services.names import checked_name
+
+CHUNK = 5000  # records in memory
+ROWS = 2000  # of one statement, which holds at most 65,535 values
+SPAN = ("video_id", "start_s", "end_s")
+Span = tuple[int, float, float]  # video, start, end
+Placed = DescriptionRecord | MomentRecord
+Row = Placed | SubtitleRecord
+
+
+def corpus_durations(*, corpus_name: str) -> dict[str, tuple[float, int]]:
+    """Name, length and index of a corpus's videos.
+
+    Raises:
+        NotPossible: there is no such corpus.
+    """
+    corpus = Corpus.objects.filter(name=corpus_name.strip()).first()
+    if corpus is None:
+        raise NotPossible(f"There is no corpus {corpus_name!r}; import its moments first.")
+    return {name: (length, index) for name, length, index in corpus.videos.values_list("name", "duration_s", "index")}
+
+
+def corpus_import(
+    *,
+    corpus_name: str,
+    source_split: str,
+    records: Iterable[Item],
+    durations: Durations | None = None,
+    videos: Path | None = None,
+    skip_bad: bool = False,
+    dry_run: bool = False,
+    actor: User | None = None,
+    on_remark: OnRemark | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> ImportReport:
+    """Add videos, moments, descriptions, captions and subtitles of a file; what is there already stays.
+
+    The description serves as caption until it is rewritten. With a bad line nothing is written unless ``skip_bad``;
+    nothing is written in a ``dry_run``, whose report says what would be. ``on_remark`` hears of every bad line,
+    clipped window and flagged description, ``on_progress`` how many items were read.
+    Files of ``videos`` are stored after that, each by itself: a repeat goes on where an earlier one was ended.
+    """
+    report = ImportReport(on_remark=on_remark)
+    with transaction.atomic():
+        corpus = _corpus_locked(corpus_name)
+        intake = _Intake(corpus, source_split, durations or {}, report, skip_bad=skip_bad)
+        _take_all(intake, records, on_progress)
+        if report.bad_lines and not skip_bad:
+            report.added = 0
+        is_refused = dry_run or (report.bad_lines and not skip_bad)
+        if is_refused:
+            transaction.set_rollback(True)
+        elif report.added:
+            audit_record(project=None, actor=actor, action="corpus.import", subject=corpus.uuid, **report.counts())
+    if videos and not is_refused:
+        report.videos_with_file = video_files_add(videos=intake.used_videos(), folder=videos)
+        about = {"videos_with_file": report.videos_with_file}
+        audit_record(project=None, actor=actor, action="corpus.videos", subject=corpus.uuid, **about)
+    return report
+
+
+def _take_all(intake: "_Intake", records: Iterable[Item], on_progress: Callable[[int], None] | None) -> None:
+    read = 0
+    for chunk in _chunks(records):
+        intake.take(chunk)
+        read += len(chunk)
+        if on_progress:
+            on_progress(read)
+    intake.count()
+
+
+def _corpus_locked(name: str) -> Corpus:
+    """The corpus, new if there is none, held so that one import runs at a time; rows may refer to it meanwhile."""
+    corpus, _ = Corpus.objects.get_or_create(name=checked_name(name))
+    Corpus.objects.select_for_update(no_key=True).get(pk=corpus.pk)
+    if corpus.is_placeholder:
+        raise NotPossible(f"The corpus {name!r} stands in for historic judgments; name another with --corpus.")
+    return corpus
+
+
+def _chunks(records: Iterable[Item]) -> Iterator[list[Item]]:
+    iterator = iter(records)
+    while chunk := list(islice(iterator, CHUNK)):
+        yield chunk
+
+
+class _Intake:
+    """Takes records into a corpus, some thousands at a time."""
+
+    def __init__(
+        self, corpus: Corpus, source_split: str, durations: Durations, report: ImportReport, *, skip_bad: bool
+    ) -> None:
+        self.corpus, self.source_split, self.report, self.skip_bad = corpus, source_split, report, skip_bad
+        self.lengths: dict[str, tuple[float, int | None]] = dict(durations)
+        self.videos = {video.name: video for video in corpus.videos.all()}
+        self.taken = {video.index for video in self.videos.values()}
+        self.spare = max([*self.taken, *(index for _, index in durations.values()), -1]) + 1
+        self.next_id = 1 + (corpus.descriptions.aggregate(last=Max("source_id"))["last"] or 0)
+        self.names: set[str] = set()
+        self.spans: set[tuple[str, float, float]] = set()
+        self.repeats: Counter[tuple[str, float, float, str]] = Counter()
+
+    @property
+    def writes(self) -> bool:
+        """Whether it is worth writing: what was refused takes everything back unless bad lines are skipped."""
+        return self.skip_bad or not self.report.bad_lines
+
+    def used_videos(self) -> dict[str, Video]:
+        return {name: self.videos[name] for name in sorted(self.names)}
+
+    def count(self) -> None:
+        self.report.moments, self.report.videos = len(self.spans), len(self.names)
+
+    def take(self, chunk: Sequence[Item]) -> None:
+        self.lengths |= {
+            item.name: (item.duration_s, item.index)
+            for item in chunk
+            if isinstance(item, VideoRecord) and item.name not in self.lengths
+        }
+        new, clashes = self._new([item for item in chunk if isinstance(item, DescriptionRecord)])
+        good = self._sorted_out(chunk, {(clash.line, clash.item): clash for clash in clashes})
+        placed = [record for record in good if isinstance(record, Placed)]
+        self.names.update(record.video_name for record in good)
+        self.spans.update((record.video_name, record.start_s, record.end_s) for record in placed)
+        if self.writes:
+            self._videos_add(dict.fromkeys(record.video_name for record in placed))
+            moments = self._moments_add(placed)
+            self._descriptions_add(new, moments)
+            subtitles = [record for record in good if isinstance(record, SubtitleRecord)]
+            self.report.added += len(new) + self._subtitles_add(subtitles)
+
+    def _sorted_out(self, chunk: Sequence[Item], clashes: Mapping[tuple[int, str], BadLine]) -> list[Row]:
+        """The records that may become rows; the report hears of everything in the order of the file."""
+        good: list[Row] = []
+        for item in chunk:
+            if isinstance(item, VideoRecord):
+                continue
+            if isinstance(item, BadLine):
+                self.report.refuse(item)
+            elif clash := clashes.get((item.line, item.item)):
+                self.report.refuse(clash)
+            else:
+                self.report.take(item)
+                good.append(item)
+        return good
+
+    def _new(self, records: Sequence[DescriptionRecord]) -> tuple[list[tuple[int, DescriptionRecord]], list[BadLine]]:
+        """Records the corpus does not hold yet, each with its number, and those that contradict what it holds."""
+        numbered = [(record.source_id, record) for record in records if record.source_id is not None]
+        rows = self.corpus.descriptions.filter(source_id__in=[source_id for source_id, _ in numbered]).values_list(
+            "source_id", "text", "kind", "moment__video__name", "moment__start_s", "moment__end_s"
+        )
+        known = {row[0]: row[1:] for row in rows} if numbered else {}
+        new, clashes = [], []
+        for source_id, record in numbered:
+            held = known.get(source_id)
+            if held is None:
+                new.append((source_id, record))
+            elif held != (record.text, record.kind, record.video_name, record.start_s, record.end_s):
+                reason = f"desc_id {source_id} is in the corpus with other content"
+                clashes.append(BadLine(record.line, reason, record.item))
+        return new + self._numbered([record for record in records if record.source_id is None]), clashes
+
+    def _numbered(self, records: Sequence[DescriptionRecord]) -> list[tuple[int, DescriptionRecord]]:
+        """Records without a number that are new, with the next free ones.
+
+        The source may say the same twice: the n-th time is new where the corpus holds fewer than n.
+        """
+        if not records:
+            return []
+        videos = [video.pk for name in {r.video_name for r in records} if (video := self.videos.get(name))]
+        rows = self.corpus.descriptions.filter(moment__video__in=videos)
+        held = Counter(rows.values_list("moment__video__name", "moment__start_s", "moment__end_s", "text"))
+        new = []
+        for record in records:
+            key = (record.video_name, record.start_s, record.end_s, record.text)
+            self.repeats[key] += 1
+            if self.repeats[key] > held[key]:
+                new.append((self.next_id, record))
+                self.next_id += 1
+        return new
+
+    def _videos_add(self, names: Iterable[str]) -> None:
+        fresh = []
+        for name in names:
+            if name in self.videos:
+                continue
+            duration_s, index = self.lengths[name]
+            given = index is not None and index not in self.taken
+            if index is None or not given:
+                index, self.spare = self.spare, self.spare + 1
+            self.taken.add(index)
+            fresh.append(
+                Video(
+                    corpus=self.corpus,
+                    name=name,
+                    duration_s=duration_s,
+                    index=index,
+                    index_is_given=given,
+                    source_split=self.source_split,
+                )
+            )
+        self.videos |= {video.name: video for video in Video.objects.bulk_create(fresh, batch_size=ROWS)}
+
+    def _moments_add(self, records: Sequence[Placed]) -> dict[Span, int]:
+        wanted = dict.fromkeys((self.videos[r.video_name].pk, r.start_s, r.end_s) for r in records)
+        rows = Moment.objects.filter(video__in={video for video, _, _ in wanted})
+        held = {(video, start, end): pk for pk, video, start, end in rows.values_list("pk", *SPAN)} if wanted else {}
+        fresh = [Moment(video_id=video, start_s=s, end_s=e) for video, s, e in wanted if (video, s, e) not in held]
+        made = Moment.objects.bulk_create(fresh, batch_size=ROWS)
+        return held | {(moment.video_id, moment.start_s, moment.end_s): moment.pk for moment in made}
+
+    def _descriptions_add(self, new: Sequence[tuple[int, DescriptionRecord]], moments: dict[Span, int]) -> None:
+        rows = [
+            Description(
+                corpus=self.corpus,
+                moment_id=moments[self.videos[record.video_name].pk, record.start_s, record.end_s],
+                source_id=source_id,
+                text=record.text,
+                kind=record.kind,
+            )
+            for source_id, record in new
+        ]
+        made = Description.objects.bulk_create(rows, batch_size=ROWS)
+        captions = [
+            Caption(moment_id=row.moment_id, description=row, text=row.text, provider=Caption.Provider.AS_DESCRIBED)
+            for row in made
+        ]
+        Caption.objects.bulk_create(captions, batch_size=ROWS)
+
+    def _subtitles_add(self, records: Sequence[SubtitleRecord]) -> int:
+        """Add the subtitles that their videos do not have; say how many."""
+        if not records:
+            return 0
+        videos = {self.videos[record.video_name].pk for record in records}
+        held = set(Subtitle.objects.filter(video__in=videos).values_list(*SPAN, "text"))
+        wanted = dict.fromkeys((self.videos[r.video_name].pk, r.start_s, r.end_s, r.text) for r in records)
+        fresh = [
+            Subtitle(video_id=v, start_s=s, end_s=e, text=text)
+            for v, s, e, text in wanted
+            if (v, s, e, text) not in held
+        ]
+        Subtitle.objects.bulk_create(fresh, batch_size=ROWS)
+        return len(fresh)

@@ -1,0 +1,236 @@
+"""Imports through the web: check, confirm, import, each step safe to repeat.
+
+A file is imported in one transaction that also marks it done: a worker that dies leaves nothing, and the sweep sends
+the import again.
+"""
+
+import logging
+from collections.abc import Iterator
+from datetime import datetime
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+from django.core.files.uploadedfile import UploadedFile
+from django.db import IntegrityError, OperationalError, transaction
+
+from annotation.corpora.importers import (
+    FORMATS,
+    BadLine,
+    Given,
+    ImportFileError,
+    Item,
+    VideoRecord,
+    durations_of,
+    form_of,
+)
+from annotation.corpora.importers.files import read_file
+from annotation.corpora.importers.limits import Budget
+from annotation.corpora.services.corpora import corpus_durations, corpus_import
+from annotation.corpora.services.reports import ImportReport, remarks_writer
+from annotation.corpora.services.uploads import (
+    BEING_READ,
+    KEPT,
+    LATE,
+    Progress,
+    no_files,
+    upload_fail,
+    upload_finish,
+    upload_forget,
+    upload_limits,
+    upload_throw_away,
+)
+from annotation.exceptions import MomentJudgeError, NotPossible, StorageAway
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Corpus, CorpusImport, Membership, User
+from annotation.services.audit import audit_record
+
+logger = logging.getLogger(__name__)
+TASK = "annotation.tasks.corpus_import_work"
+LOCK = "corpus-import"
+PREVIEWED = 10
+STAFF = (Membership.Role.LEAD, Membership.Role.ADMIN)
+State = CorpusImport.State
+
+
+def may_import_into(*, actor: User, corpus_name: str) -> bool:
+    """Whether the corpus is new, used by a project that ``actor`` leads or administers, or made by their import."""
+    corpus = Corpus.objects.filter(name=corpus_name).first()
+    if corpus is None:
+        return True
+    if corpus.is_placeholder:
+        return False
+    is_staff = Membership.objects.filter(user=actor, role__in=STAFF, project__corpus=corpus).exists()
+    made = CorpusImport.objects.filter(owner=actor, corpus_name=corpus_name, state=State.DONE)
+    return is_staff or (made.exists() and not corpus.projects.exists())
+
+
+def corpus_import_create(
+    *,
+    actor: User,
+    corpus_name: str,
+    format: str,
+    file: "UploadedFile[Any]",
+    durations: "UploadedFile[Any] | None" = None,
+    source_split: str = "",
+    clip: bool = False,
+) -> CorpusImport:
+    """Store a file and wake the task that checks it.
+
+    Raises:
+        NotPossible: the corpus is somebody else's, or another file of theirs is still at work.
+    """
+    if not may_import_into(actor=actor, corpus_name=corpus_name):
+        raise NotPossible("There is a corpus of this name that is not yours. Choose another name.")
+    row = CorpusImport(owner=actor, corpus_name=corpus_name, format=format, source_split=source_split, clip=clip)
+    row.file_name, row.bytes_total = (file.name or "file")[-200:], file.size or 0
+    try:
+        with transaction.atomic():
+            row.file = file
+            row.durations = durations
+            row.save()
+            about = {"corpus": corpus_name, "format": format, "bytes": row.bytes_total}
+            audit_record(project=None, actor=actor, action="corpus.upload", subject=row.uuid, **about)
+            send_on_commit(TASK, row.pk)
+    except (IntegrityError, StorageAway) as error:
+        upload_forget(row)
+        if isinstance(error, StorageAway):
+            raise
+        raise NotPossible(BEING_READ) from error
+    return row
+
+
+@transaction.atomic
+def corpus_import_confirm(*, row: CorpusImport, actor: User, skip_bad: bool) -> None:
+    """Say yes to a checked file and wake the task that imports it.
+
+    Raises:
+        NotPossible: it does not wait for a yes, or has bad lines and nobody said to leave them out.
+    """
+    held = CorpusImport.objects.select_for_update().get(pk=row.pk)
+    if held.state != State.CHECKED:
+        raise NotPossible("This file does not wait to be imported any more.")
+    if held.counts.get("bad_lines") and not skip_bad:
+        raise NotPossible("The file has bad lines. Repair them and upload it again, or say that they are left out.")
+    held.state, held.skip_bad, held.bytes_read = State.IMPORTING, skip_bad, 0
+    try:
+        with transaction.atomic():
+            held.save(update_fields=["state", "skip_bad", "bytes_read", "updated_at"])
+    except IntegrityError as error:
+        raise NotPossible(BEING_READ) from error
+    audit_record(project=None, actor=actor, action="corpus.confirm", subject=held.uuid, skip_bad=skip_bad)
+    send_on_commit(TASK, held.pk)
+
+
+@transaction.atomic
+def corpus_import_discard(*, row: CorpusImport, actor: User | None) -> None:
+    """Throw a checked file away. Raises NotPossible where it is not waiting any more."""
+    waiting = CorpusImport.objects.filter(pk=row.pk, state=State.CHECKED)
+    if not waiting.update(state=State.DISCARDED, **no_files(row)):
+        raise NotPossible("This file does not wait to be imported any more.")
+    audit_record(project=None, actor=actor, action="corpus.discard", subject=row.uuid)
+    upload_throw_away(row)
+
+
+def corpus_import_work(*, import_id: int) -> None:
+    """Take the next step of a file that is checked or imported; a repeat finds it done."""
+    with only_one(LOCK, import_id) as alone:
+        row = CorpusImport.objects.select_related("owner").filter(pk=import_id).first()
+        if not alone or row is None or not row.is_at_work:
+            return
+        try:
+            _check(row) if row.state == State.CHECKING else _import(row)
+        except OperationalError:
+            raise
+        except (ImportFileError, MomentJudgeError) as error:
+            upload_fail(row, str(error))
+        except Exception as error:
+            upload_fail(row, f"{type(error).__name__}: {error}")
+            raise
+
+
+def imports_sweep(*, now: datetime) -> None:
+    """Send again what does not move; throw away what nobody said yes to."""
+    stale = CorpusImport.objects.filter(state__in=CorpusImport.AT_WORK, updated_at__lte=now - LATE)
+    for pk in stale.values_list("pk", flat=True):
+        send_on_commit(TASK, pk)
+    for row in CorpusImport.objects.filter(state=State.CHECKED, updated_at__lte=now - KEPT):
+        corpus_import_discard(row=row, actor=None)
+
+
+def _check(row: CorpusImport) -> None:
+    preview: list[dict[str, Any]] = []
+    with TemporaryFile("w+", encoding="utf-8", newline="") as remarks:
+        report = _run(row, preview, remarks, dry_run=True)
+        if report.moments or report.subtitles:
+            upload_finish(row, remarks, state=State.CHECKED, counts=report.counts(), preview=preview)
+            return
+        error = _hopeless(row, report)
+        with transaction.atomic():
+            upload_finish(row, remarks, state=State.FAILED, counts=report.counts(), error=error, **no_files(row))
+            upload_throw_away(row)
+
+
+def _hopeless(row: CorpusImport, report: ImportReport) -> str:
+    """Why a file that could be read gives nothing."""
+    bad = report.bad_lines
+    said = f"All {bad:,} lines are bad." if bad > 1 else "Its only line is bad." if bad else "It holds nothing."
+    first = f" The first: {report.bad[0]}." if report.bad else ""
+    return f"Nothing in this file can be imported as {FORMATS[row.format].label}. {said}{first}{_looks_like(row)}"
+
+
+def _looks_like(row: CorpusImport) -> str:
+    """Another form that the file seems to have."""
+    with row.file.open("rb") as source:
+        seems = form_of(source, row.file_name)
+    return f" It looks like {FORMATS[seems].label}." if seems and seems != row.format else ""
+
+
+def _import(row: CorpusImport) -> None:
+    with transaction.atomic(), TemporaryFile("w+", encoding="utf-8", newline="") as remarks:
+        report = _run(row, [], remarks, dry_run=False)
+        if report.bad_lines and not row.skip_bad:
+            raise NotPossible("The corpus has changed since this file was checked, and lines of it are bad now.")
+        upload_finish(row, remarks, state=State.DONE, counts=report.counts(), **no_files(row))
+        upload_throw_away(row)
+    logger.info("import %s done: %s", row.pk, row.counts)
+
+
+def _run(row: CorpusImport, preview: list[dict[str, Any]], remarks: IO[str], *, dry_run: bool) -> ImportReport:
+    if not may_import_into(actor=row.owner, corpus_name=row.corpus_name):
+        raise NotPossible("The corpus of this name is not yours any more.")
+    form = FORMATS[row.format]
+    durations = corpus_durations(corpus_name=row.corpus_name) if form.holds == "subtitles" else _durations(row)
+    with row.file.open("rb") as source, Progress(row) as progress:
+        given = Given(durations, clip=row.clip)
+        budget = Budget(upload_limits())
+        items = read_file(form, source, row.file_name, given, budget=budget, on_bytes=progress.add)
+        return corpus_import(
+            corpus_name=row.corpus_name,
+            source_split=row.source_split,
+            records=_previewed(items, preview),
+            durations=durations,
+            skip_bad=row.skip_bad or dry_run,
+            dry_run=dry_run,
+            actor=row.owner,
+            on_remark=remarks_writer(remarks),
+        )
+
+
+def _durations(row: CorpusImport) -> dict[str, tuple[float, int]]:
+    if not row.durations:
+        return {}
+    with row.durations.open("rb") as source:
+        try:
+            return durations_of(source.read().decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            raise ImportFileError("The file of video lengths is not UTF-8.") from error
+
+
+def _previewed(items: Iterator[Item], preview: list[dict[str, Any]]) -> Iterator[Item]:
+    """The items as they are; the first records are kept to be shown."""
+    for item in items:
+        if len(preview) < PREVIEWED and not isinstance(item, BadLine | VideoRecord):
+            shown = {"video": item.video_name, "start": item.start_s, "end": item.end_s}
+            preview.append({**shown, "text": getattr(item, "text", ""), "notes": list(getattr(item, "notes", ()))})
+        yield item

@@ -1,0 +1,133 @@
+"""Pooling: moments that runs returned, looked at and then judged. Who returned what is kept for the pool's report."""
+
+from uuid import uuid4
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+
+from annotation.corpora.models import Moment
+from annotation.models.project import Project
+from annotation.models.user import User
+from annotation.queries.models import NamedQuerySet, Query
+
+
+class Pooling(models.Model):
+    """One union of the top ``depth`` of some runs: planned, then opened for judging by somebody's word.
+
+    A coverage study is one of two sources, neither of them a run: the ranking by similarity, and a random draw.
+    """
+
+    class State(models.TextChoices):
+        PREPARING = "preparing"  # the runs are being read
+        READY = "ready"  # waits for a person's word
+        OPENING = "opening"
+        DONE = "done"
+        FAILED = "failed"  # the runs cannot be used; see error
+        DISCARDED = "discarded"  # thrown away before it was opened
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    project = models.ForeignKey(Project, models.PROTECT, related_name="poolings")
+    depth = models.PositiveSmallIntegerField(help_text="Ranks of a run that are looked at.")
+    iou_min = models.FloatField(help_text="From which overlap a span stands for a moment.")
+    split = models.CharField(max_length=5, choices=Query.Split, blank=True, help_text="Empty: both judged ones.")
+    query_set = models.ForeignKey(NamedQuerySet, models.PROTECT, null=True, related_name="+", help_text="Null: all.")
+    seed = models.PositiveBigIntegerField(null=True, help_text="Of a coverage study's draw; null for runs.")
+    others = models.PositiveSmallIntegerField(null=True, help_text="Moments a coverage study draws for each query.")
+    state = models.CharField(max_length=9, choices=State, default=State.PREPARING)
+    error = models.TextField(blank=True)
+    created_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    opened_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(condition=Q(depth__range=(1, 1000)), name="pooling_depth_from_1_to_1000"),
+            models.CheckConstraint(condition=Q(iou_min__gt=0, iou_min__lte=1), name="pooling_iou_above_0_to_1"),
+            models.CheckConstraint(condition=Q(split__in=["", "val", "test"]), name="pooling_split_is_judged"),
+            models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="pooling_failed_says_why"),
+            models.CheckConstraint(
+                condition=Q(seed__isnull=True, others__isnull=True) | Q(seed__isnull=False, others__isnull=False),
+                name="pooling_draws_with_a_seed",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["opening", "done"], opened_at__isnull=False)
+                | Q(state__in=["preparing", "ready", "failed", "discarded"], opened_at__isnull=True),
+                name="pooling_opened_has_its_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"top {self.depth} of {', '.join(source.name for source in self.sources.all())}"
+
+    @property
+    def is_coverage(self) -> bool:
+        return self.seed is not None
+
+    @property
+    def is_at_work(self) -> bool:
+        return self.state in (self.State.PREPARING, self.State.OPENING)
+
+    @property
+    def is_opened(self) -> bool:
+        return self.state in (self.State.OPENING, self.State.DONE)
+
+
+class PoolSource(models.Model):
+    """A system whose runs are pooled, by the name it has in the report."""
+
+    pooling = models.ForeignKey(Pooling, models.CASCADE, related_name="sources")
+    name = models.CharField(max_length=200)
+    run_uuids = ArrayField(models.UUIDField(), default=list, help_text="Its stored runs; none where it is a file.")
+    other_queries = models.PositiveIntegerField(default=0, help_text="Answered, but not among those pooled for.")
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["pooling", "name"], name="pool_source_name_once_per_pooling"),
+            models.CheckConstraint(condition=~Q(name=""), name="pool_source_has_a_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class PoolAnswer(models.Model):
+    """How many spans a source returned for a query (and its twins), and which of them are no moments to judge."""
+
+    source = models.ForeignKey(PoolSource, models.CASCADE, related_name="answers")
+    query = models.ForeignKey(Query, models.PROTECT, related_name="pool_answers")
+    spans = models.PositiveIntegerField()
+    unmatched = models.PositiveIntegerField(help_text="Overlap no moment of the corpus enough.")
+    without_preview = models.PositiveIntegerField(help_text="Fit a moment that nobody can watch.")
+    drawn_from = models.PositiveIntegerField(null=True, help_text="How many moments a random draw could have drawn.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["source", "query"], name="pool_answer_once_per_source_and_query"),
+            models.CheckConstraint(
+                condition=Q(spans__gte=F("unmatched") + F("without_preview")), name="pool_answer_counts_its_spans"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.spans} spans of source {self.source_id} for query {self.query_id}"
+
+
+class PoolEntry(models.Model):
+    """A moment that a source returned for a query, and at what rank: who contributed a candidate."""
+
+    answer = models.ForeignKey(PoolAnswer, models.CASCADE, related_name="entries")
+    moment = models.ForeignKey(Moment, models.PROTECT, related_name="pool_entries")
+    rank = models.PositiveSmallIntegerField(help_text="Its best in the source.")
+
+    class Meta:
+        verbose_name_plural = "pool entries"
+        constraints = [
+            models.UniqueConstraint(fields=["answer", "moment"], name="pool_entry_once_per_answer_and_moment"),
+            models.CheckConstraint(condition=Q(rank__gte=1), name="pool_entry_rank_from_1"),
+        ]
+
+    def __str__(self) -> str:
+        return f"moment {self.moment_id} at rank {self.rank}"

@@ -1,0 +1,249 @@
+"""Embedding captions and queries, and ranking the pool of each query.
+
+What is kept of how similarities were computed.
+"""
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from numpy.typing import NDArray
+
+from annotation.captions.selectors import captions_serving
+from annotation.corpora.selectors import corpus_is_seen
+from annotation.models import Candidate, Measure, Moment, Project, Query, TextVector, User
+from annotation.pools.rules.pooling import DEPTH, top_moments
+from annotation.queries.selectors import queries_to_judge
+from annotation.services.audit import audit_record
+from annotation.similarity import registry, sentences
+from annotation.similarity.base import Similarity, SimilarityMissing
+from annotation.similarity.gpu import ranker_here
+from annotation.similarity.model_folders import ModelRefused, model_check
+
+logger = logging.getLogger(__name__)
+CHUNK = 2048  # texts embedded and stored at once; longest first, so that a chunk holds texts of a length
+OnProgress = Callable[[int, int], None]  # done, total
+
+
+@dataclass(frozen=True)
+class PoolTexts:
+    """All moments that may be judged, with their captions."""
+
+    moment_ids: NDArray[np.int64]  # [M]
+    first_caption: NDArray[np.intp]  # [M] into ``captions``
+    captions: list[str]  # [C]
+    caption_ids: list[int]  # [C]
+
+    def wordings(self, place: int) -> dict[str, str]:
+        """What the captions of the moment at this place say, by their id."""
+        start = self.first_caption[place]
+        end = self.first_caption[place + 1] if place + 1 < len(self.first_caption) else len(self.captions)
+        return {str(pk): text for pk, text in zip(self.caption_ids[start:end], self.captions[start:end], strict=True)}
+
+
+@dataclass(frozen=True)
+class Pool:
+    """All moments that may be judged, with the vectors of their captions."""
+
+    moment_ids: NDArray[np.int64]  # [M]
+    first_caption: NDArray[np.intp]  # [M] into ``vectors``
+    vectors: NDArray[np.float32]  # [C, D]
+
+    def rank(
+        self, queries: NDArray[np.float32], *, depth: int
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """Per query [D] of ``queries`` [Q, D]: ids and similarities of its top moments, best first."""
+        for order, similarity in top_moments(
+            queries, self.vectors, self.first_caption, depth=depth, ranker=ranker_here()
+        ):
+            yield self.moment_ids[order], similarity
+
+
+def text_key(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
+
+
+def vectors_of(texts: Sequence[str], *, model: str, on_progress: OnProgress | None = None) -> NDArray[np.float32]:
+    """Unit vectors [N, D] of ``texts`` [N]; each distinct text is embedded once, ever, per version of the model.
+
+    What is embedded is stored chunk by chunk: killed work goes on there.
+
+    Raises:
+        SentenceModelMissing: there is no such model here.
+    """
+    measure = measure_of(registry.sentence_model(model))
+    known = _stored(texts, measure)
+    missing = sorted({text for text in texts if text_key(text) not in known}, key=lambda text: (-len(text), text))
+    for start in range(0, len(missing), CHUNK):
+        some = missing[start : start + CHUNK]
+        say = partial(_tell, on_progress, start, len(missing)) if on_progress else None
+        fresh = sentences.encode(some, model=model, setup=registry.sentence_setup(), on_progress=say)
+        rows = [
+            TextVector(measure=measure, text_sha256=text_key(text), vector=vector.astype("<f4").tobytes())
+            for text, vector in zip(some, fresh, strict=True)
+        ]
+        TextVector.objects.bulk_create(rows, ignore_conflicts=True, batch_size=CHUNK)
+    known |= _stored(missing, measure)  # another process may have been faster: what is stored counts
+    return np.stack([known[text_key(text)] for text in texts])
+
+
+def _tell(on_progress: OnProgress, before: int, total: int, done: int) -> None:
+    on_progress(before + done, total)
+
+
+def _stored(texts: Iterable[str], measure: Measure) -> dict[bytes, NDArray[np.float32]]:
+    keys = list({text_key(text) for text in texts})
+    known: dict[bytes, NDArray[np.float32]] = {}
+    for start in range(0, len(keys), 5000):
+        rows = TextVector.objects.filter(measure=measure, text_sha256__in=keys[start : start + 5000])
+        for key, vector in rows.values_list("text_sha256", "vector"):
+            known[bytes(key)] = np.frombuffer(vector, dtype="<f4")
+    return known
+
+
+def pool_texts_of(*, project: Project, preview: str = Moment.Preview.READY) -> PoolTexts:
+    """The moments of the project's corpus that have a caption and a preview in this state, by id."""
+    captions = captions_serving(project.corpus_id).filter(moment__preview_state=preview)
+    rows = list(captions.order_by("moment_id", "id").values_list("moment_id", "id", "text"))
+    moments = np.array([moment_id for moment_id, *_ in rows], dtype=np.int64)
+    ids, first = np.unique(moments, return_index=True)
+    return PoolTexts(ids, first.astype(np.intp), [text for *_, text in rows], [caption for _, caption, _ in rows])
+
+
+def pool_of(*, project: Project, model: str, on_progress: OnProgress | None = None) -> Pool:
+    """The pool of the project with the vectors of a sentence model."""
+    pool = pool_texts_of(project=project)
+    if not pool.captions:
+        return Pool(pool.moment_ids, pool.first_caption, np.zeros((0, 0), np.float32))
+    return Pool(pool.moment_ids, pool.first_caption, vectors_of(pool.captions, model=model, on_progress=on_progress))
+
+
+def candidates_rank(
+    *, project_id: int, on_progress: OnProgress | None = None, on_ranked: OnProgress | None = None
+) -> int:
+    """Rank the pool for every judged query of the project that has no candidates; the rest stay as they are.
+
+    Moments without a preview take part only where the corpus has no video at all: its pools can be studied, and nothing
+    of them can be opened.
+
+    Args:
+        on_progress: hears how many texts were embedded.
+        on_ranked: hears how many queries were ranked.
+
+    Returns:
+        How many queries were given candidates.
+
+    Raises:
+        SimilarityMissing: the project's similarity is not here; no other takes its place.
+    """
+    project = Project.objects.get(pk=project_id)
+    queries = list(_queries_without_candidates(project).order_by("id"))
+    preview = Moment.Preview.READY if corpus_is_seen(project.corpus_id) else Moment.Preview.MISSING
+    pool = pool_texts_of(project=project, preview=preview)
+    if not queries or not pool.captions:
+        return 0
+    similarity = registry.similarity(similarity_of(project), embed=partial(vectors_of, on_progress=on_progress))
+    measure = measure_of(similarity)
+    ranked = []
+    for found in similarity.top([query.text for query in queries], pool.captions, pool.first_caption, depth=DEPTH):
+        ranked.append(found)
+        if on_ranked:
+            on_ranked(len(ranked), len(queries))
+    with transaction.atomic():
+        Project.objects.select_for_update().get(pk=project.pk)  # one ranking at a time
+        free = set(_queries_without_candidates(project).values_list("pk", flat=True))
+        rows = [
+            Candidate(
+                query=query,
+                moment_id=int(pool.moment_ids[moment]),
+                rank=rank,
+                similarity=value,
+                measure=measure,
+                wordings=pool.wordings(moment),
+            )
+            for query, (moments, values) in zip(queries, ranked, strict=True)
+            if query.pk in free
+            for rank, (moment, value) in enumerate(zip(moments.tolist(), values.tolist(), strict=True), start=1)
+        ]
+        Candidate.objects.bulk_create(rows, batch_size=2000)
+    logger.info(
+        "project %s: %s queries ranked by %s over %s moments", project.pk, len(free), measure, len(pool.moment_ids)
+    )
+    return len(free)
+
+
+def similarity_of(project: Project) -> str:
+    """Return the name of the similarity that ranks the project's candidates.
+
+    Raises:
+        SimilarityMissing: it came with a file, or from a time before MOMENTJUDGE_MODELS, and names a folder elsewhere.
+    """
+    _check_models(project.similarity)
+    return project.similarity or settings.SENTENCE_MODEL
+
+
+def _check_models(similarity: str) -> None:
+    for model in registry.sentence_models_of(similarity) if similarity else ():
+        if model != settings.SENTENCE_MODEL:
+            try:
+                model_check(model)
+            except ModelRefused as error:
+                raise SimilarityMissing(str(error)) from error
+
+
+@transaction.atomic
+def similarity_choose(*, project: Project, name: str, actor: User | None) -> None:
+    """Let the similarity of this name rank the candidates of queries that have none yet; empty for the default.
+
+    Raises:
+        SimilarityMissing: it is not here, or names a folder that is not below MOMENTJUDGE_MODELS.
+        TopNotOffered: it does not rank.
+    """
+    _check_models(name)
+    registry.check(name or settings.SENTENCE_MODEL)
+    held = Project.objects.select_for_update().get(pk=project.pk)
+    if held.similarity != name:
+        audit_record(
+            project=project,
+            actor=actor,
+            action="similarity.choose",
+            subject=project.uuid,
+            before=held.similarity,
+            now=name,
+        )
+        held.similarity = name
+        held.save(update_fields=["similarity"])
+
+
+@transaction.atomic
+def candidates_clear(*, queries: QuerySet[Query]) -> int:
+    """Forget the candidates of these queries, so that they are ranked anew; the database keeps those of a batch.
+
+    Returns:
+        How many queries lost their candidates.
+    """
+    held = list(queries.select_for_update(of=("self",)).values_list("pk", flat=True))
+    ids = list(queries.filter(pk__in=held).values_list("pk", flat=True))  # a batch may have been opened meanwhile
+    Candidate.objects.filter(query__in=ids).delete()
+    return len(ids)
+
+
+def _queries_without_candidates(project: Project) -> QuerySet[Query]:
+    return queries_to_judge(project.pk).filter(candidates__isnull=True)
+
+
+def measure_of(similarity: Similarity) -> Measure:
+    """The row of the similarity as it is now; new when it has not been used before."""
+    measure, _ = Measure.objects.get_or_create(
+        name=similarity.name,
+        model=similarity.model,
+        version=similarity.version,
+        normalisation=similarity.normalisation,
+    )
+    return measure

@@ -1,0 +1,251 @@
+"""Pooling what runs returned: a plan that can be looked at, and the candidates that come of it.
+
+Runs belong to an app above this one; what they returned comes down as plain rows.
+"""
+
+import logging
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from annotation.exceptions import NotPossible
+from annotation.models import (
+    Candidate,
+    Moment,
+    NamedQuerySet,
+    PoolAnswer,
+    PoolEntry,
+    Pooling,
+    PoolSource,
+    Project,
+    Query,
+    User,
+)
+from annotation.pools.rules.run_pools import DEPTH, DEPTHS, IOU_MIN, Found, Place, best_ranks, moment_of, pooled
+from annotation.services.audit import audit_record
+
+logger = logging.getLogger(__name__)
+State = Pooling.State
+CHUNK = 5000
+
+
+class Returned(NamedTuple):
+    """One span that a source returned for a query; ``rank`` is its place there, from 1."""
+
+    query: int  # Query.number
+    video: str
+    start_s: float
+    end_s: float
+    source: str
+    rank: int
+
+
+@dataclass(frozen=True)
+class Scope:
+    """How deep to pool, from which overlap a span is a moment, and for which queries.
+
+    Raises:
+        NotPossible: depth or threshold is out of range.
+    """
+
+    depth: int = DEPTH
+    iou_min: float = IOU_MIN
+    split: str = ""  # both judged ones
+    query_set: NamedQuerySet | None = None  # all
+
+    def __post_init__(self) -> None:
+        if not DEPTHS[0] <= self.depth <= DEPTHS[1]:
+            raise NotPossible(f"The depth is a number from {DEPTHS[0]} to {DEPTHS[1]}.")
+        if not 0 < self.iou_min <= 1:
+            raise NotPossible("The IoU is above 0, and at most 1.")
+
+
+@transaction.atomic
+def pooling_create(
+    *, project: Project, sources: Mapping[str, Sequence[UUID]], scope: Scope, actor: User | None = None
+) -> Pooling:
+    """A pooling without a plan yet.
+
+    Args:
+        sources: names, with the UUIDs of the stored runs of each; none for a file.
+
+    Raises:
+        NotPossible: no run is given.
+    """
+    if not sources:
+        raise NotPossible("Choose at least one run.")
+    pooling = Pooling.objects.create(
+        project=project,
+        depth=scope.depth,
+        iou_min=scope.iou_min,
+        split=scope.split,
+        query_set=scope.query_set,
+        created_by=actor,
+    )
+    PoolSource.objects.bulk_create(
+        PoolSource(pooling=pooling, name=name, run_uuids=uuids) for name, uuids in sources.items()
+    )
+    return pooling
+
+
+@transaction.atomic
+def pooling_plan(*, pooling: Pooling, queries: Mapping[int, int], returned: Iterable[Returned]) -> None:
+    """Write down which moments each source returned, and what fits none.
+
+    Args:
+        queries: the queries to pool for: their numbers, and those of their twins, with their primary keys.
+        returned: rows of one source after those of another.
+
+    Raises:
+        NotPossible: it has its plan, or was thrown away.
+    """
+    held = Pooling.objects.select_for_update().filter(pk=pooling.pk, state=State.PREPARING).first()
+    if held is None:
+        raise NotPossible("This pool is planned already.")
+    reader = _Reader(held, queries)
+    sources = {source.name: source for source in held.sources.all()}
+    for name, rows in groupby(returned, key=attrgetter("source")):
+        reader.read(sources[name], rows)
+    Pooling.objects.filter(pk=held.pk).update(state=State.READY)
+    pooling.refresh_from_db()
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a source returned for a query: moments, None for what fits none, with their ranks."""
+
+    found: Sequence[tuple[int | None, int]]
+    drawn_from: int | None = None  # of a random draw
+
+
+def watchable_moments(project: Project) -> set[int]:
+    ready = Moment.objects.filter(video__corpus=project.corpus_id, preview_state=Moment.Preview.READY)
+    return set(ready.values_list("pk", flat=True))
+
+
+def answers_store(*, source: PoolSource, answers: Mapping[int, Answered], watchable: Collection[int]) -> None:
+    """Keep what a source returned, by query; of moments those that can be watched."""
+    rows, entries = [], []
+    for query, answer in answers.items():
+        fitting = [(moment, rank) for moment, rank in answer.found if moment is not None]
+        good = [(moment, rank) for moment, rank in fitting if moment in watchable]
+        row = PoolAnswer(
+            source=source,
+            query_id=query,
+            spans=len(answer.found),
+            unmatched=len(answer.found) - len(fitting),
+            without_preview=len(fitting) - len(good),
+            drawn_from=answer.drawn_from,
+        )
+        rows.append(row)
+        entries += [PoolEntry(answer=row, moment_id=moment, rank=rank) for moment, rank in best_ranks(good).items()]
+    PoolAnswer.objects.bulk_create(rows, batch_size=CHUNK)
+    PoolEntry.objects.bulk_create(entries, batch_size=CHUNK)
+
+
+class _Reader:
+    """Turns spans into moments of the corpus."""
+
+    def __init__(self, pooling: Pooling, queries: Mapping[int, int]) -> None:
+        self.depth, self.iou_min, self.queries = pooling.depth, pooling.iou_min, queries
+        self.places: dict[str, list[Place]] = {}
+        self.watchable = watchable_moments(pooling.project)
+        moments = Moment.objects.filter(video__corpus=pooling.project.corpus_id)
+        for video, pk, start_s, end_s in moments.values_list("video__name", "pk", "start_s", "end_s"):
+            self.places.setdefault(video, []).append(Place(pk, start_s, end_s))
+
+    def read(self, source: PoolSource, rows: Iterable[Returned]) -> None:
+        """Store what one source returned within the depth."""
+        moments: dict[int, list[tuple[int | None, int]]] = {}
+        others = set()
+        for row in rows:
+            if (query := self.queries.get(row.query)) is None:
+                others.add(row.query)
+            elif row.rank <= self.depth:
+                places = self.places.get(row.video, ())
+                moment = moment_of(row.start_s, row.end_s, places, iou_min=self.iou_min)
+                moments.setdefault(query, []).append((moment, row.rank))
+        answers = {query: Answered(found) for query, found in moments.items()}
+        answers_store(source=source, answers=answers, watchable=self.watchable)
+        PoolSource.objects.filter(pk=source.pk).update(other_queries=len(others))
+
+
+@transaction.atomic
+def pooling_fail(*, pooling: Pooling, error: str) -> None:
+    """The runs cannot be used; nothing was planned."""
+    Pooling.objects.filter(pk=pooling.pk, state=State.PREPARING).update(state=State.FAILED, error=error[:2000])
+
+
+@transaction.atomic
+def pooling_discard(*, pooling: Pooling) -> None:
+    """Throw a plan away; again, it changes nothing.
+
+    Raises:
+        NotPossible: it is opened, so that its pairs are being judged.
+    """
+    held = Pooling.objects.select_for_update().get(pk=pooling.pk)
+    if held.is_opened:
+        raise NotPossible("This pool is opened: its pairs are judged.")
+    Pooling.objects.filter(pk=held.pk).update(state=State.DISCARDED)
+    PoolAnswer.objects.filter(source__pooling=held).delete()
+
+
+@transaction.atomic
+def pooling_confirm(*, pooling: Pooling, actor: User | None) -> Pooling:
+    """Let the plan become candidates; again, it changes nothing.
+
+    Raises:
+        NotPossible: there is no plan, or it was thrown away.
+    """
+    held = Pooling.objects.select_for_update().get(pk=pooling.pk)
+    if held.is_opened:
+        return held
+    if held.state != State.READY:
+        raise NotPossible("There is no plan to open.")
+    held.state, held.opened_at = State.OPENING, timezone.now()
+    held.save(update_fields=["state", "opened_at"])
+    said = _coverage_words(held) if held.is_coverage else _pool_words(held)
+    action = "coverage.open" if held.is_coverage else "pool.open"
+    audit_record(project=held.project, actor=actor, action=action, subject=held.uuid, **said)
+    return held
+
+
+def _pool_words(pooling: Pooling) -> dict[str, object]:
+    names = [source.name for source in pooling.sources.all()]
+    query_set = pooling.query_set.name if pooling.query_set else ""
+    scope = {"split": pooling.split, "query_set": query_set}
+    return {"sources": names, "depth": pooling.depth, "iou_min": pooling.iou_min, **scope}
+
+
+def _coverage_words(pooling: Pooling) -> dict[str, object]:
+    queries = Query.objects.filter(pool_answers__source__pooling=pooling).distinct().order_by("number")
+    numbers = list(queries.values_list("number", flat=True))
+    return {"top": pooling.depth, "others": pooling.others, "seed": pooling.seed, "queries": numbers}
+
+
+def pooling_finish(*, pooling: Pooling) -> None:
+    Pooling.objects.filter(pk=pooling.pk, state=State.OPENING).update(state=State.DONE)
+
+
+def candidates_pool(*, pooling: Pooling, query: Query) -> list[Candidate]:
+    """Add what the plan holds for the query behind its last candidate; the caller holds the query's row.
+
+    A moment that is a candidate already, and one whose preview was lost meanwhile, is left out.
+    """
+    held = set(query.candidates.values_list("moment", flat=True))
+    entries = PoolEntry.objects.filter(answer__source__pooling=pooling, answer__query=query)
+    watchable = entries.filter(moment__preview_state=Moment.Preview.READY)
+    found = [Found(*row) for row in watchable.values_list("answer__source", "moment", "rank")]
+    moments = pooled(found, depth=pooling.depth, held=held)
+    last = query.candidates.aggregate(last=Max("rank"))["last"] or 0
+    return Candidate.objects.bulk_create(
+        Candidate(query=query, moment_id=moment, rank=rank, source=Candidate.Source.POOLED, pooling=pooling)
+        for rank, moment in enumerate(moments, start=last + 1)
+    )

@@ -1,0 +1,154 @@
+"""Cutting the previews of one video's moments, and one of them anew."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from uuid import uuid4
+
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.db import IntegrityError, transaction
+
+from annotation.corpora.models import preview_path
+from annotation.exceptions import NotPossible, StorageAway
+from annotation.messages import send_on_commit
+from annotation.models import Moment, Video
+from annotation.previews.cutting import CutFailure, Preview, cut_previews
+from annotation.previews.source import VideoUnreadable
+from annotation.services.stored_files import files_delete
+
+logger = logging.getLogger(__name__)
+NOT_READABLE = "The video cannot be read: {}"
+
+
+def video_cut_previews(*, video_id: int) -> int:
+    """Cut every moment of the video that has no preview yet; a moment that cannot be cut says why.
+
+    Safe to repeat: moments that are ready are left alone, and losing a race costs a cut, never a row.
+
+    Returns:
+        How many previews were written.
+    """
+    video = Video.objects.filter(pk=video_id).first()
+    if video is None:
+        return 0
+    waiting = list(video.moments.filter(preview_state=Moment.Preview.MISSING).order_by("start_s", "end_s"))
+    if not waiting:
+        return 0
+    if not video.file:
+        _fail(waiting, "The video file is missing.")
+        return 0
+    written = 0
+    try:
+        with local_copy(video) as path:
+            for cut in cut_previews(path, [(moment.start_s, moment.end_s) for moment in waiting]):
+                moment = waiting[cut.index]
+                if isinstance(cut, CutFailure):
+                    _fail([moment], cut.reason)
+                else:
+                    written += preview_save(moment=moment, gif=cut.gif, clip=cut.clip)
+    except (VideoUnreadable, FileNotFoundError) as error:
+        _fail(waiting, NOT_READABLE.format(error))
+    logger.info("video %s: %s of %s previews cut", video.pk, written, len(waiting))
+    return written
+
+
+def preview_save(*, moment: Moment, gif: bytes, clip: bytes) -> bool:
+    """Store the moment's preview and its twin (empty: none) unless it has one by now; say whether they were stored."""
+    names = _files_save(moment, gif, clip)
+    taken = Moment.objects.filter(pk=moment.pk, preview_state=Moment.Preview.MISSING).update(
+        **names, preview_state=Moment.Preview.READY, preview_error=""
+    )
+    if not taken:
+        files_delete(*names.values())
+    return bool(taken)
+
+
+def _files_save(moment: Moment, gif: bytes, clip: bytes) -> dict[str, str]:
+    """Both or none: what is cut again and again until there is room must leave nothing behind."""
+    names = {"preview": _file_save(moment, "preview.gif", gif)}
+    try:
+        if clip:
+            names["preview_clip"] = _file_save(moment, "preview.mp4", clip)
+    except StorageAway:
+        files_delete(*names.values())
+        raise
+    return names
+
+
+def _file_save(moment: Moment, filename: str, content: bytes) -> str:
+    return default_storage.save(preview_path(moment, filename), ContentFile(content))
+
+
+def preview_cut(*, video: Video, start_s: float, end_s: float) -> Preview:
+    """A preview of this stretch of the video, not stored anywhere yet.
+
+    Raises:
+        NotPossible: the video cannot be read, or not there; the message says why.
+    """
+    if not video.file:
+        raise NotPossible("The video file is missing.")
+    try:
+        with local_copy(video) as path:
+            [cut] = cut_previews(path, [(start_s, end_s)])
+    except (VideoUnreadable, FileNotFoundError) as error:
+        raise NotPossible(NOT_READABLE.format(error)) from error
+    if isinstance(cut, CutFailure):
+        raise NotPossible(cut.reason)
+    return cut
+
+
+@transaction.atomic
+def preview_replace(*, moment: Moment, cut: Preview, start_s: float, end_s: float) -> None:
+    """Give the moment these bounds and this preview, under a new name: browsers keep what they have seen.
+
+    Raises:
+        NotPossible: another moment of the video has these bounds.
+    """
+    held = Moment.objects.select_for_update().get(pk=moment.pk)
+    old = [str(file.name) for file in (held.preview, held.preview_clip) if file]
+    names = {"preview": _file_save(held, "preview.gif", cut.gif), "preview_clip": ""}
+    if cut.clip:
+        names["preview_clip"] = _file_save(held, "preview.mp4", cut.clip)
+    state = {"preview_state": Moment.Preview.READY, "preview_error": "", "preview_uuid": uuid4()}
+    try:
+        with transaction.atomic():
+            Moment.objects.filter(pk=held.pk).update(start_s=start_s, end_s=end_s, **names, **state)
+    except IntegrityError as error:
+        files_delete(*names.values())
+        raise NotPossible("Another moment has these bounds, or this one has been judged meanwhile.") from error
+    transaction.on_commit(partial(files_delete, *old))
+
+
+def _fail(moments: Sequence[Moment], reason: str) -> None:
+    Moment.objects.filter(pk__in=[moment.pk for moment in moments], preview_state=Moment.Preview.MISSING).update(
+        preview_state=Moment.Preview.FAILED, preview_error=reason[:300]
+    )
+
+
+@contextmanager
+def local_copy(video: Video) -> Iterator[Path]:
+    """The video as a file on this machine, copied there for the time being when the storage is elsewhere."""
+    try:
+        path = Path(video.file.path)
+    except NotImplementedError:
+        with TemporaryDirectory(prefix="momentjudge-") as folder:
+            path = Path(folder) / Path(str(video.file.name)).name
+            with video.file.open("rb") as source, path.open("wb") as target:
+                for chunk in source.chunks():
+                    target.write(chunk)
+            yield path
+    else:
+        yield path
+
+
+def previews_sweep() -> int:
+    """Send the cutting of every video that still waits for it; an earlier message may have been lost."""
+    waiting = Video.objects.exclude(file="").filter(moments__preview_state=Moment.Preview.MISSING)
+    ids = list(waiting.distinct().values_list("pk", flat=True)[:500])
+    for video_id in ids:
+        send_on_commit("annotation.tasks.video_cut_previews", video_id)
+    return len(ids)

@@ -1,0 +1,134 @@
+"""Reads of queries: those to judge, those to train on, and how their candidates were found.
+
+Reads of splits: what a draw would come to, the draw in force, and what rests on its queries.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from annotation.captions.selectors import captions_serving
+from annotation.models import AuditEvent, Candidate, Caption, Description, Measure, Membership, Project, Query
+from annotation.queries.rules import Drawn, Size, draw
+
+
+def queries_to_judge(project_id: int) -> QuerySet[Query]:
+    """Every query of the project that is or will be judged: of the judged splits, once per text."""
+    return Query.objects.filter(
+        project=project_id,
+        judged_as__isnull=True,
+        is_placeholder=False,
+        split__in=[Query.Split.VAL, Query.Split.TEST],
+    )
+
+
+def queries_to_train_on(project_id: int) -> QuerySet[Query]:
+    """Training queries in the order of published files; a text may be that of several."""
+    return Query.objects.filter(project=project_id, split=Query.Split.TRAIN, is_placeholder=False).order_by("number")
+
+
+def measures_of(project: Project) -> QuerySet[Measure]:
+    """How the similarities of the project's candidates were computed."""
+    theirs = Candidate.objects.filter(measure=OuterRef("pk"), query__project=project)
+    return Measure.objects.filter(Exists(theirs)).order_by("pk")
+
+
+DRAWS = ("queries.draw", "queries.redraw")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The video-only captions of a corpus: those that may become queries, and those that may not yet."""
+
+    captions: int
+    texts: int
+    waiting: int  # for a person
+    unwritten: int  # among ``captions``: still the description itself
+
+    @property
+    def suits_the_paper(self) -> bool:
+        """Whether the sizes of the paper leave more than half of the texts to train."""
+        return self.texts > 2 * (500 + 2781)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a draw comes to before it is one."""
+
+    drawn: Drawn
+    captions: dict[int, tuple[int, str]]  # number to caption and text
+    waiting: int
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {**self.drawn.counts, "waiting": self.waiting}
+
+    def rows(self) -> Iterator[tuple[int, int, str, str]]:
+        """Number, caption, text and split of each query, by number."""
+        for number in sorted(self.drawn.split_of):
+            yield number, *self.captions[number], self.drawn.split_of[number]
+
+
+def draft_of(corpus_id: int, sizes: Mapping[str, Size], seed: int) -> Draft:
+    """The draw that the corpus' captions give now. Raises NoSplit where it cannot be."""
+    rows = _candidates(corpus_id).values_list("description__source_id", "pk", "text")
+    captions = {number: (pk, text) for number, pk, text in rows.iterator(chunk_size=5000)}
+    drawn = draw({number: text for number, (_, text) in captions.items()}, sizes, seed)
+    return Draft(drawn, captions, waiting_for_queries(corpus_id))
+
+
+def source_of(corpus_id: int) -> Source:
+    counted = _candidates(corpus_id).aggregate(
+        captions=Count("pk"),
+        texts=Count("text", distinct=True),
+        unwritten=Count("pk", filter=Q(provider=Caption.Provider.AS_DESCRIBED)),
+    )
+    return Source(**counted, waiting=waiting_for_queries(corpus_id))
+
+
+def waiting_for_queries(corpus_id: int) -> int:
+    """Video-only captions that are left out until a person has decided."""
+    waiting = Q(state__in=[Caption.State.PROPOSED, Caption.State.IN_REVIEW])
+    captions = Caption.objects.filter(waiting, description__corpus=corpus_id)
+    return captions.filter(description__kind=Description.Kind.VIDEO).count()
+
+
+def _candidates(corpus_id: int) -> QuerySet[Caption]:
+    return captions_serving(corpus_id).filter(description__kind=Description.Kind.VIDEO)
+
+
+def last_draw(project: Project) -> AuditEvent | None:
+    """The draw in force, as it was written down: its seed, what was asked for, what came out, by whom and when."""
+    return project.audit_events.filter(action__in=DRAWS).select_related("actor").first()
+
+
+def uses_of_queries(project: Project) -> list[str]:
+    """What rests on the project's queries, whichever app holds it, in words: candidates, batches, ..."""
+    uses = []
+    for relation in Query._meta.related_objects:
+        model, field = relation.related_model, relation.field.name
+        if not isinstance(model, str) and model is not Query:
+            rows = model._default_manager.filter(**{f"{field}__project": project})
+            uses += [str(model._meta.verbose_name_plural)] if rows.exists() else []
+    return uses
+
+
+def split_counts(project: Project) -> dict[str, int]:
+    """Queries of each split, placeholders left out."""
+    rows = project.queries.filter(is_placeholder=False).values_list("split").annotate(n=Count("pk")).order_by()
+    found = dict(rows)
+    return {split: found.get(split, 0) for split in Query.Split.values}
+
+
+def queries_of(project: Project) -> QuerySet[Query]:
+    """The project's queries by number, each with the description it came from; placeholders left out."""
+    return project.queries.filter(is_placeholder=False).select_related("caption__description").order_by("number")
+
+
+def drawn_by(project: Project, event: AuditEvent) -> str:
+    """Who drew, by their role: names are for leads."""
+    if event.actor_id is None:
+        return "a command"
+    member = Membership.objects.filter(project=project, user=event.actor_id).first()
+    return f"the {member.label}" if member else "somebody without a role here"

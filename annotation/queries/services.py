@@ -1,0 +1,179 @@
+"""Making queries from captions, dividing them into splits, and dividing them anew while nothing rests on them.
+
+Named subsets of a project's queries.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+from django.db import IntegrityError, connection, transaction
+from django.db.models import QuerySet
+
+from annotation.exceptions import NotPossible
+from annotation.models import NamedQuerySet, Project, Query, User
+from annotation.queries.rules import JUDGED, NoSplit, Size
+from annotation.queries.selectors import Draft, draft_of, uses_of_queries
+from annotation.services.audit import audit_record
+from annotation.services.names import checked_name
+
+CHUNK = 2000
+
+
+@transaction.atomic
+def queries_draw(
+    *,
+    project: Project,
+    sizes: Mapping[str, Size],
+    seed: int,
+    actor: User | None = None,
+    again: bool = False,
+    expected: Mapping[str, int] | None = None,
+) -> dict[str, int]:
+    """Make the project's queries from its corpus' video-only captions.
+
+    Validation and test queries are drawn at random and share no text; the rest train, without the texts drawn.
+
+    Args:
+        sizes: how many queries each judged split (val, test) gets, or which share of the texts.
+        again: throw away the queries there are, and the query sets they leave empty.
+        expected: what somebody was shown before they said yes.
+
+    Returns:
+        Queries per split; ``removed``: captions left out because their text was drawn; ``waiting``: captions left out
+        because no person has decided about them yet.
+
+    Raises:
+        NotPossible: the project has queries (or, ``again``, something rests on them), the sizes do not fit the
+            corpus, its descriptions are being rewritten, or the outcome is not the one expected.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)
+    drawn_before = project.queries.exists()
+    if refusal := draw_refusal(project=project, again=again):
+        raise NotPossible(refusal)
+    if drawn_before:
+        _throw_away(project)
+    draft = _draft(project, sizes, seed)
+    if expected is not None and draft.counts != dict(expected):
+        raise NotPossible("The captions have changed since you looked. Look at the numbers again.")
+    for rows in _chunks(draft, project):
+        Query.objects.bulk_create(rows)
+    for split in JUDGED:
+        if draft.counts[split]:
+            query_set_create(project=project, name=split, queries=project.queries.filter(split=split), actor=actor)
+    if drawn_before:
+        project.query_sets.filter(queries=None).delete()
+    asked = {f"asked_{split}": str(size) for split, size in sizes.items()}
+    audit_record(
+        project=project,
+        actor=actor,
+        action="queries.redraw" if drawn_before else "queries.draw",
+        subject=project.uuid,
+        seed=seed,
+        **asked,
+        **draft.counts,
+    )
+    return draft.counts
+
+
+def draw_refusal(*, project: Project, again: bool) -> str:
+    """Why queries cannot be drawn now, whatever the sizes; empty where they can."""
+    if project.queries.exists():
+        if not again:
+            return f"The project {project.name!r} has queries already."
+        if uses := uses_of_queries(project):
+            return f"The queries stay: there are {_listed(uses)} of them already."
+    if project.corpus.rewritings.filter(finished_at=None).exists():
+        return "The descriptions are being rewritten; draw queries when that is done."
+    return ""
+
+
+def _draft(project: Project, sizes: Mapping[str, Size], seed: int) -> Draft:
+    try:
+        return draft_of(project.corpus_id, sizes, seed)
+    except NoSplit as error:
+        raise NotPossible(str(error)) from error
+
+
+def _chunks(draft: Draft, project: Project) -> Iterator[list[Query]]:
+    rows = (
+        Query(project=project, number=number, text=text, split=split, caption_id=caption)
+        for number, caption, text, split in draft.rows()
+    )
+    while chunk := list(islice(rows, CHUNK)):
+        yield chunk
+
+
+def _throw_away(project: Project) -> None:
+    try:
+        with connection.cursor() as cursor:  # one statement: the ORM would look for uses query by query once more
+            cursor.execute("DELETE FROM annotation_query WHERE project_id = %s", [project.pk])
+        connection.check_constraints()  # whoever began to use one meanwhile keeps it
+    except IntegrityError as error:
+        raise NotPossible("The queries stay: somebody has just begun to use them.") from error
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+LONGEST_NAME = 100
+SET_CHUNK = 5000  # queries of one statement
+
+
+@transaction.atomic
+def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], actor: User | None) -> NamedQuerySet:
+    """A set of these queries; each leaves the set it was in. A set of this name that is there takes them in.
+
+    Raises:
+        NotPossible: the name is empty or too long, or there is no query.
+    """
+    name = checked_name(name)
+    if len(name) > LONGEST_NAME:
+        raise NotPossible(f"The name of a query set has at most {LONGEST_NAME} characters.")
+    made, created = NamedQuerySet.objects.get_or_create(project=project, name=name)
+    chosen = queries.filter(project=project).order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True)
+    members = list(chosen)  # locked in order: two leads may choose
+    for start in range(0, len(members), SET_CHUNK):
+        Query.objects.filter(pk__in=members[start : start + SET_CHUNK]).update(query_set=made)
+    if not members:
+        raise NotPossible("No query fits: the set would be empty.")
+    audit_record(
+        project=project,
+        actor=actor,
+        action="query_set.create" if created else "query_set.add",
+        subject=made.uuid,
+        name=name,
+        queries=len(members),
+    )
+    return made
+
+
+@transaction.atomic
+def query_set_change(
+    *,
+    query_set: NamedQuerySet,
+    actor: User | None,
+    priority: int | None = None,
+    is_paused: bool | None = None,
+    is_pilot: bool | None = None,
+) -> NamedQuerySet:
+    """Put the set first or last, pause it or let it go on, make it a pilot or none; what is None stays."""
+    held = NamedQuerySet.objects.select_for_update(of=("self",)).select_related("project").get(pk=query_set.pk)
+    if priority is not None:
+        held.priority = NamedQuerySet.Priority(priority)
+    if is_paused is not None:
+        held.is_paused = is_paused
+    if is_pilot is not None:
+        held.is_pilot = is_pilot
+    held.save(update_fields=["priority", "is_paused", "is_pilot"])
+    audit_record(
+        project=held.project,
+        actor=actor,
+        action="query_set.change",
+        subject=held.uuid,
+        name=held.name,
+        priority=held.get_priority_display(),
+        paused=held.is_paused,
+        pilot=held.is_pilot,
+    )
+    return held

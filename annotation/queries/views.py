@@ -1,0 +1,146 @@
+"""The page of splits: how queries are drawn, what that comes to, and the queries there are."""
+
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from django import forms
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from annotation.access import STAFF, MemberRequest, post_only, project_page
+from annotation.exceptions import NotPossible
+from annotation.models import Project, Query
+from annotation.queries import selectors
+from annotation.queries.rules import JUDGED, LARGEST_SEED, NONE_OF, NoSplit, Size, size_of
+from annotation.queries.services import queries_draw
+
+PER_PAGE = 50
+PAGE = "annotation:splits"
+
+
+class SizeField(forms.CharField):
+    """How many queries, ``500``, or a share of the texts, ``5%``."""
+
+    def clean(self, value: Any) -> Size:
+        try:
+            return size_of(super().clean(value))
+        except NoSplit as error:
+            raise forms.ValidationError(str(error)) from error
+
+
+class DrawForm(forms.Form):
+    val = SizeField(label="Validation", max_length=20, help_text="How many queries, 500, or a share of the texts, 5%.")
+    test = SizeField(label="Test", max_length=20, help_text="The same. All others train.")
+    seed = forms.IntegerField(help_text="The same seed and captions give the same queries.")
+
+    def clean_seed(self) -> int:
+        seed: int = self.cleaned_data["seed"]
+        if not 0 <= seed <= LARGEST_SEED:
+            raise forms.ValidationError(f"A seed is a whole number from 0 to {LARGEST_SEED}.")
+        return seed
+
+    def sizes(self) -> dict[str, Size]:
+        return {split: self.cleaned_data[split] for split in ("val", "test")}
+
+
+class ConfirmForm(DrawForm):
+    """What was shown, said yes to."""
+
+    again = forms.BooleanField(required=False)
+    seen_val = forms.IntegerField()
+    seen_test = forms.IntegerField()
+    seen_train = forms.IntegerField()
+    seen_removed = forms.IntegerField()
+    seen_waiting = forms.IntegerField()
+
+    def seen(self) -> dict[str, int]:
+        return {name[5:]: n for name, n in self.cleaned_data.items() if name.startswith("seen_")}
+
+
+@project_page(STAFF)
+def splits(request: MemberRequest, project: Project) -> HttpResponse:
+    """The queries with their splits; with sizes in the address, what a draw with them would come to."""
+    if "val" not in request.GET:
+        return _page(request, project, None)
+    form = DrawForm(request.GET)
+    return _page(request, project, form, status=200 if form.is_valid() else 422)
+
+
+@post_only(PAGE)
+@project_page(STAFF)
+def draw(request: MemberRequest, project: Project) -> HttpResponse:
+    """Draw what was shown."""
+    form = ConfirmForm(request.POST)
+    if not form.is_valid():  # nothing was shown yet, or it cannot be read
+        asked = urlencode({name: request.POST.get(name, "") for name in ("val", "test", "seed")})
+        return redirect(f"{reverse(PAGE, args=[project.uuid])}?{asked}")
+    try:
+        counts = queries_draw(
+            project=project,
+            sizes=form.sizes(),
+            seed=form.cleaned_data["seed"],
+            actor=request.user,
+            again=form.cleaned_data["again"],
+            expected=form.seen(),
+        )
+    except NotPossible as error:
+        return _page(request, project, DrawForm(request.POST), fault=str(error), status=409)
+    drawn = sum(counts[split] for split in Query.Split.values)
+    messages.success(request, f"{drawn:,} queries are drawn.")
+    return redirect(PAGE, project.uuid)
+
+
+def _page(
+    request: MemberRequest, project: Project, form: DrawForm | None, *, fault: str = "", status: int = 200
+) -> HttpResponse:
+    source, counts = selectors.source_of(project.corpus_id), selectors.split_counts(project)
+    draft = None
+    if form is not None and form.is_valid():
+        draft = _draft(project, form)
+        status = status if draft else max(status, 422)
+    event = selectors.last_draw(project)
+    context = {
+        "source": source,
+        "form": form or DrawForm(initial=_first(source)),
+        "draft": draft,
+        "none_of": [NONE_OF[split] for split in JUDGED if draft and not draft[split]],
+        "fault": fault,
+        "counts": counts,
+        "drawn": sum(counts.values()),
+        "event": event,
+        "by": event and selectors.drawn_by(project, event),
+        "uses": selectors.uses_of_queries(project),
+        **_queries(request, project),
+    }
+    return render(request, "annotation/splits.html", context, status=status)
+
+
+def _draft(project: Project, form: DrawForm) -> dict[str, int] | None:
+    try:
+        return selectors.draft_of(project.corpus_id, form.sizes(), form.cleaned_data["seed"]).counts
+    except NoSplit as error:
+        form.add_error(None, str(error))
+        return None
+
+
+def _first(source: selectors.Source) -> dict[str, object]:
+    sizes = {"val": 500, "test": 2781} if source.suits_the_paper else {"val": "5%", "test": "20%"}
+    return {**sizes, "seed": 1}
+
+
+def _queries(request: MemberRequest, project: Project) -> dict[str, object]:
+    """The queries that the page lists, and what they were narrowed to."""
+    found = selectors.queries_of(project)
+    if words := request.GET.get("q", "").replace("\0", "").strip():
+        found = found.filter(text__icontains=words)
+    if (split := request.GET.get("split", "")) in Query.Split.values:
+        found = found.filter(split=split)
+    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+    return {"page": page, "words": words, "split": split, "keep": _kept(words=words, split=split)}
+
+
+def _kept(**values: str) -> str:
+    return "".join(f"&{name}={quote(value)}" for name, value in values.items() if value)

@@ -1,0 +1,205 @@
+"""What queries come to, as Tables 1 and 4 of TVR-Ranking say it. Pure.
+
+A word is that of ``text_figures``. The papers do not say how they count words and verbs.
+
+Tables 1 and 4 as people read them: beside the published values, and as LaTeX. Pure.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, NamedTuple
+
+from annotation.statistics.rules import WORD, words_per_text
+
+Verbs = Callable[[str], Sequence[tuple[str, str]]]  # form and lemma of each verb of a text
+
+
+@dataclass
+class Queries:
+    """The queries of one column."""
+
+    queries: int = 0
+    texts: set[str] = field(default_factory=set)
+    vocabulary: set[str] = field(default_factory=set)
+    forms: set[str] = field(default_factory=set)
+    lemmas: set[str] = field(default_factory=set)
+    lengths: Counter[int] = field(default_factory=Counter)
+
+    def add(self, text: str, verbs: Sequence[tuple[str, str]]) -> None:
+        words = WORD.findall(text.lower())
+        self.queries += 1
+        self.texts.add(text)
+        self.vocabulary.update(words)
+        self.lengths[len(words)] += 1
+        self.forms.update(form for form, _ in verbs)
+        self.lemmas.update(lemma for _, lemma in verbs)
+
+    def figures(self, *, tagged: bool) -> dict[str, Any]:
+        """``tagged`` is whether somebody looked for verbs."""
+        words = words_per_text(self.lengths)
+        return {
+            "queries": self.queries,
+            "texts": len(self.texts),
+            "vocabulary": len(self.vocabulary),
+            "verbs": len(self.forms) if tagged else None,
+            "lemmas": len(self.lemmas) if tagged else None,
+            **{f"words_{name}": words[name] for name in ("min", "mean", "max")},
+        }
+
+
+def query_figures(rows: Iterable[tuple[Sequence[str], str]], *, verbs: Verbs | None) -> dict[str, dict[str, Any]]:
+    """Figures of every column, from the columns and the text of each query; one pass, a text is tagged once."""
+    of = cache(verbs) if verbs else lambda text: ()
+    columns: dict[str, Queries] = {}
+    for names, text in rows:
+        for name in names:
+            columns.setdefault(name, Queries()).add(text, of(text))
+    return {name: held.figures(tagged=verbs is not None) for name, held in columns.items()}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the tables: its name in data, its words, how many decimals, and what it counts exactly."""
+
+    name: str
+    label: str
+    decimals: int
+    meaning: str = ""
+
+
+TABLE_1 = (
+    Row("queries", "Queries", 0, "Of the whole corpus: its descriptions."),
+    Row("texts", "Different texts", 0, "Letter by letter."),
+    Row("moments", "Moments", 0, "Different ones; which, the line of the column says."),
+    Row("videos", "Videos", 0, "With one of these moments."),
+    Row("vocabulary", "Vocabulary", 0, "Different words of the queries, in small letters. A word is a run of letters "
+        "and digits with the apostrophes and hyphens inside it."),
+    Row("verbs", "Verbs", 0, "Different words tagged as main verbs, as they stand in the queries; by our tagger, which "
+        "knows WordNet. Auxiliaries and modals are none."),
+    Row("lemmas", "Verbs, base forms", 0, "The same by their base form: walks and walking are one."),
+    Row("moment_hours", "Hours of moments", 2, "Each moment once, overlaps as often as they occur."),
+    Row("video_hours", "Hours of videos", 2, "Whole videos, each once."),
+)  # fmt: skip
+TABLE_4 = (
+    Row("words_min", "Words of a query, least", 0),
+    Row("words_mean", "Words of a query, mean", 2, "Over queries, not over different texts."),
+    Row("words_max", "Words of a query, most", 0),
+    Row("moment_min", "Seconds of a moment, least", 2),
+    Row("moment_mean", "Seconds of a moment, mean", 2),
+    Row("moment_max", "Seconds of a moment, most", 2),
+    Row("video_min", "Seconds of a video, least", 2),
+    Row("video_mean", "Seconds of a video, mean", 2, "Over these videos, each once."),
+    Row("video_max", "Seconds of a video, most", 2),
+    Row("ratio", "Moment-to-video ratio", 3, "The mean over moments of the moment's length by that of its video."),
+)
+ROWS = (*TABLE_1, *TABLE_4)
+PUBLISHED: Mapping[str, Mapping[str, float]] = {  # TVR-Ranking, Tables 1 and 4
+    "train": {
+        **{"queries": 69317, "moments": 94259, "videos": 19614, "vocabulary": 10865, "verbs": 3846},
+        **{"moment_hours": 228.91, "video_hours": 414.86, "words_min": 4, "words_mean": 13.98, "words_max": 122},
+        **{"moment_min": 0.26, "moment_mean": 8.74, "moment_max": 239.38},
+        **{"video_min": 2.02, "video_mean": 76.14, "video_max": 272.02, "ratio": 0.12},
+    },
+    "val": {
+        **{"queries": 500, "moments": 12191, "videos": 9272, "vocabulary": 994, "verbs": 330},
+        **{"moment_hours": 29.48, "video_hours": 197.27, "words_min": 7, "words_mean": 14.11, "words_max": 35},
+        **{"moment_min": 0.27, "moment_mean": 8.71, "moment_max": 121.86},
+        **{"video_min": 2.02, "video_mean": 76.59, "video_max": 272.02, "ratio": 0.11},
+    },
+    "test": {
+        **{"queries": 2781, "moments": 42472, "videos": 18146, "vocabulary": 2517, "verbs": 837},
+        **{"moment_hours": 101.60, "video_hours": 384.23, "words_min": 6, "words_mean": 13.97, "words_max": 108},
+        **{"moment_min": 0.26, "moment_mean": 8.61, "moment_max": 138.02},
+        **{"video_min": 2.02, "video_mean": 76.23, "video_max": 272.02, "ratio": 0.11},
+    },
+}
+
+
+def told(value: float | None, decimals: int) -> str:
+    """A value of the tables as people read it."""
+    return "–" if value is None else f"{value:,.{decimals}f}"
+
+
+Column = Mapping[str, Any]
+SPLITS = {"train": "Training", "val": "Validation", "test": "Test"}
+PAPER = "published "
+ESCAPED = str.maketrans(
+    {char: f"\\{char}" for char in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\~{}", "^": r"\^{}"}
+)
+
+
+class Line(NamedTuple):
+    label: str
+    meaning: str
+    cells: list[str]
+
+
+class Table(NamedTuple):
+    title: str
+    head: list[tuple[str, str, bool]]  # name, what its moments are, and whether it is published
+    lines: list[Line]
+
+
+def published() -> list[Column]:
+    """The paper's columns, which hold what it prints."""
+    said = {"train": "the best 40 of each training query", "val": "judged and settled", "test": "judged and settled"}
+    return [{"column": f"{PAPER}{split}", "moments_are": said[split], **values} for split, values in PUBLISHED.items()]
+
+
+def column_name(column: str) -> str:
+    if column == "all":
+        return "Corpus"
+    if column.startswith(PAPER):
+        return f"TVR-Ranking, {SPLITS[column.removeprefix(PAPER)].lower()}"
+    kind, _, name = column.rpartition(" ")
+    if kind == "train set":
+        return f"Training set, N = {name}"
+    return f"Source split {name}" if kind == "source" else SPLITS.get(name, name)
+
+
+def tables(columns: Sequence[Column], *, more: Sequence[Row] = ()) -> list[Table]:
+    """Both tables, with the published columns behind ours; ``more`` are further lines of a third one."""
+    parts = [("Size (Table 1)", TABLE_1), ("Lengths (Table 4)", TABLE_4)]
+    if more:
+        parts.append(("Judged", tuple(more)))
+    return [table(title, rows, columns) for title, rows in parts]
+
+
+def table(title: str, rows: Iterable[Row], columns: Sequence[Column]) -> Table:
+    head = [
+        (column_name(column["column"]), column["moments_are"], column["column"].startswith(PAPER)) for column in columns
+    ]
+    lines = [Line(row.label, row.meaning, [_cell(column, row) for column in columns]) for row in rows]
+    return Table(title, head, lines)
+
+
+def _cell(column: Column, row: Row) -> str:
+    """The paper prints two decimals at most."""
+    decimals = min(row.decimals, 2) if column["column"].startswith(PAPER) else row.decimals
+    return told(column.get(row.name), decimals)
+
+
+def value_rows(columns: Iterable[Column], rows: Iterable[Row] = ROWS) -> Iterator[tuple[str, str, object]]:
+    """The tables in long form: column, measure, value; what a column does not have is left out."""
+    held = list(rows)
+    for column in columns:
+        for row in held:
+            value = column.get(row.name)
+            if value is not None:
+                yield column["column"], row.name, round(value, 6)
+
+
+def latex(found: Sequence[Table]) -> str:
+    """The tables for a paper, one after the other."""
+    return "\n".join(_latex(one) for one in found)
+
+
+def _latex(one: Table) -> str:
+    names = " & ".join(["", *(name.translate(ESCAPED) for name, *_ in one.head)])
+    lines = [" & ".join([line.label, *line.cells]).translate(ESCAPED).replace(r"\&", "&") for line in one.lines]
+    body = "\n".join(f"{line.replace('–', '--')} \\\\" for line in lines)
+    columns = "l" + "r" * len(one.head)
+    ruled = f"\\hline\n{names} \\\\\n\\hline\n{body}\n\\hline"
+    return f"% {one.title}\n\\begin{{tabular}}{{{columns}}}\n{ruled}\n\\end{{tabular}}\n"

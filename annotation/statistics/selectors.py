@@ -1,0 +1,188 @@
+"""Reads of texts for their statistics.
+
+Reads of queries and moments for Tables 1 and 4.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.db import connection
+from django.db.models import Avg, Count, ExpressionWrapper, F, FilteredRelation, FloatField, Max, Min, Q, QuerySet, Sum
+
+from annotation.models import Candidate, Description, Moment, NamedQuerySet, Project, Query, TrainSet, Video
+from annotation.statistics.rules import Row
+from annotation.train_sets.ranks import Span, spans_of
+
+RANKS = (1, 20, 40)  # the first candidate, the last of the first batch, the last of the second
+SPLITS = [Query.Split.VAL, Query.Split.TEST, Query.Split.TRAIN]
+CHUNK = 5000
+ALL = "all"
+FORM = 2  # of the figures: another form makes stored ones old
+STATE = """
+SELECT (SELECT concat(count(*), '.', sum(hashtext(concat_ws('|', c.id, c.text, c.similarity))))
+        FROM annotation_description d LEFT JOIN annotation_caption c ON c.description_id = d.id
+        WHERE d.corpus_id = %(corpus)s),
+    (SELECT concat(count(*), '.', sum(hashtext(concat_ws('|', q.id, q.split, q.text, s.name))))
+        FROM annotation_query q LEFT JOIN annotation_namedqueryset s ON s.id = q.query_set_id
+        WHERE q.project_id = %(project)s),
+    (SELECT concat(count(*), '.', sum(c.id)) FROM annotation_candidate c JOIN annotation_query q ON q.id = c.query_id
+        WHERE q.project_id = %(project)s AND c.rank IN (1, 20, 40)),
+    (SELECT sum(hashtext(concat_ws('|', m.*))) FROM annotation_castmember m WHERE m.corpus_id = %(corpus)s),
+    (SELECT concat(count(m.id), '.',
+            sum(hashtext(concat_ws('|', m.id, m.start_s, m.end_s, v.duration_s, v.source_split))))
+        FROM annotation_moment m JOIN annotation_video v ON v.id = m.video_id WHERE v.corpus_id = %(corpus)s),
+    (SELECT max(t.id) FROM annotation_trainset t WHERE t.project_id = %(project)s AND t.state = 'done')"""
+
+
+def state_of_texts(project: Project) -> str:
+    """A word that is another one as soon as something changed that the statistics count."""
+    with connection.cursor() as cursor:
+        cursor.execute(STATE, {"corpus": project.corpus_id, "project": project.pk})
+        return f"{FORM} " + " ".join(str(part) for part in cursor.fetchone())
+
+
+def texts_of(project: Project) -> Iterator[Row]:
+    """Every description of the corpus with its caption, in the groups it belongs to: kind, split, query set.
+
+    A query counts as it is asked, should its caption have been changed since.
+    """
+    sets = dict(project.query_sets.values_list("pk", "name"))
+    asked = FilteredRelation("caption__queries", condition=Q(caption__queries__project=project.pk))
+    rows = Description.objects.filter(corpus=project.corpus_id).annotate(asked=asked)
+    fields = ("kind", "text", "caption__text", "caption__similarity", "moment__video__name")
+    query = ("asked__split", "asked__query_set_id", "asked__text")
+    for kind, text, caption, similarity, video, split, query_set, words in rows.values_list(*fields, *query).iterator(
+        chunk_size=CHUNK
+    ):
+        groups = _groups(split, sets.get(query_set))
+        if words is not None and words != caption:
+            yield Row((ALL, f"kind {kind}"), text, caption, similarity, video)
+            yield Row(groups, text, words, None, video)
+        else:
+            yield Row((ALL, f"kind {kind}", *groups), text, caption, similarity, video)
+
+
+def _groups(split: str | None, query_set: str | None) -> tuple[str, ...]:
+    if split is None:
+        return ()
+    return (f"split {split}",) if query_set in (None, split) else (f"split {split}", f"set {query_set}")
+
+
+def group_order(project: Project) -> list[str]:
+    """The names of the groups there can be, in the order to show them."""
+    kinds = [f"kind {kind}" for kind in Description.Kind.values]
+    splits = [f"split {split}" for split in SPLITS]
+    sets = NamedQuerySet.objects.filter(project=project).order_by("name").values_list("name", flat=True)
+    return [ALL, *kinds, *splits, *(f"set {name}" for name in sets)]
+
+
+def candidates_by_rank(project: Project) -> list[dict[str, object]]:
+    """How similar candidates are to their query at some ranks, by split."""
+    rows = Candidate.objects.filter(query__project=project, rank__in=RANKS, similarity__isnull=False)
+    figures = (Count("pk"), Avg("similarity"), Min("similarity"), Max("similarity"))
+    found = rows.values_list("query__split", "rank").annotate(*figures).order_by()
+    ordered = sorted(found, key=lambda row: (SPLITS.index(row[0]), row[1]))
+    return [dict(zip(("split", "rank", "queries", "mean", "least", "most"), row, strict=True)) for row in ordered]
+
+
+COLLECTION_CHUNK = 5000
+HOUR_S = 3600
+LENGTH = ExpressionWrapper(F("end_s") - F("start_s"), output_field=FloatField())
+
+
+def columns_of(project: Project) -> list[tuple[str, str]]:
+    """What each column is of, with words for which moments it counts: the corpus, its source splits, the splits."""
+    sources = sorted(name for name in _source_splits(project) if name)
+    found = [(ALL, "all of the corpus")]
+    if len(sources) > 1:
+        found += [(f"source {name}", "all of this part") for name in sources]
+    splits = set(project.queries.filter(is_placeholder=False).order_by().values_list("split", flat=True).distinct())
+    found += [(f"split {split}", "those the queries describe") for split in SPLITS if split in splits]
+    if train := newest_train_set(project):
+        found.append((f"train set {train.depth}", f"the best {train.depth} of each training query"))
+    return found
+
+
+def _source_splits(project: Project) -> set[str]:
+    names = project.corpus.videos.order_by().values_list("source_split", flat=True).distinct()
+    return set(names)
+
+
+def newest_train_set(project: Project) -> TrainSet | None:
+    return project.train_sets.filter(state=TrainSet.State.DONE).order_by("-finished_at").first()
+
+
+def query_rows(project: Project, columns: Iterable[str]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Every description and every query, with the columns it counts in."""
+    wanted = set(columns)
+    described = Description.objects.filter(corpus=project.corpus_id).values_list("moment__video__source_split", "text")
+    for source, text in described.iterator(chunk_size=COLLECTION_CHUNK):
+        yield tuple({ALL, f"source {source}"} & wanted), text
+    sets = tuple(name for name in wanted if name.startswith("train set"))
+    asked = project.queries.filter(is_placeholder=False).values_list("split", "text")
+    for split, text in asked.iterator(chunk_size=COLLECTION_CHUNK):
+        yield (f"split {split}", *(sets if split == Query.Split.TRAIN else ())), text
+
+
+def moments_of(project: Project, column: str) -> QuerySet[Moment]:
+    """The moments that a column counts, but of a training set."""
+    moments = Moment.objects.filter(video__corpus=project.corpus_id)
+    kind, _, name = column.partition(" ")
+    if kind == "source":
+        return moments.filter(video__source_split=name)
+    if kind == "split":
+        asked = project.queries.filter(split=name, is_placeholder=False, caption__isnull=False)
+        return moments.filter(pk__in=asked.values("caption__moment"))
+    return moments
+
+
+def span_figures(moments: QuerySet[Moment]) -> dict[str, Any]:
+    """How many moments there are, how long they and their videos are; None where there is none."""
+    ratio = ExpressionWrapper(LENGTH / F("video__duration_s"), output_field=FloatField())
+    found = moments.order_by().aggregate(
+        moments=Count("pk"),
+        seconds=Sum(LENGTH),
+        moment_min=Min(LENGTH),
+        moment_mean=Avg(LENGTH),
+        moment_max=Max(LENGTH),
+        ratio=Avg(ratio),
+    )
+    videos = Video.objects.filter(pk__in=moments.order_by().values("video")).aggregate(
+        videos=Count("pk"),
+        video_seconds=Sum("duration_s"),
+        video_min=Min("duration_s"),
+        video_mean=Avg("duration_s"),
+        video_max=Max("duration_s"),
+    )
+    hours = {
+        "moment_hours": (found.pop("seconds") or 0) / HOUR_S,
+        "video_hours": (videos.pop("video_seconds") or 0) / HOUR_S,
+    }
+    return {**found, **videos, **hours}
+
+
+def train_set_figures(train_set: TrainSet) -> dict[str, Any]:
+    """The same of what a training set ranks, from its table."""
+    with train_set.parquet.open("rb") as source:
+        return _figures(spans_of(source))
+
+
+def _figures(spans: set[Span]) -> dict[str, Any]:
+    lengths = [end - start for _, start, end, _ in spans]
+    videos = {name: duration for name, _, _, duration in spans}
+    ratios = [(end - start) / duration for _, start, end, duration in spans]
+    return {
+        "moments": len(spans),
+        "videos": len(videos),
+        "moment_hours": sum(lengths) / HOUR_S,
+        "video_hours": sum(videos.values()) / HOUR_S,
+        **_least_mean_most("moment", lengths),
+        **_least_mean_most("video", list(videos.values())),
+        "ratio": sum(ratios) / len(ratios) if ratios else None,
+    }
+
+
+def _least_mean_most(name: str, values: list[float]) -> dict[str, float | None]:
+    if not values:
+        return {f"{name}_min": None, f"{name}_mean": None, f"{name}_max": None}
+    return {f"{name}_min": min(values), f"{name}_mean": sum(values) / len(values), f"{name}_max": max(values)}

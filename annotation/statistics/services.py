@@ -1,0 +1,135 @@
+"""Statistics of a project's texts: asked for, computed by a task, kept as last computed."""
+
+import logging
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+from django.db import OperationalError
+from django.utils import timezone
+
+from annotation.captions.rewriting.lexicon import Lexicon, lexicon_for
+from annotation.captions.rewriting.mentions import Reader
+from annotation.captions.rewriting.tokens import tokenise
+from annotation.corpora.services.video_files import members_of
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Project, TextStatistics
+from annotation.similarity import registry
+from annotation.similarity.base import SimilarityMissing
+from annotation.similarity.tagger import LexiconTagger
+from annotation.similarity.wordnet import VERB
+from annotation.statistics import selectors
+from annotation.statistics import selectors as statistics_selectors
+from annotation.statistics.collection import Queries, Verbs, query_figures
+from annotation.statistics.rules import Names, figures
+
+logger = logging.getLogger(__name__)
+TASK = "annotation.tasks.statistics_compute"
+LOCK = "text-statistics"
+LATE = timedelta(minutes=2)
+
+
+def statistics_request(*, project: Project, now: datetime | None = None) -> None:
+    """Wake the task that computes the figures; asking twice computes once."""
+    TextStatistics.objects.update_or_create(
+        project=project, defaults={"requested_at": now or timezone.now(), "error": ""}
+    )
+    send_on_commit(TASK, project.pk)
+
+
+def statistics_compute(*, project_id: int) -> TextStatistics | None:
+    """Compute the figures from the rows and keep them; None when somebody else is at it, or there is no project."""
+    project = Project.objects.filter(pk=project_id).first()
+    with only_one(LOCK, project_id) as alone:
+        if not alone or project is None:
+            return None
+        try:
+            return _compute(project)
+        except OperationalError:
+            raise  # the task is tried again
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+            TextStatistics.objects.filter(project=project).update(requested_at=None, error=said)
+            raise
+
+
+def _compute(project: Project) -> TextStatistics:
+    state = selectors.state_of_texts(project)  # before reading: what changes meanwhile makes the figures old
+    found = figures(selectors.texts_of(project), names=_names(project.corpus_id))
+    order = [name for name in selectors.group_order(project) if name in found]
+    data = {
+        "groups": [{"group": name, **found[name]} for name in order],
+        "candidates": selectors.candidates_by_rank(project),
+        "collection": collection_compute(project),
+    }
+    kept, _ = TextStatistics.objects.update_or_create(
+        project=project,
+        defaults={
+            "data": data,
+            "state_of_texts": state,
+            "computed_at": timezone.now(),
+            "requested_at": None,
+            "error": "",
+        },
+    )
+    logger.info("texts of project %s: %s groups", project.pk, len(order))
+    return kept
+
+
+def collection_compute(project: Project) -> list[dict[str, Any]]:
+    """The columns of Tables 1 and 4: what each is of, which moments it counts, and its figures."""
+    columns = statistics_selectors.columns_of(project)
+    verbs = _verbs()
+    texts = query_figures(statistics_selectors.query_rows(project, [name for name, _ in columns]), verbs=verbs)
+    nothing = Queries().figures(tagged=verbs is not None)
+    return [
+        {"column": name, "moments_are": words, **texts.get(name, nothing), **_spans(project, name)}
+        for name, words in columns
+    ]
+
+
+def _spans(project: Project, column: str) -> dict[str, Any]:
+    train_set = statistics_selectors.newest_train_set(project) if column.startswith("train set") else None
+    if train_set:
+        return statistics_selectors.train_set_figures(train_set)
+    return statistics_selectors.span_figures(statistics_selectors.moments_of(project, column))
+
+
+def _verbs() -> Verbs | None:
+    """Finds the verbs of a text; None where WordNet is not installed."""
+    try:
+        known = registry.wordnet()
+    except SimilarityMissing:
+        return None
+    tagger = LexiconTagger(known)
+
+    def verbs(text: str) -> list[tuple[str, str]]:
+        forms = [verb.lower() for verb in tagger.tag(text).verbs]
+        return [(form, known.lemma(form, VERB)) for form in forms]
+
+    return verbs
+
+
+def statistics_are_old(kept: TextStatistics) -> bool:
+    """Whether something that is counted has changed, or verbs could be counted by now."""
+    if kept.state_of_texts != selectors.state_of_texts(kept.project):
+        return True
+    return any(column["verbs"] is None for column in kept.data.get("collection", [])) and registry.wordnet_is_here()
+
+
+def _names(corpus_id: int) -> Names:
+    members = members_of(corpus_id)
+
+    @cache
+    def lexicon(video: str) -> Lexicon:
+        return lexicon_for(members, video=video)
+
+    return lambda text, video: bool(Reader(tokenise(text), lexicon(video)).mentions())
+
+
+def statistics_sweep(*, now: datetime) -> None:
+    """Ask again where nothing came: a message was lost, or a worker killed. Who is at work holds the lock."""
+    late = TextStatistics.objects.filter(requested_at__lte=now - LATE)
+    for project_id in late.values_list("project", flat=True):
+        send_on_commit(TASK, project_id)

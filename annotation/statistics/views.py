@@ -1,0 +1,72 @@
+"""The page of statistics: descriptions and captions in words, as last computed."""
+
+from django.conf import settings
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+
+from annotation.access import STAFF, MemberRequest, post_only, project_page
+from annotation.models import Project, TextStatistics
+from annotation.spreadsheets import csv_download
+from annotation.statistics import reports as report
+from annotation.statistics.collection import published, tables
+from annotation.statistics.services import statistics_are_old, statistics_request
+
+PAGE = "annotation:statistics"
+
+
+@project_page(STAFF)
+def statistics(request: MemberRequest, project: Project) -> HttpResponse:
+    """The figures; whoever comes first has them computed. While that goes on the page asks again."""
+    kept = TextStatistics.objects.filter(project=project).first()
+    has_texts = project.corpus.descriptions.exists()
+    if kept is None and has_texts:
+        statistics_request(project=project)
+        kept = TextStatistics.objects.get(project=project)
+    context: dict[str, object] = {"kept": kept, "has_texts": has_texts}
+    if kept and kept.computed_at:
+        context |= {"is_old": statistics_are_old(kept), **_shown(request, kept)}
+    return render(request, "annotation/statistics.html", context)
+
+
+def _shown(request: MemberRequest, kept: TextStatistics) -> dict[str, object]:
+    groups = [{**figures, "name": report.group_name(figures["group"])} for figures in kept.data["groups"]]
+    if not groups:
+        return {}
+    chosen = request.GET.get("group", "")
+    shown = next((figures for figures in groups if figures["group"] == chosen), groups[0])
+    limit = settings.CAPTION_SIMILARITY_MIN
+    return {
+        "groups": groups,
+        "shown": shown,
+        "words": report.words_histogram(shown),
+        "similarities": report.similarity_histogram(shown, limit=limit) if shown["similarity"]["texts"] else None,
+        "limit": limit,
+        "tables": tables([*kept.data.get("collection", []), *published()]),
+        "candidates": [{**row, "name": report.group_name(f"split {row['split']}")} for row in kept.data["candidates"]],
+    }
+
+
+@post_only(PAGE)
+@project_page(STAFF)
+def compute(request: MemberRequest, project: Project) -> HttpResponse:
+    statistics_request(project=project)
+    return redirect(PAGE, project.uuid)
+
+
+@project_page(STAFF)
+def measures_csv(request: MemberRequest, project: Project) -> HttpResponse:
+    """Every figure as a line."""
+    return csv_download("statistics.csv", report.COLUMNS, report.measure_rows(_computed(project).data))
+
+
+@project_page(STAFF)
+def histograms_csv(request: MemberRequest, project: Project) -> HttpResponse:
+    """Every bin as a line."""
+    return csv_download("histograms.csv", report.HISTOGRAM_COLUMNS, report.histogram_rows(_computed(project).data))
+
+
+def _computed(project: Project) -> TextStatistics:
+    kept = TextStatistics.objects.filter(project=project, computed_at__isnull=False).first()
+    if kept is None:
+        raise Http404
+    return kept

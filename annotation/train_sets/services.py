@@ -1,0 +1,256 @@
+"""Pseudo training sets: ordered, written by a task that can be killed, discarded.
+
+Ranks of blocks lie in a folder of this machine until the set is done; the files are written from them in one go.
+"""
+
+import logging
+import shutil
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+from hashlib import file_digest
+from pathlib import Path
+from time import monotonic, time
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.core.files import File
+from django.core.files.storage import default_storage
+from django.db import OperationalError, transaction
+from django.utils import timezone
+
+from annotation.captions.selectors import captions_to_train_on
+from annotation.exceptions import MomentJudgeError, NotPossible
+from annotation.locks import only_one
+from annotation.messages import send_on_commit
+from annotation.models import Project, TrainSet, User
+from annotation.pools.services.candidates import measure_of
+from annotation.queries.selectors import queries_to_train_on
+from annotation.services.audit import audit_record
+from annotation.services.stored_files import files_delete
+from annotation.similarity import registry
+from annotation.train_sets.files import JsonTrainFile, ParquetTrainFile
+from annotation.train_sets.models import MOST_DEPTH
+from annotation.train_sets.pool import TrainPool, train_pool_of
+from annotation.train_sets.ranks import Parts
+
+logger = logging.getLogger(__name__)
+TASK = "annotation.tasks.train_set_write"
+LOCK = "train-set"
+LATE = timedelta(minutes=2)  # a set that has not moved for so long has lost its worker or its message
+FORGOTTEN_S = 24 * 3600  # a folder that no set needs is thrown away after so long
+EVERY_S = 1.0  # how often progress is written
+ROW_BYTES = 400  # of a row in both files, at most, as a rule
+FORMS = ("json", "parquet")
+OUTDATED = "Captions, queries or the model changed while it was interrupted; what was ranked before was ranked anew."
+State, Step = TrainSet.State, TrainSet.Step
+OnProgress = Callable[[str], None]
+
+
+class _Discarded(Exception):
+    """Somebody discarded the set while it was being written."""
+
+
+@transaction.atomic
+def train_set_start(*, project: Project, depth: int, actor: User | None, wake: bool = True) -> TrainSet:
+    """Order the training set of the top ``depth`` moments; a task writes it unless the caller does.
+
+    One that is being written already stays as it is; one that failed goes on where it stopped.
+
+    Raises:
+        NotPossible: the depth is out of range, or there is no training query or no moment to rank.
+        SimilarityMissing: there is no such sentence model here.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)
+    if not 1 <= depth <= MOST_DEPTH:
+        raise NotPossible(f"A training set has 1 to {MOST_DEPTH:,} moments for each query.")
+    if not queries_to_train_on(project.pk).exists():
+        raise NotPossible("This project has no training queries; draw queries first.")
+    if not captions_to_train_on(project.corpus_id).exists():
+        raise NotPossible("No moment of the corpus has a caption that serves.")
+    registry.check(settings.SENTENCE_MODEL)
+    held = project.train_sets.filter(depth=depth, state=State.RUNNING).first()
+    if held is None:
+        held = project.train_sets.filter(depth=depth, state=State.FAILED).order_by("-pk").first()
+        held = _go_on(held) if held else TrainSet.objects.create(project=project, depth=depth, started_by=actor)
+        audit_record(project=project, actor=actor, action="train_set.start", subject=held.uuid, depth=depth)
+    if wake:
+        send_on_commit(TASK, held.pk)
+    return held
+
+
+def _go_on(row: TrainSet) -> TrainSet:
+    row.state, row.error, row.done, row.moved_at = State.RUNNING, "", 0, timezone.now()
+    row.save(update_fields=["state", "error", "done", "moved_at"])
+    return row
+
+
+@transaction.atomic
+def train_set_discard(*, train_set: TrainSet, actor: User | None) -> None:
+    """Remove a training set and its files; one that is being written stops."""
+    held = TrainSet.objects.select_for_update(of=("self",)).select_related("project").filter(pk=train_set.pk).first()
+    if held is None:
+        raise NotPossible("This training set has been discarded already.")
+    said = {"depth": held.depth, "state": held.state}
+    audit_record(project=held.project, actor=actor, action="train_set.discard", subject=held.uuid, **said)
+    held.delete()
+    transaction.on_commit(partial(_throw_away, held.uuid))
+
+
+def train_sets_sweep(*, now: datetime) -> None:
+    """Send what does not move; throw away the folders of sets that are no more."""
+    stale = TrainSet.objects.filter(state=State.RUNNING, moved_at__lte=now - LATE)
+    for pk in stale.values_list("pk", flat=True):
+        send_on_commit(TASK, pk)
+    needed = {row.hex for row in TrainSet.objects.exclude(state=State.DONE).values_list("uuid", flat=True)}
+    for folder in _work_root().glob("*"):
+        if folder.name not in needed and folder.stat().st_mtime < time() - FORGOTTEN_S:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def train_set_write(*, train_set_id: int, on_progress: OnProgress | None = None) -> bool:
+    """Write what is left of a set; safe to repeat and to kill: it goes on at the first block that is not ranked yet.
+
+    Returns:
+        Whether this call had it in its hands: another process may be at it, or it is done.
+    """
+    with only_one(LOCK, train_set_id) as alone:
+        row = TrainSet.objects.select_related("project").filter(pk=train_set_id, state=State.RUNNING).first()
+        if not alone or row is None:
+            return False
+        try:
+            _write(row, _Progress(row, on_progress))
+        except _Discarded:
+            _throw_away(row.uuid)
+        except OperationalError:
+            raise
+        except (MomentJudgeError, OSError) as error:
+            _fail(row, str(error))
+        except Exception as error:
+            _fail(row, f"{type(error).__name__}: {error}")
+            raise
+    return True
+
+
+def _write(row: TrainSet, progress: "_Progress") -> None:
+    row.measure = measure_of(registry.sentence_model(settings.SENTENCE_MODEL))
+    row.save(update_fields=["measure"])
+    pool = train_pool_of(project=row.project, measure=row.measure, on_progress=progress.embedding)
+    total = queries_to_train_on(row.project_id).count()
+    if not total or not len(pool.moments):
+        raise NotPossible("There is no training query, or no moment with a caption that serves, any more.")
+    folder = _folder(row.uuid)
+    parts = Parts(folder / "parts", pool.made_of(row.depth))
+    _check_room(folder, total * min(row.depth, len(pool.moments)))
+    queries = _files_write(row, pool, parts, folder, partial(progress.ranking, parts, total))
+    _finish(row, pool, folder, queries, progress.remark)
+    shutil.rmtree(folder, ignore_errors=True)
+    logger.info("training set %s: top %s of %s queries", row.pk, row.depth, queries)
+
+
+def _files_write(row: TrainSet, pool: TrainPool, parts: Parts, folder: Path, on_progress: Callable[[int], None]) -> int:
+    """Both files, into ``folder``; says how many queries they hold."""
+    about = {"project": row.project.name, "depth": str(row.depth), "similarity": str(pool.measure)}
+    queries = 0
+    on_progress(queries)
+    with (
+        JsonTrainFile(folder / "json", pool.moments, depth=row.depth) as json,
+        ParquetTrainFile(folder / "parquet", pool.moments, depth=row.depth, about=about) as parquet,
+    ):
+        for block in pool.ranked(row.project, depth=row.depth, parts=parts):
+            json.add(block)
+            parquet.add(block)
+            queries += len(block.numbers)
+            on_progress(queries)
+    return queries
+
+
+def _finish(row: TrainSet, pool: TrainPool, folder: Path, queries: int, remark: str) -> None:
+    moments = len(pool.moments)
+    values: dict[str, Any] = {"queries": queries, "moments": moments, "rows": queries * min(row.depth, moments)}
+    for form in FORMS:
+        with (folder / form).open("rb") as source:
+            values |= {f"{form}_bytes": (folder / form).stat().st_size}
+            values |= {f"{form}_sha256": file_digest(source, "sha256").hexdigest()}
+    for form in FORMS:
+        values |= {form: _store(row.uuid, form, folder / form)}
+    values |= {"done": queries, "total": queries, "remark": remark, "state": State.DONE, "finished_at": timezone.now()}
+    if not TrainSet.objects.filter(pk=row.pk, state=State.RUNNING).update(**values):
+        raise _Discarded
+
+
+def _store(uuid: UUID, form: str, path: Path) -> str:
+    """Move the file into the storage, over what a killed task may have left there; returns its name."""
+    name = _stored_name(uuid, form)
+    default_storage.delete(name)
+    with path.open("rb") as source:
+        return default_storage.save(name, _Movable(source))
+
+
+class _Movable(File):  # type: ignore[type-arg]
+    """A file that a storage on the same disk may take as it is, instead of copying it."""
+
+    def temporary_file_path(self) -> str:
+        return str(self.name)
+
+
+def _fail(row: TrainSet, error: str) -> None:
+    failed = {"state": State.FAILED, "error": error[:2000]}
+    if TrainSet.objects.filter(pk=row.pk, state=State.RUNNING).update(**failed):
+        logger.warning("training set %s failed: %s", row.pk, error)
+    else:
+        _throw_away(row.uuid)  # discarded under our hands, which is why it failed
+
+
+def _check_room(folder: Path, rows: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if rows * ROW_BYTES > free:
+        takes, has = (f"{size / 1e9:,.1f} GB" for size in (rows * ROW_BYTES, free))
+        raise NotPossible(f"{rows:,} rows may take {takes}, and {has} are free in the data folder.")
+
+
+def _throw_away(uuid: UUID) -> None:
+    shutil.rmtree(_folder(uuid), ignore_errors=True)
+    files_delete(*(_stored_name(uuid, form) for form in FORMS))
+
+
+def _stored_name(uuid: UUID, form: str) -> str:
+    return f"train_sets/{uuid.hex}.{form}"
+
+
+def _work_root() -> Path:
+    return Path(settings.MOMENTJUDGE_VAR) / "train_sets"
+
+
+def _folder(uuid: UUID) -> Path:
+    return _work_root() / uuid.hex
+
+
+class _Progress:
+    """Writes down how far a set is, and notices that it was discarded."""
+
+    def __init__(self, row: TrainSet, on_progress: OnProgress | None) -> None:
+        self.row, self.on_progress = row, on_progress
+        self.remark = row.remark
+        self.written_at = -EVERY_S
+
+    def embedding(self, done: int, total: int) -> None:
+        self._tell(Step.EMBEDDING, done, total)
+
+    def ranking(self, parts: Parts, total: int, done: int) -> None:
+        if parts.outdated and not self.remark:
+            self.remark, self.written_at = OUTDATED, -EVERY_S
+            logger.warning("training set %s: %s", self.row.pk, OUTDATED)
+        self._tell(Step.RANKING, done, max(done, total))
+
+    def _tell(self, step: str, done: int, total: int) -> None:
+        if step == self.row.step and done < total and monotonic() - self.written_at < EVERY_S:
+            return
+        self.written_at = monotonic()
+        self.row.step, self.row.done, self.row.total = step, done, total
+        values = {"step": step, "done": done, "total": total, "remark": self.remark, "moved_at": timezone.now()}
+        if not TrainSet.objects.filter(pk=self.row.pk, state=State.RUNNING).update(**values):
+            raise _Discarded
+        if self.on_progress:
+            self.on_progress(self.row.progress)
