@@ -52,7 +52,7 @@ test-production: setup-dev ## the API fuzzed; the site on real servers of Debian
 lint: setup-dev ## style (ruff), known ways to be insecure (bandit)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/bandit --quiet --configfile pyproject.toml --recursive config annotation judging models_runner moment_retrieval manage.py \
+	@$(BIN)/bandit --quiet --configfile pyproject.toml --recursive config core annotation judging models_runner moment_retrieval manage.py \
 	  2> >(grep --invert-match --extended-regexp '^\[(manager|tester)\]' >&2)  # what it says of our reasons for nosec
 
 audit: setup-dev ## known weaknesses of the locked packages (pip-audit; needs its service)

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django_htmx.middleware import HtmxDetails
+from rest_framework.request import Request
 from structlog.contextvars import bind_contextvars
 
 from annotation.models import Membership, Project, User
@@ -106,3 +107,7 @@ def post_only(back: str) -> Callable[[Callable[..., HttpResponseBase]], Callable
         return door
 
     return decorate
+
+
+def person_of(request: Request) -> User:
+    return cast(User, request.user)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from django.db import InterfaceError, OperationalError, connection
 
-from annotation.exceptions import MomentJudgeError, StorageFull, disk_is_full
+from core.exceptions import MomentJudgeError, StorageFull, disk_is_full
 
 DISK_FULL = "53100"  # PostgreSQL's code
 

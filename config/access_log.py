@@ -4,8 +4,8 @@ from typing import Any
 
 from gunicorn.glogging import Logger
 
-from annotation.refusals import without_secrets
 from config.logs import NOTES, formatter, log_format
+from core.refusals import without_secrets
 
 
 class AccessLog(Logger):  # type: ignore[misc]

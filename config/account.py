@@ -16,8 +16,6 @@ from django.shortcuts import redirect, render
 from django.urls import include, path, reverse_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.addresses import address_block
-from annotation.exceptions import NotPossible
 from annotation.models import Identity, Project, User
 from annotation.services.browser_sessions import session_end, sessions_end, sessions_of
 from annotation.services.identities import identity_set, password_reset_request
@@ -31,6 +29,8 @@ from annotation.services.throttles import (
 from annotation.services.tokens import tokens_revoke
 from annotation.services.totp import totp_device
 from config.second_step import NOT_YOURS, PASSWORDS, TOO_MANY_PASSWORDS, code_ask, password_is_right, session_keep
+from core.addresses import address_block
+from core.exceptions import NotPossible
 from judging.people.services.person_data import person_data
 
 SENT = (

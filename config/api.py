@@ -19,8 +19,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from annotation.exceptions import MomentJudgeError
-from annotation.refusals import refusal_log
+from core.exceptions import MomentJudgeError
+from core.refusals import refusal_log
 from judging import api_urls as judging_urls
 from models_runner import api_urls as runs_urls
 

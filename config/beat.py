@@ -8,7 +8,7 @@ import psycopg
 from celery.beat import PersistentScheduler, ScheduleEntry
 from django.db import DatabaseError, connection
 
-from annotation import clock
+from core import clock
 
 SLACK = timedelta(seconds=1)
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.utils.deprecation import MiddlewareMixin
 
-from annotation.receiving import uploads_discard
+from core.files import uploads_discard
 
 PIECE = 64 * 1024
 MOST = 32 * 2**20  # who sends more loses the connection

@@ -21,8 +21,8 @@ from waitress.server import create_server
 from waitress.task import WSGITask
 from waitress.utilities import Error
 
-from annotation.exceptions import StorageFull, disk_is_full
-from annotation.receiving import receiving_folder
+from core.exceptions import StorageFull, disk_is_full
+from core.files import receiving_folder
 
 TICK_S = 1.0  # the arbiter wants a sign of life more often than once a minute
 CONNECTIONS = 800  # of one process, which may have 1,024 files open

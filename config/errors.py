@@ -17,9 +17,9 @@ from django.shortcuts import render
 from django.template import loader
 from django.utils.deprecation import MiddlewareMixin
 
-from annotation.exceptions import MomentJudgeError
-from annotation.refusals import refusal_log
 from config.absences import DATABASE, Absence, absence_of, pool_renew
+from core.exceptions import MomentJudgeError
+from core.refusals import refusal_log
 
 RETRY_S = 10
 

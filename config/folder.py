@@ -6,7 +6,7 @@ from typing import Any
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage
 
-from annotation.exceptions import StorageFull, disk_is_full
+from core.exceptions import StorageFull, disk_is_full
 
 
 class FolderMedia(FileSystemStorage):

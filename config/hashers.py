@@ -7,7 +7,7 @@ from threading import BoundedSemaphore
 
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
-from annotation.exceptions import Busy
+from core.exceptions import Busy
 
 AT_ONCE = 1  # check of one process, which takes memory_cost KiB while it lasts; processes are as many as cores
 WAIT_S = 10.0  # a check takes some hundredths of a second, so who waits longer waits behind a flood

@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 from django.core.exceptions import ImproperlyConfigured
 
-from annotation.refusals import without_emails, without_secrets
+from core.refusals import without_emails, without_secrets
 
 FORMATS = ("json", "lines")
 NOTES = "momentjudge.notes"  # in a request's environ, for the access log: what config.observed knows of it
@@ -85,12 +85,12 @@ def as_line(logger: Any, method: str, event: Event) -> str:
 
 def logging_for(*, verbose: bool) -> dict[str, Any]:
     """Django's LOGGING: everything to the standard error, without what opens something."""
-    ours = ("annotation", "judging", "models_runner", "moment_retrieval", "config")
+    ours = ("core", "annotation", "judging", "models_runner", "moment_retrieval", "config")
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"ours": {"()": "config.logs.formatter"}},
-        "filters": {"without_secrets": {"()": "annotation.refusals.WithoutSecrets"}},
+        "filters": {"without_secrets": {"()": "core.refusals.WithoutSecrets"}},
         "handlers": {
             "console": {"class": "logging.StreamHandler", "formatter": "ours", "filters": ["without_secrets"]}
         },

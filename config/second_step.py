@@ -21,11 +21,11 @@ from django_otp import DEVICE_ID_SESSION_KEY
 from django_otp import login as device_remember
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from annotation.exceptions import NotPossible
 from annotation.models import User
-from annotation.refusals import refusal_log
 from annotation.services import totp
 from annotation.services.throttles import Limit, throttle_forget, throttle_or_refuse
+from core.exceptions import NotPossible
+from core.refusals import refusal_log
 
 WAITING = "second-step"  # in the session: who gave the right password and owes the code
 WAITS_S = 600

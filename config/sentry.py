@@ -5,8 +5,8 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from structlog.contextvars import get_contextvars
 
-from annotation.refusals import without_emails, without_secrets
 from config.env import env_str
+from core.refusals import without_emails, without_secrets
 
 DROPPED = ("user", "server_name", "breadcrumbs", "modules")
 OF_A_REQUEST = ("method", "url")  # what is kept of one

@@ -13,8 +13,8 @@ from django.core.files.base import File
 from storages.backends.s3 import S3File, S3Storage
 from storages.utils import clean_name
 
-from annotation.exceptions import StorageAway
-from annotation.receiving import receiving_folder
+from core.exceptions import StorageAway
+from core.files import receiving_folder
 
 NO_BUCKET = "NoSuchBucket"  # answered with 404 too, but no word on the file
 HELD_BYTES = 8 << 20  # of a file that is read; what is larger waits on the disk

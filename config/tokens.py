@@ -16,12 +16,12 @@ from rest_framework.exceptions import APIException, AuthenticationFailed
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
-from annotation.exceptions import NotPossible
 from annotation.models import AccessToken, User
 from annotation.services.tokens import DAYS, SCOPES, token_create, token_digest, token_revoke
 from annotation.services.totp import token_stands
 from config.second_step import PasswordForm, password_asked
 from config.sessions import FIELDS
+from core.exceptions import NotPossible
 
 PERSON = ", ".join(f"person.{field}" for field in FIELDS)
 HOLDER = (

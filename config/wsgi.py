@@ -4,7 +4,7 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-from annotation.messages import send_aside
+from core.messages import send_aside
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.local")
 send_aside()

@@ -3,7 +3,7 @@ from typing import Any
 from django.apps import AppConfig
 from django.contrib.auth.signals import user_logged_out
 
-from annotation import clock
+from core import clock
 
 
 class JudgingConfig(AppConfig):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from annotation.exceptions import MomentJudgeError
+from core.exceptions import MomentJudgeError
 
 
 class JudgingError(MomentJudgeError):

@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from annotation.refusals import refusal_log
+from core.refusals import refusal_log
 from judging.forms import SubmitForm
 
 

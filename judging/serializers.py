@@ -11,18 +11,11 @@ from rest_framework import serializers
 from rest_framework.reverse import reverse
 
 from annotation.models import Membership, NamedQuerySet
-from judging.api.fields import ChoiceOfField, CountField, GradeField, KeyField, WordsField, YesNoField
+from core.api.fields import ChoiceOfField, CountField, GradeField, KeyField, WordsField, YesNoField
 from judging.models import Batch, BatchReview, Flag, OwnGrade, Pair
 from judging.work.selectors.held import Held
 from judging.work.services.judgments import WORDS, Answer
 from judging.work.views.screens import Screen
-
-
-class Problem(serializers.Serializer[Any]):
-    """Why a request was refused; nothing was stored."""
-
-    code = serializers.CharField(help_text="For programs; docs/api.md lists them.")
-    message = serializers.CharField(help_text="For people, in one line.")
 
 
 class ProjectGiven(serializers.ModelSerializer[Membership]):

@@ -3,7 +3,7 @@
 from celery import shared_task
 from django.db import OperationalError
 
-from annotation import clock
+from core import clock
 
 
 @shared_task(autoretry_for=(OperationalError,), retry_backoff=True, max_retries=5)

@@ -1,6 +1,6 @@
 """Why a backup or a restore ended, with the exit code of its command."""
 
-from annotation.exceptions import MomentJudgeError
+from core.exceptions import MomentJudgeError
 
 
 class BackupError(MomentJudgeError):

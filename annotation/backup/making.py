@@ -18,8 +18,8 @@ from annotation.backup.pool import Entry, Pool, digest_of
 from annotation.backup.programs import environment, major_of, program
 from annotation.backup.tables import Snapshot, contents, files_named, snapshot
 from annotation.backup.versions import bucket_of, keeps_versions, listed
-from annotation.locks import is_held, only_one
 from annotation.services.stored_files import BACKUP
+from core.locks import is_held, only_one
 
 FORM = 1  # of the folder
 DUMP, MEDIA, ABOUT = "database.dump", "media.jsonl", "backup.json"

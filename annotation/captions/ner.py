@@ -8,7 +8,7 @@ from annotation.captions.rewriting.checks import Found
 from annotation.captions.rewriting.lexicon import Member, lexicon_for
 from annotation.captions.rewriting.mentions import Reader
 from annotation.captions.rewriting.tokens import tokenise
-from annotation.exceptions import MomentJudgeError
+from core.exceptions import MomentJudgeError
 
 SURE, LIKELY = 1.0, 0.85  # a name of a list; a capitalised word that can be nothing else
 PERSON = {"PER", "PERSON", "B-PER", "I-PER"}

@@ -20,8 +20,8 @@ from annotation.captions.services import captions as services
 from annotation.captions.services.checks import checks_failed
 from annotation.captions.services.redos import caption_redo
 from annotation.captions.services.rewriting import KIND, rewriting_start
-from annotation.exceptions import NotPossible
 from annotation.models import Caption, Job, Project
+from core.exceptions import NotPossible
 
 PER_PAGE = 20
 PAGE = "annotation:captions"

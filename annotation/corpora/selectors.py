@@ -9,7 +9,7 @@ from django.db.models import Count, Model, Q, QuerySet
 
 from annotation.corpora.models import Upload
 from annotation.models import Corpus, CorpusImport, Description, Membership, Moment, Project, Subtitle, User, Video
-from annotation.spreadsheets import plain
+from core.spreadsheets import plain
 
 REMARKS_SHOWN = 50
 

@@ -20,9 +20,9 @@ from annotation.corpora.importers import FORMATS
 from annotation.corpora.rules import next_step
 from annotation.corpora.selectors import corpora_of, corpora_within_reach, import_remarks, projects_run_by
 from annotation.corpora.services import imports
-from annotation.exceptions import NotPossible, StorageAway, TooLarge
 from annotation.models import CorpusImport, Moment, Project, User
-from annotation.receiving import ReceivedOnDisk
+from core.exceptions import NotPossible, StorageAway, TooLarge
+from core.files import ReceivedOnDisk
 
 PER_PAGE = 50
 

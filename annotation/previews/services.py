@@ -13,12 +13,12 @@ from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
 
 from annotation.corpora.models import preview_path
-from annotation.exceptions import NotPossible, StorageAway
-from annotation.messages import send_on_commit
 from annotation.models import Moment, Video
 from annotation.previews.cutting import CutFailure, Preview, cut_previews
 from annotation.previews.source import VideoUnreadable
 from annotation.services.stored_files import files_delete
+from core.exceptions import NotPossible, StorageAway
+from core.messages import send_on_commit
 
 logger = logging.getLogger(__name__)
 NOT_READABLE = "The video cannot be read: {}"

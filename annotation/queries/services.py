@@ -9,12 +9,12 @@ from itertools import islice
 from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
 
-from annotation.exceptions import NotPossible
 from annotation.models import NamedQuerySet, Project, Query, User
 from annotation.queries.rules import JUDGED, NoSplit, Size
 from annotation.queries.selectors import Draft, draft_of, uses_of_queries
 from annotation.services.audit import audit_record
 from annotation.services.names import checked_name
+from core.exceptions import NotPossible
 
 CHUNK = 2000
 

@@ -11,11 +11,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from annotation.access import STAFF, MemberRequest, post_only, project_page
-from annotation.exceptions import NotPossible
 from annotation.models import Project, Query
 from annotation.queries import selectors
 from annotation.queries.rules import JUDGED, LARGEST_SEED, NONE_OF, NoSplit, Size, size_of
 from annotation.queries.services import queries_draw
+from core.exceptions import NotPossible
 
 PER_PAGE = 50
 PAGE = "annotation:splits"

@@ -20,8 +20,6 @@ from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from annotation.exceptions import Busy, NotPossible
-from annotation.messages import send_now
 from annotation.models import Identity, Project, User
 from annotation.services.audit import audit_record
 from annotation.services.throttles import (
@@ -34,6 +32,8 @@ from annotation.services.throttles import (
     throttle_take_back,
 )
 from annotation.services.totp import totp_forget
+from core.exceptions import Busy, NotPossible
+from core.messages import send_now
 
 logger = logging.getLogger(__name__)
 ERASED = "erased-"  # how the user name of a forgotten account begins

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.db.models import Max
 
-from annotation.exceptions import NotPossible
 from annotation.models import Membership, Project, StandingChange, User
 from annotation.services.audit import audit_record
 from annotation.standing import may_become
+from core.exceptions import NotPossible
 
 logger = logging.getLogger(__name__)
 Standing = Membership.Standing

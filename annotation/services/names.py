@@ -1,6 +1,6 @@
 import unicodedata
 
-from annotation.exceptions import NotPossible
+from core.exceptions import NotPossible
 
 LONGEST_NAME = 200
 UNFIT = {"Cc", "Cs", "Zl", "Zp"}  # controls, halves of surrogate pairs, ends of lines and paragraphs

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from django.core.files.storage import default_storage
 from django.db import DatabaseError
 
-from annotation.exceptions import StorageAway
-from annotation.locks import is_held
 from annotation.models import LeftFile
+from core.exceptions import StorageAway
+from core.locks import is_held
 
 logger = logging.getLogger(__name__)
 BACKUP = "backup"  # the lock of a backup, from before its snapshot until its last file is copied

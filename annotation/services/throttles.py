@@ -11,9 +11,9 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from annotation.exceptions import TooOften
-from annotation.locks import only_one
 from annotation.models import Throttle
+from core.exceptions import TooOften
+from core.locks import only_one
 
 COUNT = f"""
 INSERT INTO {Throttle._meta.db_table} AS held (kind, digest, tries, began_at) VALUES (%(kind)s, %(digest)s, 1, %(now)s)

@@ -9,10 +9,10 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.exceptions import NotPossible
 from annotation.models import AccessToken, User
 from annotation.services.audit import audit_record
 from annotation.services.names import checked_name
+from core.exceptions import NotPossible
 
 PREFIX = "mj_"  # so that scanners for leaked secrets can know one
 LONGEST_NAME = 100

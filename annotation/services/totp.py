@@ -15,11 +15,11 @@ from django_otp.models import Device
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from annotation.exceptions import NotPossible
 from annotation.models import Project, User
 from annotation.services.audit import audit_record
 from annotation.services.browser_sessions import sessions_end
 from annotation.services.throttles import CODES, throttle_forget, throttle_or_refuse
+from core.exceptions import NotPossible
 
 RECOVERY_CODES = 10
 LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # no l, o, 0, 1

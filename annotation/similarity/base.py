@@ -6,8 +6,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.exceptions import MomentJudgeError
 from annotation.pools.rules.pooling import Ranked
+from core.exceptions import MomentJudgeError
 
 
 class SimilarityMissing(MomentJudgeError):

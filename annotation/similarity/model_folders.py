@@ -10,8 +10,8 @@ from pathlib import Path
 
 from django.conf import settings
 
-from annotation.exceptions import NotPossible
 from annotation.similarity.sentences import PACKAGED
+from core.exceptions import NotPossible
 
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?")
 REFUSAL = (

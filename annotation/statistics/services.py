@@ -12,8 +12,6 @@ from annotation.captions.rewriting.lexicon import Lexicon, lexicon_for
 from annotation.captions.rewriting.mentions import Reader
 from annotation.captions.rewriting.tokens import tokenise
 from annotation.corpora.services.video_files import members_of
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Project, TextStatistics
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing
@@ -23,6 +21,8 @@ from annotation.statistics import selectors
 from annotation.statistics import selectors as statistics_selectors
 from annotation.statistics.collection import Queries, Verbs, query_figures
 from annotation.statistics.rules import Names, figures
+from core.locks import only_one
+from core.messages import send_on_commit
 
 logger = logging.getLogger(__name__)
 TASK = "annotation.tasks.statistics_compute"

@@ -6,10 +6,10 @@ from django.shortcuts import redirect, render
 
 from annotation.access import STAFF, MemberRequest, post_only, project_page
 from annotation.models import Project, TextStatistics
-from annotation.spreadsheets import csv_download
 from annotation.statistics import reports as report
 from annotation.statistics.collection import published, tables
 from annotation.statistics.services import statistics_are_old, statistics_request
+from core.spreadsheets import csv_download
 
 PAGE = "annotation:statistics"
 

@@ -21,9 +21,6 @@ from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from annotation.captions.selectors import captions_to_train_on
-from annotation.exceptions import MomentJudgeError, NotPossible
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Project, TrainSet, User
 from annotation.pools.services.candidates import measure_of
 from annotation.queries.selectors import queries_to_train_on
@@ -34,6 +31,9 @@ from annotation.train_sets.files import JsonTrainFile, ParquetTrainFile
 from annotation.train_sets.models import MOST_DEPTH
 from annotation.train_sets.pool import TrainPool, train_pool_of
 from annotation.train_sets.ranks import Parts
+from core.exceptions import MomentJudgeError, NotPossible
+from core.locks import only_one
+from core.messages import send_on_commit
 
 logger = logging.getLogger(__name__)
 TASK = "annotation.tasks.train_set_write"

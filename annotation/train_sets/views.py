@@ -13,13 +13,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.access import STAFF, MemberRequest, grant, post_only, project_page
 from annotation.captions.selectors import captions_to_train_on
-from annotation.exceptions import NotPossible
 from annotation.models import Project, TrainSet, User
 from annotation.queries.selectors import queries_to_train_on
 from annotation.similarity.base import SimilarityMissing
-from annotation.stored import file_answer
 from annotation.train_sets import services
 from annotation.train_sets.models import MOST_DEPTH
+from core.exceptions import NotPossible
+from core.files import file_answer
 
 PER_PAGE = 20
 PAGE = "annotation:train-sets"

@@ -124,8 +124,8 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # trying on does not make it longer
 AXES_LOCKOUT_CALLABLE = "config.errors.locked_out"
-AXES_CLIENT_IP_CALLABLE = "annotation.addresses.client_address"
-AXES_CLIENT_STR_CALLABLE = "annotation.addresses.nobody"  # its log lines name nobody
+AXES_CLIENT_IP_CALLABLE = "core.addresses.client_address"
+AXES_CLIENT_STR_CALLABLE = "core.addresses.nobody"  # its log lines name nobody
 AXES_DISABLE_ACCESS_LOG = True
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
@@ -252,7 +252,7 @@ SESSION_COOKIE_HTTPONLY = True
 SECURE_REFERRER_POLICY = "same-origin"
 FILE_UPLOAD_HANDLERS = ["config.uploads.NoFiles"]  # a page that takes files says so itself
 FILE_UPLOAD_TEMP_DIR = MOMENTJUDGE_VAR / "receiving"  # on their way in, and from a bucket; a /tmp may lie in memory
-SILENCED_SYSTEM_CHECKS = ["files.E001"]  # annotation.receiving makes that folder
+SILENCED_SYSTEM_CHECKS = ["files.E001"]  # core.files makes that folder
 DATA_UPLOAD_MAX_NUMBER_FILES = 2  # of such a page: annotations, and the table of video lengths
 
 # API

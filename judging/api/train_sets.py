@@ -14,8 +14,8 @@ from rest_framework.reverse import reverse
 from annotation.access import STAFF, grant_by
 from annotation.models import TrainSet
 from annotation.train_sets.views import TYPES, train_file
-from judging.api.base import ApiView, Pages, paged
-from judging.serializers import Problem as REFUSED
+from core.api.base import ApiView, Pages, paged
+from core.api.base import Problem as REFUSED
 
 QUERIES = {"type": "array", "items": {"type": "object"}, "description": "docs/data-formats.md tells its fields."}
 

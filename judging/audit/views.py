@@ -17,7 +17,7 @@ from django.urls import reverse
 
 from annotation.access import STAFF, MemberRequest, project_page
 from annotation.models import AuditEvent, Membership, Project
-from annotation.spreadsheets import csv_stream
+from core.spreadsheets import csv_stream
 from judging.audit.forms import SYSTEM, AuditForm
 from judging.audit.rules import KINDS, in_words, kind_words, told
 from judging.audit.selectors import Versions, audit_all, audit_page, judged_under, judgments_under

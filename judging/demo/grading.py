@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from annotation import clock
 from annotation.models import Caption, Membership, Moment, Project, User
+from core import clock
 from judging.demo.seeding import CONTRARY as CONTRARY_NAME
 from judging.demo.seeding import SIMULATED
 from judging.demo.simulation import CONTRARY, GRADERS, Grader, Span, truth_of

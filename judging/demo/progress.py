@@ -9,12 +9,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.demo import render_episode
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Job, Moment, Project, Video
 from annotation.pools.services.candidates import candidates_rank
 from annotation.previews.services import video_cut_previews
 from annotation.services.jobs import job_finish, job_set
+from core.locks import only_one
+from core.messages import send_on_commit
 from judging.demo.grading import examples_add, story_play, visitors_answer
 from judging.demo.seeding import JOB, RENDER_TASK
 from judging.demo.simulation import script_of

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from annotation.demo import Episode
-from annotation.messages import send_on_commit
 from annotation.models import (
     Caption,
     Corpus,
@@ -22,6 +21,7 @@ from annotation.models import (
 from annotation.queries.services import queries_draw
 from annotation.services.audit import audit_record
 from annotation.services.jobs import job_start
+from core.messages import send_on_commit
 from judging.demo.simulation import GRADERS, script_of
 from judging.guidelines.texts import BODY, LEVELS
 from judging.models import GuidelineConfirmation

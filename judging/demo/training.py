@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from random import Random
 
-from annotation import clock
 from annotation.models import Caption, Membership, Moment, Project, Query, User
+from core import clock
 from judging.demo.grading import contrary, graders, span_of
 from judging.demo.simulation import Grader, truth_of
 from judging.models import Exam, GateQuestion, GuidelineExample, KnownPair, Sitting

@@ -6,15 +6,23 @@ Case studies: single queries with the relevance of their candidates and the line
 from collections.abc import Mapping, Sequence
 from datetime import date
 
+from core.charts.canvas import Axis, Canvas
+from core.charts.kinds import (
+    Cell,
+    Ranked,
+    Series,
+    Spread,
+    columns_chart,
+    heat_map,
+    lines_chart,
+    ranked_chart,
+    spread_chart,
+)
+from core.charts.kinds import Column as Bar
 from judging.figures.asked import Asked
 from judging.figures.rules import Agreement, Unit, agreement_over_time, tables_of
 from judging.figures.selectors import LATEST, agreement_by_day, cases, grades_shared, order_effects
 from judging.figures.sheet import COUNT, DECIMAL, PLAIN, SHARE, Chart, Column, Sheet
-from judging.plots.axes import Axis
-from judging.plots.canvas import Canvas
-from judging.plots.heat import Cell, heat_map
-from judging.plots.kinds import Column as Bar
-from judging.plots.kinds import Ranked, Series, Spread, columns_chart, lines_chart, ranked_chart, spread_chart
 from judging.projects.policies import policy_in_force
 from judging.quality.rules.agreement import FEWEST_PAIRS, Counts, kappas_of
 from judging.quality.rules.quality import Effect

@@ -1,10 +1,10 @@
 """What a coverage study found, as charts and numbers."""
 
 from annotation.models import Pooling
+from core.charts.canvas import Axis
+from core.charts.kinds import Column, columns_chart, shares_chart
 from judging.figures import sheet
 from judging.figures.sheet import COUNT, PLAIN, Chart, Sheet, Value
-from judging.plots.axes import Axis
-from judging.plots.kinds import Column, columns_chart, shares_chart
 from judging.studies.rules import Coverage, Found
 from judging.studies.selectors import coverage_found, moments_drawn_from, queries_studied
 from judging.work.rules import GRADES

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from core.charts.canvas import Axis
+from core.charts.kinds import Cell, Column, Spread, columns_chart, heat_map, shares_chart, spread_chart
 from judging.figures import sheet
 from judging.figures.asked import Asked
 from judging.figures.rules import Relevances
@@ -13,9 +15,6 @@ from judging.figures.selectors import (
     relevance_of_ranks,
 )
 from judging.figures.sheet import COUNT, DECIMAL, PLAIN, SHARE, Chart, Sheet, Value
-from judging.plots.axes import Axis
-from judging.plots.heat import Cell, heat_map
-from judging.plots.kinds import Column, Spread, columns_chart, shares_chart, spread_chart
 from judging.work.rules import GRADES
 
 MEAN = Axis("mean relevance", 0, 4, 1)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from django.contrib.staticfiles import finders
 from django.utils.safestring import SafeString, mark_safe
 
-from annotation.spreadsheets import csv_text
-from judging.plots.canvas import Canvas, document
+from core.charts.canvas import Canvas, document
+from core.spreadsheets import csv_text
 
 SHEETS = ("css/app.css", "css/charts.css")
 RULES = "svg.chart"  # how the lines of a sheet begin that files bring with them

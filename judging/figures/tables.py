@@ -8,10 +8,10 @@ from django.shortcuts import render
 from annotation.access import STAFF, MemberRequest, project_page
 from annotation.models import Project, Query, TextStatistics
 from annotation.similarity.registry import wordnet_is_here
-from annotation.spreadsheets import csv_download
 from annotation.statistics import collection as report
 from annotation.statistics.collection import ROWS, Row
 from annotation.statistics.services import statistics_are_old, statistics_request
+from core.spreadsheets import csv_download
 from judging.figures.selectors import judged_figures
 from judging.figures.views import figures_for, file_answer
 from judging.releases.scope import finished_queries

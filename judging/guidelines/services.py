@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.exceptions import NotPossible
 from annotation.models import Moment, Project, User
 from annotation.services.audit import audit_record
+from core.exceptions import NotPossible
 from judging.exceptions import GuidelineStale, NotPossibleNow
 from judging.models import Guideline, GuidelineConfirmation, GuidelineDraft, GuidelineDraftExample
 from judging.projects.policies import Example, guideline_in_force, guideline_publish

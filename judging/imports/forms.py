@@ -4,9 +4,9 @@ from typing import Any
 
 from django import forms
 
-from annotation.exceptions import NotPossible
 from annotation.services.names import checked_name
-from annotation.services.sniffing import text_or_packed
+from core.exceptions import NotPossible
+from core.files import text_or_packed
 from judging.imports.label_studio.mapping import BadMapping, mapped
 
 MOST_GRADES = 2000  # characters

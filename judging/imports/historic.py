@@ -10,11 +10,11 @@ from pathlib import Path
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.exceptions import ImportRefused, NotPossible
 from annotation.models import AuditEvent, Candidate, Corpus, Membership, Moment, Project, Query, User, Video
 from annotation.pools.rules.pooling import BATCH_SIZE
 from annotation.services.audit import audit_record
 from annotation.services.members import member_add
+from core.exceptions import ImportRefused, NotPossible
 from judging.models import SEATS, Batch, Judgment, Pair, Policy
 from judging.work import rules
 

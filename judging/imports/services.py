@@ -32,12 +32,12 @@ from annotation.corpora.services.uploads import (
     upload_limits,
     upload_throw_away,
 )
-from annotation.exceptions import MomentJudgeError, NotPossible
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Project, User
 from annotation.services.audit import audit_record
 from annotation.services.names import checked_name
+from core.exceptions import MomentJudgeError, NotPossible
+from core.locks import only_one
+from core.messages import send_on_commit
 from judging.imports.historic import HistoricPair, judgments_store, project_holding, summary
 from judging.imports.label_studio.gathering import Export, read_export
 from judging.imports.label_studio.mapping import Mapped

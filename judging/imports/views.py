@@ -12,9 +12,9 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from annotation.access import post_only, staff_page
 from annotation.corpora.selectors import import_remarks
 from annotation.corpora.views import FORM_ROOM, IMPORTS_SHOWN
-from annotation.exceptions import NotPossible, StorageAway, TooLarge
 from annotation.models import User
-from annotation.receiving import ReceivedOnDisk
+from core.exceptions import NotPossible, StorageAway, TooLarge
+from core.files import ReceivedOnDisk
 from judging.imports import services
 from judging.imports.forms import JudgmentImportForm
 from judging.models import JudgmentImport

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from django.http import HttpResponse
 
-from annotation.spreadsheets import csv_download
+from core.spreadsheets import csv_download
 from judging.pay.rules import Time
 from judging.pay.selectors import Account, Statement
 

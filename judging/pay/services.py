@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.exceptions import NotPossible
 from annotation.models import Membership, Project, User
 from annotation.services.audit import audit_record
+from core.exceptions import NotPossible
 from judging.models import HoursCorrection, PayRate
 from judging.pay.rules import DAY_S
 from judging.pay.selectors import pay_statement

@@ -20,8 +20,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.access import ANNOTATOR, LEAD, MemberRequest, post_only, project_page
-from annotation.exceptions import NotPossible
 from annotation.models import Membership, Project
+from core.exceptions import NotPossible
 from judging.forms import SubmitForm
 from judging.pay import services
 from judging.pay.files import days_csv, lines_csv

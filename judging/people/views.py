@@ -17,13 +17,13 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from annotation.access import ANNOTATOR, LEAD, MemberRequest, grant, post_only, project_page
-from annotation.addresses import address_block
-from annotation.exceptions import MomentJudgeError, NotPossible
 from annotation.models import Membership, Project, User
 from annotation.services.identities import EMAIL_TAKEN, NewAccount, account_led_or_refused
 from annotation.services.throttles import REGISTRATIONS, throttle_or_refuse
 from annotation.services.totp import totp_device
 from annotation.standing import OUT, WAY
+from core.addresses import address_block
+from core.exceptions import MomentJudgeError, NotPossible
 from judging.exceptions import InvitationGone, InvitationUnknown
 from judging.forms import InviteForm, JoinForm, StandingForm
 from judging.models import Invitation

@@ -16,9 +16,6 @@ from typing import Any
 from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import QuerySet
 
-from annotation.exceptions import NotPossible
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Corpus, Job, Membership, NamedQuerySet, Project, Query, User
 from annotation.pools.services.candidates import candidates_clear, candidates_rank, similarity_choose, similarity_of
 from annotation.queries import services
@@ -30,6 +27,9 @@ from annotation.services.members import member_add
 from annotation.services.names import LONGEST_NAME, checked_name
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing, TopNotOffered
+from core.exceptions import NotPossible
+from core.locks import only_one
+from core.messages import send_on_commit
 from judging.exceptions import NotPossibleNow
 from judging.guidelines.models import POLICY_VALUES
 from judging.guidelines.texts import BODY, LEVELS

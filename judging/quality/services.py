@@ -7,11 +7,11 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.exceptions import NotPossible
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Project, User
 from annotation.services.audit import audit_record
+from core.exceptions import NotPossible
+from core.locks import only_one
+from core.messages import send_on_commit
 from judging.models import Policy, QualityAlert, QualityReport
 from judging.projects.policies import policy_in_force
 from judging.quality.rules import quality as rules

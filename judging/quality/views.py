@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from annotation.models import Project
-from annotation.spreadsheets import csv_download
+from core.spreadsheets import csv_download
 from judging.models import QualityAlert
 from judging.people.selectors import actor_names
 from judging.projects.policies import policy_in_force

@@ -12,10 +12,10 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotation.access import STAFF, grant_by
-from judging.api.base import ApiView, Pages, paged
+from core.api.base import ApiView, Pages, paged
+from core.api.base import Problem as REFUSED
 from judging.models import Release
 from judging.releases.views import judgments_answer, release_file
-from judging.serializers import Problem as REFUSED
 
 
 class ArchiveGiven(serializers.Serializer[Any]):

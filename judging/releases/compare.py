@@ -14,7 +14,7 @@ from zipfile import ZipFile
 
 from annotation.corpora.importers import ImportFileError
 from annotation.corpora.importers.archives import member_opened, zip_opened
-from annotation.exceptions import ImportRefused
+from core.exceptions import ImportRefused
 from judging.releases.layout import PAIRS
 from judging.releases.lines import BoundedLines, Cells
 

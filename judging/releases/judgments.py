@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db import connection
 
-from annotation.exceptions import NotPossible
 from annotation.models import Project
+from core.exceptions import NotPossible
 from judging.releases.layout import COLUMNS, JUDGMENTS, RAW
 
 PIECE = 1 << 16  # bytes sent at once

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
-from annotation.exceptions import ImportRefused
+from core.exceptions import ImportRefused
 from judging.releases.layout import COLUMNS
 
 SHOWN = 20

@@ -14,7 +14,7 @@ from zipfile import ZipFile, ZipInfo
 from annotation.corpora.importers import ImportFileError
 from annotation.corpora.importers.archives import member_opened, zip_opened
 from annotation.corpora.importers.limits import FREE_BYTES, MOST_RATIO
-from annotation.exceptions import ImportRefused
+from core.exceptions import ImportRefused
 from judging.releases import layout
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")  # of a file: it lies beside the others, nowhere else

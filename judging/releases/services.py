@@ -18,12 +18,12 @@ from uuid import UUID, uuid4
 from django.core.files import File
 from django.db import OperationalError, connection, transaction
 
-from annotation import clock
-from annotation.exceptions import ImportRefused, StorageAway, StorageFull, disk_is_full
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Project, User
 from annotation.services.audit import audit_record
+from core import clock
+from core.exceptions import ImportRefused, StorageAway, StorageFull, disk_is_full
+from core.locks import only_one
+from core.messages import send_on_commit
 from judging.exceptions import FormStale, NotPossibleNow
 from judging.models import WORDS, Release, ReleaseChange, ReleaseComparison, ReleaseWords
 from judging.releases import files

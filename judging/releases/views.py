@@ -20,7 +20,7 @@ from django.utils.safestring import SafeString
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from annotation.models import Membership, Project
-from annotation.spreadsheets import csv_stream
+from core.spreadsheets import csv_stream
 from judging.exceptions import FormStale, NotPossibleNow
 from judging.forms import KeyForm
 from judging.guidelines.texts import markdown_html

@@ -7,10 +7,10 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.access import LEAD, STAFF, grant, grant_by
+from annotation.access import LEAD, STAFF, grant, grant_by, person_of
 from annotation.models import Membership, NamedQuerySet
+from core.api.base import ApiView, Invalid, Pages, Problem, body_of, paged
 from judging import serializers
-from judging.api.base import ApiView, Invalid, Pages, body_of, paged, person_of
 from judging.models import Batch, Pair
 from judging.projects import services
 from judging.projects.selectors.overview import overview_counts
@@ -18,7 +18,7 @@ from judging.projects.selectors.queries import query_sets_with_counts
 from judging.review.selectors import batch_rows
 from judging.work.services import batches, pairs
 
-REFUSED = serializers.Problem
+REFUSED = Problem
 DECIDED = {403: REFUSED, 404: REFUSED, 409: REFUSED, 422: REFUSED}
 
 

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from annotation.models import Moment, Project
-from annotation.refusals import refusal_log
+from core.refusals import refusal_log
 from judging.exceptions import JudgingError
 from judging.forms import AcceptForm, BehindForm, ReviewForm
 from judging.models import Batch, BatchReview, Pair

@@ -10,9 +10,6 @@ from datetime import datetime, timedelta
 from django.db import OperationalError, transaction
 from django.db.models import Q, QuerySet
 
-from annotation.exceptions import MomentJudgeError, NotPossible
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Candidate, Job, Moment, NamedQuerySet, Pooling, Project, Query, User
 from annotation.pools.rules.coverage import mixed, queries_drawn
 from annotation.pools.services.coverage import Draw, coverage_create, coverage_plan
@@ -25,6 +22,9 @@ from annotation.pools.services.poolings import (
     pooling_plan,
 )
 from annotation.services.jobs import job_fail, job_finish, job_set, job_start
+from core.exceptions import MomentJudgeError, NotPossible
+from core.locks import only_one
+from core.messages import send_on_commit
 from judging.models import BatchReview
 from judging.releases.scope import finished_queries
 from judging.studies.selectors import queries_to_pool

@@ -9,9 +9,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.access import STAFF, MemberRequest, grant, post_only, project_page
-from annotation.exceptions import NotPossible
 from annotation.models import Membership, Pooling, Project
 from annotation.pools.services.poolings import pooling_discard
+from core.exceptions import NotPossible
 from judging.figures.coverage import study_sheet
 from judging.figures.views import drawing, file_answer
 from judging.studies.forms import LARGEST_SEED, CoverageForm

@@ -9,17 +9,17 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation import clock
-from annotation.access import ANNOTATOR, grant_by
+from annotation.access import ANNOTATOR, grant_by, person_of
 from annotation.models import Membership, Project
+from core import clock
+from core.api.base import ApiView, Pages, Problem, body_of, paged
 from judging import serializers
-from judging.api.base import ApiView, Pages, body_of, paged, person_of
 from judging.work.selectors.annotator import final_grades
 from judging.work.selectors.held import held_open
 from judging.work.services import assignments, judgments
 from judging.work.views import annotator
 
-REFUSED = serializers.Problem
+REFUSED = Problem
 
 
 def project_of(request: Request, project_uuid: UUID) -> Project:

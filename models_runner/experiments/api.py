@@ -9,10 +9,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.access import ADMIN, STAFF, grant, grant_by
-from judging.api.base import ApiView, Invalid, Pages, body_of, paged, person_of
-from judging.api.fields import KeyField
-from judging.serializers import Problem as REFUSED
+from annotation.access import ADMIN, STAFF, grant, grant_by, person_of
+from core.api.base import ApiView, Invalid, Pages, body_of, paged
+from core.api.base import Problem as REFUSED
+from core.api.fields import KeyField
 from models_runner.experiments.deletion import experiment_delete
 from models_runner.experiments.forms import form_of
 from models_runner.experiments.models import MOST_SEEDS

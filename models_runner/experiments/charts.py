@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from judging.plots.axes import Axis
-from judging.plots.canvas import WIDE_LETTER, Canvas, number
+from core.charts.canvas import WIDE_LETTER, Axis, Canvas, number
 
 WIDTH, HEIGHT = 560.0, 190.0
 TOP, LEFT, RIGHT, FOOT = 26.0, 64.0, 12.0, 46.0

@@ -14,8 +14,8 @@ from zipfile import ZIP_STORED, ZipFile
 
 from django.conf import settings
 
-from annotation.exceptions import NotPossible
 from annotation.models import Project
+from core.exceptions import NotPossible
 from judging.models import Release
 from judging.releases.files import archive_opened
 from judging.releases.layout import JUDGED_SPLITS, TRAIN_FILES, VIDEO_CORPUS

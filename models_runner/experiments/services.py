@@ -9,10 +9,10 @@ from zipfile import ZipFile
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from annotation.exceptions import NotPossible
-from annotation.messages import send_on_commit
 from annotation.models import Project, User
 from annotation.services.audit import audit_record
+from core.exceptions import NotPossible
+from core.messages import send_on_commit
 from judging.exceptions import FormStale
 from judging.models import Release
 from judging.releases.files import archive_opened

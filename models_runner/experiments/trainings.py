@@ -12,11 +12,11 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F, Q
 
-from annotation import clock
-from annotation.exceptions import MomentJudgeError, StorageAway
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.services.audit import audit_record
+from core import clock
+from core.exceptions import MomentJudgeError, StorageAway
+from core.locks import only_one
+from core.messages import send_on_commit
 from models_runner.experiments import files
 from models_runner.experiments.child import TrainingChild, folder_held, status_words
 from models_runner.experiments.deletion import deleted_files_sweep

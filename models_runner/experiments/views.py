@@ -10,8 +10,8 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.access import ADMIN, STAFF, MemberRequest, grant, post_only, project_page
-from annotation.exceptions import MomentJudgeError, NotPossible
 from annotation.models import Membership, Project, User
+from core.exceptions import MomentJudgeError, NotPossible
 from judging.exceptions import FormStale
 from judging.models import Release
 from models_runner.experiments import deletion, files

@@ -13,12 +13,12 @@ from typing import Any
 from django.conf import settings
 from django.db import OperationalError
 
-from annotation import clock
 from annotation.corpora.importers.texts import storable
-from annotation.exceptions import MomentJudgeError, NotPossible
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.similarity.model_folders import model_check
+from core import clock
+from core.exceptions import MomentJudgeError, NotPossible
+from core.locks import only_one
+from core.messages import send_on_commit
 from models_runner.features.services import ITEMS, TASK, names_wanted, throw_away
 from models_runner.models import FeatureSet
 from moment_retrieval.durable import is_out_of_room

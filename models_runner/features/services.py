@@ -13,13 +13,13 @@ from uuid import uuid4
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from annotation import clock
-from annotation.exceptions import NotPossible
-from annotation.messages import send_on_commit
 from annotation.models import Project, Query, User, Video
 from annotation.previews.services import local_copy
 from annotation.services.audit import audit_record
 from annotation.similarity.model_folders import model_check
+from core import clock
+from core.exceptions import NotPossible
+from core.messages import send_on_commit
 from models_runner.features.selectors import Use, uses_of
 from models_runner.models import FeatureSet
 from moment_retrieval.errors import ScoringError

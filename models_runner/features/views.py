@@ -14,8 +14,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.access import ADMIN, MemberRequest, grant, post_only, project_page
-from annotation.exceptions import NotPossible
 from annotation.models import Project, User
+from core.exceptions import NotPossible
 from models_runner.features import services
 from models_runner.features.forms import ExtractionForm, FileForm, ModelForm
 from models_runner.features.selectors import uses_of

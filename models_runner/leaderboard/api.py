@@ -15,9 +15,9 @@ from rest_framework.response import Response
 
 from annotation.access import RUNNERS, grant_by
 from annotation.models import Membership, User
-from annotation.receiving import ReceivedOnDisk
-from judging.api.base import ApiView, Invalid, Pages, paged
-from judging.serializers import Problem as REFUSED
+from core.api.base import ApiView, Invalid, Pages, paged
+from core.api.base import Problem as REFUSED
+from core.files import ReceivedOnDisk
 from models_runner.leaderboard import files
 from models_runner.leaderboard.forms import SPLITS, RunForm
 from models_runner.leaderboard.selectors.asked import asked_by

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from judging.plots.axes import Axis
-from judging.plots.canvas import Canvas
+from core.charts.canvas import Axis, Canvas
 
 WIDTH, ROW, HEAD, FOOT = 720.0, 24.0, 30.0, 30.0
 LONGEST = 34  # letters of a run's name

@@ -6,7 +6,7 @@ from django import forms
 from django.db.models import QuerySet
 
 from annotation.models import Project, Query
-from annotation.services.sniffing import text_or_packed
+from core.files import text_or_packed
 from judging.models import Release
 from models_runner.leaderboard.models import UPLOADS_IN_ALL, UPLOADS_PER_DAY
 from models_runner.leaderboard.rules import ALIKE_PERCENT, LEAST_QUERIES

@@ -7,11 +7,11 @@ from uuid import UUID
 
 from django.db import OperationalError, transaction
 
-from annotation.exceptions import NotPossible
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Pooling, PoolSource, Project, User
 from annotation.pools.services.poolings import Returned, Scope, pooling_create, pooling_fail
+from core.exceptions import NotPossible
+from core.locks import only_one
+from core.messages import send_on_commit
 from judging.studies.services import pool_plan
 from models_runner.models import Run
 from moment_retrieval import formats, records

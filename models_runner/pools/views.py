@@ -16,10 +16,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.access import STAFF, MemberRequest, grant, post_only, project_page
-from annotation.exceptions import NotPossible
 from annotation.models import Membership, Pooling, Project
 from annotation.pools.services.poolings import pooling_discard
-from annotation.spreadsheets import csv_write
+from core.exceptions import NotPossible
+from core.spreadsheets import csv_write
 from judging.releases.scope import finished_queries
 from judging.studies.selectors import ALL_RUNS, Counts, PoolReport, pool_report, pooled_progress
 from judging.studies.services import pool_job, pool_open_request

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from judging.plots.axes import Axis
-from judging.plots.canvas import Canvas, number
+from core.charts.canvas import Axis, Canvas, number
 
 WIDTH, HEIGHT = 560.0, 120.0
 TOP, LEFT, RIGHT, FOOT = 30.0, 56.0, 12.0, 44.0

@@ -9,9 +9,9 @@ from django.conf import settings
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
-from annotation.exceptions import MomentJudgeError
-from annotation.locks import only_one
 from annotation.similarity.model_folders import ModelRefused, model_check
+from core.exceptions import MomentJudgeError
+from core.locks import only_one
 from models_runner import tasks
 from models_runner.experiments import files
 from models_runner.models import Experiment, Training

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, render
 
 from annotation.access import STAFF, MemberRequest, project_page
 from annotation.models import Project, Video
-from annotation.stored import file_answer
+from core.files import file_answer
 from models_runner.models import Training
 from models_runner.search.charts import why_chart
 from models_runner.search.forms import SearchForm

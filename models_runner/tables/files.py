@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from annotation.spreadsheets import csv_text
+from core.spreadsheets import csv_text
 from models_runner.leaderboard.files import escaped
 from models_runner.tables import published_values as published
 from models_runner.tables.selectors import Cell, Line, Setting, Tables

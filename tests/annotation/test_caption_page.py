@@ -9,9 +9,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.captions.services.redos import TASK
-from annotation.messages import send_on_commit
 from annotation.models import Caption, CaptionRedo, Project, User
 from annotation.services.jobs import job_start, job_wait
+from core.messages import send_on_commit
 from tests.annotation.services.test_captions import waiting
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, ProjectFactory, lead

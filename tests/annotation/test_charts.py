@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotation.charts import HEIGHT, WIDTH, Bin, Histogram
 from annotation.statistics.reports import similarity_histogram, words_histogram
+from core.charts.histograms import HEIGHT, WIDTH, Bin, Histogram
 
 
 def lengths(*descriptions: tuple[int, int], captions: tuple[tuple[int, int], ...] = ()) -> dict[str, object]:

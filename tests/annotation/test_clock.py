@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation import clock
+from core import clock
 
 pytestmark = pytest.mark.django_db
 

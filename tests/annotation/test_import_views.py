@@ -11,8 +11,8 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotation.exceptions import StorageFull
 from annotation.models import Corpus, CorpusImport, Description, User
+from core.exceptions import StorageFull
 from tests.conftest import Messages
 from tests.factories import MembershipFactory, ProjectFactory, UserFactory, admin, annotator, lead
 

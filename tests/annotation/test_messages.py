@@ -15,8 +15,8 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import ResponseError
 from structlog.contextvars import bound_contextvars, get_contextvars
 
-from annotation import messages as sending
-from annotation.messages import send_on_commit
+from core import messages as sending
+from core.messages import send_on_commit
 from tests.conftest import Messages
 
 TASK = "judging.tasks.batch_advance"
@@ -61,7 +61,7 @@ def test_no_broker(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFix
         raise error
 
     pretend(monkeypatch, refuse)
-    with caplog.at_level(logging.WARNING, logger="annotation.messages"):
+    with caplog.at_level(logging.WARNING, logger="core.messages"):
         sending._send(TASK, (5,))
     (record,) = caplog.records
     assert record.levelname == "WARNING"
@@ -155,7 +155,7 @@ def test_a_broker_that_hangs_is_asked_once(monkeypatch: pytest.MonkeyPatch, sett
 def test_a_real_broker_that_is_away(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """Nothing listens on the test settings' socket: the message is lost, with a warning."""
     pretend(monkeypatch, current_app.send_task)
-    with caplog.at_level(logging.WARNING, logger="annotation.messages"):
+    with caplog.at_level(logging.WARNING, logger="core.messages"):
         sending._send(TASK, (5,))
     assert "the broker is away" in caplog.text
 

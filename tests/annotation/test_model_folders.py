@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from annotation.exceptions import NotPossible
 from annotation.similarity.model_folders import REFUSAL, model_check
+from core.exceptions import NotPossible
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from annotation.captions import ner
 from annotation.captions.ner import ModelNames, windows
 from annotation.captions.rewriting.checks import Found
-from annotation.exceptions import MomentJudgeError
+from core.exceptions import MomentJudgeError
 
 pytestmark = pytest.mark.slow  # what imports transformers
 WORDS = ["a", "man", "and", "wave", "##s", "in", "paris", "the", "rain", "##bow", ".", "é"]

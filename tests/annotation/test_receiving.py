@@ -15,7 +15,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotation.receiving import LEFT_AFTER_S, ReceivedOnDisk
+from core.files import LEFT_AFTER_S, ReceivedOnDisk
 from tests.factories import ProjectFactory, lead
 from tests.judging.api.acts import bearer
 

@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from annotation.refusals import WithoutSecrets
+from core.refusals import WithoutSecrets
 from judging.people.services.invitations import invitation_create
 from tests.factories import ProjectFactory, lead
 

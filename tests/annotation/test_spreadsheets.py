@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation import spreadsheets
-from annotation.spreadsheets import csv_line, csv_text, csv_write, guarded, plain
+from core import spreadsheets
+from core.spreadsheets import csv_line, csv_text, csv_write, guarded, plain
 
 SIGNS = "=+-@＝＋－＠"
 SEPARATORS = ",;\t\n"

@@ -10,9 +10,9 @@ from botocore.exceptions import ClientError
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
-from annotation.exceptions import StorageAway
 from annotation.previews.services import local_copy
 from config.storage import answering
+from core.exceptions import StorageAway
 from tests.buckets import NAME, ORIGIN, bucket
 from tests.factories import UserFactory, VideoFactory
 from tests.judging.watching import MP4, logged_in, watched, ways

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.stored import bytes_asked
+from core.files import bytes_asked
 
 WHOLE, NOTHING = None, "nothing"
 ASKED = {  # of a file of 100 bytes: first and last, both served

@@ -10,9 +10,9 @@ from django.core.files.base import ContentFile
 from django.db import InterfaceError, OperationalError
 from django.test import Client
 
-from annotation.exceptions import NotPossible, StorageFull
 from config.absences import DATABASE, FULL_DISK, absence_of
 from config.folder import FolderMedia
+from core.exceptions import NotPossible, StorageFull
 from tests.factories import UserFactory
 
 

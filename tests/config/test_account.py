@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
-from annotation.addresses import address_block, client_address
 from annotation.models import Identity, Throttle, User
 from annotation.services import identities
 from annotation.services.identities import identity_set, password_link
@@ -21,6 +20,7 @@ from annotation.services.throttles import LOGINS_TO
 from annotation.services.tokens import token_create
 from config import account
 from config.mail import NoMail
+from core.addresses import address_block, client_address
 from tests.conftest import Messages
 from tests.factories import MembershipFactory, UserFactory
 

@@ -13,8 +13,8 @@ from django.test import Client
 from django.urls import get_resolver
 from drf_spectacular.generators import SchemaGenerator
 
-from annotation.exceptions import MomentJudgeError
 from config.api import OUTSIDE
+from core.exceptions import MomentJudgeError
 from tests.docs.pages import ROOT, tables
 from tests.factories import UserFactory
 

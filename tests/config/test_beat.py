@@ -8,9 +8,9 @@ from celery import Celery
 from django.db import OperationalError
 from django.utils import timezone
 
-from annotation import clock
 from config.beat import SteadyScheduler
 from config.celery_app import app as ours
+from core import clock
 
 HOUR = timedelta(hours=1)
 

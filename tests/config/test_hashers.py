@@ -12,12 +12,12 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from annotation.exceptions import Busy
 from annotation.models import User
 from config import hashers
 from config.embedded.services import BASE_DIR
 from config.hashers import AT_ONCE, Argon2
 from config.settings import base
+from core.exceptions import Busy
 
 PASSWORD = "a long password"
 MANY = """

@@ -75,7 +75,7 @@ def test_a_line_says_in_which_request_and_who_by_number(lines: list[dict[str, An
     client.force_login(person)
     answer = client.get(reverse("judging:releases", args=[project.uuid]))
     assert answer.status_code == 403
-    (line,) = [line for line in lines if line["logger"] == "annotation.refusals"]
+    (line,) = [line for line in lines if line["logger"] == "core.refusals"]
     assert line["request_id"] == answer.headers["X-Request-ID"]
     assert line["route"] == "judging:releases"
     assert person.username not in json.dumps(lines)

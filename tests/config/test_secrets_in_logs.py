@@ -18,10 +18,10 @@ from pytest_django import Settings
 from annotation.captions.rewriting.chat import Chat, Endpoint
 from annotation.captions.rewriting.provider import Item, ProviderAway
 from annotation.models import User
-from annotation.refusals import WithoutSecrets, without_secrets
 from annotation.services.identities import identity_set
 from annotation.services.tokens import token_create
 from annotation.services.totp import totp_begin, totp_confirm, totp_secret
+from core.refusals import WithoutSecrets, without_secrets
 from judging.people.services.invitations import invitation_create
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, lead

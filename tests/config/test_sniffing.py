@@ -8,7 +8,7 @@ from django import forms
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation.corpora.forms import ImportForm
-from annotation.services.sniffing import text_or_packed
+from core.files import text_or_packed
 from judging.imports.forms import JudgmentImportForm
 from models_runner.leaderboard.forms import RunForm
 
@@ -69,7 +69,7 @@ def test_no_other_form_takes_files() -> None:
     ours = {
         one
         for one in all_forms(forms.BaseForm)
-        if one.__module__.split(".")[0] in ("annotation", "judging", "models_runner", "config")
+        if one.__module__.split(".")[0] in ("core", "annotation", "judging", "models_runner", "config")
     }
     takes = {form for form in ours if any(isinstance(field, forms.FileField) for field in form.base_fields.values())}
     assert takes == {ImportForm, JudgmentImportForm, RunForm}

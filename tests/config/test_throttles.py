@@ -9,7 +9,6 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.exceptions import TooOften
 from annotation.models import Throttle, User
 from annotation.services.identities import identity_set
 from annotation.services.throttles import (
@@ -22,6 +21,7 @@ from annotation.services.throttles import (
     throttle_or_refuse,
     throttles_sweep,
 )
+from core.exceptions import TooOften
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
 

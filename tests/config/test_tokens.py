@@ -12,9 +12,9 @@ from django.urls import get_resolver, reverse
 from django.utils import timezone
 from rest_framework.permissions import SAFE_METHODS
 
-from annotation.exceptions import NotPossible
 from annotation.models import AccessToken, AuditEvent, User
 from annotation.services.tokens import MOST, SCOPES, token_create, token_revoke
+from core.exceptions import NotPossible
 from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db

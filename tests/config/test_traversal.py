@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from annotation.exceptions import NotPossible
+from core.exceptions import NotPossible
 from models_runner.experiments.files import kept_file
 from models_runner.features.services import _allowed
 from tests.judging.views.doors import World

@@ -8,9 +8,9 @@ from django.db import transaction
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from annotation.exceptions import MomentJudgeError
 from annotation.models import Membership, StandingChange, User
 from annotation.services.members import standing_change
+from core.exceptions import MomentJudgeError
 from judging.models import Exam, KnownPair, Sitting, SittingGrade
 from judging.qualification.selectors.way import way_facts
 from judging.qualification.services.exams import exam_close

@@ -11,7 +11,7 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.exceptions import ImportRefused
+from core.exceptions import ImportRefused
 from judging.releases.compare import Change, Compared, Comparison
 from judging.releases.layout import COLUMNS, PAIRS
 from tests.mutations import mutated

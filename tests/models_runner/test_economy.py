@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.exceptions import NotPossible
+from core.exceptions import NotPossible
 from judging.models import Release
 from models_runner.leaderboard.services.economy import pairs_of, study_create, study_work
 from models_runner.leaderboard.services.releases import release_receive, runs_sweep

@@ -19,9 +19,9 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from annotation.exceptions import NotPossible
 from annotation.models import Project, Video
 from annotation.similarity.model_folders import REFUSAL
+from core.exceptions import NotPossible
 from models_runner.features import making, services
 from models_runner.features.making import feature_set_work, feature_sets_sweep
 from models_runner.features.services import (

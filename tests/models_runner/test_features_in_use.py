@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.exceptions import NotPossible
+from core.exceptions import NotPossible
 from judging.models import Release
 from models_runner.experiments import services
 from models_runner.experiments.services import experiment_create, training_cancel

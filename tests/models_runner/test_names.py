@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.exceptions import NotPossible
+from core.exceptions import NotPossible
 from judging.models import Release
 from models_runner.leaderboard.services.economy import runs_of, study_create, study_work
 from models_runner.models import Run

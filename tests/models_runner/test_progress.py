@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from judging.plots.canvas import WIDE_LETTER
+from core.charts.canvas import WIDE_LETTER
 from models_runner.experiments.charts import losses_chart, scores_chart
 from models_runner.experiments.progress import MEASURE, POINTS, EventsFile, Progress
 from models_runner.experiments.settings import options_of, told

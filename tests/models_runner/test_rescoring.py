@@ -9,8 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation.exceptions import NotPossible
 from annotation.models import Membership
+from core.exceptions import NotPossible
 from judging.models import Release
 from judging.releases.services import release_build, release_create
 from models_runner.leaderboard.selectors.asked import asked_for

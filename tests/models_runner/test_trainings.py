@@ -17,10 +17,10 @@ from celery import current_app
 from django.db import IntegrityError, OperationalError, connection
 from django.utils import timezone
 
-from annotation import locks
-from annotation import messages as annotation_messages
-from annotation.exceptions import NotPossible, StorageAway
 from annotation.models import AuditEvent, Query
+from core import locks
+from core import messages as annotation_messages
+from core.exceptions import NotPossible, StorageAway
 from judging.models import Release
 from models_runner.experiments import devices, files, trainings
 from models_runner.experiments.child import TrainingChild

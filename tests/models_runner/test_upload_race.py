@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 from django.core.files.storage import default_storage
 
-from annotation.exceptions import NotPossible
+from core.exceptions import NotPossible
 from judging.models import Release
 from models_runner.leaderboard.services import runs
 from models_runner.leaderboard.services.runs import AT_WORK

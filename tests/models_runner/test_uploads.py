@@ -16,9 +16,9 @@ from django.utils import timezone
 
 from annotation.corpora.importers import ImportFileError
 from annotation.corpora.importers.limits import Budget, Limits
-from annotation.exceptions import NotPossible, TooLarge
 from annotation.models import Membership
 from config.celery_app import app
+from core.exceptions import NotPossible, TooLarge
 from judging.models import Release
 from models_runner.leaderboard.services.participants import leaderboard_change
 from models_runner.leaderboard.services.releases import runs_sweep

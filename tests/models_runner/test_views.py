@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Membership, Moment
-from annotation.receiving import ReceivedOnDisk
+from core.files import ReceivedOnDisk
 from judging.models import Release
 from models_runner.leaderboard.services.participants import leaderboard_change, leaderboard_of
 from models_runner.leaderboard.services.releases import release_receive

@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.exceptions import NotPossible
+from core.exceptions import NotPossible
 from judging.models import Release
 from models_runner.leaderboard.services.economy import runs_of
 from models_runner.leaderboard.services.participants import leaderboard_change

@@ -21,7 +21,7 @@ PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input",
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build from a copy of what git tracks, so that nothing is left in the tree."""
     source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    listed = ["pyproject.toml", "LICENSE", "docs/library.md", "annotation", "judging", "moment_retrieval"]
+    listed = ["pyproject.toml", "LICENSE", "docs/library.md", "core", "annotation", "judging", "moment_retrieval"]
     tracked = subprocess.run(["git", "ls-files", *listed], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in tracked.splitlines():
         if (ROOT / name).is_file():

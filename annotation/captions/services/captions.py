@@ -13,10 +13,10 @@ from annotation.captions.selectors import last_review
 from annotation.captions.services import checks
 from annotation.captions.services.rewriting import UNTOLD
 from annotation.corpora.services.video_files import members_of
-from annotation.exceptions import NotPossible
-from annotation.messages import send_on_commit
 from annotation.models import Caption, CaptionRedo, CaptionReview, Project, User
 from annotation.services.audit import audit_record
+from core.exceptions import NotPossible
+from core.messages import send_on_commit
 
 REMEMBERED = ["text", "state", "provider", "model", "prompt_id", "temperature", "attempt", "failed", "detail"]
 REMEMBERED += ["similarity", "similarity_measure_id", "name_found", "name_score", "name_model"]

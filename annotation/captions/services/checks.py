@@ -8,12 +8,12 @@ from django.db.models import QuerySet
 
 from annotation.captions import ner
 from annotation.corpora.services.video_files import members_of
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Caption
 from annotation.pools.services.candidates import measure_of, vectors_of
 from annotation.similarity.base import SimilarityMissing
 from annotation.similarity.registry import sentence_model
+from core.locks import only_one
+from core.messages import send_on_commit
 
 logger = logging.getLogger(__name__)
 TASK = "annotation.tasks.edits_check"

@@ -10,11 +10,11 @@ from django.utils import timezone
 from annotation.captions.rewriting.provider import Answer, Item, ProviderAway
 from annotation.captions.services.captions import caption_in_review, remembered
 from annotation.captions.services.rewriting import STOPS, Work, failure_of
-from annotation.exceptions import NotPossible
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Caption, CaptionFailure, CaptionRedo, CaptionReview, Project, Rewriting, User
 from annotation.services.audit import audit_record
+from core.exceptions import NotPossible
+from core.locks import only_one
+from core.messages import send_on_commit
 
 logger = logging.getLogger(__name__)
 TASK = "annotation.tasks.caption_redo_make"

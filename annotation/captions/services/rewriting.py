@@ -18,13 +18,13 @@ from annotation.captions.rewriting.lexicon import Lexicon, lexicon_for
 from annotation.captions.rewriting.provider import Answer, Item, Provider, ProviderAway, ProviderUnusable, Rules
 from annotation.captions.services.checks import captions_measure, checks_failed
 from annotation.corpora.services.video_files import members_of
-from annotation.exceptions import NotPossible
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Caption, CaptionFailure, Corpus, Description, Job, Project, Prompt, Rewriting, User
 from annotation.services.audit import audit_record
 from annotation.services.jobs import job_fail, job_finish, job_set, job_start, job_wait
 from annotation.similarity.base import SimilarityMissing
+from core.exceptions import NotPossible
+from core.locks import only_one
+from core.messages import send_on_commit
 
 logger = logging.getLogger(__name__)
 KIND = "rewriting"

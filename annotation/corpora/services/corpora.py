@@ -19,10 +19,10 @@ from annotation.corpora.importers.base import (
 )
 from annotation.corpora.services.reports import ImportReport, OnRemark
 from annotation.corpora.services.video_files import video_files_add
-from annotation.exceptions import NotPossible
 from annotation.models import Caption, Corpus, Description, Moment, Subtitle, User, Video
 from annotation.services.audit import audit_record
 from annotation.services.names import checked_name
+from core.exceptions import NotPossible
 
 CHUNK = 5000  # records in memory
 ROWS = 2000  # of one statement, which holds at most 65,535 values

@@ -39,11 +39,11 @@ from annotation.corpora.services.uploads import (
     upload_limits,
     upload_throw_away,
 )
-from annotation.exceptions import MomentJudgeError, NotPossible, StorageAway
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Corpus, CorpusImport, Membership, User
 from annotation.services.audit import audit_record
+from core.exceptions import MomentJudgeError, NotPossible, StorageAway
+from core.locks import only_one
+from core.messages import send_on_commit
 
 logger = logging.getLogger(__name__)
 TASK = "annotation.tasks.corpus_import_work"

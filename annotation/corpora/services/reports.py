@@ -6,7 +6,7 @@ from typing import IO, NamedTuple
 
 from annotation.corpora.importers.base import BadLine, DescriptionRecord, MomentRecord, SubtitleRecord
 from annotation.models import Description
-from annotation.spreadsheets import csv_line
+from core.spreadsheets import csv_line
 
 MOST_REMARKS = 1_000_000  # of a report
 BAD_KEPT = 1000  # in memory; the written report has them all

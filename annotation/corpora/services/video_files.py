@@ -12,10 +12,10 @@ from django.db import transaction
 
 from annotation.captions.rewriting.lexicon import Member
 from annotation.corpora.models import video_path
-from annotation.messages import send_on_commit
 from annotation.models import CastMember, Corpus, Moment, User, Video
 from annotation.services.audit import audit_record
 from annotation.services.stored_files import files_delete
+from core.messages import send_on_commit
 
 VIDEO_SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v")
 NOT_FOUND = "The folder of videos holds no file of this name."

@@ -6,9 +6,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.exceptions import MomentJudgeError
 from annotation.models import Membership, Project, User
 from annotation.services.members import member_add
+from core.exceptions import MomentJudgeError
 
 
 class Command(BaseCommand):

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
 from annotation.backup import BackupError, backup_make
-from annotation.exceptions import MomentJudgeError
+from core.exceptions import MomentJudgeError
 
 
 class Command(BaseCommand):

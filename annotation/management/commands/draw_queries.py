@@ -5,12 +5,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.exceptions import MomentJudgeError
 from annotation.management.draws import add_draw_arguments, say_what_is_unwritten, sizes_asked
 from annotation.models import Project
 from annotation.queries.rules import JUDGED, NONE_OF, NoSplit
 from annotation.queries.selectors import draft_of
 from annotation.queries.services import draw_refusal, queries_draw
+from core.exceptions import MomentJudgeError
 
 
 class Command(BaseCommand):

@@ -12,7 +12,7 @@ from annotation.corpora.importers import FORMATS, Given, ImportFileError, form_o
 from annotation.corpora.importers.files import read_path
 from annotation.corpora.services.corpora import corpus_durations, corpus_import
 from annotation.corpora.services.reports import ImportReport, OnRemark, remarks_writer
-from annotation.exceptions import MomentJudgeError
+from core.exceptions import MomentJudgeError
 
 LINES_SHOWN = 50
 BAD_LINES = 3  # exit code where bad lines kept everything out; 1 is for everything else

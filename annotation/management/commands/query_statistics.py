@@ -7,10 +7,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.models import Project
-from annotation.spreadsheets import csv_write
 from annotation.statistics import reports as report
 from annotation.statistics.collection import published, tables
 from annotation.statistics.services import statistics_compute
+from core.spreadsheets import csv_write
 
 HEAD = f"{'':<24} {'texts':>8} {'words':>13} {'vocabulary':>15} {'with names':>15} {'changed':>8} {'similarity':>10}"
 

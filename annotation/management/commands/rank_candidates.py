@@ -7,11 +7,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.exceptions import MomentJudgeError
 from annotation.models import Project
 from annotation.pools.services.candidates import candidates_rank, similarity_choose
 from annotation.queries.selectors import measures_of
 from annotation.similarity.registry import NAMES, similarity
+from core.exceptions import MomentJudgeError
 
 EVERY_S = 5.0  # how often progress is said
 

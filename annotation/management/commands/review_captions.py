@@ -11,9 +11,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.captions.selectors import captions_in_review
 from annotation.captions.services.captions import caption_accept, caption_edit
-from annotation.exceptions import NotPossible
 from annotation.models import Caption, Membership, Project, User
-from annotation.spreadsheets import csv_write, plain
+from core.exceptions import NotPossible
+from core.spreadsheets import csv_write, plain
 
 COLUMNS = ["caption", "description", "wording", "failed", "decision"]
 DECISIONS = ("accept", "edit")

@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.captions.selectors import captions_report
 from annotation.captions.services.rewriting import rewriting_run, rewriting_start
-from annotation.exceptions import MomentJudgeError
 from annotation.models import Corpus
+from core.exceptions import MomentJudgeError
 
 
 class Command(BaseCommand):

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.exceptions import MomentJudgeError
 from annotation.models import Project, TrainSet
 from annotation.train_sets.services import FORMS, train_set_start, train_set_write
+from core.exceptions import MomentJudgeError
 
 
 class Command(BaseCommand):

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from annotation.exceptions import NotPossible
 from annotation.models import Candidate, PoolAnswer, Pooling, PoolSource, Project, Query, User
 from annotation.pools.rules.coverage import OTHERS, TOP, others_drawn, top_of
 from annotation.pools.rules.run_pools import DEPTHS
 from annotation.pools.services.candidates import pool_texts_of, similarity_of, vectors_of
 from annotation.pools.services.poolings import Answered, answers_store, watchable_moments
 from annotation.similarity import registry
+from core.exceptions import NotPossible
 
 SIMILAR, RANDOM = "similarity", "random draw"  # names of the two sources
 EXACTLY = 1.0  # moments themselves are returned, no spans that would have to fit

@@ -15,7 +15,6 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from annotation.exceptions import NotPossible
 from annotation.models import (
     Candidate,
     Moment,
@@ -30,6 +29,7 @@ from annotation.models import (
 )
 from annotation.pools.rules.run_pools import DEPTH, DEPTHS, IOU_MIN, Found, Place, best_ranks, moment_of, pooled
 from annotation.services.audit import audit_record
+from core.exceptions import NotPossible
 
 logger = logging.getLogger(__name__)
 State = Pooling.State

@@ -8,10 +8,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import DataError, IntegrityError, transaction
 
-from annotation.exceptions import ImportRefused, NotPossible
 from annotation.models import Corpus, Membership, Project, User
 from annotation.services.audit import audit_record
 from annotation.services.members import member_add
+from core.exceptions import ImportRefused, NotPossible
 from judging.imports.release.corpus import corpus_store
 from judging.imports.release.grades import grades_store
 from judging.imports.release.pairs import pairs_store

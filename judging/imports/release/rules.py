@@ -8,9 +8,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from annotation.exceptions import ImportRefused, NotPossible
 from annotation.models import Measure, NamedQuerySet, Pooling, PoolSource, Project
 from annotation.services.names import checked_name
+from core.exceptions import ImportRefused, NotPossible
 from judging.guidelines.models import POLICY_VALUES
 from judging.imports.release.corpus import Held
 from judging.models import WORDS, Guideline, GuidelineExample, Policy, ReleaseWords

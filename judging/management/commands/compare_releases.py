@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.exceptions import ImportRefused
-from annotation.spreadsheets import csv_write
+from core.exceptions import ImportRefused
+from core.spreadsheets import csv_write
 from judging.releases.compare import Change, Compared
 
 

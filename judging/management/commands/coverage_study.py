@@ -7,11 +7,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.exceptions import MomentJudgeError
 from annotation.models import Pooling, Project, Query
 from annotation.pools.rules.coverage import OTHERS, QUERIES, TOP
 from annotation.pools.services.coverage import Draw, coverage_create, coverage_plan
 from annotation.pools.services.poolings import pooling_discard
+from core.exceptions import MomentJudgeError
 from judging.figures.coverage import study_sheet
 from judging.studies.rules import Coverage
 from judging.studies.selectors import coverage_found, coverage_studies, plan_lacks, pool_report

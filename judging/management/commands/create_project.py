@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Count
 
-from annotation.exceptions import MomentJudgeError
 from annotation.management.draws import add_draw_arguments, say_what_is_unwritten, sizes_unless
 from annotation.models import Corpus, Project
 from annotation.services.members import leads_named
+from core.exceptions import MomentJudgeError
 from judging.projects.services import project_create
 
 

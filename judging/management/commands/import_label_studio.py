@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.corpora.importers import ImportFileError
 from annotation.corpora.services.reports import Remark, remarks_writer
-from annotation.exceptions import MomentJudgeError
 from annotation.services.members import leads_named
+from core.exceptions import MomentJudgeError
 from judging.imports.historic import project_holding
 from judging.imports.label_studio.mapping import BadMapping, Mapped, mapped
 from judging.imports.services import export_read, export_store

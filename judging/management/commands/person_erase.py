@@ -6,8 +6,8 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.exceptions import MomentJudgeError
 from annotation.models import User
+from core.exceptions import MomentJudgeError
 from judging.people.services.standings import person_forget
 
 

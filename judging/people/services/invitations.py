@@ -19,13 +19,13 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.exceptions import NotPossible
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Identity, Membership, Project, User
 from annotation.services.audit import audit_record
 from annotation.services.identities import NewAccount, account_create
 from annotation.services.members import member_add
+from core.exceptions import NotPossible
+from core.locks import only_one
+from core.messages import send_on_commit
 from judging.exceptions import InvitationGone, InvitationUnknown, NotPossibleNow
 from judging.models import Invitation
 

@@ -27,7 +27,7 @@ from django.utils import timezone
 
 from annotation.models import AuditEvent, BrowserSession, Identity, Membership, User
 from annotation.services.audit import audit_record
-from annotation.spreadsheets import csv_text
+from core.spreadsheets import csv_text
 from judging.exceptions import NotPossibleNow
 from judging.models import Invitation
 from judging.people.services.standings import person_forget

@@ -13,9 +13,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.access import LEAD, STAFF, MemberRequest, post_only, project_page, staff_page
 from annotation.corpora.selectors import corpora_within_reach, projects_run_by
-from annotation.exceptions import NotPossible
 from annotation.models import Corpus, Project, User
 from annotation.services.names import LONGEST_NAME
+from core.exceptions import NotPossible
 from judging.exceptions import GateTooShort, PolicyStale
 from judging.models import Policy
 from judging.people.selectors import actor_names

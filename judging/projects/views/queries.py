@@ -17,9 +17,9 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from annotation.exceptions import NotPossible
 from annotation.models import Candidate, NamedQuerySet, Project
-from annotation.spreadsheets import csv_download, csv_stream
+from core.exceptions import NotPossible
+from core.spreadsheets import csv_download, csv_stream
 from judging.forms import QuerySetChangeForm, QuerySetForm
 from judging.projects import services
 from judging.projects.selectors import queries as selectors_caption_edits

@@ -15,12 +15,12 @@ from django.db import OperationalError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from annotation.exceptions import NotPossible
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Project, Query, User
 from annotation.pools.services.candidates import pool_of, vectors_of
 from annotation.services.audit import audit_record
+from core.exceptions import NotPossible
+from core.locks import only_one
+from core.messages import send_on_commit
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
 from judging.models import Exam, GuidelineExample, KnownPair, Sitting, SittingGrade
 from judging.qualification.rules.draws import TooFew, draw_even

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef
 
-from annotation.exceptions import NotPossible
 from annotation.models import Project, User
 from annotation.services.audit import audit_record
+from core.exceptions import NotPossible
 from judging.exceptions import NotPossibleNow
 from judging.models import Exam, KnownPair, Sitting
 from judging.qualification.services.sitting_grades import sitting_settle

@@ -14,11 +14,11 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce, Least
 
-from annotation import clock
-from annotation.exceptions import NotPossible
-from annotation.messages import send_on_commit
 from annotation.models import Membership, Project, User
 from annotation.services.audit import audit_record
+from core import clock
+from core.exceptions import NotPossible
+from core.messages import send_on_commit
 from judging.exceptions import (
     AssignmentIncomplete,
     FormStale,

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import QuerySet
 
-from annotation import clock
-from annotation.exceptions import NotPossible
 from annotation.models import Membership, Moment, Project, User
+from core import clock
+from core.exceptions import NotPossible
 from judging.exceptions import GuidelineUnconfirmed, NotAnnotator, TooFewPairs
 from judging.models import Exam, Policy, Sitting
 from judging.projects.policies import policy_in_force

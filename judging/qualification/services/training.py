@@ -9,12 +9,12 @@ from django.conf import settings
 from django.db import OperationalError, transaction
 from django.db.models import Max, QuerySet
 
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Job, Project, Query, User
 from annotation.pools.services.candidates import Pool, pool_of, vectors_of
 from annotation.services.audit import audit_record
 from annotation.services.jobs import job_fail, job_finish, job_set, job_start
+from core.locks import only_one
+from core.messages import send_on_commit
 from judging.exceptions import NotPossibleNow
 from judging.guidelines.services import draft_example_set
 from judging.models import GuidelineDraft, KnownPair

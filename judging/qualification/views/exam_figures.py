@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from annotation.spreadsheets import csv_text
+from core.spreadsheets import csv_text
 from judging.qualification.rules.power import OUGHT_TO_FAIL, Grader
 from judging.qualification.selectors.exams import ExamPower, ExamRow
 from judging.quality.rules.agreement import Weights

@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from annotation.exceptions import NotPossible
 from annotation.models import Membership, Project, User
-from annotation.refusals import refusal_log
+from core.exceptions import NotPossible
+from core.refusals import refusal_log
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
 from judging.models import Exam, KnownPair, Policy, Sitting
 from judging.projects.policies import pass_rule_of, policy_in_force

@@ -8,9 +8,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Least
 
-from annotation import clock
-from annotation.messages import send_on_commit
 from annotation.models import Membership, Project, User
+from core import clock
+from core.messages import send_on_commit
 from judging.exceptions import AssignmentIncomplete, GuidelineUnconfirmed, LeaseLost, NotQualified, WarmUpDue
 from judging.models import Assignment, Batch, Policy
 from judging.projects.policies import policy_in_force

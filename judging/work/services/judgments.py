@@ -11,8 +11,8 @@ from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
 
-from annotation import clock
 from annotation.models import Membership, User
+from core import clock
 from judging.exceptions import FormStale, JudgingError, NotAnnotator, NotAssigned, PairWithdrawn
 from judging.models import Assignment, Flag, Judgment, JudgmentChange
 from judging.quality.gold import GIVE_GOLD, gold_change, gold_given_under

@@ -8,9 +8,9 @@ import logging
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.messages import send_on_commit
 from annotation.models import User
 from annotation.services.audit import audit_record
+from core.messages import send_on_commit
 from judging.exceptions import NotPossibleNow
 from judging.models import Assignment, Batch, Flag, FlagAnswer, Judgment, Pair
 from judging.work import rules

@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from annotation.exceptions import NotPossible
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Moment, User
 from annotation.previews.services import preview_cut, preview_replace
 from annotation.services.audit import audit_record
+from core.exceptions import NotPossible
+from core.locks import only_one
+from core.messages import send_on_commit
 from judging.exceptions import NotPossibleNow
 from judging.models import Batch, FlagAnswer, Pair, Recut
 from judging.work.rules import fault_of_bounds

@@ -15,7 +15,7 @@ from django.shortcuts import render
 from annotation.access import ANNOTATOR, MemberRequest, project_page
 from annotation.models import Project, User
 from annotation.standing import OUT
-from annotation.stored import IMMUTABLE, file_answer
+from core.files import IMMUTABLE, file_answer
 from judging.models import Assignment
 from judging.qualification.views.way import way_of
 from judging.review.selectors import job_running

@@ -12,10 +12,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django_htmx.http import HttpResponseClientRedirect, replace_url
 
-from annotation import clock
 from annotation.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_page
 from annotation.models import Project, User
-from annotation.refusals import refusal_log
+from core import clock
+from core.refusals import refusal_log
 from judging.exceptions import FormStale, GuidelineUnconfirmed, NotAssigned, PairWithdrawn, WarmUpDue
 from judging.forms import FlagForm, GradeForm, KeyForm, SubmitForm
 from judging.guidelines.views import guideline_context

@@ -14,8 +14,8 @@ from django.urls import reverse
 
 from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from annotation.models import Project, User
-from annotation.refusals import refusal_log
-from annotation.spreadsheets import csv_download
+from core.refusals import refusal_log
+from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow
 from judging.forms import BoundsForm, SieveForm, SubmitForm, WithdrawForm, WordForm
 from judging.models import Flag, Pair

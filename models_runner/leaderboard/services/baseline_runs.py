@@ -5,9 +5,9 @@ from pathlib import Path
 from django.core.files import File
 from django.db import transaction
 
-from annotation.exceptions import NotPossible
-from annotation.messages import send_on_commit
 from annotation.services.stored_files import files_delete
+from core.exceptions import NotPossible
+from core.messages import send_on_commit
 from models_runner.leaderboard.services.runs import TASK, checksum
 from models_runner.leaderboard.services.truths import truths_make
 from models_runner.models import Run, Scoring, Training

@@ -11,11 +11,11 @@ from zipfile import ZipFile
 from django.db import IntegrityError, OperationalError, transaction
 from django.utils import timezone
 
-from annotation.exceptions import MomentJudgeError, NotPossible
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import User
 from annotation.services.audit import audit_record
+from core.exceptions import MomentJudgeError, NotPossible
+from core.locks import only_one
+from core.messages import send_on_commit
 from judging.models import Release
 from judging.releases.files import archive_opened
 from models_runner.leaderboard.services.scorings import run_table

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Exists, OuterRef, Q
 
-from annotation.messages import send_on_commit
+from core.messages import send_on_commit
 from judging.models import Release
 from models_runner.leaderboard.services.economy import studies_sweep
 from models_runner.leaderboard.services.runs import uploads_sweep

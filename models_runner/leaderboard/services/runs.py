@@ -21,13 +21,13 @@ from annotation.corpora.importers import ImportFileError
 from annotation.corpora.importers.limits import Budget, Limits
 from annotation.corpora.importers.texts import storable
 from annotation.corpora.services.uploads import upload_limits
-from annotation.exceptions import MomentJudgeError, NotPossible, TooLarge
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Membership, Query, User
 from annotation.services.audit import audit_record
 from annotation.services.names import checked_name
 from annotation.services.stored_files import files_delete
+from core.exceptions import MomentJudgeError, NotPossible, TooLarge
+from core.locks import only_one
+from core.messages import send_on_commit
 from judging.models import Release
 from models_runner.leaderboard.services.participants import answered_queries, concerns_about, leaderboard_of
 from models_runner.leaderboard.services.score_tests import score_tests_drop

@@ -10,7 +10,7 @@ from django.db import OperationalError, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils.crypto import salted_hmac
 
-from annotation.messages import send_on_commit
+from core.messages import send_on_commit
 from models_runner.leaderboard.models import ATTEMPTS
 from models_runner.leaderboard.services.scorings import columns_of
 from models_runner.models import Run, Score, ScoreTest

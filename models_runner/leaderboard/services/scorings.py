@@ -13,10 +13,10 @@ from django.db import OperationalError, transaction
 from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
 
-from annotation.exceptions import MomentJudgeError
-from annotation.locks import only_one
-from annotation.messages import send_on_commit
 from annotation.models import Video
+from core.exceptions import MomentJudgeError
+from core.locks import only_one
+from core.messages import send_on_commit
 from judging.models import Release
 from models_runner.leaderboard.services.truths import truth_table
 from models_runner.models import PerQuery, Run, Score, Scoring

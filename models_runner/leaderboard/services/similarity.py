@@ -8,9 +8,9 @@ from django.core.files import File
 from django.core.files.base import ContentFile
 from django.db import transaction
 
-from annotation.messages import send_on_commit
 from annotation.models import Candidate, Query, User
 from annotation.services.audit import audit_record
+from core.messages import send_on_commit
 from judging.models import Release
 from models_runner.leaderboard.services.scorings import scored, scoring_write
 from models_runner.leaderboard.services.truths import truth_table, truths_make

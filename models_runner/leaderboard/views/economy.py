@@ -8,9 +8,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from annotation.access import STAFF, MemberRequest, post_only, project_page
-from annotation.exceptions import NotPossible
 from annotation.models import Project
-from annotation.spreadsheets import csv_download
+from core.exceptions import NotPossible
+from core.spreadsheets import csv_download
 from judging.models import Release
 from models_runner.leaderboard.selectors.asked import Asked, asked_for, splits_of
 from models_runner.leaderboard.selectors.economy import Row, rows_of, table_rows

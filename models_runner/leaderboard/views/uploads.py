@@ -15,10 +15,9 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from annotation.access import RUNNERS, MemberRequest, grant, post_only, project_page
-from annotation.exceptions import NotPossible, StorageAway, TooLarge
 from annotation.models import Membership, Project, User
-from annotation.receiving import ReceivedOnDisk
-from annotation.stored import file_answer
+from core.exceptions import NotPossible, StorageAway, TooLarge
+from core.files import ReceivedOnDisk, file_answer
 from models_runner.leaderboard.forms import SPLITS, RunForm, ready_releases
 from models_runner.leaderboard.selectors.shown_scores import ScoreView, sees_all
 from models_runner.leaderboard.services import runs

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.exceptions import MomentJudgeError
 from annotation.models import Project
+from core.exceptions import MomentJudgeError
 from models_runner.experiments.forms import CHANGES, form_of
 from models_runner.experiments.selectors import row_of
 from models_runner.experiments.services import experiment_create

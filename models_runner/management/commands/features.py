@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.exceptions import MomentJudgeError
 from annotation.models import Project
+from core.exceptions import MomentJudgeError
 from models_runner.features.making import feature_set_work
 from models_runner.features.services import (
     feature_set_model,

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.exceptions import MomentJudgeError
 from annotation.models import Project
-from annotation.spreadsheets import csv_write
+from core.exceptions import MomentJudgeError
+from core.spreadsheets import csv_write
 from models_runner.leaderboard.selectors.asked import SPLITS, asked_for
 from models_runner.leaderboard.selectors.economy import rows_of, table_rows
 from models_runner.leaderboard.services.economy import lacking, study_create, study_work

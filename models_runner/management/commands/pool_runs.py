@@ -7,10 +7,10 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.exceptions import NotPossible
 from annotation.models import Pooling, Project
 from annotation.pools.rules.run_pools import DEPTH, IOU_MIN
 from annotation.pools.services.poolings import Scope, pooling_create, pooling_discard
+from core.exceptions import NotPossible
 from judging.studies.selectors import ALL_RUNS, PoolReport, pool_report
 from judging.studies.services import pool_open, pool_open_request
 from models_runner.models import Run

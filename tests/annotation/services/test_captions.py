@@ -13,8 +13,8 @@ from annotation.captions.services.captions import caption_accept, caption_edit, 
 from annotation.captions.services.checks import edits_check, edits_sweep
 from annotation.captions.services.redos import NOTHING_ELSE, caption_redo, caption_redo_make, redos_sweep
 from annotation.captions.services.rewriting import Work, failure_of
-from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Caption, CaptionReview, Description, Project, Prompt, Rewriting, User
+from core.exceptions import NotPossible
 from tests.annotation.rewriting.chat_server import chat_server, completion, failure
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, ProjectFactory, QueryFactory, lead

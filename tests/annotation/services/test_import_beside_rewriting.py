@@ -9,8 +9,8 @@ from django.db import connection
 from annotation.captions.services.rewriting import rewriting_start
 from annotation.corpora.importers.base import DescriptionRecord
 from annotation.corpora.services.corpora import corpus_import
-from annotation.exceptions import NotPossible
 from annotation.models import Project
+from core.exceptions import NotPossible
 from tests.annotation.services.test_rewriting import describe
 from tests.factories import ProjectFactory
 

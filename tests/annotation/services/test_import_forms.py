@@ -21,8 +21,8 @@ from annotation.corpora.importers.files import read_path
 from annotation.corpora.services import corpora
 from annotation.corpora.services.corpora import corpus_durations, corpus_import
 from annotation.corpora.services.reports import ImportReport, Remark
-from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Caption, Corpus, Description, Moment, Subtitle, Video
+from core.exceptions import NotPossible
 from tests.annotation.importers.shared import DATA, needs_shared
 from tests.factories import CorpusFactory, VideoFactory
 

@@ -21,8 +21,8 @@ from annotation.corpora.services.imports import (
     imports_sweep,
     may_import_into,
 )
-from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Corpus, CorpusImport, Description, Subtitle, User
+from core.exceptions import NotPossible
 from tests.conftest import Messages
 from tests.factories import CorpusFactory, ProjectFactory, UserFactory, VideoFactory, annotator, lead
 

@@ -5,9 +5,9 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.exceptions import NotPossible
 from annotation.models import Membership, User
 from annotation.services.members import leads_named, member_add
+from core.exceptions import NotPossible
 from tests.factories import ProjectFactory, UserFactory, lead
 
 pytestmark = pytest.mark.django_db

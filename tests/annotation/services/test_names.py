@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotation.exceptions import NotPossible
 from annotation.services.names import checked_name
+from core.exceptions import NotPossible
 
 
 @pytest.mark.parametrize("name", [" songs ", "Lieder, für 2 «Stimmen»", "👩‍🎤"])

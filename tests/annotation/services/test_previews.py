@@ -10,11 +10,11 @@ from django.core.files.storage import default_storage
 from django.db.models.fields.files import FieldFile
 from PIL import Image
 
-from annotation.exceptions import StorageFull
 from annotation.models import Moment, Video
 from annotation.previews import services
 from annotation.previews.cutting import Preview
 from annotation.previews.services import local_copy, preview_save, previews_sweep, video_cut_previews
+from core.exceptions import StorageFull
 from tests.conftest import Messages
 from tests.factories import GIF, MomentFactory, VideoFactory
 from tests.stored import names_in

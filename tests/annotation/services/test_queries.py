@@ -7,12 +7,12 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.exceptions import NotPossible
 from annotation.models import NamedQuerySet, Project, Query, Rewriting
 from annotation.queries import services
 from annotation.queries.rules import size_of
 from annotation.queries.selectors import draft_of, last_draw, source_of
 from annotation.queries.services import queries_draw, query_set_create
+from core.exceptions import NotPossible
 from tests.factories import (
     BatchFactory,
     CandidateFactory,

@@ -20,8 +20,6 @@ from annotation.captions.services import checks
 from annotation.captions.services import rewriting as service
 from annotation.captions.services.rewriting import rewriting_run, rewriting_start, rewritings_sweep
 from annotation.corpora.services.video_files import cast_import
-from annotation.exceptions import NotPossible
-from annotation.locks import only_one
 from annotation.models import (
     AuditEvent,
     Caption,
@@ -35,6 +33,8 @@ from annotation.models import (
     Rewriting,
 )
 from annotation.queries.services import queries_draw
+from core.exceptions import NotPossible
+from core.locks import only_one
 from tests.annotation.rewriting.chat_server import ChatServer, Reply, chat_server, completion, failure
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, DescriptionFactory, ProjectFactory

@@ -5,11 +5,11 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import OperationalError
 
-from annotation.exceptions import StorageAway
-from annotation.locks import only_one
 from annotation.models import LeftFile
 from annotation.services import stored_files
 from annotation.services.stored_files import BACKUP, files_delete, left_files_sweep
+from core.exceptions import StorageAway
+from core.locks import only_one
 
 pytestmark = pytest.mark.django_db
 

@@ -12,13 +12,13 @@ import pytest
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.core.management import CommandError, call_command
 
-from annotation.exceptions import NotPossible
 from annotation.models import Caption, Project, TrainSet
 from annotation.similarity.sentences import SentenceModelMissing
 from annotation.train_sets import services
 from annotation.train_sets.pool import train_pool_of
 from annotation.train_sets.ranks import Parts
 from annotation.train_sets.services import train_set_discard, train_set_start, train_set_write
+from core.exceptions import NotPossible
 from tests.annotation.services.train_sets import (
     CAPTIONS,
     QUERIES,

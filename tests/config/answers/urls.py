@@ -19,10 +19,10 @@ from rest_framework import exceptions
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.exceptions import Busy, ImportRefused, NotPossible, StorageAway, StorageFull, TooLarge, TooOften
 from config.urls import handler400, handler403, handler404, handler500
 from config.urls import urlpatterns as of_the_site
-from judging.api.base import ApiView, BodyTooLarge, Invalid, LengthMissing
+from core.api.base import ApiView, BodyTooLarge, Invalid, LengthMissing
+from core.exceptions import Busy, ImportRefused, NotPossible, StorageAway, StorageFull, TooLarge, TooOften
 
 __all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]
 

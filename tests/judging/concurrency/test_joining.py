@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from annotation.exceptions import NotPossible
 from annotation.models import Membership, User
 from annotation.services.identities import NewAccount
+from core.exceptions import NotPossible
 from judging.exceptions import InvitationGone, NotQualified
 from judging.models import Assignment, Batch
 from judging.people.services import invitations, standings

@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.figures.sheet import standalone_style
-from judging.plots.axes import Axis
-from judging.plots.canvas import Canvas, document, number
-from judging.plots.heat import Cell, heat_map
-from judging.plots.kinds import (
+from core.charts.canvas import Axis, Canvas, document, number
+from core.charts.kinds import (
+    Cell,
     Column,
     Ranked,
     Series,
     Spread,
     columns_chart,
+    heat_map,
     lines_chart,
     ranked_chart,
     shares_chart,
     spread_chart,
 )
+from judging.figures.sheet import standalone_style
 
 UNIT = Axis("share", 0, 1, 0.5)
 

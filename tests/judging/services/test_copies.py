@@ -6,8 +6,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.exceptions import NotPossible
 from annotation.models import NamedQuerySet, Project, Query
+from core.exceptions import NotPossible
 from judging.guidelines.models import POLICY_VALUES
 from judging.guidelines.texts import BODY
 from judging.projects.policies import Example, guideline_in_force, guideline_publish, policy_in_force, policy_publish

@@ -7,9 +7,9 @@ from unittest.mock import patch
 
 import pytest
 
-from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Project, Query, StandingChange
 from annotation.services.members import standing_change
+from core.exceptions import NotPossible
 from judging.exceptions import NotPossibleNow, SittingOver, TooFewPairs, Unfinished
 from judging.models import Exam, KnownPair, Pair, Sitting
 from judging.projects.policies import policy_publish

@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Membership, Project, User
+from core.exceptions import NotPossible
 from judging.exceptions import GuidelineStale, NotPossibleNow
 from judging.guidelines.selectors import changes_said, guideline_changes, guideline_confirmed
 from judging.guidelines.services import (

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.exceptions import ImportRefused, NotPossible
 from annotation.models import AuditEvent, Membership, Moment, Project, Query, User
+from core.exceptions import ImportRefused, NotPossible
 from judging.imports.historic import judgments_import, read_judgments
 from judging.models import Batch, Judgment, Pair
 from tests.factories import ProjectFactory, UserFactory

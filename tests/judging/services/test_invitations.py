@@ -10,9 +10,9 @@ from django.core import mail
 from django.db import connection
 from django.utils import timezone
 
-from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Identity, Membership, Project, User
 from annotation.services.identities import NewAccount, identity_set
+from core.exceptions import NotPossible
 from judging.exceptions import InvitationGone, InvitationUnknown, NotPossibleNow
 from judging.models import Invitation
 from judging.people.services import invitations

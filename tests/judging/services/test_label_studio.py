@@ -16,8 +16,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Membership, Project, User
+from core.exceptions import NotPossible
 from judging.imports import services
 from judging.imports.historic import judgments_import, read_judgments
 from judging.imports.label_studio.mapping import Mapped

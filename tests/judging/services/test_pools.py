@@ -4,9 +4,9 @@ from copy import deepcopy
 
 import pytest
 
-from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Candidate, Job, Moment, PoolEntry, Pooling
 from annotation.pools.services.poolings import pooling_discard
+from core.exceptions import NotPossible
 from judging.exceptions import NothingBeyond
 from judging.models import Batch, BatchReview, Pair
 from judging.releases.scope import finished_queries

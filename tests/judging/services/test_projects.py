@@ -8,9 +8,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from annotation.exceptions import NotPossible
 from annotation.models import Corpus, Job, Project
 from annotation.similarity.base import SimilarityMissing
+from core.exceptions import NotPossible
 from judging.guidelines.texts import BODY, LEVELS
 from judging.models import Release
 from judging.projects import services

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, Membership, Project, User
+from core.exceptions import NotPossible
 from judging.models import Batch, QualityAlert, QualityReport
 from judging.projects.policies import policy_publish
 from judging.quality.selectors import newest_judgment

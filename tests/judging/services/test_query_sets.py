@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotation.exceptions import NotPossible
 from annotation.models import AuditEvent, NamedQuerySet, Project
+from core.exceptions import NotPossible
 from judging.models import Batch
 from judging.projects.services import query_set_change, query_set_create
 from judging.work.services.assignments import assignment_take

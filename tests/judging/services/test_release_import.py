@@ -15,8 +15,8 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZipFile
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.exceptions import ImportRefused, NotPossible
 from annotation.models import Candidate, Corpus, Project, Query
+from core.exceptions import ImportRefused, NotPossible
 from judging.imports.historic import judgments_import
 from judging.imports.release import release_import
 from judging.models import Judgment, Pair, Release

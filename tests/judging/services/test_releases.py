@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from annotation.exceptions import StorageAway, StorageFull
 from annotation.models import AuditEvent, Project
+from core.exceptions import StorageAway, StorageFull
 from judging.exceptions import FormStale, NotPossibleNow
 from judging.models import Release, ReleaseWords
 from judging.releases import files, services

@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import pytest
 
-from annotation.exceptions import NotPossible
 from annotation.models import Membership, Project, StandingChange
 from annotation.services.members import standing_change
+from core.exceptions import NotPossible
 from judging.exceptions import (
     AssignmentIncomplete,
     FormStale,

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from annotation.exceptions import NotPossible
 from annotation.models import AccessToken, AuditEvent, Membership, User
 from annotation.services.identities import identity_set
 from annotation.services.members import standing_change
 from annotation.services.tokens import token_create
+from core.exceptions import NotPossible
 from judging.exceptions import NotPossibleNow
 from judging.models import Judgment
 from judging.people.services.standings import (

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar
 
 from django.core import signing
 from django.db.models import Model, Q, QuerySet
+from rest_framework import serializers
 from rest_framework.exceptions import APIException, NotFound, ParseError
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.pagination import BasePagination
@@ -16,8 +17,6 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer, Serializer
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
-
-from annotation.models import User
 
 LONGEST_BODY = 64 * 1024
 PER_PAGE = 50
@@ -100,10 +99,6 @@ def _length(request: Request) -> int:
         return 0  # Django reads no body then
 
 
-def person_of(request: Request) -> User:
-    return cast(User, request.user)
-
-
 def body_of(request: Request, shape: type[Serializer[Any]]) -> dict[str, Any]:
     """The fields of the body; refuses, with the first reason, what ``shape`` does not take."""
     if not isinstance(request.data, Mapping):
@@ -160,3 +155,10 @@ def paged(
     pages = Pages()
     found = pages.paginate_queryset(rows, request, view)
     return pages.get_paginated_response(shape(found, many=True, context={"request": request, **context}).data)
+
+
+class Problem(serializers.Serializer[Any]):
+    """Why a request was refused; nothing was stored."""
+
+    code = serializers.CharField(help_text="For programs; docs/api.md lists them.")
+    message = serializers.CharField(help_text="For people, in one line.")

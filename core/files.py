@@ -2,15 +2,25 @@
 
 Three ways, by settings: this process sends it; nginx does, told by X-Accel-Redirect; or the browser is sent to the
 bucket with an address that is signed for a few minutes. Nothing that is sent names the file.
+
+Files on their way in or out: on the disk of the data folder, as a /tmp may lie in memory.
+
+What an upload is, by its first bytes: its name and the type that a browser gives it are anybody's to choose.
 """
 
 import re
+import time
 from collections.abc import Iterator
-from typing import Any
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
 from urllib.parse import quote
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.files.storage import FileSystemStorage
+from django.core.files.uploadedfile import TemporaryUploadedFile
+from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.db.models.fields.files import FieldFile
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -98,3 +108,74 @@ def _pieces(file: FieldFile, part: range) -> Iterator[bytes]:
         while left and (piece := opened.read(min(left, PIECE))):
             left -= len(piece)
             yield piece
+
+
+LEFT_AFTER_S = 24 * 3600  # nobody sends one file for so long
+
+
+class ReceivedOnDisk(TemporaryFileUploadHandler):
+    """Django's; it makes the folder, and first removes what a process that was killed left there.
+
+    Django forgets a file that did not arrive whole (the disk is full, the client is gone, another part of the form is
+    refused) until Python collects it, so the handler remembers all of its files.
+    """
+
+    def __init__(self, request: HttpRequest | None = None) -> None:
+        super().__init__(request)
+        self.files: list[TemporaryUploadedFile] = []
+
+    def new_file(self, *args: Any, **kwargs: Any) -> None:
+        _sweep(receiving_folder())
+        super().new_file(*args, **kwargs)
+        self.files.append(self.file)
+
+    def discard(self) -> None:
+        """Remove the files from the folder; one that was stored has left it already."""
+        for file in self.files:
+            with suppress(OSError):  # a full disk refuses what was not written yet; the file is removed all the same
+                file.close()
+
+
+def uploads_discard(request: HttpRequest) -> None:
+    """Remove what a refused or failed request has sent as files."""
+    for handler in getattr(request, "_upload_handlers", ()):
+        if isinstance(handler, ReceivedOnDisk):
+            handler.discard()
+
+
+def receiving_folder() -> Path:
+    """Where Django, and the storage of a bucket, put what does not stay in memory; it is there from now on."""
+    folder = Path(settings.FILE_UPLOAD_TEMP_DIR)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def _sweep(folder: Path) -> None:
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):  # another process was quicker, or has stored it
+            if path.stat().st_mtime < time.time() - LEFT_AFTER_S:
+                path.unlink()
+
+
+HEAD = 512
+PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"PK\x05\x06")  # gzip, zip
+MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")  # of texts in UTF-8, UTF-16
+SPACES = frozenset(b"\t\n\r\f")
+REFUSED = "This is neither a text nor a .gz or .zip of one."
+
+
+def text_or_packed(upload: IO[bytes]) -> None:
+    """Pass what may be a text, plain or packed; readers look closer.
+
+    Raises:
+        ValidationError: it is a picture, a program, a document, or anything else that is no text.
+    """
+    upload.seek(0)
+    head = upload.read(HEAD)
+    upload.seek(0)
+    if not head.startswith((*PACKED, *MARKS)) and (head.startswith(b"%PDF") or holds_control(head)):
+        raise ValidationError(REFUSED, code="no_text")
+
+
+def holds_control(head: bytes) -> bool:
+    return any(byte < 32 and byte not in SPACES for byte in head)
