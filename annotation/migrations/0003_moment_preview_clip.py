@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='moment',
             name='preview_clip',
-            field=models.FileField(blank=True, help_text="The preview's twin, the same frames as an MP4; none where it would not be smaller.", max_length=255, upload_to=annotation.models.moment.preview_path),
+            field=models.FileField(blank=True, help_text="The preview's twin, the same frames as an MP4; none where it would not be smaller.", max_length=255, upload_to=annotation.corpora.models.preview_path),
         ),
         migrations.AddConstraint(
             model_name='moment',
