@@ -170,4 +170,4 @@ def data_digest() -> str:
 
 
 def _data() -> Traversable:
-    return files("annotation.rewriting") / "data"
+    return files("annotation.captions.rewriting") / "data"

@@ -228,7 +228,7 @@ def release() -> list[tuple[str, str]]:
 @pytest.mark.skipif(not TVR.exists(), reason="the TVR release is not here")
 class TestRelease:
     def test_no_character_of_the_six_shows_survives(self) -> None:
-        with (files("annotation.rewriting") / "data" / "cast.csv").open() as lines:
+        with (files("annotation.captions.rewriting") / "data" / "cast.csv").open() as lines:
             cast = [(row["name"].split(), row["kind"]) for row in csv.DictReader(lines)]
         words = {part for names, kind in cast if kind == "word" for part in names}
         names = {part.lower() for parts, _ in cast for part in parts if part not in words}
@@ -242,7 +242,7 @@ class TestRelease:
 
     def test_no_name_that_is_a_word_survives_in_small_letters(self) -> None:
         """Where no article, owner or adjective stands before it, a word such as house is somebody."""
-        with (files("annotation.rewriting") / "data" / "cast.csv").open() as lines:
+        with (files("annotation.captions.rewriting") / "data" / "cast.csv").open() as lines:
             rows = [row for row in csv.DictReader(lines) if row["kind"] == "word" and row["main"]]
         left = []
         for line, (description, caption) in zip(lines_of_videos(), release(), strict=True):
