@@ -27,10 +27,10 @@ from pytest_django import DjangoDbBlocker
 
 from annotation.models import BrowserSession, User, Video
 from annotation.similarity import registry, sentences
-from annotation.similarity.wordnet import PLACE, WordNet, install, lacking, wordnet_in
 from config.celery_app import app
 from config.embedded import hold_database
 from config.sessions import SessionStore
+from moment_retrieval.relevance.wordnet import PLACE, WordNet, install, lacking, wordnet_in
 from tests import migrated, tables
 
 # a busy machine is no failure: what is asserted on are results, never time

@@ -1,13 +1,14 @@
 """What every similarity offers, and how a missing one is told."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.pools.rules.pooling import Ranked
 from core.exceptions import MomentJudgeError
+from moment_retrieval.relevance.base import Ranked, RankingNotOffered, RelevanceMissing
 
 
 class SimilarityMissing(MomentJudgeError):
@@ -22,6 +23,17 @@ class TopNotOffered(MomentJudgeError):
 
     status = 409
     code = "top_not_offered"
+
+
+@contextmanager
+def named_errors() -> Iterator[None]:
+    """Raise what the library raises as errors that the site answers with."""
+    try:
+        yield
+    except RelevanceMissing as error:
+        raise SimilarityMissing(str(error)) from error
+    except RankingNotOffered as error:
+        raise TopNotOffered(str(error)) from error
 
 
 class Similarity(Protocol):

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from annotation.similarity.wordnet import WordNetMissing
+from moment_retrieval.relevance.wordnet import WordNetMissing
 
 PACKAGES = ("wordnet-base", "wordnet-sense-index")
 FOLDER = Path("usr") / "share" / "wordnet"

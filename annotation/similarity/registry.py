@@ -10,14 +10,22 @@ from django.conf import settings
 from numpy.typing import NDArray
 
 from annotation.similarity import sentences
-from annotation.similarity.base import Similarity, SimilarityMissing, TopNotOffered
-from annotation.similarity.meteor import Meteor, not_alone
+from annotation.similarity.base import Similarity, SimilarityMissing, TopNotOffered, named_errors
 from annotation.similarity.reranked import Reranked
-from annotation.similarity.senses import Ties, WordNetSenses
-from annotation.similarity.sets import BagOfWords, PartOfSpeech, SetSimilarity, Synsets
-from annotation.similarity.tagger import LexiconTagger
-from annotation.similarity.texts import Normalisation
-from annotation.similarity.wordnet import NOUN, VERB, WordNet, WordNetMissing, wordnet_in, wordnet_installed
+from moment_retrieval.relevance.meteor import Meteor, not_alone
+from moment_retrieval.relevance.sets import BagOfWords, PartOfSpeech, SetSimilarity, Synsets
+from moment_retrieval.relevance.tagger import LexiconTagger
+from moment_retrieval.relevance.texts import Normalisation
+from moment_retrieval.relevance.wordnet import (
+    NOUN,
+    VERB,
+    Ties,
+    WordNet,
+    WordNetMissing,
+    WordNetSenses,
+    wordnet_in,
+    wordnet_installed,
+)
 
 VERSION = "1"  # of our own code of the proxies: raised when their numbers change
 OVER = " over "
@@ -32,6 +40,7 @@ class Embed(Protocol):
     def __call__(self, texts: Sequence[str], *, model: str) -> NDArray[np.float32]: ...
 
 
+@named_errors()
 def similarity(name: str, *, embed: Embed | None = None) -> Similarity:
     """The similarity of this name.
 
@@ -78,11 +87,12 @@ def sentence_setup() -> sentences.Setup:
     )
 
 
+@named_errors()
 def wordnet() -> WordNet:
     """WordNet as `manage.py install_wordnet` left it.
 
     Raises:
-        WordNetMissing: it is not installed.
+        SimilarityMissing: it is not installed.
     """
     return wordnet_in(nltk_data())
 
@@ -112,6 +122,7 @@ def sentence_model(name: str, *, embed: Embed | None = None) -> sentences.Senten
     )
 
 
+@named_errors()
 def check(name: str) -> None:
     """Say whether the similarity of this name is here and ranks a pool, without loading it.
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.pools.rules.pooling import Ranked
 from annotation.similarity.base import Similarity
-from annotation.similarity.sets import best_moments
+from moment_retrieval.relevance.base import Ranked
+from moment_retrieval.relevance.sets import best_moments
 
 RERANKED = 200  # moments of the first ranking
 

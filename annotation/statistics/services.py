@@ -15,14 +15,14 @@ from annotation.corpora.services.video_files import members_of
 from annotation.models import Project, TextStatistics
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing
-from annotation.similarity.tagger import LexiconTagger
-from annotation.similarity.wordnet import VERB
 from annotation.statistics import selectors
 from annotation.statistics import selectors as statistics_selectors
 from annotation.statistics.collection import Queries, Verbs, query_figures
 from annotation.statistics.rules import Names, figures
 from core.locks import only_one
 from core.messages import send_on_commit
+from moment_retrieval.relevance.tagger import LexiconTagger
+from moment_retrieval.relevance.wordnet import VERB
 
 logger = logging.getLogger(__name__)
 TASK = "annotation.tasks.statistics_compute"

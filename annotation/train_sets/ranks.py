@@ -17,8 +17,9 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.pools.rules.pooling import SCALE, Ranked, top_moments
+from annotation.pools.rules.pooling import SCALE, top_moments
 from annotation.similarity.gpu import ranker_here
+from moment_retrieval.relevance.base import Ranked
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,10 +17,11 @@ from django.urls import reverse
 from pyarrow import parquet
 
 from annotation.models import Corpus, Project, TrainSet
-from annotation.similarity.tagger import LexiconTagger
-from annotation.similarity.wordnet import VERB, WordNet, WordNetMissing
+from annotation.similarity.base import SimilarityMissing
 from annotation.statistics import services
 from annotation.statistics.services import collection_compute, statistics_compute
+from moment_retrieval.relevance.tagger import LexiconTagger
+from moment_retrieval.relevance.wordnet import VERB, WordNet
 from tests.factories import (
     NOW,
     CaptionFactory,
@@ -45,7 +46,7 @@ def untagged(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         return
 
     def missing() -> WordNet:
-        raise WordNetMissing("not installed")
+        raise SimilarityMissing("not installed")
 
     monkeypatch.setattr(services.registry, "wordnet", missing)
 

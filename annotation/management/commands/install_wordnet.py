@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.similarity.debian import PACKAGES, fetch, unpack
 from annotation.similarity.registry import nltk_data, wordnet
-from annotation.similarity.wordnet import WordNetMissing, install, lacking
+from moment_retrieval.relevance.wordnet import WordNetMissing, install, lacking
 
 
 class Command(BaseCommand):

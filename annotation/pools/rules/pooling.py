@@ -14,10 +14,11 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from moment_retrieval.relevance.base import DECIMALS, Ranked
+
 BATCH_SIZE = 20
 BATCHES = 2
 DEPTH = BATCH_SIZE * BATCHES  # ranks kept for a query
-DECIMALS = 6  # similarities are rounded, so that every machine ranks alike
 SCALE = 10**DECIMALS
 
 ROWS = 512  # queries of a block
@@ -26,7 +27,6 @@ PAIRS = 1024  # cosines taken exactly at once
 HEAD = 12_288  # captions that give the bound
 MARGIN = np.float32(4e-6)  # more than single precision and rounding can move a cosine
 FAR_BITS, MOMENT_BITS = 21, 27  # of a key that sorts: a distance in millionths, a moment; the rest is the row
-Ranked = tuple[NDArray[np.intp], NDArray[np.float64]]
 
 
 def top_moments(

@@ -22,7 +22,7 @@ from annotation.pools.rules.pooling import DEPTH, top_moments
 from annotation.queries.selectors import queries_to_judge
 from annotation.services.audit import audit_record
 from annotation.similarity import registry, sentences
-from annotation.similarity.base import Similarity, SimilarityMissing
+from annotation.similarity.base import Similarity, SimilarityMissing, named_errors
 from annotation.similarity.gpu import ranker_here
 from annotation.similarity.model_folders import ModelRefused, model_check
 
@@ -151,10 +151,11 @@ def candidates_rank(
     similarity = registry.similarity(similarity_of(project), embed=partial(vectors_of, on_progress=on_progress))
     measure = measure_of(similarity)
     ranked = []
-    for found in similarity.top([query.text for query in queries], pool.captions, pool.first_caption, depth=DEPTH):
-        ranked.append(found)
-        if on_ranked:
-            on_ranked(len(ranked), len(queries))
+    with named_errors():
+        for found in similarity.top([query.text for query in queries], pool.captions, pool.first_caption, depth=DEPTH):
+            ranked.append(found)
+            if on_ranked:
+                on_ranked(len(ranked), len(queries))
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)  # one ranking at a time
         free = set(_queries_without_candidates(project).values_list("pk", flat=True))

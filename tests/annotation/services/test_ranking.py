@@ -14,7 +14,7 @@ from annotation.models import AuditEvent, Candidate, Measure, Project
 from annotation.pools.services.candidates import candidates_rank, similarity_choose, similarity_of
 from annotation.similarity.base import SimilarityMissing, TopNotOffered
 from annotation.similarity.model_folders import REFUSAL
-from annotation.similarity.wordnet import WordNet, WordNetMissing
+from moment_retrieval.relevance.wordnet import WordNet
 from tests.factories import CaptionFactory, MomentFactory, ProjectFactory, QueryFactory
 
 pytestmark = pytest.mark.django_db
@@ -89,7 +89,7 @@ def test_meteor_alone_is_refused_and_nothing_is_ranked(project: Project, wordnet
 
 def test_what_is_missing_is_never_replaced(project: Project, tmp_path: Any, settings: Any) -> None:
     settings.MOMENTJUDGE_VAR = tmp_path
-    with pytest.raises(WordNetMissing):
+    with pytest.raises(SimilarityMissing):
         similarity_choose(project=project, name="pos", actor=None)
     Project.objects.filter(pk=project.pk).update(similarity="pos")
     with pytest.raises(SimilarityMissing, match="install_wordnet"):

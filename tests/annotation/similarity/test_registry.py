@@ -10,7 +10,7 @@ import pytest
 from annotation.similarity import registry, sentences
 from annotation.similarity.base import SimilarityMissing
 from annotation.similarity.sentences import SentenceModelMissing
-from annotation.similarity.wordnet import WordNet
+from moment_retrieval.relevance.wordnet import WordNet
 from tests.conftest import hashed
 
 

@@ -12,10 +12,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.pools.rules.pooling import DECIMALS, Ranked
-from annotation.similarity.senses import Senses
-from annotation.similarity.tags import Tagger
-from annotation.similarity.texts import Normalisation, content_words, words
+from moment_retrieval.relevance.base import DECIMALS, Ranked
+from moment_retrieval.relevance.tagger import Tagger
+from moment_retrieval.relevance.texts import Normalisation, content_words, words
+from moment_retrieval.relevance.wordnet import Senses
 
 Bag = tuple[frozenset[Hashable], ...]
 SHARE = 0.25  # of a video's captions, in which what enters its bag occurs

@@ -5,13 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.similarity.base import SimilarityMissing
-from annotation.similarity.relevance import set_relevance, with_own
-from annotation.similarity.senses import ClassTable, read_classes
-from annotation.similarity.sets import BagOfWords, PartOfSpeech, SetSimilarity, Synsets, alike, common
-from annotation.similarity.tags import GivenTags, Tags
-from annotation.similarity.texts import Normalisation, content_words
-from annotation.similarity.wordnet import VERB, WordNet
+from moment_retrieval.relevance.base import RelevanceMissing
+from moment_retrieval.relevance.matrices import set_relevance, with_own
+from moment_retrieval.relevance.sets import BagOfWords, PartOfSpeech, SetSimilarity, Synsets, alike, common
+from moment_retrieval.relevance.tagger import GivenTags, Tags
+from moment_retrieval.relevance.texts import Normalisation, content_words
+from moment_retrieval.relevance.wordnet import VERB, ClassTable, WordNet, read_classes
 
 OFFICIAL, CLEAN = Normalisation.OFFICIAL, Normalisation.CLEAN
 TAGS = GivenTags(
@@ -75,7 +74,7 @@ def test_verbs_and_nouns_count_half_each() -> None:
 
 
 def test_a_text_without_given_tags_is_refused() -> None:
-    with pytest.raises(SimilarityMissing, match="no tags by hand for the text 'a cat'"):
+    with pytest.raises(RelevanceMissing, match="no tags by hand for the text 'a cat'"):
         PartOfSpeech(TAGS, CLEAN).read("a cat")
 
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.similarity.meteor import Edition, kernel, meteor
-from annotation.similarity.sets import Postings, Reader, common
-from annotation.similarity.texts import Normalisation, tokens
-from annotation.similarity.wordnet import WordNet
+from moment_retrieval.relevance.meteor import Edition, kernel, meteor
+from moment_retrieval.relevance.sets import Postings, Reader, common
+from moment_retrieval.relevance.texts import Normalisation, tokens
+from moment_retrieval.relevance.wordnet import WordNet
 
 Captions = Sequence[Sequence[str]]  # of each video, or of each column, one or several
 

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from annotation.similarity.meteor import Edition
-from annotation.similarity.relevance import meteor_relevance, set_relevance, with_own
-from annotation.similarity.senses import ClassTable, Ties, WordNetSenses, read_classes
-from annotation.similarity.sets import BagOfWords, PartOfSpeech, Postings, Reader, SetSimilarity, Synsets, common
-from annotation.similarity.tags import GivenTags
-from annotation.similarity.texts import Normalisation, stop_words
-from annotation.similarity.wordnet import NOUN, VERB, WordNet
-from tests.annotation.similarity.parity import EPIC, PARITY, captions60, held, matrix, needs_parity
+from moment_retrieval.relevance.matrices import meteor_relevance, set_relevance, with_own
+from moment_retrieval.relevance.meteor import Edition
+from moment_retrieval.relevance.sets import BagOfWords, PartOfSpeech, Postings, Reader, SetSimilarity, Synsets, common
+from moment_retrieval.relevance.tagger import GivenTags
+from moment_retrieval.relevance.texts import Normalisation, stop_words
+from moment_retrieval.relevance.wordnet import NOUN, VERB, ClassTable, Ties, WordNet, WordNetSenses, read_classes
+from tests.moment_retrieval.relevance.parity import EPIC, PARITY, captions60, held, matrix, needs_parity
 
 pytestmark = needs_parity
 OFFICIAL, CLEAN = Normalisation.OFFICIAL, Normalisation.CLEAN

@@ -10,8 +10,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.similarity import registry
+from annotation.similarity.base import SimilarityMissing
 from annotation.similarity.debian import FOLDER, unpack
-from annotation.similarity.wordnet import NEEDED, PLACE, VERB, WordNet, WordNetMissing, install, lacking
+from moment_retrieval.relevance.wordnet import NEEDED, PLACE, VERB, WordNet, WordNetMissing, install, lacking
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def test_the_command_says_where_it_looked(tmp_path: Path, settings: Any) -> None
 def test_without_wordnet_its_similarities_name_the_command(name: str, tmp_path: Path, settings: Any) -> None:
     settings.MOMENTJUDGE_VAR = tmp_path
     for ask in (registry.similarity, registry.check):
-        with pytest.raises(WordNetMissing, match=r"run `manage\.py install_wordnet`"):
+        with pytest.raises(SimilarityMissing, match=r"run `manage\.py install_wordnet`"):
             ask(name)
 
 

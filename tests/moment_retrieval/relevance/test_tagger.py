@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from annotation.similarity.tagger import LexiconTagger
-from annotation.similarity.wordnet import WordNet
-from tests.annotation.similarity.parity import held, needs_parity
+from moment_retrieval.relevance.tagger import LexiconTagger
+from moment_retrieval.relevance.wordnet import WordNet
+from tests.moment_retrieval.relevance.parity import held, needs_parity
 
 
 @pytest.mark.parametrize(

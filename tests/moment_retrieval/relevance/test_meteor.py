@@ -5,12 +5,12 @@ import random
 import numpy as np
 import pytest
 
-from annotation.similarity.base import TopNotOffered
-from annotation.similarity.meteor import Edition, Meteor, kernel, meteor
 from annotation.similarity.reranked import Reranked
-from annotation.similarity.sets import BagOfWords, SetSimilarity
-from annotation.similarity.texts import Normalisation
-from annotation.similarity.wordnet import WordNet
+from moment_retrieval.relevance.base import RankingNotOffered
+from moment_retrieval.relevance.meteor import Edition, Meteor, kernel, meteor
+from moment_retrieval.relevance.sets import BagOfWords, SetSimilarity
+from moment_retrieval.relevance.texts import Normalisation
+from moment_retrieval.relevance.wordnet import WordNet
 
 CLEAN, OFFICIAL = Normalisation.CLEAN, Normalisation.OFFICIAL
 WORDS = ["person", "opens", "opened", "a", "door", "doors", "begin", "start", "starts", "big", "large", "slowly"]
@@ -67,7 +67,7 @@ def test_the_kernel_is_the_same_both_ways_where_captions_are(wordnet: WordNet) -
 
 
 def test_it_does_not_rank_alone(wordnet: WordNet) -> None:
-    with pytest.raises(TopNotOffered, match="'meteor over bow'"):
+    with pytest.raises(RankingNotOffered, match="'meteor over bow'"):
         of(wordnet).top(["a"], ["a"], np.zeros(1, np.intp), depth=1)
 
 

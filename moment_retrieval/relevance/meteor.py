@@ -11,10 +11,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.pools.rules.pooling import Ranked
-from annotation.similarity.base import TopNotOffered
-from annotation.similarity.texts import Normalisation, tokens
-from annotation.similarity.wordnet import WordNet
+from moment_retrieval.relevance.base import Ranked, RankingNotOffered
+from moment_retrieval.relevance.texts import Normalisation, tokens
+from moment_retrieval.relevance.wordnet import WordNet
 
 ALPHA, BETA, GAMMA = 0.9, 3, 0.5
 Words = list[tuple[int, str]]  # with their places
@@ -108,8 +107,8 @@ class Meteor:
         raise not_alone(self.name)
 
 
-def not_alone(name: str) -> TopNotOffered:
-    return TopNotOffered(
+def not_alone(name: str) -> RankingNotOffered:
+    return RankingNotOffered(
         f"{name} scores given pairs and is never run on all of them. Name the similarity whose best moments it ranks"
         f" again, such as '{name} over bow'."
     )
