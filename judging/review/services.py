@@ -14,7 +14,7 @@ from core.messages import send_on_commit
 from judging.exceptions import NotPossibleNow, ReviewStands
 from judging.models import Batch, BatchReview, ReviewUndone
 from judging.projects.policies import policy_in_force
-from judging.review import selectors as selectors_reviews
+from judging.review import selectors
 from judging.review.rules import Suggestion
 from judging.review.selectors import deciders_of, is_untouched, review_may_be_undone, review_queue
 from judging.work.services.batches import WORD, review_event
@@ -92,7 +92,7 @@ def reviews_accept(*, project: Project, lead: User, chosen: Mapping[UUID, bool])
     """
     policy = policy_in_force(project.pk)
     waiting = _locked(project, list(chosen))
-    outlooks = selectors_reviews.outlooks(waiting, from_mean=policy.extend_from_mean)
+    outlooks = selectors.outlooks(waiting, from_mean=policy.extend_from_mean)
     agreed = [
         (batch, outlooks[batch.pk].suggestion)
         for batch in waiting
@@ -124,7 +124,7 @@ def reviews_decide(*, project_id: int) -> int:
     while uuids := list(waiting.values_list("uuid", flat=True)[:AT_ONCE]):
         with transaction.atomic():
             batches = _locked(project, uuids)
-            outlooks = selectors_reviews.outlooks(batches, from_mean=policy.extend_from_mean)
+            outlooks = selectors.outlooks(batches, from_mean=policy.extend_from_mean)
             suggested = [(batch, outlooks[batch.pk].suggestion) for batch in batches]
             decided += len(_reviews_write(project, suggested, lead=None))
     return decided

@@ -20,8 +20,7 @@ from judging.forms import AcceptForm, BehindForm, ReviewForm
 from judging.models import Batch, BatchReview, Pair
 from judging.projects.charts import Bar, bars_of, grid
 from judging.projects.policies import policy_in_force
-from judging.review import selectors as selectors_reviews
-from judging.review import services
+from judging.review import selectors, services
 from judging.review.rules import TAIL
 from judging.review.selectors import Outlook, accept_preview, last_reviews, queue_behind, rows_of
 from judging.work.services import batches
@@ -75,7 +74,7 @@ def cases_of(project: Project, found: Sequence[Batch]) -> list[Case]:
     """In as many statements for many as for one."""
     policy = policy_in_force(project.pk)
     rows = rows_of(found)
-    outlooks = selectors_reviews.outlooks(found, from_mean=policy.extend_from_mean)
+    outlooks = selectors.outlooks(found, from_mean=policy.extend_from_mean)
     return [Case(batch, rows[batch.pk], outlooks[batch.pk]) for batch in found]
 
 
@@ -84,7 +83,7 @@ def review_queue(request: MemberRequest, project: Project) -> HttpResponse:
     """Finished first batches, oldest first, each with its relevance by rank and a suggestion."""
     if request.htmx:
         return _more(request, project)
-    queue = selectors_reviews.review_queue(project)
+    queue = selectors.review_queue(project)
     found = list(queue.select_related("query", "project")[:CASES])
     policy = policy_in_force(project.pk)
     context = {
@@ -171,7 +170,7 @@ def _told(request: HttpRequest, held: Batch, form: ReviewForm, error: JudgingErr
 def _following(held: Batch, form: ReviewForm) -> dict[str, Any]:
     """How many wait, and the case behind the last one on the page."""
     cases = cases_of(held.project, _behind(held.project, form.cleaned_data.get("after"), 1))
-    waiting = selectors_reviews.review_queue(held.project).count()
+    waiting = selectors.review_queue(held.project).count()
     return {"waiting": waiting, "more": cases, "last": cases[-1].batch if cases else None}
 
 
@@ -187,14 +186,14 @@ def review_undo(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
         if not request.htmx:  # type: ignore[attr-defined]
             raise
         review = BatchReview.objects.filter(batch=held).first()
-        waiting = selectors_reviews.review_queue(held.project).count()
+        waiting = selectors.review_queue(held.project).count()
         context = {**shared(request), "batch": held, "review": review, "told": str(error), "waiting": waiting}
         return refusal_log(request, render(request, ANSWER, context, status=error.status), error.code)
     if not request.htmx:  # type: ignore[attr-defined]
         messages.success(request, "Taken back: the query waits for a decision again.")
         return redirect("judging:batch", held.uuid)
     [case] = cases_of(held.project, [held])
-    waiting = selectors_reviews.review_queue(held.project).count()
+    waiting = selectors.review_queue(held.project).count()
     return render(request, ANSWER, {**shared(request), "case": case, "waiting": waiting, "is_back": True})
 
 

@@ -14,8 +14,7 @@ from annotation.models import Membership, Project, User
 from core.exceptions import MomentJudgeError, NotPossible
 from judging.exceptions import FormStale
 from judging.models import Release
-from models_runner.experiments import deletion, files
-from models_runner.experiments import services as services_experiments
+from models_runner.experiments import deletion, files, services
 from models_runner.experiments.charts import losses_chart, scores_chart, seeds_chart
 from models_runner.experiments.forms import ExperimentForm
 from models_runner.experiments.selectors import ahead_of, experiments_of, needed_by, row_of, runs_of
@@ -159,17 +158,13 @@ def _ask(request: HttpRequest, held: Experiment, error: NotPossible | None = Non
 @login_required
 @post_only("models_runner:training")
 def training_cancel(request: HttpRequest, training_uuid: UUID) -> HttpResponse:
-    return _changed(
-        request, training_uuid, services_experiments.training_cancel, "It ends within seconds; what it learnt is kept."
-    )
+    return _changed(request, training_uuid, services.training_cancel, "It ends within seconds; what it learnt is kept.")
 
 
 @login_required
 @post_only("models_runner:training")
 def training_resume(request: HttpRequest, training_uuid: UUID) -> HttpResponse:
-    return _changed(
-        request, training_uuid, services_experiments.training_resume, "It goes on from its last checkpoint."
-    )
+    return _changed(request, training_uuid, services.training_resume, "It goes on from its last checkpoint.")
 
 
 def _changed(request: HttpRequest, training_uuid: UUID, act: Any, words: str) -> HttpResponse:

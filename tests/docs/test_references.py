@@ -52,7 +52,7 @@ def test_every_command_named_exists(name: str) -> None:
 
 def test_every_setting_named_is_read_somewhere() -> None:
     docker = [path for path in (ROOT / "docker").rglob("*") if path.is_file()]
-    docker.append(ROOT / "models_runner" / "training_child.py")  # it sets what libraries of a training read
+    docker.append(ROOT / "models_runner" / "experiments" / "child.py")  # it sets what libraries of a training read
     docker.append(ROOT / "tests" / "mutations.py")
     sources = [ROOT / "Makefile", *docker, *(ROOT / "config").rglob("*.py"), *(ROOT / "tests").rglob("shared_data.py")]
     read = "\n".join(path.read_text() for path in sources)

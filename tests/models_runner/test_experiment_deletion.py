@@ -13,9 +13,7 @@ from annotation.models import AuditEvent
 from core.exceptions import NotPossible
 from judging.audit.rules import in_words
 from judging.models import Release
-from models_runner import services
-from models_runner.experiments import deletion, files
-from models_runner.experiments import services as experiments_services
+from models_runner.experiments import deletion, files, services, trainings
 from models_runner.experiments.child import folder_held
 from models_runner.experiments.deletion import experiment_delete
 from models_runner.experiments.services import training_cancel, training_resume
@@ -79,7 +77,7 @@ class TestDeleting:
         first, other = experiment.trainings.all()
         training_cancel(training=first, actor=None)
         if state != "waiting":
-            services.trainings.training_claim(training_id=other.pk, device="here")
+            trainings.training_claim(training_id=other.pk, device="here")
             Training.objects.filter(pk=other.pk).update(state=state)
         with pytest.raises(NotPossible, match="ours is not over: cancel seed 2 first"):
             deleted(experiment)
@@ -199,8 +197,8 @@ class TestAtTheSameInstant:
 
     def test_what_conquer_is_ordered_on_is_not_deleted(self, monkeypatch: pytest.MonkeyPatch, order: Order) -> None:
         first, ordering, deleting = self.works(order)
-        monkeypatch.setattr(experiments_services, "send_on_commit", lambda *sent: None)
-        kept, refused = overlap(monkeypatch, (experiments_services, "audit_record"), ordering, deleting)
+        monkeypatch.setattr(services, "send_on_commit", lambda *sent: None)
+        kept, refused = overlap(monkeypatch, (services, "audit_record"), ordering, deleting)
         assert isinstance(kept, Experiment) and "second stage (CONQUER) looks" in str(refused)
         assert folder(first).is_dir()
 

@@ -21,7 +21,7 @@ from judging.models import Batch, BatchReview, Pair
 from judging.projects import services
 from judging.projects.charts import DayChart
 from judging.projects.policies import policy_in_force
-from judging.projects.selectors import overview as selectors_overview
+from judging.projects.selectors import overview as projects_overview
 from judging.review.selectors import (
     job_failed,
     job_running,
@@ -39,7 +39,7 @@ PER_PAGE = 50
 def overview(request: MemberRequest, project: Project) -> HttpResponse:
     """How far the project is; the page asks again by itself, and is told nothing while nothing has changed."""
     policy = policy_in_force(project.pk)
-    found = selectors_overview.overview(project, policy, now=timezone.now())
+    found = projects_overview.overview(project, policy, now=timezone.now())
     if request.htmx and request.GET.get("seen") == found.digest:
         return HttpResponse(status=204)
     context = {"found": found, "chart": DayChart(found.days, found.finish.per_day), "policy": policy}

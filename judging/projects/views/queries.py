@@ -22,7 +22,7 @@ from core.exceptions import NotPossible
 from core.spreadsheets import csv_download, csv_stream
 from judging.forms import QuerySetChangeForm, QuerySetForm
 from judging.projects import services
-from judging.projects.selectors import queries as selectors_caption_edits
+from judging.projects.selectors import queries
 from judging.projects.selectors.queries import (
     Edit,
     edit_counts,
@@ -132,7 +132,7 @@ EDIT_COLUMNS = ["made_of_it", "frozen", "video", "start", "end", "before", "afte
 @project_page(STAFF)
 def caption_edits(request: MemberRequest, project: Project) -> HttpResponse:
     """What reads otherwise now; candidates that no batch holds can be ranked again."""
-    edits = selectors_caption_edits.caption_edits(project)
+    edits = queries.caption_edits(project)
     context = {
         "counts": edit_counts(project),
         "page": Paginator(edits, PER_PAGE).get_page(request.GET.get("page")),
@@ -150,7 +150,7 @@ def edits_said(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_page(STAFF)
 def caption_edits_csv(request: MemberRequest, project: Project) -> HttpResponse:
-    return csv_download("caption-edits.csv", EDIT_COLUMNS, map(_row, selectors_caption_edits.caption_edits(project)))
+    return csv_download("caption-edits.csv", EDIT_COLUMNS, map(_row, queries.caption_edits(project)))
 
 
 def _row(edit: Edit) -> list[object]:

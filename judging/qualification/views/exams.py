@@ -30,7 +30,7 @@ from judging.qualification.selectors.exams import (
     exams_of,
 )
 from judging.qualification.selectors.known_pairs import known_pairs_in_stock
-from judging.qualification.services import exams as services_exams
+from judging.qualification.services import exams as qualification_exams
 from judging.qualification.services import known_pairs, sitting_grades
 from judging.qualification.services.exams import DEPTH, FEWEST, QUERIES
 from judging.qualification.views.exam_figures import (
@@ -106,7 +106,7 @@ def exam_create(request: MemberRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         return _exams(request, project, form, note=form.first_error(), status=422)
     try:
-        made = services_exams.exam_create(project=project, actor=request.user, **form.cleaned_data)
+        made = qualification_exams.exam_create(project=project, actor=request.user, **form.cleaned_data)
     except (TooFewPairs, NotPossibleNow) as error:
         return _exams(request, project, form, note=str(error), status=error.status)
     messages.success(request, f"Exam {made.number} is {'open' if made.state == Exam.State.OPEN else 'being prepared'}.")
@@ -171,7 +171,7 @@ def exam_close(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
     rule, left_out = form.cleaned_data["truth_rule"], _numbers(request.POST.getlist("left_out"))
     confirmed = _numbers(request.POST.getlist("confirmed"))
     try:
-        services_exams.exam_close(
+        qualification_exams.exam_close(
             exam=held, actor=membership.user, confirmed=confirmed, left_out=left_out, truth_rule=rule
         )
     except Unfinished as error:

@@ -7,6 +7,7 @@ import pytest
 from annotation.models import Project
 from judging.exceptions import SittingOver
 from judging.models import Exam, KnownPair, Sitting, SittingGrade
+from judging.qualification.selectors.sittings import sitting_by_id
 from judging.qualification.services import exams, sitting_grades, sittings
 from judging.qualification.services.exams import exam_close
 from tests.factories import NOW, ProjectFactory, lead
@@ -88,7 +89,7 @@ def test_the_same_form_twice_at_once_is_one_grade(monkeypatch: pytest.MonkeyPatc
     pairs = tutorial(project)
     user = examinee(project, "training")
     sitting = start(user, project, "tutorial")
-    key = sitting_grades.selectors.sitting_by_id(sitting_id=sitting.pk)
+    key = sitting_by_id(sitting_id=sitting.pk)
     press = partial(give, user, pairs[0], 3, key=key.key_of(key.cards[0]))
     overlap(monkeypatch, GRADING, press, press)
     assert SittingGrade.objects.get().grade == 3

@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotation.models import Job, Project
 from judging.models import BatchReview, Flag, JudgmentDay
 from judging.projects.policies import policy_in_force
-from judging.projects.selectors import overview as selectors_overview
+from judging.projects.selectors import overview as projects_overview
 from judging.projects.selectors.overview import Overview, overview_counts
 from judging.review.selectors import review_queue
 from judging.work.selectors.flags import flags_waiting
@@ -51,7 +51,7 @@ def url(project: Project) -> str:
 
 
 def found(project: Project) -> Overview:
-    return selectors_overview.overview(project, policy_in_force(project.pk), now=timezone.now())
+    return projects_overview.overview(project, policy_in_force(project.pk), now=timezone.now())
 
 
 def given(project: Project, judgments: int, *, days_ago: int = 0, imported: int = 0) -> None:

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from annotation.models import AuditEvent, Project
 from judging.models import Assignment, Batch, BatchReview, Policy
-from judging.review import views
+from judging.review import services
 from judging.review.services import review_undo
 from judging.work.services.batches import batch_extend, batch_review
 from tests.conftest import Messages
@@ -309,7 +309,7 @@ class TestMany:
         assert browser.get(url("reviews-preview", project), asked).status_code == 422
 
     def test_more_than_go_at_once(self, browser: Client, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(views.reviews, "AT_ONCE", 2)
+        monkeypatch.setattr(services, "AT_ONCE", 2)
         for _ in range(3):
             waiting(project)
         answer = browser.get(url("reviews-preview", project))
