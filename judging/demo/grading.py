@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from annotation.models import Caption, Membership, Moment, Project, User
 from core import clock
-from judging.demo.seeding import CONTRARY as seeding_CONTRARY
+from judging.demo.seeding import CONTRARY as CONTRARY_NAME
 from judging.demo.seeding import SIMULATED
 from judging.demo.simulation import CONTRARY, GRADERS, Grader, Span, truth_of
 from judging.models import SEATS, Assignment, Batch, Guideline, GuidelineConfirmation, Pair
@@ -26,7 +26,7 @@ def graders(project: Project) -> list[tuple[User, Grader]]:
 
 
 def contrary(project: Project) -> tuple[User, Grader]:
-    return _simulated(project).get(username=seeding_CONTRARY), CONTRARY
+    return _simulated(project).get(username=CONTRARY_NAME), CONTRARY
 
 
 def _simulated(project: Project) -> QuerySet[User]:

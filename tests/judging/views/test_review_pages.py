@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from annotation.models import AuditEvent, Project
 from judging.models import Assignment, Batch, BatchReview, Policy
-from judging.review import services
+from judging.review import services, views
 from judging.review.services import review_undo
 from judging.work.services.batches import batch_extend, batch_review
 from tests.conftest import Messages
