@@ -32,14 +32,13 @@ from benchmarks import padded  # noqa: E402
 from benchmarks.machine import machine  # noqa: E402
 from models_runner.experiments.child import HUGE_PAGES  # noqa: E402
 from moment_retrieval.batches import Batch  # noqa: E402
+from moment_retrieval.distributed import Precision, keep_freed  # noqa: E402
 from moment_retrieval.models.conquer import Conquer, ConquerConfig, conquer_loss  # noqa: E402
 from moment_retrieval.models.reloclnet import Reloclnet, ReloclnetConfig, reloclnet_loss  # noqa: E402
 from moment_retrieval.models.xml import Xml, XmlConfig, xml_loss  # noqa: E402
 from moment_retrieval.objective import Objective  # noqa: E402
 from moment_retrieval.optim import BertAdam, CorrectedAdam, parameter_groups  # noqa: E402
 from moment_retrieval.ragged import Padding, Sequences  # noqa: E402
-from moment_retrieval.training.memory import keep_freed  # noqa: E402
-from moment_retrieval.training.precision import Precision  # noqa: E402
 
 BATCH = {"xml": 128, "reloclnet": 128, "conquer": 16}
 KNOWN_S = {"xml": 6.0, "reloclnet": 13.2, "conquer": 8.4}  # CPU seconds a step of the released code, on 2 threads

@@ -15,6 +15,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """The exit status: 0 done, 3 failed, 4 stopped when asked. Raises ScoringError where the plan cannot be used."""
-    from moment_retrieval.training.run import program  # torch takes seconds to import; scoring needs none
+    from moment_retrieval.train import program  # torch takes seconds to import; scoring needs none
 
     return program(options.folder)

@@ -16,6 +16,7 @@ from safetensors import SafetensorError
 
 from moment_retrieval.checkpoints import WEIGHTS, BrokenCheckpoint
 from moment_retrieval.corpus import read_corpus
+from moment_retrieval.data import readers_of
 from moment_retrieval.errors import MissingFeatures, ScoringError, at
 from moment_retrieval.features import open_features
 from moment_retrieval.index import Index
@@ -24,9 +25,7 @@ from moment_retrieval.ragged import Sequences
 from moment_retrieval.search import encode_corpus
 from moment_retrieval.training.evaluation import VIDEOS
 from moment_retrieval.training.feature_rows import NoFeatures, Store
-from moment_retrieval.training.material import readers_of
-from moment_retrieval.training.progress import BEST
-from moment_retrieval.training.trained import Trained
+from moment_retrieval.training.progress import BEST, Trained
 
 FOLDER, INDEX, ABOUT = "search", "index.safetensors", "index.json"
 Names = tuple[str, ...]

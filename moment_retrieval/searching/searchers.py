@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from moment_retrieval.candidates import best_videos
+from moment_retrieval.data import readers_of
 from moment_retrieval.decoding import Found
 from moment_retrieval.errors import at
 from moment_retrieval.features import open_features
@@ -30,8 +31,7 @@ from moment_retrieval.search import search, search_candidates, seconds
 from moment_retrieval.searching.answers import Answer, Hit, Why, folded
 from moment_retrieval.searching.corpora import Names, corpus_clips, corpus_index
 from moment_retrieval.searching.words import UnknownWords, Words
-from moment_retrieval.training.material import readers_of
-from moment_retrieval.training.trained import Trained, open_trained
+from moment_retrieval.training.progress import Trained, open_trained
 
 DEPTH = 100  # moments that are looked at before those that overlap are folded
 

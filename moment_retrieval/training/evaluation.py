@@ -1,4 +1,8 @@
-"""How well a model retrieves: the corpus encoded once, every query answered, NDCG in both conventions.
+"""The candidates of CONQUER's queries, by the source its plan names.
+
+Notation: Q queries of a split, n candidates of each.
+
+How well a model retrieves: the corpus encoded once, every query answered, NDCG in both conventions.
 
 Notation: Q queries of a split, V videos of the corpus, k moments.
 """
@@ -6,22 +10,165 @@ Notation: Q queries of a split, V videos of the corpus, k moments.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from moment_retrieval.candidates import ListedCandidates, best_videos, candidate_recall
+from moment_retrieval.data import Clips, Opener, Split, checkpoint_at, read_clips, readers_of
 from moment_retrieval.decoding import Decoding, Found
+from moment_retrieval.errors import at
+from moment_retrieval.jsonfiles import as_array, as_object, decode, parse_json, read_bytes
 from moment_retrieval.metrics.ndcg_iou import Convention, Measure
 from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.models.conquer import EncodedClips
 from moment_retrieval.ragged import Sequences
 from moment_retrieval.search import encode_corpus, search, search_candidates, seconds
 from moment_retrieval.tables import RunTable
-from moment_retrieval.training.material import Clips, Split
+from moment_retrieval.training.feature_rows import NoFeatures, Shelf, Store
+from moment_retrieval.training.plan import BadPlan, Plan
+from moment_retrieval.training.progress import Trained, open_trained
+
+
+@dataclass(frozen=True, eq=False)
+class FirstStage:
+    """Candidates by split, numbers of videos [Q, n], -1 is none; the share of relevant moments in them."""
+
+    name: str
+    candidates: dict[str, Tensor]
+    recall: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """For whom candidates are wanted.
+
+    Attributes:
+        count: candidates of each query.
+        clips, splits: what is searched, and for whom.
+        shelf, opener: for the features of a source that is a model.
+        device: where that model computes.
+    """
+
+    count: int
+    clips: Clips
+    splits: list[Split]
+    shelf: Shelf
+    opener: Opener
+    device: torch.device
+
+
+def first_stage(plan: Plan, asked: Asked) -> FirstStage:
+    """What the source of a plan names; its paths must not depend on the folder. Raises ScoringError."""
+    source = plan.candidates or {}
+    path, allowed = Path(source["path"]), Allowed.read(source.get("groups"))
+    name, candidates = (_listed if source["source"] == "listed" else _scored)(path, asked, allowed)
+    name += "" if allowed is None else " of its group"
+    recall = {
+        split.name: candidate_recall(candidates[split.name], _relevant(split, asked.clips)) for split in asked.splits
+    }
+    return FirstStage(name, candidates, recall)
+
+
+@dataclass(frozen=True, eq=False)
+class Allowed:
+    """Which videos may be candidates of which query: those of its group, where there are groups."""
+
+    videos: Mapping[str, str]
+    queries: Mapping[str, str]
+
+    @classmethod
+    def read(cls, path: str | None) -> Self | None:
+        if path is None:
+            return None
+        with at(path):
+            told = as_object(parse_json(decode(read_bytes(Path(path)))), "the groups")
+            held = {kind: as_object(told.get(kind), kind).items() for kind in ("videos", "queries")}
+        return cls(**{kind: {name: str(group) for name, group in items} for kind, items in held.items()})
+
+    def among(self, names: Sequence[str], query_ids: Sequence[str]) -> Tensor:
+        """[Q, V]; of a query of no group, all."""
+        groups = {name: number for number, name in enumerate(sorted(set(self.videos.values())))}
+        held = torch.tensor([groups.get(self.videos.get(name, ""), -1) for name in names])
+        wanted = torch.tensor([groups.get(self.queries.get(query_id, ""), -2) for query_id in query_ids])
+        return (wanted[:, None] == held[None, :]) | (wanted == -2)[:, None]
+
+
+def _listed(path: Path, asked: Asked, allowed: Allowed | None) -> tuple[str, dict[str, Tensor]]:
+    number = {asked.clips.names[place]: place for place in asked.clips.found.tolist()}
+    with at(str(path)):
+        lists = {
+            query: [number[name] for name in map(str, as_array(names, query)) if name in number]
+            for query, names in as_object(parse_json(decode(read_bytes(path))), "the lists").items()
+        }
+    source, found = ListedCandidates(path.stem, lists, asked.count), {}
+    for split in asked.splits:
+        asking = split.judged.query_ids
+        found[split.name], _ = source.candidates(asking, allowed and allowed.among(asked.clips.names, asking))
+    return source.name, found
+
+
+def _scored(folder: Path, asked: Asked, allowed: Allowed | None) -> tuple[str, dict[str, Tensor]]:
+    with at("candidates"):
+        place, which = checkpoint_at(folder)
+        trained = open_trained(place, which=which, device=asked.device)
+        if trained.plan.baseline == "conquer":
+            raise BadPlan("they come from xml or reloclnet: conquer needs candidates itself")
+        stores: dict[str, Store] = {}
+        try:
+            for kind in ("video", "subtitle", "query"):
+                path = getattr(trained.plan, kind)
+                stores[kind] = NoFeatures() if path is None else asked.opener(Path(path))
+            return f"{trained.plan.baseline}, top {asked.count}", _scored_by(trained, asked, stores, allowed)
+        finally:
+            for store in stores.values():
+                store.close()
+
+
+def _scored_by(trained: Trained, asked: Asked, stores: dict[str, Store], allowed: Allowed | None) -> dict[str, Tensor]:
+    """The videos a model scores highest, of those that CONQUER can look into."""
+    readers, shelf = readers_of(trained.plan), Shelf(asked.shelf.folder / "candidates", asked.shelf.on_item)
+    names = [asked.clips.names[place] for place in asked.clips.found.tolist()]
+    theirs = read_clips(names, len(names), shelf, stores, readers)
+    numbers = asked.clips.found[theirs.found]  # of what both have features
+    corpus = encode_corpus(trained.model, _batches(theirs, asked))
+    searched = [theirs.names[place] for place in theirs.found.tolist()]
+    found = {}
+    for split in asked.splits:
+        queries = shelf.prepared(split.name, split.judged.query_ids, stores["query"], readers["query"])
+        candidates = torch.full((len(queries), min(asked.count, len(numbers))), -1)
+        for rows in queries.lengths.nonzero().squeeze(1).split(QUERIES):
+            asked.shelf.on_item()
+            asking = [split.judged.query_ids[row] for row in rows.tolist()]
+            mask = None if allowed is None else allowed.among(searched, asking).to(asked.device)
+            with torch.inference_mode():
+                encoded = trained.model.encode_queries(queries.taken(rows).to(asked.device))
+                best, _ = best_videos(corpus.scores(encoded), asked.count, mask)
+            candidates[rows] = torch.where(best.cpu() < 0, -1, numbers[best.cpu()])
+        found[split.name] = candidates
+    return found
+
+
+def _batches(clips: Clips, asked: Asked) -> Iterator[tuple[Sequences, Sequences]]:
+    for part in clips.found.split(VIDEOS):
+        asked.shelf.on_item()
+        yield clips.seen.taken(part).to(asked.device), clips.heard.taken(part).to(asked.device)
+
+
+def _relevant(split: Split, clips: Clips) -> list[list[int]]:
+    """The videos of each query's relevant moments, as often as they hold one; -2 for one that is not there."""
+    number = {name: place for place, name in enumerate(clips.names)}
+    judged = split.judged
+    videos: list[list[int]] = [[] for _ in judged.query_ids]
+    for row in (judged.weights > 0).nonzero()[0].tolist():
+        videos[judged.query[row]].append(number.get(judged.spans.names[judged.spans.video[row]], -2))
+    return videos
+
 
 VIDEOS, QUERIES = 128, 256  # at once; between them training may be asked to stop
 SELECTED = "ndcg@20_0.5"  # of the paper's convention: what the best weights are chosen by

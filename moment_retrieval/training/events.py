@@ -1,13 +1,17 @@
 """What a training tells: ``events.jsonl`` for programs, ``log.txt`` for people.
 
 No torch here: whoever watches reads the events too.
+
+Losses and metrics by step, for charts. No torch.
+
+Curves for TensorBoard, from the events of a training.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -103,3 +107,64 @@ def _mended(path: Path) -> Path:
             with path.open("rb+") as file:
                 file.truncate(whole)
     return path
+
+
+Curve = list[tuple[int, float]]  # step and value, by step
+
+
+def curves(events: Iterable[Mapping[str, Any]]) -> dict[str, Curve]:
+    """The curves of a training by name: ``loss``, ``val_loss``, and every metric of the validation split.
+
+    What was told of a step again, after training had gone on from an earlier one, replaces what was told before; what
+    lay behind that step is dropped.
+    """
+    held: dict[str, dict[int, float]] = {}
+    for event in events:
+        if event["kind"] == "start":
+            _drop_after(held, event.get("resumed_from_step") or 0)
+        elif event["kind"] == "step":
+            _put(held, event["step"], {"loss": event["loss"]})
+        elif event["kind"] == "evaluation" and event["split"] == "val":
+            _put(held, event["step"], {"val_loss": event["loss"], **event["metrics"]})
+    return {name: sorted(values.items()) for name, values in held.items() if values}
+
+
+def _put(held: dict[str, dict[int, float]], step: int, values: Mapping[str, float | None]) -> None:
+    for name, value in values.items():
+        if value is not None:
+            held.setdefault(name, {})[step] = value
+
+
+def _drop_after(held: dict[str, dict[int, float]], step: int) -> None:
+    for name, values in held.items():
+        held[name] = {place: value for place, value in values.items() if place <= step}
+
+
+FOLDER = "tensorboard"
+
+
+class Board:
+    """Writes losses and metrics by step; what an earlier run wrote behind the step it went on from is left out."""
+
+    def __init__(self, folder: Path, resumed_from: int) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self.writer = SummaryWriter(str(folder / FOLDER), purge_step=resumed_from + 1 if resumed_from else None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.writer.close()
+
+    def step(self, step: int, loss: float, terms: dict[str, float], lr: float) -> None:
+        """One step's losses."""
+        parts = {f"terms/{name}": value for name, value in terms.items()}
+        for name, value in {"loss": loss, "rate": lr, **parts}.items():
+            self.writer.add_scalar(f"train/{name}", value, step)
+
+    def evaluation(self, step: int, split: str, metrics: dict[str, float], loss: float | None) -> None:
+        """One evaluation."""
+        for name, value in (metrics | ({} if loss is None else {"loss": loss})).items():
+            self.writer.add_scalar(f"{split}/{name.replace('@', '_at_')}", value, step)
+        self.writer.flush()

@@ -1,4 +1,7 @@
-"""How far a training has come, and the checkpoints it goes on from."""
+"""How far a training has come, and the checkpoints it goes on from.
+
+A finished training, or one that goes on, opened to be asked.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from moment_retrieval import __version__, checkpoints
+from moment_retrieval.baselines import config_from
 from moment_retrieval.checkpoints import META, About, BrokenCheckpoint, Checkpoint
+from moment_retrieval.decoding import Decoding
 from moment_retrieval.training.plan import BadPlan, Plan
 from moment_retrieval.training.settings import Settings
 
@@ -131,7 +136,37 @@ def _told(checkpoint: Checkpoint, name: str, kind: type) -> Any:
     return value
 
 
-def is_finite(model: nn.Module) -> bool:
+def weights_are_finite(model: nn.Module) -> bool:
     """No weight is NaN or infinite."""
     with torch.no_grad():
         return all(bool(torch.isfinite(parameter).all()) for parameter in model.parameters())
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Weights, ready to score, with what they were trained by; the plan's paths do not depend on its folder."""
+
+    plan: Plan
+    model: Any
+    decoding: Decoding
+    about: About
+
+
+def open_trained(folder: Path, *, which: str = BEST, device: str | torch.device = "cpu") -> Trained:
+    """The model of an experiment.
+
+    Args:
+        folder: the experiment's.
+        which: best, or last.
+        device: where the model is to be.
+
+    Raises:
+        ScoringError: there is no such checkpoint, or it cannot be read.
+    """
+    plan = Plan.read(folder).located(folder)
+    checkpoint = checkpoints.load(folder / which)
+    settings = Settings.of(plan)
+    config = config_from(checkpoint.about.baseline, checkpoint.about.config)
+    model = replace(settings, config=config).build(checkpoint.about.baseline)
+    checkpoint.restore(model)
+    return Trained(plan, model.to(device).eval(), settings.decoding, checkpoint.about)

@@ -12,16 +12,14 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
+from moment_retrieval import train
 from moment_retrieval.baselines import BASELINES
+from moment_retrieval.data import read_material
+from moment_retrieval.distributed import Precision, Team, assemble
 from moment_retrieval.features import open_features
-from moment_retrieval.training import run
-from moment_retrieval.training.epochs import Loader
+from moment_retrieval.train import Loader, Stepper
 from moment_retrieval.training.feature_rows import Shelf
-from moment_retrieval.training.material import read_material
-from moment_retrieval.training.precision import Precision
 from moment_retrieval.training.settings import Settings
-from moment_retrieval.training.stepping import Stepper
-from moment_retrieval.training.team import Team, assemble
 from tests.moment_retrieval.training.tiny import plan_of
 
 SIZES = (15, 1)  # samples of a batch: one that two processes cannot share evenly, one too small to share
@@ -67,8 +65,8 @@ def main(place: Path) -> None:
         for name, value in made(place, baseline, size, team).items()
     }
     save_file(found, place / f"rank-{team.rank}.safetensors")
-    run.assemble = lambda device: team  # type: ignore[assignment]  # processes meet once
-    sys.exit(run.train(place / "together"))
+    train.assemble = lambda device: team  # type: ignore[assignment]  # processes meet once
+    sys.exit(train.train(place / "together"))
 
 
 if __name__ == "__main__":

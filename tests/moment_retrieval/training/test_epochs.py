@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 import torch
 
-from moment_retrieval.training.epochs import Load, Schedule, ahead
+from moment_retrieval.train import Load, Schedule, ahead
 
 
 def rows_of(schedule: Schedule, first: int = 0) -> list[list[int]]:

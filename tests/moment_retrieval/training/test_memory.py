@@ -13,7 +13,7 @@ from models_runner.experiments.child import HUGE_PAGES
 STEPS = """
 import resource
 import numpy as np
-from moment_retrieval.training.memory import keep_freed
+from moment_retrieval.distributed import keep_freed
 
 def faults():
     for _ in range(5):
@@ -38,7 +38,7 @@ def test_the_next_step_finds_its_pages_there() -> None:
 IN_HUGE_PAGES = """
 import re
 from pathlib import Path
-from moment_retrieval.training.memory import keep_freed
+from moment_retrieval.distributed import keep_freed
 
 keep_freed()
 held = b"x" * 2**26  # numpy would ask for large pages itself

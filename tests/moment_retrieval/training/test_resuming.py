@@ -15,16 +15,13 @@ import torch
 from safetensors.torch import load_file
 
 from moment_retrieval import checkpoints
+from moment_retrieval import train as moment_retrieval_train
 from moment_retrieval.cli import main
+from moment_retrieval.distributed import Precision, Team
 from moment_retrieval.models.xml import XmlOutput
-from moment_retrieval.training import run, trainer
-from moment_retrieval.training.curves import curves
-from moment_retrieval.training.events import EVENTS, read_events
+from moment_retrieval.train import Stepper, Trainer
+from moment_retrieval.training.events import EVENTS, curves, read_events
 from moment_retrieval.training.plan import Plan
-from moment_retrieval.training.precision import Precision
-from moment_retrieval.training.stepping import Stepper
-from moment_retrieval.training.team import Team
-from moment_retrieval.training.trainer import Trainer
 from tests.moment_retrieval.training.test_train import last, train
 from tests.moment_retrieval.training.tiny import experiment
 
@@ -66,12 +63,12 @@ def test_a_training_stopped_within_an_epoch_goes_on_bit_for_bit(
     (tmp_path / "lists.json").write_text(json.dumps({"5000": ["video_00"], "7000": ["video_01"]}))
     more: dict[str, Any] = {"candidates": LISTS} if baseline == "conquer" else {}
     whole, cut = (experiment(tmp_path, baseline, name=name, epochs=3, **more) for name in ("whole", "cut"))
-    assert train(whole) == run.DONE
+    assert train(whole) == moment_retrieval_train.DONE
     at_step(8, ask_to_stop)  # of 18, the second of the second epoch
-    assert train(cut) == run.STOPPED
+    assert train(cut) == moment_retrieval_train.STOPPED
     assert last(cut, "stopped")["step"] == 8
     torch.manual_seed(99)
-    assert train(cut) == run.DONE
+    assert train(cut) == moment_retrieval_train.DONE
     assert last(cut, "start")["resumed_from_step"] == 8
     one, other = weights_of(whole), weights_of(cut)
     assert one.keys() == other.keys()
@@ -89,7 +86,7 @@ def test_a_step_on_a_cpu_is_left_in_its_middle_and_made_again_bit_for_bit(
 ) -> None:
     """Asked before it, between forward and backward, and within forward: released sizes take 20 s a step."""
     whole, cut = (experiment(tmp_path, "xml", name=name, epochs=3) for name in ("whole", "cut"))
-    assert train(whole) == run.DONE
+    assert train(whole) == moment_retrieval_train.DONE
     owner, name = where
     act, count, step = getattr(owner, name), [0], Precision.step
 
@@ -105,10 +102,10 @@ def test_a_step_on_a_cpu_is_left_in_its_middle_and_made_again_bit_for_bit(
     with monkeypatch.context() as patch:
         patch.setattr(Precision, "step", counted)
         patch.setattr(owner, name, asked)
-        assert train(cut) == run.STOPPED
+        assert train(cut) == moment_retrieval_train.STOPPED
     assert (count[0], last(cut, "stopped")["step"], last(cut, "checkpoint")["step"]) == (7, 7, 7)
     torch.manual_seed(99)
-    assert train(cut) == run.DONE
+    assert train(cut) == moment_retrieval_train.DONE
     assert last(cut, "start")["resumed_from_step"] == 7
     one, other = weights_of(whole), weights_of(cut)
     assert all(torch.equal(other[name], value) for name, value in one.items())
@@ -128,23 +125,23 @@ def test_a_stop_during_an_evaluation_leaves_the_evaluation_for_later(
         return evaluation(self)
 
     monkeypatch.setattr(Trainer, "_evaluation", stopped)
-    assert train(folder) == run.STOPPED
+    assert train(folder) == moment_retrieval_train.STOPPED
     assert last(folder, "stopped")["step"] == 6
     assert not [event for event in read_events(folder) if event["kind"] == "evaluation"]
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     assert [event["step"] for event in read_events(folder) if event["kind"] == "evaluation"] == [6, 12]
 
 
 def test_a_stop_while_features_are_read_comes_before_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = experiment(tmp_path)
-    open_features = run.open_features
+    open_features = moment_retrieval_train.open_features
 
     def opened(path: Path) -> Any:
         ask_to_stop()
         return open_features(path)
 
-    monkeypatch.setattr(run, "open_features", opened)
-    assert train(folder) == run.STOPPED
+    monkeypatch.setattr(moment_retrieval_train, "open_features", opened)
+    assert train(folder) == moment_retrieval_train.STOPPED
     assert [event["kind"] for event in read_events(folder)] == ["stopped"]
     assert not (folder / "last").exists()
 
@@ -157,22 +154,22 @@ def test_signals_mean_what_they_meant_once_training_is_over(tmp_path: Path) -> N
 
 def test_a_finished_training_told_to_train_scores_its_best_weights_again(tmp_path: Path) -> None:
     folder = experiment(tmp_path)
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     first = last(folder, "done")
     (folder / "predictions.test.json").unlink()
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     assert {**last(folder, "done"), "at": ""} == {**first, "at": ""}
     assert (folder / "predictions.test.json").exists()
 
 
 def test_a_checkpoint_of_another_plan_is_not_gone_on_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = experiment(tmp_path)
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     plan = Plan.read(folder)
     replace(plan, patience=3, threads=None).write(folder)  # may change on the way
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     replace(plan, lr=0.5).write(folder)
-    assert main(["train", str(folder)]) == run.BAD_PLAN
+    assert main(["train", str(folder)]) == moment_retrieval_train.BAD_PLAN
     words = "last/ was trained by another plan (lr: 0.001, now 0.5): start in a new folder"
     assert capsys.readouterr().err == f"error: {words}\n"
     assert last(folder, "failed")["reason"] == words
@@ -180,19 +177,19 @@ def test_a_checkpoint_of_another_plan_is_not_gone_on_from(tmp_path: Path, capsys
 
 def test_a_checkpoint_of_other_files_is_not_gone_on_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = experiment(tmp_path, epochs=1)
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     path = tmp_path / "train.json"
     path.write_text(path.read_text() + " ")
-    assert main(["train", str(folder)]) == run.BAD_PLAN
+    assert main(["train", str(folder)]) == moment_retrieval_train.BAD_PLAN
     assert "train: another file" in capsys.readouterr().err
 
 
 def test_other_candidates_are_not_gone_on_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "lists.json").write_text(json.dumps({"5000": ["video_00"]}))
     folder = experiment(tmp_path, "conquer", candidates=LISTS, epochs=1, test=None)
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     (tmp_path / "lists.json").write_text(json.dumps({"5000": ["video_01"], "5001": []}))
-    assert main(["train", str(folder)]) == run.BAD_PLAN
+    assert main(["train", str(folder)]) == moment_retrieval_train.BAD_PLAN
     assert "candidates: another file" in capsys.readouterr().err
 
 
@@ -202,14 +199,14 @@ def test_candidates_of_another_model_or_features_are_not_gone_on_with(
 ) -> None:
     (tmp_path / "own").mkdir()
     source = experiment(tmp_path / "own", epochs=1)
-    assert train(source) == run.DONE
+    assert train(source) == moment_retrieval_train.DONE
     candidates = {"source": "checkpoint", "path": str(source)}
     folder = experiment(tmp_path, "conquer", candidates=candidates, epochs=1, test=None)
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     path = next(path for path in (source / replaced, tmp_path / "own" / replaced) if path.exists())
     content = path.read_bytes()
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    assert main(["train", str(folder)]) == run.BAD_PLAN
+    assert main(["train", str(folder)]) == moment_retrieval_train.BAD_PLAN
     assert re.search(r"\((candidates|video of the candidates): another file\)", capsys.readouterr().err)
 
 
@@ -218,26 +215,26 @@ def test_a_damaged_checkpoint_fails_in_words(
     damage: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = experiment(tmp_path, epochs=1)
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     meta = folder / "last" / "meta.json"
     told = json.loads(meta.read_text())
     meta.write_text(json.dumps({**told, "progress": {**told["progress"], **damage}}))
-    assert train(folder) == run.FAILED
+    assert train(folder) == moment_retrieval_train.FAILED
     assert f"last: meta.json tells no {min(damage)}" in capsys.readouterr().err
 
 
 def test_only_one_process_trains_in_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = experiment(tmp_path)
-    with (folder / run.LOCK).open("w") as lock:
+    with (folder / moment_retrieval_train.LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert main(["train", str(folder)]) == run.BAD_PLAN
+        assert main(["train", str(folder)]) == moment_retrieval_train.BAD_PLAN
     assert "another process trains in this folder" in capsys.readouterr().err
     assert not (folder / EVENTS).exists()
 
 
 def test_checkpoints_are_kept_by_the_clock(tmp_path: Path) -> None:
     folder = experiment(tmp_path, epochs=1, checkpoint_every_s=0)
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     steps = [event["step"] for event in read_events(folder) if event.get("which") == "last"]
     assert set(steps) == set(range(1, 7))
 
@@ -254,7 +251,7 @@ def test_a_loss_that_is_not_finite_stops_before_it_changes_anything(
         return backward(self, batch, draw, number, share)
 
     monkeypatch.setattr(Stepper, "_backward", poisoned)
-    assert train(folder) == run.FAILED
+    assert train(folder) == moment_retrieval_train.FAILED
     failed = last(folder, "failed")
     assert failed["step"] == 7
     assert failed["reason"].startswith("the loss is not finite at step 8: loss nan, spans ")
@@ -269,8 +266,8 @@ def test_weights_that_are_not_finite_never_replace_a_checkpoint(
     tmp_path: Path, at_step: Callable[[int, Callable[[], None]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = experiment(tmp_path, checkpoint_every_s=0)
-    monkeypatch.setattr(trainer, "is_finite", lambda model: not list(folder.glob("last/*")))
-    assert train(folder) == run.FAILED
+    monkeypatch.setattr(moment_retrieval_train, "weights_are_finite", lambda model: not list(folder.glob("last/*")))
+    assert train(folder) == moment_retrieval_train.FAILED
     assert last(folder, "failed")["reason"] == "a weight is not finite after step 2; the last checkpoint is good"
     assert checkpoints.load(folder / "last").about.step == 1
 
@@ -293,7 +290,7 @@ def out_of_memory(times: int, monkeypatch: pytest.MonkeyPatch, step: int = 2) ->
 def test_out_of_memory_halves_the_batch_once_and_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = experiment(tmp_path)
     out_of_memory(1, monkeypatch)
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     assert last(folder, "notice")["text"].startswith("out of memory at step 2: batches are computed in 2 halves")
     assert checkpoints.load(folder / "last").about.progress["parts"] == 2
 
@@ -301,7 +298,7 @@ def test_out_of_memory_halves_the_batch_once_and_is_remembered(tmp_path: Path, m
 def test_out_of_memory_with_half_a_batch_fails_clearly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = experiment(tmp_path)
     out_of_memory(2, monkeypatch)
-    assert train(folder) == run.FAILED
+    assert train(folder) == moment_retrieval_train.FAILED
     assert last(folder, "failed")["reason"] == (
         "out of memory at step 2, with half a batch of 16 too: plan a smaller batch"
     )
@@ -315,7 +312,7 @@ def test_what_nobody_foresaw_fails_with_its_traceback_in_the_log(
 
     folder = experiment(tmp_path)
     at_step(3, broken)
-    assert train(folder) == run.FAILED
+    assert train(folder) == moment_retrieval_train.FAILED
     assert last(folder, "failed")["reason"] == "ZeroDivisionError: by nothing; log.txt says where"
     assert "Traceback" in (folder / "log.txt").read_text()
     assert "Traceback" in capsys.readouterr().err
@@ -326,10 +323,10 @@ def test_what_nobody_foresaw_fails_with_its_traceback_in_the_log(
     [
         (
             ZeroDivisionError("by nothing"),
-            run.FAILED,
+            moment_retrieval_train.FAILED,
             ["process 1: ZeroDivisionError: by nothing; standard error says where"],
         ),
-        (RuntimeError("[pair.cc:553] Connection closed by peer [127.0.0.1]:37283"), run.LOST, []),
+        (RuntimeError("[pair.cc:553] Connection closed by peer [127.0.0.1]:37283"), moment_retrieval_train.LOST, []),
     ],
 )
 def test_each_of_several_processes_says_why_it_failed(
@@ -339,8 +336,8 @@ def test_each_of_several_processes_says_why_it_failed(
         raise error
 
     folder, second = experiment(tmp_path), Team(torch.device("cpu"), rank=1, size=2)
-    monkeypatch.setattr(run, "_trainer", broken)
-    monkeypatch.setattr(run, "assemble", lambda device: second)
+    monkeypatch.setattr(moment_retrieval_train, "_trainer", broken)
+    monkeypatch.setattr(moment_retrieval_train, "assemble", lambda device: second)
     assert train(folder) == status
     assert [event["reason"] for event in read_events(folder)] == told
 
@@ -349,7 +346,7 @@ def test_half_a_line_that_a_crash_left_is_dropped(tmp_path: Path) -> None:
     folder = experiment(tmp_path, epochs=1)
     (folder / EVENTS).write_text('{"kind": "notice", "text": "before"}\n{"kind": "st')
     assert [event["text"] for event in read_events(folder)] == ["before"]
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     kinds = [event["kind"] for event in read_events(folder)]
     assert kinds[:2] == ["notice", "start"]
     assert kinds[-1] == "done"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from moment_retrieval.training.team import Team
+from moment_retrieval.distributed import Team
 from tests.moment_retrieval.training.steps import made
 from tests.moment_retrieval.training.tiny import Collection
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from moment_retrieval import train as moment_retrieval_train
 from moment_retrieval.baselines import BASELINES
-from moment_retrieval.training import run
+from moment_retrieval.distributed import Team
 from moment_retrieval.training.events import read_events
-from moment_retrieval.training.team import Team
 from tests.moment_retrieval.training import steps
 from tests.moment_retrieval.training.test_train import last, train
 from tests.moment_retrieval.training.tiny import experiment
@@ -43,7 +43,7 @@ def test_losses_and_gradients_of_two_processes_are_those_of_one(baseline: str, s
 
 def test_a_training_of_two_processes_is_that_of_one(place: Path) -> None:
     alone = experiment(place, name="alone", **CHANGES)
-    assert train(alone) == run.DONE
+    assert train(alone) == moment_retrieval_train.DONE
     together = place / "together"
     for name, value in load_file(alone / "last" / "weights.safetensors").items():
         found = load_file(together / "last" / "weights.safetensors")[name]

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from moment_retrieval import train as moment_retrieval_train
 from moment_retrieval.cli import main
 from moment_retrieval.formats import read_ground_truth, read_run
 from moment_retrieval.metrics.ndcg_iou import Convention, Measure
 from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.tables import RunTable
-from moment_retrieval.training import evaluation, run, trainer
-from moment_retrieval.training.curves import curves
+from moment_retrieval.train import Trainer
+from moment_retrieval.training import evaluation
 from moment_retrieval.training.evaluation import WholeCorpus
-from moment_retrieval.training.events import read_events
-from moment_retrieval.training.trained import open_trained
-from moment_retrieval.training.trainer import Trainer
+from moment_retrieval.training.events import curves, read_events
+from moment_retrieval.training.progress import open_trained
 from tests.moment_retrieval.training.tiny import CLIP_S, experiment
 
 
@@ -47,7 +47,7 @@ def chance(place: Path) -> float:
 @pytest.mark.parametrize("baseline", ["xml", "reloclnet"])
 def test_a_baseline_learns_and_its_predictions_score_as_told(baseline: str, tmp_path: Path) -> None:
     folder = experiment(tmp_path, baseline, epochs=10, evaluations_per_epoch=0.5)
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     told, done = curves(read_events(folder)), last(folder, "done")
     values = [value for _, value in told["ndcg@20_0.5"]]
     assert values[0] < 0.9 < values[-1]
@@ -68,7 +68,7 @@ def test_a_baseline_learns_and_its_predictions_score_as_told(baseline: str, tmp_
 
 def test_conquer_learns_among_the_candidates_of_another_model(tmp_path: Path) -> None:
     xml = experiment(tmp_path, "xml", epochs=6, evaluations_per_epoch=0.5)
-    assert train(xml) == run.DONE
+    assert train(xml) == moment_retrieval_train.DONE
     folder = experiment(
         tmp_path,
         "conquer",
@@ -76,7 +76,7 @@ def test_conquer_learns_among_the_candidates_of_another_model(tmp_path: Path) ->
         epochs=16,
         evaluations_per_epoch=0.25,
     )
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     told, done = curves(read_events(folder)), last(folder, "done")
     values = [value for _, value in told["ndcg@20_0.5"]]
     assert values[0] < max(values)
@@ -91,7 +91,7 @@ def test_candidates_may_be_a_list_of_somebody_else(tmp_path: Path) -> None:
     (tmp_path / "hero.json").write_text(json.dumps({"5000": ["video_00", "nowhere"], "5001": []}))
     lists = {"source": "listed", "path": "../hero.json"}
     folder = experiment(tmp_path, "conquer", candidates=lists, epochs=1, test=None)
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     done, found = last(folder, "done"), read_run(folder / "predictions.val.json")
     assert done["candidates"] == {"name": "hero, top 10", "recall": {"val": 1 / 24}}
     assert {moment.video for moment in found["5000"]} == {"video_00"}
@@ -102,7 +102,7 @@ def test_candidates_may_be_a_list_of_somebody_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize("source", ["checkpoint", "listed"])
 def test_candidates_are_of_the_group_of_their_query(tmp_path: Path, source: str) -> None:
     xml = experiment(tmp_path, "xml", epochs=1, test=None)
-    assert train(xml) == run.DONE
+    assert train(xml) == moment_retrieval_train.DONE
     names = sorted(json.loads((tmp_path / "video_corpus.json").read_text()))
     few = set(names[:3])
     groups = {"videos": {name: "few" if name in few else "many" for name in names}, "queries": {"5000": "few"}}
@@ -111,7 +111,7 @@ def test_candidates_are_of_the_group_of_their_query(tmp_path: Path, source: str)
     path = "../xml/best" if source == "checkpoint" else "../all.json"
     asked = {"source": source, "path": path, "groups": "../groups.json"}
     folder = experiment(tmp_path, "conquer", candidates=asked, epochs=1, test=None)
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     found = read_run(folder / "predictions.val.json")
     held = {query: {moment.video for moment in found[query]} for query in ("5000", "5001", "5002")}
     assert held["5000"] and held["5000"] <= few
@@ -121,14 +121,14 @@ def test_candidates_are_of_the_group_of_their_query(tmp_path: Path, source: str)
 
 def test_candidates_that_cannot_be_had_fail_clearly(tmp_path: Path) -> None:
     folder = experiment(tmp_path, "conquer", candidates={"source": "checkpoint", "path": "../nowhere"}, epochs=1)
-    assert train(folder) == run.FAILED
+    assert train(folder) == moment_retrieval_train.FAILED
     assert "candidates: " in last(folder, "failed")["reason"]
     assert "No such file" in last(folder, "failed")["reason"]
 
 
 def test_training_ends_early_when_evaluations_bring_nothing(tmp_path: Path) -> None:
     folder = experiment(tmp_path, epochs=50, lr=1e-12, patience=3)
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     evaluations = [event for event in read_events(folder) if event["kind"] == "evaluation"]
     assert [event["best"] for event in evaluations] == [True, False, False, False]
     assert last(folder, "done")["step"] == 24
@@ -142,9 +142,9 @@ def test_time_left_counts_evaluations_in(tmp_path: Path, monkeypatch: pytest.Mon
         return evaluate_once(self)
 
     monkeypatch.setattr(Trainer, "_evaluation", slow)
-    monkeypatch.setattr(trainer, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + late_s[0]))
-    monkeypatch.setattr(trainer, "TOLD_EVERY_S", 0.0)
-    assert train(folder) == run.DONE
+    monkeypatch.setattr(moment_retrieval_train, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + late_s[0]))
+    monkeypatch.setattr(moment_retrieval_train, "TOLD_EVERY_S", 0.0)
+    assert train(folder) == moment_retrieval_train.DONE
     left = {event["step"]: event["eta_s"] for event in read_events(folder) if event["kind"] == "step"}
     assert [round(left[step], -3) for step in (6, 7, 12, 13, 18)] == [0, 2000, 2000, 1000, 1000]
 
@@ -163,12 +163,12 @@ def test_time_left_counts_the_last_scoring_in(tmp_path: Path, monkeypatch: pytes
         return retrieve(self, model, splits, counted)
 
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + late_s[0])
-    for module in (trainer, evaluation):
+    for module in (moment_retrieval_train, evaluation):
         monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(WholeCorpus, "__call__", slow)
     monkeypatch.setattr(evaluation, "QUERIES", 1)
-    monkeypatch.setattr(trainer, "TOLD_EVERY_S", 0.0)
-    assert train(folder) == run.DONE
+    monkeypatch.setattr(moment_retrieval_train, "TOLD_EVERY_S", 0.0)
+    assert train(folder) == moment_retrieval_train.DONE
     first, second, final = parts
     assert first == second < final
     left = [(event["kind"], event["step"], event["eta_s"]) for event in read_events(folder) if "eta_s" in event]
@@ -181,14 +181,14 @@ def test_time_left_counts_the_last_scoring_in(tmp_path: Path, monkeypatch: pytes
 
 def test_queries_given_the_moments_of_others_teach_nothing(tmp_path: Path) -> None:
     folder = experiment(tmp_path, epochs=10, evaluations_per_epoch=0.5, shuffle_links=True)
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     assert max(value for _, value in curves(read_events(folder))["ndcg@20_0.5"]) < 0.5
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
 def test_mixed_precision_learns_too_and_goes_on_with_its_scale(precision: str, tmp_path: Path) -> None:
     folder = experiment(tmp_path, epochs=6, evaluations_per_epoch=0.5, precision=precision)
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     values = [value for _, value in curves(read_events(folder))["val_loss"]]
     assert values[-1] < 0.7 * values[0]
     progress = json.loads((folder / "last" / "meta.json").read_text())["progress"]
@@ -197,7 +197,7 @@ def test_mixed_precision_learns_too_and_goes_on_with_its_scale(precision: str, t
 
 def test_tensorboard_is_given_losses_and_metrics(tmp_path: Path) -> None:
     folder = experiment(tmp_path, epochs=1)
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     told = EventAccumulator(str(folder / "tensorboard")).Reload()
     assert {"train/loss", "train/terms/spans", "train/rate", "val/ndcg_at_20_0.5", "val/loss"} <= set(
         told.Tags()["scalars"]
@@ -207,7 +207,7 @@ def test_tensorboard_is_given_losses_and_metrics(tmp_path: Path) -> None:
 
 def test_a_trained_model_is_opened_with_its_plan(tmp_path: Path) -> None:
     folder = experiment(tmp_path, "reloclnet", epochs=1, decoding={"moments": 7})
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     trained = open_trained(folder)
     assert trained.plan.video == str(folder / "../video.h5")
     assert (trained.model.config.hidden, trained.model.config.video_size) == (32, 16)
@@ -218,7 +218,7 @@ def test_a_trained_model_is_opened_with_its_plan(tmp_path: Path) -> None:
 
 def test_predictions_need_not_be_kept(tmp_path: Path) -> None:
     folder = experiment(tmp_path, epochs=1, keep_predictions=False)
-    assert train(folder) == run.DONE
+    assert train(folder) == moment_retrieval_train.DONE
     assert not list(folder.glob("predictions*"))
     assert set(last(folder, "done")["metrics"]) == {"val", "test"}
 
@@ -226,7 +226,7 @@ def test_predictions_need_not_be_kept(tmp_path: Path) -> None:
 def test_a_release_without_training_queries_fails_with_its_reason(tmp_path: Path) -> None:
     folder = experiment(tmp_path)
     (tmp_path / "train.json").write_text("[]")
-    assert train(folder) == run.FAILED
+    assert train(folder) == moment_retrieval_train.FAILED
     assert last(folder, "failed")["reason"].endswith(
         "train.json: there are no training queries, or none of them has a moment"
     )

@@ -24,13 +24,7 @@ from moment_retrieval.corpus import read_corpus
 from moment_retrieval.errors import EmptyFile, at
 from moment_retrieval.preprocessing import CLIP_S, Boundary
 from moment_retrieval.tables import JudgedTable
-from moment_retrieval.training.feature_rows import (
-    FeatureRows,
-    NoFeatures,
-    Reader,
-    Shelf,
-    Store,
-)
+from moment_retrieval.training.feature_rows import FeatureRows, NoFeatures, Reader, Shelf, Store
 from moment_retrieval.training.plan import Plan
 from moment_retrieval.training.progress import BEST
 from moment_retrieval.training.samples import NoTrainingQueries, TrainRows, read_training

@@ -1,4 +1,10 @@
-"""One training on several devices: a process each, started by torchrun.
+"""Memory: kept from step to step, how much is used, and how running out of it is known.
+
+Mixed precision: most products in 16 bits, sums, losses and weights in 32.
+
+Being asked to stop: SIGTERM or SIGINT.
+
+One training on several devices: a process each, started by torchrun.
 
 Every process encodes its share of a batch. Negatives are drawn from the whole batch, so queries and scores are
 exchanged with their gradients, and each process computes the loss of the whole batch: what one process would have
@@ -10,23 +16,160 @@ out again.
 
 from __future__ import annotations
 
+import ctypes
 import os
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, Self
 
 import torch
 from torch import Tensor, distributed, nn
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
+from torch.optim import Optimizer
 
 from moment_retrieval.batches import Batch
+from moment_retrieval.errors import ScoringError
 from moment_retrieval.models.conquer import ConquerOutput
 from moment_retrieval.models.reloclnet import ReloclnetOutput
 from moment_retrieval.models.two_stream import Pair
 from moment_retrieval.models.xml import XmlOutput
 from moment_retrieval.ragged import NOTHING, Layout
+
+MIB = 2**20
+ON_CPU = "can't allocate memory"  # of a RuntimeError of torch
+STATM = Path("/proc/self/statm")
+TRIM_THRESHOLD, MMAP_MAX, ALL = -1, -4, 2**31 - 1  # of glibc's mallopt
+
+
+class OutOfMemory(ScoringError):
+    """Half a batch does not fit either."""
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory is used up, of a GPU or of the machine."""
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and ON_CPU in str(error)
+
+
+def keep_freed() -> bool:
+    """Have this process keep the memory it frees: whether it does.
+
+    Else glibc gives large tensors back, and at the next step the kernel clears each of their pages anew.
+    """
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "mallopt"):
+        return False
+    return bool(library.mallopt(MMAP_MAX, 0) and library.mallopt(TRIM_THRESHOLD, ALL))
+
+
+def used_mb(device: torch.device) -> float:
+    """MiB held now: of the process, or at the most so far on a GPU."""
+    if device.type == "cuda":
+        return round(torch.cuda.max_memory_allocated(device) / MIB, 1)
+    pages = int(STATM.read_text().split()[1]) if STATM.exists() else 0
+    return round(pages * os.sysconf("SC_PAGE_SIZE") / MIB, 1)
+
+
+def give_back(device: torch.device) -> None:
+    """Free what is cached of a GPU."""
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+
+
+TYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+class Precision:
+    """One of float32, bfloat16 and float16; the last scales losses, so that small gradients survive."""
+
+    def __init__(self, name: str, device: torch.device) -> None:
+        self.type, self.device = TYPES.get(name), device
+        self.scaler = torch.amp.GradScaler(device.type, enabled=name == "float16")
+
+    def narrow(self) -> AbstractContextManager[None]:
+        """Where the model runs."""
+        kept: AbstractContextManager[None] = torch.autocast(
+            self.device.type, dtype=self.type or torch.bfloat16, enabled=self.type is not None
+        )
+        return kept
+
+    def backward(self, loss: Tensor) -> None:
+        """Add the gradients of a loss."""
+        self.scaler.scale(loss).backward()
+
+    def step(self, optimiser: Optimizer) -> None:
+        """Change the weights; a step whose gradients overflowed is left out."""
+        self.scaler.unscale_(optimiser)  # gradients are clipped at their own size
+        self.scaler.step(optimiser)
+        self.scaler.update()
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return dict(self.scaler.state_dict())
+
+    @state.setter
+    def state(self, state: Mapping[str, Any]) -> None:
+        if state:
+            self.scaler.load_state_dict(dict(state))
+
+
+ASKED = (signal.SIGTERM, signal.SIGINT)
+
+
+class Stopped(Exception):
+    """Training was asked to stop; raised between parts of what takes long."""
+
+
+class StopRequest:
+    """Notes that a signal came; the training looks at the end of every step, on a CPU within it, too.
+
+    Context manager: the signals have their old meaning afterwards. Outside the main thread, which alone may handle
+    signals, ``ask`` does as well.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        self.before: dict[int, object] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self.before = {number: signal.signal(number, self.ask) for number in ASKED}
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def ask(self, number: int = 0, frame: FrameType | None = None) -> None:
+        """Stop as soon as may be."""
+        self.asked = True
+
+    def look(self) -> None:
+        """Raise Stopped if asked."""
+        if self.asked:
+            raise Stopped
+
+
+def look_within(model: nn.Module, look: Callable[[], None]) -> None:
+    """Have ``look`` called behind each part of a model, forward and backward: a step of its own may take long."""
+
+    def behind(part: nn.Module, given: Any, output: Any) -> None:
+        look()
+        for made in output if isinstance(output, tuple) else (output,):
+            if isinstance(made, Tensor) and made.requires_grad:
+                made.register_hook(lambda gradient: look())
+
+    for part in model.modules():
+        part.register_forward_hook(behind)
+
 
 GONE = ("closed by peer", "reset by peer", "Broken pipe", "remote process exited", "communicator was aborted")
 PATIENCE = timedelta(hours=12)  # the others wait while the first evaluates

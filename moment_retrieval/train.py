@@ -1,0 +1,783 @@
+"""One step: forward, loss, backward, new weights; what may go wrong in it.
+
+The order of samples, step by step, and their batches, made while the step before is computed.
+
+The training of one plan, from its first step or from where it was left, to its predictions.
+
+``train FOLDER``: everything from the plan to the exit status.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import queue
+import shutil
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from moment_retrieval import formats
+from moment_retrieval.baselines import BASELINES, optimiser_of
+from moment_retrieval.batches import Batch
+from moment_retrieval.data import Material, Samples, Split, read_material, resident
+from moment_retrieval.distributed import (
+    OutOfMemory,
+    Precision,
+    Stopped,
+    StopRequest,
+    Team,
+    assemble,
+    cut,
+    dismiss,
+    give_back,
+    is_lost,
+    is_out_of_memory,
+    keep_freed,
+    look_within,
+    used_mb,
+)
+from moment_retrieval.durable import is_out_of_room
+from moment_retrieval.errors import ScoringError
+from moment_retrieval.features import open_features
+from moment_retrieval.losses import DrawNegatives, RandomNegatives
+from moment_retrieval.objective import Loss, Objective
+from moment_retrieval.optim import warmed_up
+from moment_retrieval.tables import RunTable
+from moment_retrieval.training import feature_rows
+from moment_retrieval.training.evaluation import (
+    SELECTED,
+    AmongCandidates,
+    Asked,
+    Cost,
+    Retriever,
+    Watch,
+    WholeCorpus,
+    first_stage,
+    metrics_of,
+)
+from moment_retrieval.training.events import LOG, Board, Events
+from moment_retrieval.training.feature_rows import Shelf
+from moment_retrieval.training.plan import PLAN, BadPlan, Plan
+from moment_retrieval.training.progress import Keeper, Progress, progress_of, weights_are_finite
+from moment_retrieval.training.settings import Settings
+
+HALVES = 2
+
+
+class NotFinite(ScoringError):
+    """A loss or a weight is no finite number; nothing was changed by it."""
+
+
+@dataclass
+class Stepper:
+    """Makes steps.
+
+    Attributes:
+        trained: the model, wrapped for several processes.
+        loss: of the baseline.
+        parts: into how many parts a batch is cut; their gradients are added up.
+        notice: is told what people should know.
+    """
+
+    trained: nn.Module
+    optimiser: Optimizer
+    loss: Callable[..., Loss]
+    objective: Objective
+    loader: Loader
+    precision: Precision
+    team: Team
+    notice: Callable[[str], None]
+    parts: int = 1
+
+    def step(self, load: Load, draw: DrawNegatives, number: int) -> dict[str, float]:
+        """Change the weights once; the loss as ``loss`` and its terms by name.
+
+        Raises:
+            NotFinite: the loss is NaN or infinite; the weights are as before.
+            OutOfMemory: half a batch does not fit either.
+        """
+        try:
+            return self._step(load, draw, number)
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            self._halve(number, load)
+        return self.step(load, draw, number)
+
+    def evaluated(self, batch: Batch, draw: DrawNegatives) -> Loss:
+        """The loss of a batch, no gradients."""
+        with torch.no_grad(), self.precision.narrow():
+            model = self.trained if self.team.size == 1 else self.trained.module.model
+            return self.loss(model(batch), batch, self.objective, draw)
+
+    def _step(self, load: Load, draw: DrawNegatives, number: int) -> dict[str, float]:
+        self.optimiser.zero_grad(set_to_none=True)
+        if len(load.batches) != min(self.parts, len(load.rows)):
+            load = self.loader.load(load.rows, self.parts)
+        told: dict[str, float] = {}
+        for batch in load.batches:
+            share = len(batch) / len(load.rows)
+            for name, value in self._backward(batch.to(self.team.device), draw, number, share).items():
+                told[name] = told.get(name, 0.0) + share * value
+        self.precision.step(self.optimiser)
+        return told
+
+    def _backward(self, batch: Batch, draw: DrawNegatives, number: int, share: float) -> dict[str, float]:
+        with self.precision.narrow():
+            output = self.trained(batch)
+        if self.team.size > 1:
+            output = cut(output, len(batch))
+        loss = self.loss(output, batch, self.objective, draw)
+        values = torch.stack([loss.total, *loss.terms.values()]).tolist()
+        told = dict(zip(("loss", *loss.terms), values, strict=True))
+        if not torch.isfinite(torch.tensor(values)).all():
+            raise NotFinite(f"the loss is not finite at step {number}: {_shown(told)}; the last checkpoint is good")
+        self.precision.backward(loss.total * share)
+        return told
+
+    def _halve(self, number: int, load: Load) -> None:
+        """Cut batches in two, once. A process of several cannot: the others wait for it in the middle of a step."""
+        self.optimiser.zero_grad(set_to_none=True)
+        give_back(self.team.device)
+        size = len(load.rows)
+        if self.team.size > 1:
+            raise OutOfMemory(f"out of memory at step {number} with a batch of {size} on {self.team.size} processes")
+        if self.parts >= HALVES or size < HALVES:
+            raise OutOfMemory(f"out of memory at step {number}, with half a batch of {size} too: plan a smaller batch")
+        self.parts = HALVES
+        self.notice(
+            f"out of memory at step {number}: batches are computed in {HALVES} halves from here on, and negatives are "
+            "drawn from the half a sample is in"
+        )
+
+
+def _shown(told: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value:.4g}" for name, value in told.items())
+
+
+AHEAD = 2  # batches that wait
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Which samples each step sees; nothing but the numbers of this is needed to go on from any step.
+
+    Attributes:
+        samples, batch, epochs: how many. seed: of the order.
+        whole_batches: what is left over at the end of an epoch is left out, unless it is all there is.
+        evaluations_per_epoch: may be less than 1.
+    """
+
+    samples: int
+    batch: int
+    epochs: int
+    seed: int
+    whole_batches: bool = False
+    evaluations_per_epoch: float = 1.0
+
+    @property
+    def per_epoch(self) -> int:
+        """Steps of an epoch."""
+        whole, rest = divmod(self.samples, self.batch)
+        return whole + (rest > 0 and not (self.whole_batches and whole))
+
+    @property
+    def steps(self) -> int:
+        return self.per_epoch * self.epochs
+
+    @property
+    def interval(self) -> int:
+        """Steps from one evaluation to the next, as released: 136 // 0.05 is 2,719, since 0.05 is a little more."""
+        return max(1, int(self.per_epoch // self.evaluations_per_epoch))
+
+    def epoch(self, step: int) -> int:
+        """The epoch, from 0, in which the step of this number, from 0, lies."""
+        return step // self.per_epoch
+
+    def evaluates(self, step: int) -> bool:
+        """Whether an evaluation follows when so many steps are made; one always follows the last."""
+        return step > 0 and (step % self.interval == 0 or step == self.steps)
+
+    def evaluations(self, step: int) -> int:
+        """How many follow, that of ``step`` among them, when so many steps are made."""
+        before = max(0, step - 1)
+        return -(-self.steps // self.interval) - before // self.interval if before < self.steps else 0
+
+    def rows(self, first: int) -> Iterator[Tensor]:
+        """The samples of every step from ``first``, counted from 0, to the end."""
+        for epoch in range(self.epoch(first), self.epochs):
+            order = torch.from_numpy(np.random.default_rng([self.seed, 0, epoch]).permutation(self.samples))
+            parts = order.split(self.batch)[: self.per_epoch]
+            yield from parts[max(0, first - epoch * self.per_epoch) :]
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a step computes: its samples, and its batches, one unless memory asks for more.
+
+    Attributes:
+        batches: what this process encodes, with the labels of all that the loss is computed of.
+    """
+
+    rows: Tensor
+    batches: list[Batch]
+
+
+@dataclass(frozen=True, eq=False)
+class Loader:
+    """Makes batches of samples."""
+
+    samples: Samples
+    team: Team
+
+    def load(self, rows: Tensor, parts: int = 1) -> Load:
+        """The batches of some samples, in as many parts."""
+        return Load(rows, [self._batch(part) for part in rows.chunk(parts)])
+
+    def _batch(self, rows: Tensor) -> Batch:
+        own = self.samples.batch(self.team.share(rows), pinned=self.team.device.type == "cuda")
+        if self.team.size == 1:
+            return own
+        return replace(
+            own,
+            start=self.samples.start[rows],
+            end=self.samples.end[rows],
+            similarity=self.samples.similarity[rows],
+            positives=self.samples.positives_among(rows),
+        )
+
+
+@contextmanager
+def ahead(loader: Loader, rows: Iterator[Tensor], parts: int) -> Iterator[Iterator[Load]]:
+    """The loads of ``rows``, made in a thread of their own, ``AHEAD`` of who takes them."""
+    waiting: queue.Queue[Load | BaseException | None] = queue.Queue(AHEAD)
+    left = threading.Event()
+
+    def put(what: Load | BaseException | None) -> None:
+        while not left.is_set():
+            try:
+                return waiting.put(what, timeout=0.1)
+            except queue.Full:
+                continue
+
+    def fill() -> None:
+        try:
+            for some in rows:
+                if left.is_set():
+                    return
+                put(loader.load(some, parts))
+            put(None)
+        except BaseException as error:  # it belongs to who takes the loads
+            put(error)
+
+    def loads() -> Iterator[Load]:
+        while (found := waiting.get()) is not None:
+            if isinstance(found, BaseException):
+                raise found
+            yield found
+
+    thread = threading.Thread(target=fill, name="batches", daemon=True)
+    thread.start()
+    try:
+        yield loads()
+    finally:
+        left.set()
+        thread.join()
+
+
+TOLD_EVERY_S = 1.0
+LOSS_BATCHES = 4  # of a validation loss: enough for a curve
+DROPOUT, NEGATIVES, GPU = "torch", "negatives", "cuda"
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """What a trainer works with."""
+
+    folder: Path
+    plan: Plan
+    settings: Settings
+    material: Material
+    team: Team
+    retriever: Retriever
+    stop: StopRequest
+    events: Events | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)  # for the last event: candidates
+
+
+class Trainer:
+    """Holds weights and optimiser; ``run`` trains to the end."""
+
+    def __init__(self, means: Means) -> None:
+        self.means, self.plan, self.team = means, means.plan, means.team
+        self.material, self.settings = means.material, means.settings
+        way = BASELINES[self.plan.baseline]
+        self.schedule = Schedule(
+            len(self.material.samples),
+            self.settings.batch,
+            self.plan.epochs,
+            self.plan.seed,
+            way.whole_batches,
+            self.plan.evaluations_per_epoch,
+        )
+        torch.manual_seed(self.plan.seed)
+        self.model = self.settings.build(self.plan.baseline).to(self.team.device)
+        if self.team.size == 1 and self.team.device.type == "cpu":
+            look_within(self.model, means.stop.look)  # of several processes, the others would wait in the step
+        torch.manual_seed(self.plan.seed + self.team.rank)  # of dropout
+        self.negatives = torch.Generator().manual_seed(self.plan.seed)
+        self.optimiser = optimiser_of(
+            self.plan.baseline,
+            self.model,
+            lr=self.plan.lr,
+            total=self.schedule.steps,
+            warm_up=self.plan.warmup,
+        )
+        self.precision = Precision(self.plan.precision, self.team.device)
+        self.loader = Loader(self.material.samples, self.team)
+        self.stepper = Stepper(
+            self.team.wrapped(self.model),
+            self.optimiser,
+            way.loss,
+            self.settings.objective,
+            self.loader,
+            self.precision,
+            self.team,
+            lambda text: self.tell("notice", text=text),
+        )
+        self.keeper = Keeper(means.folder, self.plan, self.settings, self.material.data)
+        self.progress = Progress()
+        self.saved = self.progress
+        self.pace = Pace()
+        self.evaluation_s = 0.0  # that the last one took, with what is saved after it
+        self.cost = Cost()  # of retrieving in it
+        self.step_s = 0.0
+        self.board: Board | None = None
+
+    def run(self) -> dict[str, dict[str, float]]:
+        """Train, then evaluate the best weights on every split and write what they retrieve.
+
+        Returns:
+            metrics by split.
+
+        Raises:
+            Stopped: it was asked to; ``last/`` is where it stood.
+            NotFinite, OutOfMemory, ScoringError: as they say.
+        """
+        self._resume()
+        with ExitStack() as stack:
+            if self.team.first:
+                self.board = stack.enter_context(Board(self.means.folder, self.progress.step))
+            try:
+                self._train()
+            except Stopped:
+                self._save_last()
+                raise
+            return self._finish()
+
+    def tell(self, kind: str, **values: Any) -> None:
+        """One event, from the first process."""
+        if self.means.events is not None:
+            self.means.events.tell(kind, **values)
+
+    def _resume(self) -> None:
+        found = self.keeper.last()
+        if found is not None:
+            self.progress = self.saved = progress_of(found)
+            self.stepper.parts, self.precision.state = self.progress.parts, self.progress.scaler
+            own = {name: one for name, one in self._own_generators().items() if name in found.generators}
+            found.restore(self.model, self.optimiser, {NEGATIVES: self.negatives, **own})
+        self.tell(
+            "start",
+            samples=self.schedule.samples,
+            steps_per_epoch=self.schedule.per_epoch,
+            steps=self.schedule.steps,
+            device=_device_name(self.team),
+            resumed_from_step=self.progress.step if found is not None else None,
+        )
+        if found is None:
+            for text in self.material.notices:
+                self.tell("notice", text=text)
+
+    def _train(self) -> None:
+        self._evaluate_if_due()  # a stop may have come before
+        self.model.train()
+        self.pace.rest()
+        saved = time.monotonic()
+        with ahead(self.loader, self.schedule.rows(self.progress.step), self.stepper.parts) as loads:
+            while not self._over():
+                self._step(next(loads))
+                self._evaluate_if_due()
+                if self.team.any(self.means.stop.asked):
+                    raise Stopped
+                if self.team.any(time.monotonic() - saved > self.plan.checkpoint_every_s):
+                    self._save_last()
+                    self.pace.rest()
+                    saved = time.monotonic()
+
+    def _over(self) -> bool:
+        """No step is left, or the last evaluations brought nothing."""
+        patience = self.plan.patience
+        return self.progress.step >= self.schedule.steps or bool(patience and self.progress.without >= patience)
+
+    def _step(self, load: Load) -> None:
+        step, epoch = self.progress.step + 1, self.schedule.epoch(self.progress.step)
+        lr = self._rate()
+        with self._drawn_again():
+            told = self.stepper.step(load, self.settings.objective.negatives(epoch, self.negatives), step)
+        self.progress = replace(self.progress, step=step, parts=self.stepper.parts, scaler=self.precision.state)
+        self.pace.add(told)
+        if self.pace.due() or step == self.schedule.steps:
+            self._tell_step(epoch, lr)
+
+    @contextmanager
+    def _drawn_again(self) -> Iterator[None]:
+        """A step that is left before it changed a weight leaves the generators as it found them."""
+        found = [(one, one.get_state()) for one in (self.negatives, *self._own_generators().values())]
+        try:
+            yield
+        except Stopped:
+            for one, state in found:
+                one.set_state(state)
+            raise
+
+    def _rate(self) -> float:
+        if self.plan.baseline == "conquer":
+            return self.plan.lr
+        return self.plan.lr * warmed_up(self.progress.step, self.schedule.steps, self.plan.warmup)
+
+    def _tell_step(self, epoch: int, lr: float) -> None:
+        if not self.team.first:
+            return
+        step = self.progress.step
+        self.step_s, told = self.pace.taken()
+        loss = told.pop("loss")
+        self.tell(
+            "step",
+            step=step,
+            epoch=epoch,
+            loss=loss,
+            terms=told,
+            lr=lr,
+            seconds_per_step=round(self.step_s, 5),
+            memory_mb=used_mb(self.team.device),
+            eta_s=round(self._left_s(), 1),
+        )
+        if self.board is not None:
+            self.board.step(step, loss, told, lr)
+
+    def _left_s(self) -> float:
+        """Until the best weights are scored on every split."""
+        step, schedule = self.progress.step, self.schedule
+        steps, evaluations = schedule.steps - step, schedule.evaluations(step) - (self.progress.evaluated == step)
+        if self._over():
+            steps, evaluations = 0, int(self.progress.evaluated < step)
+        last_s = self.cost.of(sum(len(split.answered) for split in self.material.splits.values()))
+        return steps * self.step_s + evaluations * self.evaluation_s + last_s
+
+    def _evaluate_if_due(self) -> None:
+        step = self.progress.step
+        if not self.schedule.evaluates(step) or self.progress.evaluated == step:
+            return
+        began = time.monotonic()
+        metrics, loss = self.team.told_by_first(self._evaluation)
+        if metrics is None:
+            raise Stopped
+        before = self.progress
+        self.progress = before.after(metrics, metrics[SELECTED])
+        best = self.progress.best_step == step
+        if self.team.first:
+            self._tell_evaluation(metrics, loss, best, time.monotonic() - began)
+            if best:
+                self._check_weights()
+                self.keeper.save_best(self.progress, self._epoch(), self.model)
+                self.tell("checkpoint", step=step, which="best")
+        self._save_last()
+        self.evaluation_s = time.monotonic() - began
+
+    def _epoch(self) -> int:
+        return self.schedule.epoch(max(0, self.progress.step - 1))
+
+    def _evaluation(self) -> tuple[dict[str, float] | None, float | None]:
+        """Metrics and loss on the validation split; None where a stop came first."""
+        try:
+            self.model.eval()
+            val = self.material.splits["val"]
+            watch = Watch(self.means.stop.look)
+            metrics = metrics_of(self.means.retriever(self.model, [val], watch)["val"], val)
+            self.cost = watch.cost(val)
+            return metrics, self._loss_on(val)
+        except Stopped:
+            return None, None
+        finally:
+            self.model.train()
+            self.pace.rest()
+
+    def _loss_on(self, split: Split) -> float | None:
+        """The loss of each query with its most relevant moment, always with the same negatives."""
+        loader, size = Loader(split.samples, Team(self.team.device)), self.settings.batch
+        draw = RandomNegatives(torch.Generator().manual_seed(self.plan.seed))
+        parts = torch.arange(len(split.samples)).split(size)[:LOSS_BATCHES]
+        if self.settings.objective.mask_positives or not len(split.samples):
+            return None  # which other videos suit these queries is not known in full
+        total = sum(len(part) * self._loss_of(loader.load(part).batches[0], draw) for part in parts)
+        return total / sum(map(len, parts))
+
+    def _loss_of(self, batch: Batch, draw: RandomNegatives) -> float:
+        self.means.stop.look()
+        loss: float = self.stepper.evaluated(batch.to(self.team.device), draw).total.item()
+        return loss
+
+    def _tell_evaluation(self, metrics: dict[str, float], loss: float | None, best: bool, took_s: float) -> None:
+        """``took_s``: until now, without what is saved after it."""
+        step, self.evaluation_s = self.progress.step, took_s
+        values = {"metrics": metrics, "loss": loss, "best": best, "eta_s": round(self._left_s(), 1)}
+        self.tell("evaluation", step=step, epoch=self._epoch(), split="val", **values)
+        if self.board is not None:
+            self.board.evaluation(step, "val", metrics, loss)
+
+    def _save_last(self) -> None:
+        if self.saved == self.progress:
+            return
+        states, self.saved = self._states(), self.progress
+        if self.team.first and self.progress.step:
+            self._check_weights()
+            self.keeper.save_last(self.progress, self._epoch(), self.model, self.optimiser, states)
+            self.tell("checkpoint", step=self.progress.step, which="last")
+
+    def _check_weights(self) -> None:
+        if not weights_are_finite(self.model):
+            raise NotFinite(f"a weight is not finite after step {self.progress.step}; the last checkpoint is good")
+
+    def _own_generators(self) -> dict[str, torch.Generator]:
+        """Those each process draws dropout from."""
+        own = {DROPOUT: torch.default_generator}
+        if self.team.device.type == "cuda":
+            own[GPU] = torch.cuda.default_generators[self.team.device.index]
+        suffix = f".{self.team.rank}" if self.team.rank else ""
+        return {name + suffix: generator for name, generator in own.items()}
+
+    def _states(self) -> dict[str, Tensor]:
+        own = {name: generator.get_state() for name, generator in self._own_generators().items()}
+        states = {name: state for part in self.team.everyones(own) for name, state in part.items()}
+        return {NEGATIVES: self.negatives.get_state(), **states}
+
+    def _finish(self) -> dict[str, dict[str, float]]:
+        """Score the best weights; the first process alone, nobody waits."""
+        if not self.team.first:
+            return {}
+        self.keeper.best().restore(self.model)
+        self.model.eval()
+        splits = list(self.material.splits.values())
+        tables = self.means.retriever(self.model, splits, self.means.stop.look)
+        metrics = {split.name: metrics_of(tables[split.name], split) for split in splits}
+        if self.plan.keep_predictions:
+            self._write(tables)
+        step, best = self.progress.step, self.progress.best_step
+        self.tell("done", step=step, best_step=best, metrics=metrics, **self.means.facts)
+        return metrics
+
+    def _write(self, tables: Mapping[str, RunTable]) -> None:
+        for name, table in tables.items():
+            formats.write_run(self.means.folder / f"predictions.{name}.json", table)
+
+
+class Pace:
+    """Seconds of the steps since something was last told, and the means of what they gave."""
+
+    def __init__(self) -> None:
+        self.told = self.before = time.monotonic()
+        self.sums: dict[str, float] = {}
+        self.count, self.spent = 0, 0.0
+
+    def add(self, values: Mapping[str, float]) -> None:
+        """One more step."""
+        for name, value in values.items():
+            self.sums[name] = self.sums.get(name, 0.0) + value
+        now = time.monotonic()
+        self.count, self.spent, self.before = self.count + 1, self.spent + now - self.before, now
+
+    def rest(self) -> None:
+        """What was done until now was no step."""
+        self.before = time.monotonic()
+
+    def due(self) -> bool:
+        """Something may be told again."""
+        return time.monotonic() - self.told >= TOLD_EVERY_S
+
+    def taken(self) -> tuple[float, dict[str, float]]:
+        """Seconds of a step, and the means; both begin anew."""
+        seconds = self.spent / self.count
+        means = {name: total / self.count for name, total in self.sums.items()}
+        self.told, self.sums, self.count, self.spent = time.monotonic(), {}, 0, 0.0
+        return seconds, means
+
+
+def _device_name(team: Team) -> str:
+    name = torch.cuda.get_device_name(team.device) if team.device.type == "cuda" else "cpu"
+    return name if team.size == 1 else f"{team.size} x {name}"
+
+
+DONE, LOST, BAD_PLAN, FAILED, STOPPED = 0, 1, 2, 3, 4
+LOCK = ".lock"
+RESIDENT = 0.3  # share of a GPU's free memory that features may take
+
+
+def train(folder: Path, stop: StopRequest | None = None) -> int:
+    """Carry out the plan in a folder, from the beginning or from where it was left.
+
+    Returns:
+        DONE; FAILED, the reason being an event; STOPPED when asked to; LOST, of several processes, where another ended
+        without a word.
+
+    Raises:
+        BadPlan: the plan cannot be carried out, or another process does.
+        ScoringError: there is no plan, or it is not JSON.
+    """
+    try:
+        plan = _plan(folder)
+    except ScoringError as error:
+        _refuse(folder, str(error))
+        raise
+    if plan.threads:
+        torch.set_num_threads(plan.threads)
+    team = assemble(plan.device)
+    try:
+        with stop or StopRequest() as request, _alone(folder, first=team.first):
+            if not team.first:
+                return _carry_out(folder, plan, team, request, None)
+            with Events(folder) as events:
+                return _carry_out(folder, plan, team, request, events)
+    finally:
+        dismiss(team)
+
+
+def program(folder: Path) -> int:
+    """``train``, where the process does nothing else."""
+    keep_freed()
+    return train(folder)
+
+
+def _plan(folder: Path) -> Plan:
+    plan = Plan.read(folder)
+    Settings.of(plan)
+    if plan.device == "cuda" and not torch.cuda.is_available():
+        raise BadPlan("device is cuda, and there is no GPU")
+    return plan
+
+
+def _refuse(folder: Path, reason: str) -> None:
+    """Tell that it cannot begin, where the folder is a training's and nobody else trains there."""
+    if os.environ.get("RANK", "0") == "0" and (folder / PLAN).is_file():
+        with suppress(BadPlan), _alone(folder, first=True), Events(folder) as events:
+            events.tell("failed", reason=reason)
+
+
+def _carry_out(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Events | None) -> int:
+    trainer: list[Trainer] = []  # what there is of it when something fails
+    try:
+        trainer.append(_trainer(folder, plan, team, stop, events))
+        trainer[0].run()
+    except Stopped:
+        return _ended(events, STOPPED, "stopped", step=_step(trainer))
+    except BadPlan as error:
+        _ended(events, BAD_PLAN, "failed", reason=str(error), step=_step(trainer))
+        raise
+    except ScoringError as error:
+        return _failed(folder, team, events, str(error), trainer)
+    except Exception as error:
+        if reason := _known(error):
+            return _failed(folder, team, events, reason, trainer)
+        if events is not None:
+            traceback.print_exc(file=events.log)
+        traceback.print_exc()
+        if team.size > 1 and is_lost(error):
+            return LOST  # its own process says why, if it can
+        place = "standard error" if events is None else LOG
+        return _failed(folder, team, events, f"{type(error).__name__}: {error}; {place} says where", trainer)
+    if team.first:
+        shutil.rmtree(folder / feature_rows.FOLDER, ignore_errors=True)
+    return DONE
+
+
+def _known(error: Exception) -> str:
+    """What is wrong with the machine and not with the program, in words; else nothing."""
+    if is_out_of_memory(error):
+        return f"out of memory: {error}"
+    if is_out_of_room(error):
+        return f"the disk is full: {error}; make room, then resume"
+    return ""
+
+
+def _trainer(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Events | None) -> Trainer:
+    located = plan.located(folder)
+    shelf = Shelf(folder / feature_rows.FOLDER, stop.look)
+    material = resident(_material(located, shelf, team), team.device, RESIDENT)
+    settings = Settings.of(plan, material.sizes)
+    splits = list(material.splits.values())
+    facts: dict[str, Any] = {}
+    retriever: Retriever = WholeCorpus(material.clips, settings.decoding, team.device)
+    if plan.candidates is not None and team.first:
+        found = first_stage(
+            located, Asked(settings.decoding.videos, material.clips, splits, shelf, open_features, team.device)
+        )
+        facts = {"candidates": {"name": found.name, "recall": found.recall}}
+        shares = ", ".join(f"{share:.4f} of {name}" for name, share in found.recall.items())
+        material.notices.append(f"candidates: {found.name}; they hold {shares} (share of relevant moments)")
+        retriever = AmongCandidates(material.clips, settings.decoding, team.device, found.candidates)
+    return Trainer(Means(folder, plan, settings, material, team, retriever, stop, events, facts))
+
+
+def _material(plan: Plan, shelf: Shelf, team: Team) -> Material:
+    """The first process prepares the features, the others read what it wrote."""
+    if team.first:
+        material = read_material(plan, shelf, open_features)
+        team.told_by_first(lambda: None)
+    else:
+        team.told_by_first(lambda: None)
+        material = read_material(plan, shelf, open_features)
+    return material
+
+
+def _failed(folder: Path, team: Team, events: Events | None, reason: str, trainer: list[Trainer]) -> int:
+    print(f"error: {reason}", file=sys.stderr)
+    if events is None:  # the first process will only see that this one is gone
+        with Events(folder) as own:
+            return _ended(own, FAILED, "failed", reason=f"process {team.rank}: {reason}", step=_step(trainer))
+    return _ended(events, FAILED, "failed", reason=reason, step=_step(trainer))
+
+
+def _ended(events: Events | None, status: int, kind: str, **values: Any) -> int:
+    if events is not None:
+        events.tell(kind, **values)
+    return status
+
+
+def _step(trainer: list[Trainer]) -> int:
+    return trainer[0].progress.step if trainer else 0
+
+
+@contextmanager
+def _alone(folder: Path, *, first: bool) -> Iterator[None]:
+    """Nobody else trains in this folder; the ``first`` process of a training sees to it."""
+    if not first:
+        yield
+        return
+    with (folder / LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BadPlan(f"{folder}: another process trains in this folder") from error
+        yield
