@@ -1,0 +1,1 @@
+"""Who judges, and what it means."""

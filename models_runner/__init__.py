@@ -1,0 +1,1 @@
+"""Retrieval models: trained and scored, started by an admin."""

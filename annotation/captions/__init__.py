@@ -1,0 +1,1 @@
+"""Captions: descriptions rewritten so that they name nobody, checked, and reviewed by people."""

@@ -1,0 +1,1 @@
+"""Corpora: videos, moments, descriptions, subtitles; imported from files, checked, confirmed."""

@@ -1,0 +1,1 @@
+"""Statistics of texts and of collections, as the papers' tables have them."""

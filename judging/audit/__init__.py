@@ -1,0 +1,1 @@
+"""Who decided what, found again by leads and admins."""

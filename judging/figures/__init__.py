@@ -1,0 +1,1 @@
+"""Figures of the judging: each a page, an SVG and a CSV of its numbers."""

@@ -1,0 +1,1 @@
+"""The guideline: drafts, versions, confirmations; and the policy's versions."""

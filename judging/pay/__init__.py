@@ -1,0 +1,1 @@
+"""Hours and money: rates, corrections, statements, the forecast."""

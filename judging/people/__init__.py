@@ -1,0 +1,1 @@
+"""Who takes part: invitations, standing, and what is kept of a person."""

@@ -1,0 +1,1 @@
+"""A project: its policy and settings, its overview, its queries."""

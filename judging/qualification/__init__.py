@@ -1,0 +1,1 @@
+"""The way to judging: screening test, tutorial, exam, warm-ups; who passes."""

@@ -1,0 +1,1 @@
+"""How good the work is: agreement, alerts, gold pairs, order effects."""

@@ -1,0 +1,1 @@
+"""The lead decides which queries get a second batch."""

@@ -1,0 +1,1 @@
+"""Trainings: ordered, carried out by a child process, watched, resumed, deleted."""

@@ -1,0 +1,1 @@
+"""Searching: typed words against a trained model, ranked moments, and why."""

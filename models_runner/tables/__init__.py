@@ -1,0 +1,1 @@
+"""The tables of the papers: published values, and ours beside them."""

@@ -1,0 +1,1 @@
+"""XML, ReLoCLNet, CONQUER, and the blocks they share."""
