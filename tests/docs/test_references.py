@@ -11,7 +11,7 @@ from tests.docs.pages import ROOT, anchors, blocks, links, pages, tables
 
 PICTURES = ROOT / "docs" / "pictures"
 PACKAGES = ("config", "core", "annotation", "judging", "models_runner", "moment_retrieval")
-SOURCES = (*PACKAGES, "benchmarks", "tests")
+SOURCES = (*PACKAGES, "benchmarks", "tests", "tools")
 FILE = re.compile(rf"`((?:{'|'.join(SOURCES)}|docs|requirements|templates|static|\.ci)/[\w./-]+)`")
 NAMES = [page.relative_to(ROOT).as_posix() for page in pages()]
 
