@@ -229,7 +229,7 @@ def test_a_run_whose_message_found_no_place_is_sent_by_the_other(order: Order, m
     assert set(runs.values_list("state", flat=True)) == {"scored"}
 
 
-@pytest.mark.parametrize("step", ["baseline_runs_make", "training_files.plan_write"])
+@pytest.mark.parametrize("step", ["baseline_runs_make", "files.plan_write"])
 def test_a_storage_that_is_away_puts_it_off(
     step: str, order: Order, messages: Messages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,7 +249,7 @@ def test_a_storage_that_is_away_puts_it_off(
 @pytest.mark.parametrize(
     ("step", "said"),
     [
-        ("training_files.plan_write", "The training could not be prepared: no moment"),
+        ("files.plan_write", "The training could not be prepared: no moment"),
         ("folder_held", "InvalidRecord: no moment"),
         ("baseline_runs_make", "It was trained, but its answers could not be kept: no moment"),
     ],

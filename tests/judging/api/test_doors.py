@@ -198,7 +198,7 @@ def test_what_is_no_endpoint_is_refused_in_the_same_shape(method: str, path: str
 
 
 def test_a_fault_of_ours_is_answered_in_the_same_shape(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("judging.projects.selectors.overview.overview_counts", lambda project: 1 / 0)
+    monkeypatch.setattr("judging.review.api.overview_counts", lambda project: 1 / 0)
     client = program(world.people["lead"])
     client.raise_request_exception = False
     assert refusal(client.get(url("progress", world.project))) == (500, "server_error")

@@ -10,12 +10,12 @@ from django.urls import reverse
 
 from annotation.models import Project, TextStatistics, Video
 from annotation.similarity import registry
+from annotation.similarity.base import SimilarityMissing
 from annotation.statistics.services import statistics_compute
 from judging.figures import tables
 from judging.figures.selectors import judged_figures
 from judging.models import BatchReview
 from judging.releases.scope import finished_queries
-from moment_retrieval.relevance.wordnet import WordNetMissing
 from tests.conftest import Messages
 from tests.factories import BatchFactory, CaptionFactory, PairFactory, ProjectFactory, admin
 
@@ -27,7 +27,7 @@ def untagged(monkeypatch: pytest.MonkeyPatch) -> None:
     """WordNet takes seconds to read."""
 
     def missing() -> object:
-        raise WordNetMissing("not installed")
+        raise SimilarityMissing("not installed")
 
     monkeypatch.setattr(registry, "wordnet", missing)
     monkeypatch.setattr(tables, "wordnet_is_here", lambda: False)
