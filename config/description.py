@@ -10,7 +10,7 @@ FOR = {
     "judging.work.api": "For annotators",
     "judging.review.api": "For leads and admins",
     "judging.releases.api": "For leads and admins",
-    "judging.api.train_sets": "For leads and admins",
+    "annotation.train_sets.api": "For leads and admins",
     "models_runner.search.api": "For leads and admins",
     "models_runner.experiments.api": "For leads and admins",
     "models_runner.features.api": "For leads and admins",

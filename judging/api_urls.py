@@ -1,6 +1,6 @@
 from django.urls import path
 
-from judging.api import train_sets
+from annotation.train_sets import api as train_sets_api
 from judging.releases import api as releases_api
 from judging.review import api as review_api
 from judging.work import api
@@ -21,9 +21,9 @@ urlpatterns = [
     path("projects/<uuid:project_uuid>/batches/", review_api.Batches.as_view(), name="batches"),
     path("projects/<uuid:project_uuid>/query-sets/", review_api.QuerySets.as_view(), name="query-sets"),
     path("query-sets/<uuid:set_uuid>/", review_api.QuerySet.as_view(), name="query-set"),
-    path("projects/<uuid:project_uuid>/train-sets/", train_sets.TrainSets.as_view(), name="train-sets"),
-    path("train-sets/<uuid:set_uuid>.json", train_sets.TrainSetJson.as_view(), name="train-set-json"),
-    path("train-sets/<uuid:set_uuid>.parquet", train_sets.TrainSetParquet.as_view(), name="train-set-parquet"),
+    path("projects/<uuid:project_uuid>/train-sets/", train_sets_api.TrainSets.as_view(), name="train-sets"),
+    path("train-sets/<uuid:set_uuid>.json", train_sets_api.TrainSetJson.as_view(), name="train-set-json"),
+    path("train-sets/<uuid:set_uuid>.parquet", train_sets_api.TrainSetParquet.as_view(), name="train-set-parquet"),
     path("projects/<uuid:project_uuid>/releases/", releases_api.Releases.as_view(), name="releases"),
     path("projects/<uuid:project_uuid>/judgments.csv", releases_api.JudgmentsCsv.as_view(), name="judgments-csv"),
     path("releases/<uuid:release_uuid>.zip", releases_api.ReleaseZip.as_view(), name="release-zip"),

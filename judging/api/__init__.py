@@ -1,1 +1,0 @@
-"""The API of judging: the services and selectors of the pages behind other doors."""

@@ -1,0 +1,39 @@
+"""docs/architecture.md: its picture is that of the code, and what its paths name exists."""
+
+import ast
+import re
+
+from tests.docs.pages import ROOT
+from tools.packages import concepts, drawing, imports
+
+PAGE = ROOT / "docs" / "architecture.md"
+NAMED = re.compile(r"`(\w+)`\s+\(`([\w/]+\.py)`\)")
+
+
+def test_the_picture_is_drawn_from_the_imports() -> None:
+    """``python tools/packages.py > docs/packages.svg`` draws it anew."""
+    assert (ROOT / "docs" / "packages.svg").read_text() == drawing()
+
+
+def test_layers_import_downwards_alone() -> None:
+    found = imports()
+    assert found["judging", "annotation"] > found["judging", "moment_retrieval"]
+    assert not found["annotation", "judging"]
+    assert not found["core", "annotation"]
+    assert not [pair for pair in found if pair[0] == "moment_retrieval"]
+
+
+def test_every_concept_of_judging_is_in_the_picture() -> None:
+    assert {"work", "review", "qualification", "releases"} <= set(concepts("judging"))
+    assert "migrations" not in concepts("judging")
+
+
+def test_every_name_of_the_paths_is_defined_where_it_says() -> None:
+    named = NAMED.findall(PAGE.read_text())
+    assert len(named) > 30
+    assert [(name, path) for name, path in named if name not in _defined(path)] == []
+
+
+def _defined(path: str) -> set[str]:
+    tree = ast.parse((ROOT / path).read_text())
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
