@@ -12,12 +12,14 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage
 from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
@@ -179,3 +181,11 @@ def text_or_packed(upload: IO[bytes]) -> None:
 
 def holds_control(head: bytes) -> bool:
     return any(byte < 32 and byte not in SPACES for byte in head)
+
+
+def checksum(file: "File[Any]") -> str:
+    digest = sha256()
+    for piece in file.chunks():
+        digest.update(piece)
+    file.seek(0)
+    return digest.hexdigest()

@@ -11,21 +11,27 @@ LETTER = 9.4  # on phones letters are wider
 SIDE = 320.0  # of a scatter, without its axes
 BARS = 600  # differences drawn at most
 T = TypeVar("T")
+OVER_QUERIES = "95 % interval over queries"
 
 
-def intervals_chart(metric: str, rows: Sequence[tuple[str, float, float, float]], decimals: int = 4) -> Canvas:
-    """A line for each run: its name, its score, and the interval around it."""
+def intervals_chart(
+    metric: str,
+    rows: Sequence[tuple[str, float, float, float]],
+    decimals: int = 4,
+    about: str = OVER_QUERIES,
+) -> Canvas:
+    """A line for each run: its name, its score, and the interval around it, which ``about`` names."""
     names = [_short(name) for name, *_ in rows]
     left = 14 + LETTER * max(map(len, names))
     low, high = min(row[2] for row in rows), max(row[3] for row in rows)
     axis = Axis.over(metric, low, high)
-    canvas = Canvas(f"{metric} of {len(rows)} runs with 95 % intervals", WIDTH, HEAD + ROW * len(rows) + FOOT)
+    canvas = Canvas(f"{metric} of {len(rows)} runs, {about}", WIDTH, HEAD + ROW * len(rows) + FOOT)
 
     def x(value: float) -> float:
         return left + axis.share(value) * (WIDTH - left - 24)
 
     foot = HEAD + ROW * len(rows)
-    canvas.words(left, 14, f"{metric}, 95 % interval over queries", "name", "start")
+    canvas.words(left, 14, f"{metric}, {about}", "name", "start")
     for tick in axis.ticks:
         canvas.mark("line", "grid", x1=x(tick), y1=HEAD - 6, x2=x(tick), y2=foot)
         canvas.words(x(tick), foot + 18, axis.label(tick))

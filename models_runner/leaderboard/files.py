@@ -69,7 +69,7 @@ def as_latex(asked: Asked, table: Table) -> str:
     heads = " & ".join(escaped(column.metric) for column in asked.columns)
     lines = [
         f"% release {asked.release.version}, {asked.split}; convention {asked.convention}, gain {asked.gain}",
-        f"% {_about_intervals(table)}; u: share of the first K without a relevance: not judged, or dropped",
+        f"% {_about_intervals(table)}",
         f"\\begin{{tabular}}{{l{'r' * len(asked.columns)}}}",
         "\\toprule",
         f"System & {heads} \\\\",
@@ -83,8 +83,9 @@ def as_latex(asked: Asked, table: Table) -> str:
 
 def _about_intervals(table: Table) -> str:
     if table.step:
-        return f"hidden labels: scores in steps of {table.step}, 95 % intervals of {INTERVAL_STEPS} steps each way"
-    return "95 % bootstrap intervals over queries"
+        return f"hidden labels: scores in steps of {table.step}, {INTERVAL_STEPS} steps each way"
+    unjudged = "u: share of the first K without a relevance: not judged, or dropped"
+    return f"95 % bootstrap intervals over queries; {unjudged}"
 
 
 def _cells(table: Table) -> list[list[ShownScore | None]]:

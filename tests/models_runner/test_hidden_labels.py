@@ -17,6 +17,7 @@ from models_runner.leaderboard.selectors.shown_scores import LADDER_COLUMN, Scor
 from models_runner.leaderboard.services.participants import leaderboard_change, query_hashes
 from models_runner.leaderboard.services.runs import UploadLimit, run_withdraw
 from models_runner.leaderboard.services.scorings import scoring_work
+from models_runner.leaderboard.services.similarity import similarity_runs_make
 from models_runner.leaderboard.services.truths import truth_table
 from models_runner.models import Leaderboard, PerQuery, Run, Score, ScoreTest, Truth
 from moment_retrieval import kept
@@ -211,6 +212,15 @@ def test_the_same_file_gives_the_same_numbers_on_every_release(
     assert newer["ours"] == values["ours"]
 
 
+def test_the_runs_of_the_site_draw_once_for_all_releases(release: Release, member: Membership, made: HandMade) -> None:
+    """Another release with the same labels gives no new number of them, as it gives none of an upload."""
+    draws = set()
+    for each in (release, ready_release(made.project)):
+        run = next(run for run in similarity_runs_make(release_id=each.pk) if run.split == "val")
+        draws.add(ScoreView(member, "val")._share(run.scorings.get(), LADDER_COLUMN))
+    assert len(draws) == 1
+
+
 def test_other_labels_and_other_projects_draw_other_numbers(
     release: Release, member: Membership, made: HandMade
 ) -> None:
@@ -243,6 +253,18 @@ class TestLadder:
             member, reverse("models_runner:run", args=[runs[1].uuid])
         )
         assert [len(api_scores(member, run)["scores"]) for run in runs] == [9, 0, 9, 0]
+        page = text(member, reverse("models_runner:runs", args=[made.project.uuid]))
+        assert page.count("not shown: <a") == 2
+        assert "Of one person’s runs only those are shown that are a step better" in page
+
+    def test_page_and_file_name_the_interval_that_they_show(
+        self, runs: list[Run], member: Membership, made: HandMade
+    ) -> None:
+        page = text(member, reverse("models_runner:runs", args=[made.project.uuid]))
+        file = text(member, reverse("models_runner:export", args=[made.project.uuid, "tex"]))
+        assert "two steps each way" in page
+        assert "2 steps each way" in file
+        assert [words for words in ("95 %", "share of the first K") if words in page or words in file] == []
 
     def test_a_withdrawn_run_counts(self, runs: list[Run], member: Membership, made: HandMade) -> None:
         run_withdraw(run=runs[2], actor=member.user, reason="to see another")

@@ -178,6 +178,9 @@ def exam_close(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
         chosen = {"truth_rule": rule, "left_out": left_out}
         response = _exam(request, held, membership, asking=error, chosen=chosen, status=error.status)
         return refusal_log(request, response, str(error))
+    except NotPossible as error:
+        messages.error(request, str(error))
+        return redirect("judging:exam", held.uuid)
     messages.success(request, "The exam is closed.")
     return redirect("judging:exam", held.uuid)
 

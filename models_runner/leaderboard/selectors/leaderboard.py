@@ -9,7 +9,7 @@ from django.db.models import Q
 from annotation.models import Membership, Project
 from models_runner.leaderboard import rules
 from models_runner.leaderboard.selectors.asked import Asked
-from models_runner.leaderboard.selectors.shown_scores import ScoreView, ShownScore, sees_all
+from models_runner.leaderboard.selectors.shown_scores import ScoreView, ShownScore, has_ladder, sees_all
 from models_runner.leaderboard.services.score_tests import score_tests_of
 from models_runner.models import Run, Score, Scoring
 from moment_retrieval.statistics.randomisation import holm
@@ -66,6 +66,8 @@ class Table:
     failed: list[Scoring] = field(default_factory=list)
     step: str = ""
     refusal: str = ""
+    has_ladder: bool = False
+    hidden: set[int] = field(default_factory=set)  # runs that were scored and are not shown
 
     @property
     def ranked(self) -> list[Row]:
@@ -83,10 +85,11 @@ def leaderboard(asked: Asked, membership: Membership, *, tested: bool = True) ->
     waiting = [scoring for scoring in by_state[State.WAITING] if scoring.run.state == Run.State.SCORED]
     stale = _last_scored([*waiting, *by_state[State.FAILED]])
     view = ScoreView(membership, asked.split)
-    visible = [scoring for scoring in [*by_state[State.SCORED], *stale] if not view.refusal(scoring)]
+    every = [*by_state[State.SCORED], *stale]
+    visible = [scoring for scoring in every if not view.refusal(scoring)]
     rows = _rows(visible, asked, view)
     rows.sort(key=lambda row: (-_value(row, asked), row.run.name if view.is_blind else ""))
-    table = Table(rows, waiting=len(waiting))
+    table = Table(rows, waiting=len(waiting), hidden={one.run_id for one in every} - {one.run_id for one in visible})
     _rank(table, asked, view)
     mine = Q(run__owner=membership.user_id)
     table.failed = list((here if sees_all(membership) else here.filter(mine)).filter(state=State.FAILED))
@@ -141,6 +144,7 @@ def _rank(table: Table, asked: Asked, view: ScoreView) -> None:
         table.refusal = view.refusal_for(n_queries)
         step = rules.score_step(max(1, n_queries))
         table.step = str(step)
+        table.has_ladder = has_ladder(view.settings, n_queries)
         for row, rank in zip(rows, rules.ranks(values, step), strict=True):
             row.rank = rank
         return

@@ -7,8 +7,9 @@ from django.db import transaction
 
 from annotation.services.stored_files import files_delete
 from core.exceptions import NotPossible
+from core.files import checksum
 from core.messages import send_on_commit
-from models_runner.leaderboard.services.runs import TASK, checksum
+from models_runner.leaderboard.services.runs import TASK
 from models_runner.leaderboard.services.truths import truths_make
 from models_runner.models import Run, Scoring, Training
 

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
-from django.core.files.base import ContentFile, File
+from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import Q, QuerySet
@@ -26,6 +25,7 @@ from annotation.services.audit import audit_record
 from annotation.services.names import checked_name
 from annotation.services.stored_files import files_delete
 from core.exceptions import MomentJudgeError, NotPossible, TooLarge
+from core.files import checksum
 from core.locks import only_one
 from core.messages import send_on_commit
 from judging.models import Release
@@ -185,14 +185,6 @@ def _had(membership: Membership, now: datetime) -> str:
     if _free_at(readable, most, now) > now:
         return f"{most} run{'' if most == 1 else 's'}"
     return f"{UNREADABLE_PER_DAY} files that could not be read"
-
-
-def checksum(file: "File[Any]") -> str:
-    digest = sha256()
-    for piece in file.chunks():
-        digest.update(piece)
-    file.seek(0)
-    return digest.hexdigest()
 
 
 def name_checked(name: str, what: str) -> str:

@@ -10,6 +10,7 @@ from django.db import transaction
 
 from annotation.models import Candidate, Query, User
 from annotation.services.audit import audit_record
+from core.files import checksum
 from core.messages import send_on_commit
 from judging.models import Release
 from models_runner.leaderboard.services.scorings import scored, scoring_write
@@ -62,6 +63,7 @@ def _run_score(run: Run, judged: JudgedTable, path: Path) -> None:
         if held.state == Run.State.SCORED:
             return
         with path.open("rb") as source:
+            held.sha256 = checksum(File(source))  # equal files are shown equal numbers, on every release
             held.file.save(path.name, File(source), save=False)
         held.table.save("table", ContentFile(kept.run_bytes(table)), save=False)
         held.state, held.n_queries, held.error, held.form = Run.State.SCORED, len(table), "", "tvr-ranking"

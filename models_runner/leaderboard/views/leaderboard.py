@@ -8,7 +8,7 @@ from annotation.access import RUNNERS, STAFF, MemberRequest, post_only, project_
 from annotation.models import Membership, Project
 from judging.models import Release
 from models_runner.leaderboard import files
-from models_runner.leaderboard.charts import intervals_chart
+from models_runner.leaderboard.charts import OVER_QUERIES, intervals_chart
 from models_runner.leaderboard.selectors.asked import GROUPS, RECALL, Asked, asked_by, splits_of
 from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard, runs_with_concerns, truth_size
 from models_runner.leaderboard.selectors.shown_scores import participants_see, sees_all
@@ -71,7 +71,8 @@ def _chart(table: Table, asked: Asked) -> str:
     rows = [(row.run.name, row.scores[metric]) for row in table.ranked[:MOST_DRAWN] if metric in row.scores]
     drawn = [(name, score.value, score.low, score.high) for name, score in rows]
     decimals = max((score.decimals for _, score in rows), default=0)
-    return intervals_chart(asked.sorted_by.metric, drawn, decimals).inline() if len(drawn) > 1 else ""
+    about = "two steps each way" if asked.is_blind else OVER_QUERIES
+    return intervals_chart(asked.sorted_by.metric, drawn, decimals, about).inline() if len(drawn) > 1 else ""
 
 
 @project_page(RUNNERS)
