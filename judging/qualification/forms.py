@@ -38,6 +38,7 @@ class CloseForm(SubmitForm):
         required=False,
         error_messages={"invalid_choice": "Choose how the truth follows from the grades."},
     )
+    call_off = forms.BooleanField(required=False)
 
     def clean_truth_rule(self) -> str:
         return self.cleaned_data["truth_rule"] or Exam.TruthRule.MEDIAN

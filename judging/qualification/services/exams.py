@@ -186,6 +186,7 @@ def exam_close(
     confirmed: Collection[int] = (),
     left_out: Collection[int] = (),
     truth_rule: str = Exam.TruthRule.MEDIAN,
+    call_off: bool = False,
     now: datetime | None = None,
 ) -> Exam:
     """End the giving of first grades. A first cohort's truth follows from those who have given them all.
@@ -196,13 +197,16 @@ def exam_close(
         confirmed: numbers of people who are not done, and whom closing it leaves out all the same.
         left_out: numbers of people of a first cohort whose grades make no truth, as those far from the anchors.
         truth_rule: how the truth of a first cohort follows from the grades that make it.
+        call_off: end a first cohort for which too few people came. By the rule of agreeing majorities, whatever is
+            asked: as no majority of three can agree, no pair has a truth, nobody a result, nobody one attempt less.
 
     Raises:
         ValueError: there is no such rule.
-        NotPossible: it is not open, or the grades of too few people of a first cohort would make the truth.
+        NotPossible: it is not open, or the grades of too few people of a first cohort would make the truth; or
+            there are enough, and it is to be called off.
         Unfinished: somebody else is not done, and that was not confirmed.
     """
-    rule = Exam.TruthRule(truth_rule)
+    rule = Exam.TruthRule.AGREEING if call_off else Exam.TruthRule(truth_rule)
     held = Exam.objects.select_for_update(of=("self",)).select_related("project").get(pk=exam.pk)
     if held.state == Exam.State.CLOSED:
         return held
@@ -212,7 +216,9 @@ def exam_close(
     complete = [sat for sat in sittings if not sat.left]
     out = _left_out(held, sittings, left_out)
     making = [sat.sitting_id for sat in complete if sat.sitting_id not in out]
-    if held.kind == Exam.Kind.COHORT and len(making) < FEWEST:
+    if call_off and (held.kind == Exam.Kind.STORED or len(complete) >= FEWEST):
+        raise NotPossible(f"{len(complete)} people have given all grades by now: the exam can be closed with a result.")
+    if held.kind == Exam.Kind.COHORT and len(making) < FEWEST and not call_off:
         _too_few(len(complete), len(making))
     unfinished = exam_unfinished(held)
     if not set(unfinished) <= set(confirmed):

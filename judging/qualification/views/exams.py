@@ -168,14 +168,11 @@ def exam_close(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, form.first_error())
         return redirect("judging:exam", held.uuid)
-    rule, left_out = form.cleaned_data["truth_rule"], _numbers(request.POST.getlist("left_out"))
+    chosen = {**form.cleaned_data, "left_out": _numbers(request.POST.getlist("left_out"))}
     confirmed = _numbers(request.POST.getlist("confirmed"))
     try:
-        qualification_exams.exam_close(
-            exam=held, actor=membership.user, confirmed=confirmed, left_out=left_out, truth_rule=rule
-        )
+        qualification_exams.exam_close(exam=held, actor=membership.user, confirmed=confirmed, **chosen)
     except Unfinished as error:
-        chosen = {"truth_rule": rule, "left_out": left_out}
         response = _exam(request, held, membership, asking=error, chosen=chosen, status=error.status)
         return refusal_log(request, response, str(error))
     except NotPossible as error:

@@ -225,6 +225,36 @@ class TestClose:
             exam_close(exam=exam, actor=lead(exam.project), confirmed=EVERYBODY)
         assert not KnownPair.objects.exclude(truth=None).exists()
 
+    @pytest.mark.parametrize("people", [0, 1, 2])
+    def test_an_exam_of_too_few_is_called_off(self, messages: Messages, people: int) -> None:
+        """Nobody has a truth, a result, or one attempt less; another exam can be opened."""
+        exam = cohort_exam()
+        came = [examinee(exam.project) for _ in range(people)]
+        for user in came:
+            sit(user, exam.project, by_pair(exam, [2, 2, 2, 2]))
+        late = examinee(exam.project)
+        start(late, exam.project)
+        with messages():
+            exam_close(exam=exam, actor=lead(exam.project), confirmed=EVERYBODY, call_off=True)
+        exam.refresh_from_db()
+        assert exam.state == "closed"
+        assert not exam.known_pairs.exclude(truth=None).exists()
+        assert {sitting.passed for sitting in exam.sittings.all()} == {None}
+        assert all(sitting.has_no_result for sitting in exam.sittings.filter(annotator__in=came))
+        another = cohort_exam(exam.project, queries=1, depth=1)
+        for user in (*came, late):
+            assert start(user, exam.project).exam_id == another.pk
+
+    def test_an_exam_that_enough_people_sat_is_not_called_off(self) -> None:
+        """The page that offered it may be older than the third person's last grade."""
+        exam = cohort_exam()
+        for _ in range(3):
+            sit(examinee(exam.project), exam.project, by_pair(exam, [2, 2, 2, 2]))
+        with pytest.raises(NotPossible, match="3 people have given all grades by now"):
+            exam_close(exam=exam, actor=lead(exam.project), call_off=True)
+        exam.refresh_from_db()
+        assert exam.state == "open"
+
     def test_closing_again_changes_nothing(self, messages: Messages) -> None:
         exam = cohort_exam()
         for _ in range(3):

@@ -292,6 +292,22 @@ class TestTruthRule:
         assert "1 pair without such a majority has none" in page
         assert page.count("no truth: too few agree") == 1
 
+    def test_an_exam_of_too_few_offers_to_end_it_and_says_why_it_cannot_be_closed(
+        self, client: Client, project: Project, boss: User, messages: Messages
+    ) -> None:
+        exam = cohort_exam(project, queries=1, depth=2)
+        sit(examinee(project), project, by_pair(exam, [4, 4]))
+        page = body(client, "exam", exam)
+        assert "End it without a result" in page
+        assert "Close the round" not in page
+        refused = client.post(url("exam-close", exam), {"truth_rule": "median"}, follow=True)
+        assert "1 of at least 3 people has given all grades" in refused.content.decode()
+        assert refused.redirect_chain == [(url("exam", exam), 302)]
+        with messages():
+            client.post(url("exam-close", exam), {"call_off": "1"})
+        exam.refresh_from_db()
+        assert exam.state == "closed"
+
     def test_no_result_is_told_to_the_lead_and_to_the_person(
         self, client: Client, project: Project, boss: User, messages: Messages
     ) -> None:
