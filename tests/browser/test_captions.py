@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from annotation.models import Caption
 from tests import factories
-from tests.annotation.services.test_captions import waiting
+from tests.annotation.captions.test_captions import waiting
 from tests.browser.conftest import Browse
 
 

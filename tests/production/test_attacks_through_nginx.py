@@ -17,6 +17,7 @@ from tests.production.topology.world import World, take
 
 Answers = list[tuple[int, bytes]]  # status and body, in the order in which they came
 SECRET = "for who may see it"
+CUT: list[int] = []  # refused before all was read: the closing can overtake the answer
 
 
 @contextmanager
@@ -31,9 +32,10 @@ def line_to(site: Site) -> Iterator[ssl.SSLSocket]:
 
 
 def sent(site: Site, raw: bytes) -> bytes:
-    """All that comes back until nginx closes the connection."""
+    """All that comes back until nginx closes the connection, which it may do before it has read everything."""
     with line_to(site) as line:
-        line.sendall(raw)
+        with suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
+            line.sendall(raw)
         received = b""
         with suppress(ConnectionResetError, ssl.SSLError):
             while piece := line.recv(65536):
@@ -230,8 +232,8 @@ def test_headers_without_end_are_refused_and_others_are_served(site: Site) -> No
         [b"X: " + b"y" * 60_000],
     ):
         received = sent(site, request(site, b"GET", b"/login/", *more))
-        assert statuses(received) in ([400], [431], [494]), received[:200]
-    assert statuses(sent(site, request(site, b"GET", b"/" + b"a" * 60_000))) == [414]
+        assert statuses(received) in (CUT, [400], [431], [494]), received[:200]
+    assert statuses(sent(site, request(site, b"GET", b"/" + b"a" * 60_000))) in (CUT, [414])
     assert site.visitor().get("/login/").status_code == 200
 
 

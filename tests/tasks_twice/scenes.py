@@ -42,7 +42,7 @@ from models_runner.leaderboard.services.truths import truths_make
 from models_runner.models import Score, Scoring
 from models_runner.pools.services import pool_request
 from moment_retrieval.metrics.board import COLUMNS
-from tests.annotation.services.train_sets import filled
+from tests.annotation.train_sets.train_sets import filled
 from tests.factories import (
     CandidateFactory,
     CaptionFactory,
@@ -57,7 +57,7 @@ from tests.factories import (
 from tests.judging.covering import Covering
 from tests.judging.exams import cohort_exam, examinee, sit
 from tests.judging.growing import Growing
-from tests.judging.label_studio.exports import annotation, rated, task, text
+from tests.judging.imports.exports import annotation, rated, task, text
 from tests.judging.play import judge
 from tests.judging.world import HandMade
 from tests.models_runner.acts import GOOD, WRONG, bring, participant, ready_release, run_json

@@ -8,7 +8,7 @@ from annotation.models import Video
 from config.celery_app import app
 from judging.demo import progress
 from tests.conftest import Messages
-from tests.judging.demo import seeded
+from tests.judging.demo_site import seeded
 from tests.tasks_twice.digest import differences, digest
 from tests.tasks_twice.scenes import GONE
 

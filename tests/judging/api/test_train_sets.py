@@ -7,7 +7,7 @@ import pytest
 
 from annotation.models import Membership, Project
 from annotation.train_sets.services import train_set_start
-from tests.annotation.services.train_sets import filled, small_blocks, written
+from tests.annotation.train_sets.train_sets import filled, small_blocks, written
 from tests.factories import MembershipFactory, ProjectFactory, admin
 from tests.judging.api.acts import Program, refusal
 

@@ -77,9 +77,9 @@ MORE: More = {
     "a moment of an exam keeps its bounds": ("stays as it was judged", change(moment_of_an_exam, end_s=9.0)),
 }
 TRIGGERS: set[str] = {
-    "batch_awaits_review",  # tests/judging/services/test_reviews.py
+    "batch_awaits_review",  # tests/judging/review/test_reviews.py
     "review_ends_waiting",
-    "pairs_added_are_tallied",  # tests/judging/services/test_tallies.py
+    "pairs_added_are_tallied",  # tests/judging/work/test_tallies.py
     "pairs_changed_are_tallied",
     "pairs_deleted_are_tallied",
     "batch_added_or_deleted_is_tallied",

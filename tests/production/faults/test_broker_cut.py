@@ -1,6 +1,6 @@
 """The broker is cut off for a minute: it hangs (SIGSTOP), so nothing is refused and nothing is answered.
 
-That no page waits for it at all is tests/annotation/test_messages.py's.
+That no page waits for it at all is tests/core/test_messages.py's.
 """
 
 import time

@@ -12,7 +12,7 @@ from annotation.models import AuditEvent, CorpusImport, Description, Moment
 from judging.imports import services
 from judging.imports.label_studio.mapping import Mapped
 from judging.models import Judgment, JudgmentImport
-from tests.judging.label_studio.exports import annotation, rated, task, text
+from tests.judging.imports.exports import annotation, rated, task, text
 from tests.production.faults.background.acts import KILLED, kill_at, lead_of, page_of, start, sweep
 from tests.production.faults.latch import latch
 from tests.production.topology import Site

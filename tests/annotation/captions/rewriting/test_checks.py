@@ -1,0 +1,123 @@
+"""What needs a person's eye before it is rewritten, and names that stayed."""
+
+import json
+import os
+import sys
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from annotation.captions.ner import LexiconNames, ModelNames, NameModelMissing, name_finder, windows
+from annotation.captions.rewriting.checks import Found, flaws
+from annotation.captions.rewriting.language import is_english
+from annotation.captions.rewriting.lexicon import lexicon_for
+
+SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().parents[5] / "shared"))
+TVR = SHARED / "data" / "tvr" / "tvr_val_release.jsonl"
+FLAWS = {
+    "Ross reads a letter.": [],
+    "A man 🙂 waves.": [],
+    "   ": ["empty"],
+    "...": ["empty"],
+    "x" * 2001: ["huge"],
+    "Ross": ["only_name"],
+    "Dr. House.": ["only_name"],
+    "Rachel and Ross": ["only_name"],
+    "Ross <b>runs</b> in.": ["markup"],
+    "Ross &amp; Joey run.": ["markup"],
+    "Der Mann geht schnell ins Haus zurück": ["language"],
+    "男人走进房间": ["language"],
+    "Ross entra in cucina e saluta Monica": ["language"],
+    "Ross come una manzana a la mesa con Rachel": ["language"],
+    "Ross a une lettre dans la main": ["language"],
+    "Der Mann war in der Küche": ["language"],
+    "Monica loopt met een hand op de tafel": ["language"],
+    "Joey abre a porta e fala com uma mulher": ["language"],
+    "Ross and Rachel go to the Casa de la Paz.": [],
+    "Barney makes funny faces, Ted laughs.": [],
+}
+
+
+@pytest.mark.parametrize("description", FLAWS, ids=lambda text: text[:20])
+def test_flaws(description: str) -> None:
+    assert flaws(description, lexicon_for()) == FLAWS[description]
+
+
+@pytest.mark.skipif(not TVR.exists(), reason="the TVR release is not here")
+def test_hardly_an_english_description_is_taken_for_another_language() -> None:
+    rows = [json.loads(line) for line in TVR.read_text(encoding="utf-8").splitlines()]
+    assert [row["desc"] for row in rows if not is_english(row["desc"])] == []
+
+
+def test_lexicon_finds_names_that_stayed() -> None:
+    finder = name_finder("lexicon")
+    assert isinstance(finder, LexiconNames)
+    texts = ["A man walks to Joey's car.", "A man walks to a car.", "A man walks to Xylon.", "A man leaves the house."]
+    assert finder.find(texts, videos=[""] * 4) == [Found(1.0, "Joey"), Found(), Found(0.85, "Xylon"), Found()]
+
+
+def test_model_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The likeliest entity that is a person counts, whatever the model calls persons."""
+    told = [
+        [{"entity_group": "PER", "score": 0.7, "word": "Ann"}, {"entity_group": "LOC", "score": 0.99, "word": "Rome"}],
+        [{"entity_group": "person", "score": 0.9, "word": "Bo"}, {"entity_group": "PER", "score": 0.95, "word": "Cy"}],
+        [],
+    ]
+    monkeypatch.setattr("annotation.captions.ner._load", lambda name: lambda texts, batch_size: told)
+    assert name_finder("some/model").find(["", "", ""], videos=[""] * 3) == [
+        Found(0.7, "Ann"),
+        Found(0.95, "Cy"),
+        Found(),
+    ]
+
+
+class FakePipeline:
+    """Finds Xylon, and breaks on what is longer than 512 bytes, as a model without a longest length does."""
+
+    def __call__(self, texts: list[str], batch_size: int) -> list[list[dict[str, object]]]:
+        if any(len(text.encode()) > 512 for text in texts):
+            raise RuntimeError("The size of tensor a (700) must match the size of tensor b (512)")
+        return [[{"entity_group": "PER", "score": 0.99, "word": "Xylon"}] if "Xylon" in text else [] for text in texts]
+
+
+@pytest.mark.parametrize("filler", ["a man walks ", "人" * 7, "🙂 "])
+def test_a_long_text_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch, filler: str) -> None:
+    monkeypatch.setattr("annotation.captions.ner._load", lambda name: FakePipeline())
+    long = filler * 150
+    texts = ["Xylon", long + " Xylon", long, ""]
+    named = Found(0.99, "Xylon")
+    assert ModelNames("some/model").find(texts, videos=[""] * 4) == [named, named, Found(), Found()]
+
+
+def test_a_name_on_the_edge_of_two_windows_is_whole_in_one() -> None:
+    text = " ".join(f"word{n}" for n in range(300))
+    pairs = {pair for window in windows(text) for pair in pairwise(window.split())}
+    assert pairs == set(pairwise(text.split()))
+
+
+def test_a_model_that_breaks_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(texts: list[str], batch_size: int) -> None:
+        raise RuntimeError("CUDA out of memory")
+
+    monkeypatch.setattr("annotation.captions.ner._load", lambda name: broken)
+    with pytest.raises(NameModelMissing, match=r"out of memory.*CAPTION_NER"):
+        ModelNames("some/model").find(["A man."], videos=[""])
+
+
+@pytest.mark.parametrize("error", [ImportError("no torch"), RuntimeError("no backend"), OSError("no folder")])
+def test_a_model_that_does_not_load_says_what_to_set(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def pipeline(*args: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setitem(sys.modules, "transformers", SimpleNamespace(pipeline=pipeline))
+    with pytest.raises(NameModelMissing, match="CAPTION_NER"):
+        ModelNames(f"broken/{error}").find(["A man."], videos=[""])
+
+
+@pytest.mark.slow  # imports transformers
+def test_missing_model_says_what_to_set() -> None:
+    pytest.importorskip("transformers")
+    with pytest.raises(NameModelMissing, match="CAPTION_NER"):
+        ModelNames("/nowhere/at/all").find(["A man."], videos=[""])

@@ -1,0 +1,205 @@
+"""The page of captions in review."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.captions.services.redos import TASK
+from annotation.models import Caption, CaptionRedo, Project, User
+from annotation.services.jobs import job_start, job_wait
+from core.messages import send_on_commit
+from tests.annotation.captions.test_captions import waiting
+from tests.conftest import Messages
+from tests.factories import CaptionFactory, ProjectFactory, lead
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def project() -> Project:
+    return ProjectFactory()  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def person(project: Project, client: Client) -> User:
+    person = lead(project)
+    client.force_login(person)
+    return person
+
+
+def url(project: Project, name: str = "captions") -> str:
+    return reverse(f"annotation:{name}", args=[project.uuid])
+
+
+def decide(client: Client, project: Project, caption: Caption, act: str, **values: str) -> tuple[int, str]:
+    form = {"caption": str(caption.uuid), "act": act, **values}
+    answer = client.post(url(project, "caption-decide"), form, headers=HTMX)
+    return answer.status_code, answer.content.decode()
+
+
+@pytest.mark.usefixtures("person")
+class TestPage:
+    def test_empty(self, client: Client, project: Project) -> None:
+        assert "Nothing waits for you" in client.get(url(project)).content.decode()
+
+    def test_shows_what_waits_and_why(self, client: Client, project: Project) -> None:
+        waiting(project, "name")
+        waiting(project, "markup", text="A <b>man</b> waves.")
+        waiting(ProjectFactory(), text="Of another corpus.")
+        page = client.get(url(project)).content.decode()
+        assert "names a person" in page and "holds markup" in page
+        assert "A &lt;b&gt;man&lt;/b&gt; waves." in page
+        assert "Of another corpus." not in page
+        only = client.get(url(project), {"check": "markup"}).content.decode()
+        assert "A man and Joey wave." not in only and "A &lt;b&gt;man" in only
+
+    def test_start(self, client: Client, project: Project, messages: Messages) -> None:
+        CaptionFactory(moment__video__corpus=project.corpus, description__text="Ross waves.", text="Ross waves.")
+        assert "Rewrite 1 description<" in client.get(url(project)).content.decode()
+        with messages():
+            client.post(url(project, "captions-rewrite"), {"provider": "rules"})
+        assert Caption.objects.get().text == "A man waves."
+        page = client.post(url(project, "captions-rewrite"), {"provider": "rules"}, follow=True).content.decode()
+        assert "has its caption" in page
+        page = client.post(url(project, "captions-rewrite"), {"provider": "magic"}, follow=True).content.decode()
+        assert "Choose who rewrites" in page
+
+    def test_decisions_by_htmx(self, client: Client, project: Project) -> None:
+        first, second = waiting(project), waiting(project)
+        status, part = decide(client, project, first, "edit", text="Two men wave.")
+        assert (status, "Two men wave." in part, "Edited" in part) == (200, True, True)
+        assert decide(client, project, second, "accept")[0] == 200
+        assert decide(client, project, second, "accept")[0] == 409
+        assert decide(client, project, second, "edit", text="x" * 2001)[0] == 302  # a form no page sends
+        page = client.post(url(project, "caption-undo"), follow=True).content.decode()
+        assert "taken back" in page and "A man and Joey wave." in page
+
+    def test_another_wording_is_a_workers_and_the_page_asks_for_it(
+        self, client: Client, project: Project, messages: Messages, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        caption = waiting(project)
+        with monkeypatch.context() as patch:
+            patch.setattr("annotation.captions.services.redos.Work", None)  # it loads models
+            status, part = decide(client, project, caption, "redo")
+        assert (status, "is on its way" in part, f"?caption={caption.uuid}" in part) == (200, True, True)
+        again = decide(client, project, caption, "redo")
+        assert (again[0], "on its way" in again[1]) == (409, True)
+        with messages():
+            send_on_commit(TASK, CaptionRedo.objects.get().pk)
+        part = client.get(url(project), {"caption": str(caption.uuid)}, headers=HTMX).content.decode()
+        assert "Two people wave.</textarea>" in part and "on its way" not in part and "hx-get" not in part
+        form = {"caption": str(caption.uuid), "act": "redo"}
+        assert "on its way" in client.post(url(project, "caption-decide"), form, follow=True).content.decode()
+        page = client.post(url(project, "caption-undo"), follow=True).content.decode()
+        assert "taken back" in page and "on its way" not in page and "Two people wave.</textarea>" in page
+
+    def test_why_there_is_no_other_wording_is_said(self, client: Client, project: Project, messages: Messages) -> None:
+        caption = waiting(project)
+        for _ in range(3):
+            with messages():
+                part = decide(client, project, caption, "redo")[1]
+        part = client.get(url(project), {"caption": str(caption.uuid)}, headers=HTMX).content.decode()
+        assert "no other wording" in part and "Two men wave.</textarea>" in part
+
+    @pytest.mark.parametrize("asked", ["x", "7e9ade30-6172-439a-84c5-cdceaa44215c"])
+    def test_unknown_caption_asked_for(self, client: Client, project: Project, asked: str) -> None:
+        assert client.get(url(project), {"caption": asked}, headers=HTMX).status_code == 404
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("Two people wave.", "Checked again: similarity"),
+            ("Ross and Joey wave.", "names a person, “"),
+            ("Green elephants paint houses.", "is little like the description"),
+        ],
+    )
+    def test_edit_is_checked_again_and_the_outcome_shown(
+        self, client: Client, project: Project, messages: Messages, text: str, said: str
+    ) -> None:
+        caption = waiting(project)
+        with messages():
+            part = decide(client, project, caption, "edit", text=text)[1]
+        assert "?caption=" in part and "Checked again" not in part
+        part = client.get(url(project), {"caption": str(caption.uuid)}, headers=HTMX).content.decode()
+        assert "Checked again" in part and said in part and "?caption=" not in part
+
+    def test_check_that_does_not_come_is_not_waited_for(self, client: Client, project: Project) -> None:
+        caption = waiting(project)
+        decide(client, project, caption, "edit", text="Two men wave.")
+        Caption.objects.update(reviewed_at=timezone.now() - timedelta(minutes=5))
+        part = client.get(url(project), {"caption": str(caption.uuid)}, headers=HTMX).content.decode()
+        assert "Two men wave." in part and "?caption=" not in part
+
+    def test_every_count_is_renewed_by_a_decision(self, client: Client, project: Project) -> None:
+        first, _, _ = waiting(project), waiting(project), waiting(project, "markup")
+        form = {"caption": str(first.uuid), "act": "accept"}
+        here = {**HTMX, "HX-Current-URL": f"http://testserver{url(project)}?check=markup"}
+        part = client.post(url(project, "caption-decide"), form, headers=here).content.decode()
+        assert 'id="caption-counts" hx-swap-oob="true"' in part and '<dd id="waiting">2</dd>' in part
+        assert "<dt>Accepted by people</dt><dd>1</dd>" in part
+        assert "Every reason (2)" in part and ">names a person (1)<" in part
+        assert 'value="markup" selected>holds markup (1)<' in part
+        assert '<span id="waiting-name" hx-swap-oob="true">1</span>' in part
+
+    def test_chat_api_that_is_not_set_up_cannot_be_chosen(
+        self, client: Client, project: Project, settings: object
+    ) -> None:
+        CaptionFactory(moment__video__corpus=project.corpus, description__text="Ross waves.", text="Ross waves.")
+        settings.REWRITING_MODEL = settings.REWRITING_API_KEY = ""  # type: ignore[attr-defined]
+        page = client.get(url(project)).content.decode()
+        assert 'value="openai" disabled>Chat API (not set up)' in page and "set REWRITING_MODEL" in page
+        settings.REWRITING_MODEL = settings.REWRITING_API_KEY = "x"  # type: ignore[attr-defined]
+        assert '<option value="openai">Chat API</option>' in client.get(url(project)).content.decode()
+
+    def test_rewriting_that_waits_can_be_started_at_once(self, client: Client, project: Project) -> None:
+        CaptionFactory(moment__video__corpus=project.corpus, description__text="Ross waves.", text="Ross waves.")
+        job = job_start(project=project, kind="rewriting", title="Rewriting", total=1)
+        job_wait(job=job, title="Rewriting waits; next try at 14:05", error="It answers 503.")
+        page = client.get(url(project)).content.decode()
+        assert "next try at 14:05" in page and "It answers 503. It goes on by itself" in page
+        assert "Rewrite 1 description<" in page
+
+    def test_edit_that_still_names_somebody_is_said(self, client: Client, project: Project) -> None:
+        part = decide(client, project, waiting(project), "edit", text="A man and Joey wave at a woman.")[1]
+        assert "Edited" in part and "still names a person: Joey" in part
+        assert "still names" not in decide(client, project, waiting(project), "edit", text="Two men wave.")[1]
+        form = {"caption": str(waiting(project).uuid), "act": "edit", "text": "Joey waves."}
+        page = client.post(url(project, "caption-decide"), form, follow=True).content.decode()
+        assert "still names a person: Joey" in page
+
+    def test_whoever_accepts_means_the_words_in_the_box(self, client: Client, project: Project) -> None:
+        changed, same = waiting(project), waiting(project)
+        assert "Edited" in decide(client, project, changed, "accept", text="Two men wave.")[1]
+        part = decide(client, project, same, "accept", text=f" {same.text}\n")[1]
+        assert "Accepted" in part and '<dd id="waiting">0</dd>' in part
+        assert set(Caption.objects.values_list("text", flat=True)) == {"Two men wave.", same.text}
+
+    def test_what_failed_is_told_apart_from_what_passes_now(
+        self, client: Client, project: Project, messages: Messages
+    ) -> None:
+        caption = waiting(project)
+        assert "this wording passes" not in client.get(url(project)).content.decode()
+        with messages():
+            decide(client, project, caption, "redo")
+        page = client.get(url(project)).content.decode()
+        assert "this wording passes" in page and "Failed before" in page
+
+    def test_empty_edit_is_said_beside_the_caption(self, client: Client, project: Project) -> None:
+        status, part = decide(client, project, waiting(project), "edit", text=" ")
+        assert (status, "between 1 and 2000 characters" in part) == (409, True)
+
+    def test_without_javascript(self, client: Client, project: Project) -> None:
+        caption = waiting(project)
+        form = {"caption": str(caption.uuid), "act": "accept"}
+        answer = client.post(url(project, "caption-decide"), form, follow=True)
+        assert "Nothing waits for you" in answer.content.decode()
+
+    def test_caption_of_another_corpus_is_unknown(self, client: Client, project: Project) -> None:
+        elsewhere = waiting(ProjectFactory())
+        assert decide(client, project, elsewhere, "accept")[0] == 404
+        assert decide(client, project, Caption(uuid=uuid4()), "accept")[0] == 404

@@ -1,0 +1,296 @@
+"""What people decide about captions in review."""
+
+from datetime import timedelta
+from typing import NoReturn
+
+import pytest
+from django.utils import timezone
+
+from annotation.captions import ner
+from annotation.captions.selectors import captions_serving
+from annotation.captions.services import checks
+from annotation.captions.services.captions import caption_accept, caption_edit, caption_undo
+from annotation.captions.services.checks import edits_check, edits_sweep
+from annotation.captions.services.redos import NOTHING_ELSE, caption_redo, caption_redo_make, redos_sweep
+from annotation.captions.services.rewriting import Work, failure_of
+from annotation.models import AuditEvent, Caption, CaptionReview, Description, Project, Prompt, Rewriting, User
+from core.exceptions import NotPossible
+from tests.annotation.captions.rewriting.chat_server import chat_server, completion, failure
+from tests.conftest import Messages
+from tests.factories import CaptionFactory, ProjectFactory, QueryFactory, lead
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+
+
+@pytest.fixture
+def project() -> Project:
+    return ProjectFactory()  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def person(project: Project) -> User:
+    return lead(project)
+
+
+def waiting(project: Project, *failed: str, text: str = "A man and Joey wave.") -> Caption:
+    Rewriting.objects.get_or_create(project=project, corpus=project.corpus, provider="rules", model="1")
+    caption: Caption = CaptionFactory(
+        description__text="Ross and Joey wave.",
+        moment__video__corpus=project.corpus,
+        text=text,
+        provider="rules",
+        state="in_review",
+        failed=list(failed or ["name"]),
+    )
+    failure_of(caption).save()
+    return caption
+
+
+def redo(project: Project, caption: Caption, person: User) -> str:
+    """What is said about the other wording that was asked for; empty where it is there."""
+    asked = caption_redo(project=project, caption=caption, actor=person)
+    caption_redo_make(redo_id=asked.pk)
+    asked.refresh_from_db()
+    caption.refresh_from_db()
+    assert not asked.is_at_work
+    return asked.error
+
+
+def test_accept(project: Project, person: User) -> None:
+    caption = waiting(project)
+    caption_accept(project=project, caption=caption, actor=person)
+    caption.refresh_from_db()
+    assert (caption.state, caption.reviewed_by, caption.failed) == ("accepted", person, ["name"])
+    assert caption in captions_serving(project.corpus_id)
+    event = AuditEvent.objects.get(action="caption.accepted")
+    assert (event.actor, event.subject, event.data["failed"]) == (person, caption.uuid, ["name"])
+
+
+def test_edit(project: Project, person: User) -> None:
+    caption = waiting(project)
+    caption_edit(project=project, caption=caption, text="  Two men\n wave. ", actor=person)
+    caption.refresh_from_db()
+    assert (caption.text, caption.state, caption.reviewed_by) == ("Two men wave.", "edited", person)
+
+
+def test_edited_caption_keeps_no_measures_of_the_text_before(project: Project, person: User) -> None:
+    caption = waiting(project)
+    redo(project, caption, person)
+    measured = (caption.similarity, caption.similarity_measure, caption.name_score, caption.name_model)
+    assert None not in measured
+    caption_edit(project=project, caption=caption, text="Two men wave.", actor=person)
+    caption.refresh_from_db()
+    assert (caption.similarity, caption.similarity_measure, caption.name_score, caption.name_model) == (
+        *(None, None, None),
+        "",
+    )
+    caption_undo(project=project, actor=person)
+    caption.refresh_from_db()
+    assert (caption.similarity, caption.similarity_measure, caption.name_score, caption.name_model) == measured
+
+
+def test_redo_measures_before_it_locks_and_yields_to_who_was_first(
+    project: Project, person: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caption, measure = waiting(project), Work.measure
+
+    def slow(work: Work, captions: list[Caption]) -> None:
+        caption_edit(project=project, caption=caption, text="Two men wave.", actor=lead(project))
+        measure(work, captions)
+
+    monkeypatch.setattr(Work, "measure", slow)
+    assert redo(project, caption, person) == "This caption has been decided already."
+    assert (caption.text, caption.reviews.get().decision) == ("Two men wave.", "edited")
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "x" * 2001])
+def test_edit_says_something(project: Project, person: User, text: str) -> None:
+    with pytest.raises(NotPossible, match="between 1 and 2000"):
+        caption_edit(project=project, caption=waiting(project), text=text, actor=person)
+
+
+@pytest.mark.parametrize("check", ["no_answer", "refused", "empty", "huge"])
+def test_where_there_is_no_proposal_the_description_cannot_pass_for_one(
+    project: Project, person: User, check: str
+) -> None:
+    caption = waiting(project, check, text="Ross and Joey wave.")
+    with pytest.raises(NotPossible, match="no proposal"):
+        caption_accept(project=project, caption=caption, actor=person)
+    caption_edit(project=project, caption=caption, text="Two men wave.", actor=person)
+
+
+def test_redo_takes_more_general_words_and_waits_on(project: Project, person: User) -> None:
+    caption = waiting(project)
+    assert redo(project, caption, person) == ""
+    assert (caption.text, caption.state, caption.attempt) == ("Two people wave.", "in_review", 2)
+    assert CaptionReview.objects.get().decision == "redone"
+    assert [text for text, _ in caption.earlier_wordings] == ["A man and Joey wave."]
+
+
+def test_rules_say_that_they_have_no_third_wording_and_never_go_back(project: Project, person: User) -> None:
+    caption = waiting(project)
+    said = [(redo(project, caption, person), caption.text) for _ in range(3)]
+    assert said == [("", "Two people wave."), ("", "Two men wave."), (NOTHING_ELSE, "Two men wave.")]
+    assert (caption.attempt, caption.reviews.count()) == (3, 2)
+    caption_undo(project=project, actor=person)
+    assert (redo(project, caption, person), caption.text) == ("", "Two men wave.")  # what was undone is news again
+
+
+def test_one_wording_at_a_time(project: Project, person: User) -> None:
+    caption = waiting(project)
+    asked = caption_redo(project=project, caption=caption, actor=person)
+    with pytest.raises(NotPossible, match="on its way"):
+        caption_redo(project=project, caption=caption, actor=lead(project))
+    for _ in range(2):
+        caption_redo_make(redo_id=asked.pk)
+    caption.refresh_from_db()
+    assert (caption.attempt, caption.reviews.count()) == (2, 1)
+
+
+def test_undo_calls_a_wording_off_that_is_not_there_yet(project: Project, person: User) -> None:
+    first, second = waiting(project), waiting(project)
+    caption_accept(project=project, caption=first, actor=person)
+    asked = caption_redo(project=project, caption=second, actor=person)
+    assert caption_undo(project=project, actor=person) == second
+    caption_redo_make(redo_id=asked.pk)
+    second.refresh_from_db()
+    assert (second.text, second.attempt) == ("A man and Joey wave.", 1)
+    assert caption_undo(project=project, actor=person) == first
+    assert AuditEvent.objects.get(action="caption.redo_called_off").subject == second.uuid
+
+
+def test_a_lost_message_is_sent_again(project: Project, person: User, messages: Messages) -> None:
+    asked_for, edited = waiting(project), waiting(project)
+    caption_redo(project=project, caption=asked_for, actor=person)
+    caption_edit(project=project, caption=edited, text="Two men wave.", actor=person)
+    with messages():
+        redos_sweep(now=timezone.now())
+    asked_for.refresh_from_db()
+    assert asked_for.attempt == 1  # its message may still come
+    with messages():
+        redos_sweep(now=timezone.now() + timedelta(minutes=2))
+        edits_sweep()
+    asked_for.refresh_from_db()
+    edited.refresh_from_db()
+    assert (asked_for.attempt, edited.name_model) == (2, "lexicon")
+
+
+def test_without_a_model_there_is_no_other_wording_and_it_is_said(
+    project: Project, person: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*args: object) -> NoReturn:
+        raise ner.NameModelMissing("Set CAPTION_NER.")
+
+    monkeypatch.setattr(ner, "name_finder", missing)
+    caption = waiting(project)
+    assert redo(project, caption, person) == "Set CAPTION_NER."
+    assert (caption.attempt, caption.state) == (1, "in_review")
+    caption_edit(project=project, caption=caption, text="Two men wave.", actor=person)
+    assert edits_check(corpus_id=project.corpus_id) == 0
+
+
+class TestEditsAreChecked:
+    @pytest.mark.parametrize(
+        ("text", "is_like", "name"), [("Ross and Joey wave.", True, "Ross"), ("Green elephants paint.", False, "")]
+    )
+    def test_both_checks_are_run_and_it_serves_anyway(
+        self, project: Project, person: User, messages: Messages, text: str, is_like: bool, name: str
+    ) -> None:
+        caption = waiting(project)
+        with messages():
+            caption_edit(project=project, caption=caption, text=text, actor=person)
+        caption.refresh_from_db()
+        assert caption.similarity is not None and (caption.similarity >= 0.4) == is_like
+        assert (caption.name_found, caption.name_score) == (name, float(bool(name)))
+        assert (caption.state, caption.failed, caption.name_model) == ("edited", ["name"], "lexicon")
+        assert caption in captions_serving(project.corpus_id)
+        assert edits_check(corpus_id=project.corpus_id) == 0
+
+    def test_where_there_was_nothing_to_be_like(self, project: Project, person: User) -> None:
+        caption = waiting(project, "empty")
+        Description.objects.update(text="?!")
+        caption_edit(project=project, caption=caption, text="Two men wave.", actor=person)
+        assert edits_check(corpus_id=project.corpus_id) == 1
+        caption.refresh_from_db()
+        assert (caption.similarity, caption.name_score) == (None, 0.0)
+
+    def test_what_is_undone_meanwhile_keeps_its_own_measures(
+        self, project: Project, person: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        caption = waiting(project)
+        caption_edit(project=project, caption=caption, text="Two men wave.", actor=person)
+        measure = checks.captions_measure
+
+        def slow(captions: list[Caption], names: object) -> None:
+            measure(captions, names)  # type: ignore[arg-type]
+            caption_undo(project=project, actor=person)
+
+        monkeypatch.setattr(checks, "captions_measure", slow)
+        assert edits_check(corpus_id=project.corpus_id) == 0
+        caption.refresh_from_db()
+        assert (caption.state, caption.similarity, caption.name_model) == ("in_review", None, "")
+
+
+def test_redo_is_credited_to_who_did_it(project: Project, person: User, settings: object) -> None:
+    caption = waiting(project)
+    Rewriting.objects.update(finished_at=timezone.now())
+    prompt = Prompt.objects.get(version=1)
+    Rewriting.objects.create(project=project, corpus=project.corpus, provider="openai", model="x", prompt=prompt)
+    with chat_server(lambda text, before: completion("Monica and Joey wave.")) as server:
+        settings.REWRITING_BASE_URL, settings.REWRITING_MODEL = server.url, "x"  # type: ignore[attr-defined]
+        settings.REWRITING_API_KEY = "secret"  # type: ignore[attr-defined]
+        assert redo(project, caption, person) == ""
+    assert (caption.provider, caption.model, caption.prompt) == ("openai", "x", prompt)
+    assert [row.provider for row in caption.failures.order_by("attempt")] == ["rules", "openai"]
+    caption_undo(project=project, actor=person)
+    caption.refresh_from_db()
+    assert (caption.provider, caption.model, caption.prompt) == ("rules", "", None)
+
+
+def test_redo_of_an_endpoint_that_is_away_is_said_at_once(project: Project, person: User, settings: object) -> None:
+    caption = waiting(project)
+    Rewriting.objects.update(finished_at=timezone.now())
+    Rewriting.objects.create(
+        project=project, corpus=project.corpus, provider="openai", model="x", prompt=Prompt.objects.get(version=1)
+    )
+    with chat_server(lambda text, before: failure(503)) as server:
+        settings.REWRITING_BASE_URL, settings.REWRITING_MODEL = server.url, "x"  # type: ignore[attr-defined]
+        settings.REWRITING_API_KEY = "secret"  # type: ignore[attr-defined]
+        assert "503" in redo(project, caption, person)
+    assert len(server.asked) == 1
+    assert (caption.text, caption.attempt, caption.reviews.count()) == ("A man and Joey wave.", 1, 0)
+
+
+def test_what_is_decided_is_decided_once(project: Project, person: User) -> None:
+    caption = waiting(project)
+    caption_accept(project=project, caption=caption, actor=person)
+    for decide in (caption_accept, caption_redo):
+        with pytest.raises(NotPossible, match="decided already"):
+            decide(project=project, caption=caption, actor=person)
+    assert CaptionReview.objects.count() == 1
+
+
+class TestUndo:
+    def test_one_by_one_back_to_the_start(self, project: Project, person: User) -> None:
+        caption = waiting(project)
+        redo(project, caption, person)
+        caption_edit(project=project, caption=caption, text="Two men wave.", actor=person)
+        for text in ("Two people wave.", "A man and Joey wave."):
+            caption_undo(project=project, actor=person)
+            caption.refresh_from_db()
+            assert (caption.text, caption.state, caption.reviewed_by) == (text, "in_review", None)
+        with pytest.raises(NotPossible, match="no decision of yours"):
+            caption_undo(project=project, actor=person)
+        assert AuditEvent.objects.filter(action="caption.undone").count() == 2
+
+    def test_nobody_undoes_for_others(self, project: Project, person: User) -> None:
+        caption_accept(project=project, caption=waiting(project), actor=person)
+        with pytest.raises(NotPossible, match="no decision of yours"):
+            caption_undo(project=project, actor=lead(project))
+
+    def test_not_once_a_query_was_made_of_it(self, project: Project, person: User) -> None:
+        caption = waiting(project)
+        caption_accept(project=project, caption=caption, actor=person)
+        QueryFactory(project=project, caption=caption)
+        with pytest.raises(NotPossible, match="A query has been made"):
+            caption_undo(project=project, actor=person)

@@ -1,0 +1,63 @@
+"""A file is checked while somebody asks for captions: nobody waits for the other's end."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+
+from annotation.captions.services.rewriting import rewriting_start
+from annotation.corpora.importers.base import DescriptionRecord
+from annotation.corpora.services.corpora import corpus_import
+from annotation.models import Project
+from core.exceptions import NotPossible
+from tests.annotation.captions.test_rewriting import describe
+from tests.factories import ProjectFactory
+
+
+@pytest.mark.django_db(transaction=True)
+def test_rewriting_asked_for_during_a_check_is_refused_at_once_in_words() -> None:
+    project, told = ProjectFactory(), []
+    describe(project, "Ross waves.")
+
+    def asked_for() -> str:
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SET lock_timeout = '5s'")  # a wait is a failure, not a hanging test
+            rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
+        except NotPossible as error:
+            return str(error)
+        else:
+            return "started"
+        finally:
+            connection.close()
+
+    def records() -> Iterator[DescriptionRecord]:
+        with ThreadPoolExecutor(1) as other:
+            told.append(other.submit(asked_for).result())
+        yield from ()
+
+    corpus_import(corpus_name=project.corpus.name, source_split="", records=records(), dry_run=True)
+    assert told == [f"A file for {project.corpus.name!r} is being checked or imported. Try again when that is done."]
+    assert asked_for() == "started"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_project_over_a_corpus_is_made_during_a_check() -> None:
+    corpus, made = ProjectFactory().corpus, []
+
+    def make() -> Project:
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SET lock_timeout = '5s'")
+            return ProjectFactory(corpus=corpus)  # type: ignore[no-any-return]
+        finally:
+            connection.close()
+
+    def records() -> Iterator[DescriptionRecord]:
+        with ThreadPoolExecutor(1) as other:
+            made.append(other.submit(make).result())
+        yield from ()
+
+    corpus_import(corpus_name=corpus.name, source_split="", records=records(), dry_run=True)
+    assert Project.objects.filter(pk=made[0].pk, corpus=corpus).exists()

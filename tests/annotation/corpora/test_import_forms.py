@@ -1,0 +1,172 @@
+"""What other forms than TVR's make in the database, statements counted."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from annotation.corpora.importers import (
+    FORMATS,
+    BadLine,
+    DescriptionRecord,
+    Given,
+    Item,
+    MomentRecord,
+    SubtitleRecord,
+    VideoRecord,
+)
+from annotation.corpora.importers.files import read_path
+from annotation.corpora.services import corpora
+from annotation.corpora.services.corpora import corpus_durations, corpus_import
+from annotation.corpora.services.reports import ImportReport, Remark
+from annotation.models import AuditEvent, Caption, Corpus, Description, Moment, Subtitle, Video
+from core.exceptions import NotPossible
+from tests.annotation.corpora.importers.shared import DATA, needs_shared
+from tests.factories import CorpusFactory, VideoFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def told(line: int, text: str, video: str = "v", **values: object) -> DescriptionRecord:
+    fields = {"source_id": None, "start_s": 1.0, "end_s": 2.0, "kind": "video", **values}
+    return DescriptionRecord(line=line, video_name=video, text=text, **fields)  # type: ignore[arg-type]
+
+
+def said(line: int, text: str, video: str = "v") -> SubtitleRecord:
+    return SubtitleRecord(line, video, float(line), line + 0.5, text)
+
+
+def load(records: Iterable[Item], **values: object) -> ImportReport:
+    return corpus_import(**{"corpus_name": "c", "source_split": "", "records": records, **values})  # type: ignore[arg-type]
+
+
+def numbered() -> list[tuple[int, str]]:
+    return list(Description.objects.order_by("source_id").values_list("source_id", "text"))
+
+
+VIDEO = VideoRecord("v", 60.0)
+
+
+class TestDescriptionsWithoutNumbers:
+    def test_they_are_numbered_in_the_order_of_the_file(self) -> None:
+        load([VIDEO, told(1, "one"), told(1, "two"), told(1, "three")])
+        assert numbered() == [(1, "one"), (2, "two"), (3, "three")]
+
+    def test_a_second_file_goes_on_counting(self) -> None:
+        load([VIDEO, told(1, "one", source_id=40)])
+        load([VideoRecord("w", 9.0), told(1, "two", "w")])
+        assert numbered() == [(40, "one"), (41, "two")]
+
+    def test_what_the_source_says_twice_is_there_twice_and_again_adds_nothing(self) -> None:
+        records = [VIDEO, told(1, "one"), told(2, "one"), told(3, "two")]
+        assert load(records).added == 3
+        assert load(records).added == 0
+        assert load([*records, told(4, "one")]).added == 1
+        assert [text for _, text in numbered()] == ["one", "one", "two", "one"]
+
+    def test_chunks_make_no_difference(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(corpora, "CHUNK", 2)
+        records = [VIDEO, *(told(line, "same") for line in range(1, 6)), told(6, "other")]
+        assert (load(records).added, load(records).added) == (6, 0)
+        assert len(numbered()) == 6
+
+
+class TestVideos:
+    def test_lengths_come_from_the_file_and_indexes_are_counted(self) -> None:
+        VideoFactory(corpus=CorpusFactory(name="c"), index=4)
+        load([VIDEO, VideoRecord("w", 5.0), told(1, "one"), told(2, "two", "w")])
+        rows = Video.objects.filter(name__in="vw").order_by("name").values_list("name", "duration_s", "index")
+        assert list(rows) == [("v", 60.0, 5), ("w", 5.0, 6)]
+
+    def test_a_video_without_moments_is_left_out(self) -> None:
+        load([VIDEO, VideoRecord("w", 5.0), told(1, "one")])
+        assert Video.objects.get().name == "v"
+
+    def test_a_file_may_bear_the_whole_name(self, tmp_path: Path) -> None:
+        (tmp_path / "s30-d52.avi").write_bytes(b"video")
+        report = load([VideoRecord("s30-d52.avi", 60.0), told(1, "one", "s30-d52.avi")], videos=tmp_path)
+        assert report.videos_with_file == 1
+
+
+def test_moments_without_descriptions_are_made_once() -> None:
+    records = [VIDEO, MomentRecord(1, "v", 1.0, 2.0), MomentRecord(2, "v", 3.0, 4.0)]
+    assert load(records).moments == 2
+    load(records)
+    assert (Moment.objects.count(), Description.objects.count(), Caption.objects.count()) == (2, 0, 0)
+
+
+class TestDryRun:
+    def test_it_counts_and_writes_nothing(self) -> None:
+        report = load([VIDEO, told(1, "one")], dry_run=True)
+        assert (report.added, report.moments, report.videos) == (1, 1, 1)
+        assert not any(model.objects.exists() for model in (Corpus, Video, Moment, Description, AuditEvent))
+
+    def test_it_sees_what_the_corpus_holds(self) -> None:
+        load([VIDEO, told(1, "one", source_id=1)])
+        report = load([VIDEO, told(1, "other", source_id=1), told(2, "two", source_id=2)], dry_run=True, skip_bad=True)
+        assert (report.added, report.bad_lines, Description.objects.count()) == (1, 1, 1)
+
+
+def test_every_remark_is_heard() -> None:
+    heard: list[Remark] = []
+    records = [
+        VIDEO,
+        told(1, "Ross", notes=("is only a name or a word",)),
+        told(2, "He sits.", past_end=True),
+        BadLine(3, "not JSON", file="f"),
+    ]
+    report = load(records, skip_bad=True, on_remark=heard.append)
+    assert heard == [
+        Remark("", 1, "", "flagged", "is only a name or a word", "Ross"),
+        Remark("", 2, "", "clipped", "ended after its video; it now ends at 2 s", "He sits."),
+        Remark("f", 3, "", "refused", "not JSON"),
+    ]
+    assert (report.flagged, report.clipped, report.bad_lines) == (1, 1, 1)
+
+
+def test_memory_holds_the_first_bad_lines_and_counts_all() -> None:
+    report = load(BadLine(line, "not JSON") for line in range(1, 3000))
+    assert (len(report.bad), report.bad_lines) == (1000, 2999)
+
+
+class TestSubtitles:
+    def test_they_are_added_to_known_videos_once(self) -> None:
+        video = VideoFactory(corpus=CorpusFactory(name="c"), name="v")
+        first = load([said(1, "Hi."), said(2, "You."), said(1, "Hi.")])
+        assert (first.added, first.subtitles, first.moments) == (2, 3, 0)
+        assert load([said(1, "Hi."), said(3, "New.")]).added == 1
+        assert list(video.subtitles.order_by("start_s").values_list("text", flat=True)) == ["Hi.", "You.", "New."]
+
+    def test_their_videos_are_those_of_the_corpus(self) -> None:
+        VideoFactory(corpus=CorpusFactory(name="c"), name="v", index=2, duration_s=9.0)
+        assert corpus_durations(corpus_name="c") == {"v": (9.0, 2)}
+        with pytest.raises(NotPossible, match="import its moments first"):
+            corpus_durations(corpus_name="d")
+
+
+def test_statements_grow_with_chunks_not_with_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    def statements(chunks: int) -> int:
+        records = [
+            VIDEO,
+            *(told(line, f"text {line}", start_s=line / 100, end_s=50.0) for line in range(1, 100 * chunks)),
+        ]
+        with CaptureQueriesContext(connection) as seen:
+            assert load(records, corpus_name=f"c{chunks}").added == 100 * chunks - 1
+        return len(seen)
+
+    monkeypatch.setattr(corpora, "CHUNK", 100)
+    one, six = statements(1), statements(6)
+    assert one <= 20
+    assert (six - one) / 5 <= 8
+
+
+@pytest.mark.slow
+@needs_shared
+def test_charades_train_and_test_make_one_corpus() -> None:
+    for split, added in (("train", 12404), ("test", 3720)):
+        items = read_path(FORMATS["charades-sta"], DATA / "charades_sta" / f"charades_{split}.json", Given())
+        assert load(items, source_split=split).added == added
+    assert (Video.objects.count(), Description.objects.count(), Subtitle.objects.count()) == (6670, 16124, 0)
+    assert numbered()[-1][0] == 16124

@@ -1,0 +1,101 @@
+"""What cannot be cut, processes that hang, and which moments are cut together."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from annotation.previews import cutting, process
+from annotation.previews.cutting import CutFailure, Preview, cut_previews
+from annotation.previews.plan import HELD_FRAMES, LONG_FRAMES, PASS_MAX, Cut, groups_of, ticks_of
+from tests.annotation.previews.clips import ALONE, PASS, Way, cut, make_video, preview, shown
+
+
+@pytest.mark.parametrize(
+    ("span", "reason"),
+    [
+        ((6.0, 6.5), "the video is only 6.00 s long"),
+        ((9.0, 10.0), "the video is only 6.00 s long"),
+        ((3.0, 7.2), "It ends at 7.2 s"),
+        ((2.0, 2.0), "its end must come after its start"),
+        ((3.0, 2.0), "its end must come after its start"),
+        ((-1.0, 2.0), "before the video"),
+        ((float("nan"), 2.0), "not a number"),
+        ((1.0, float("inf")), "not a number"),
+    ],
+)
+@pytest.mark.parametrize("start", [ALONE, PASS])
+def test_impossible_span_fails_and_the_rest_go_on(
+    tiny: Path, way: Way, start: int, span: tuple[float, float], reason: str
+) -> None:
+    way(start)
+    results = cut(tiny, [(0, 1), span, (1, 2)])
+    failure = results[1]
+    assert isinstance(failure, CutFailure) and reason in failure.reason
+    assert isinstance(results[0], Preview) and isinstance(results[2], Preview)
+
+
+@pytest.mark.parametrize("start", [ALONE, PASS])
+def test_damaged_tail_fails_only_the_moments_it_held(tmp_path: Path, way: Way, start: int) -> None:
+    way(start)
+    whole = make_video(tmp_path / "whole.mp4", "-movflags", "+faststart")
+    damaged = tmp_path / "damaged.mp4"
+    damaged.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
+    results = cut(damaged, [(0.0, 1.0), (5.0, 6.0), (0.5, 1.5)])
+    assert isinstance(results[0], Preview) and isinstance(results[2], Preview)
+    failure = results[1]
+    assert isinstance(failure, CutFailure) and "damaged" in failure.reason
+
+
+def test_no_spans_give_nothing(tiny: Path) -> None:
+    assert cut(tiny, []) == {}
+
+
+@pytest.mark.parametrize("start", [ALONE, PASS])
+def test_closing_the_iterator_stops_ffmpeg(tiny: Path, way: Way, start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Spy(subprocess.Popen[bytes]):
+        def __init__(self, *args: object, **kwargs: object) -> None:
+            super().__init__(*args, **kwargs)  # type: ignore[call-overload]
+            started.append(self)
+
+    monkeypatch.setattr("annotation.previews.process.subprocess.Popen", Spy)
+    way(start)
+    results = cut_previews(tiny, [(0, 1), (1, 2), (2, 3), (3, 6)])
+    next(results)
+    results.close()  # type: ignore[attr-defined]
+    assert started and all(one.returncode is not None for one in started)
+
+
+@pytest.mark.parametrize("start", [ALONE, PASS])
+def test_silent_ffmpeg_is_given_up(tiny: Path, way: Way, start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    way(start)
+    for name in ("gif_command", "frames_command"):
+        monkeypatch.setattr(cutting, name, lambda *_: ["sleep", "60"])
+    monkeypatch.setattr(process, "STALL_S", 0.2)
+    assert all(isinstance(result, CutFailure) for result in cut(tiny, [(0, 1), (2, 3)]).values())
+
+
+def test_many_moments_are_cut_in_several_passes(tiny: Path) -> None:
+    spans = [(round(k * 0.07, 2), round(k * 0.07, 2) + 0.4) for k in range(2 * PASS_MAX)]
+    assert all(isinstance(result, Preview) for result in cut(tiny, spans).values())
+
+
+def planned(*spans: tuple[float, float]) -> list[int]:
+    """The sizes of the groups that serve these spans, given by start."""
+    return [len(group) for group in groups_of(Cut(ticks_of(*span), (0,)) for span in spans)]
+
+
+def test_groups_end_at_gaps_at_long_moments_and_when_too_much_would_be_held() -> None:
+    assert planned((0, 5), (1, 6), (20, 25)) == [3]
+    assert planned((0, 5), (60, 65)) == [1, 1]
+    assert planned((0, 5), (1, 2 + LONG_FRAMES / 3), (2, 7)) == [1, 2]
+    together = HELD_FRAMES // 60
+    assert planned(*((k / 100, k / 100 + 20) for k in range(together + 1))) == [together, 1]
+    assert planned(*((k, k + 0.5) for k in range(PASS_MAX + 1))) == [PASS_MAX, 1]
+
+
+def test_long_moment_is_cut_by_itself_and_whole(tmp_path: Path) -> None:
+    path = make_video(tmp_path / "long.mp4", source="testsrc=size=96x64:rate=5:duration=45")
+    assert len(shown(preview(path, (0.5, 44.5)))) == 132

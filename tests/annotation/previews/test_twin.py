@@ -1,0 +1,105 @@
+"""The MP4 twin of a preview shows the same and is smaller."""
+
+from io import BytesIO
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from annotation.previews import process
+from annotation.previews.cutting import Preview
+from tests.annotation.previews.clips import (
+    ALONE,
+    GRAINY,
+    PASS,
+    Pixels,
+    Way,
+    assert_close,
+    cut,
+    make_video,
+    preview,
+    shown,
+)
+
+
+def played(clip: bytes) -> list[Pixels]:
+    with av.open(BytesIO(clip)) as container:
+        return [frame.to_ndarray(format="rgb24").astype(np.float32) for frame in container.decode(video=0)]
+
+
+@pytest.mark.parametrize("start", [ALONE, PASS])
+@pytest.mark.parametrize("span", [(0, 1), (1.23, 3.5), (0.0, 6.0), (5.5, 6.0), (0.5, 0.51), (5.97, 6.6)])
+def test_twin_shows_the_frames_of_its_gif(grainy: Path, way: Way, start: int, span: tuple[float, float]) -> None:
+    way(start)
+    result = preview(grainy, span)
+    assert 0 < len(result.clip) < len(result.gif)
+    frames = played(result.clip)
+    assert_close(frames, shown(result))
+    with av.open(BytesIO(result.clip)) as container:
+        assert container.duration == pytest.approx(len(frames) / 3 * 1e6, abs=1000)
+        assert [frame.time for frame in container.decode(video=0)] == pytest.approx([k / 3 for k in range(len(frames))])
+
+
+@pytest.mark.parametrize("start", [ALONE, PASS])
+def test_twin_is_a_silent_mp4_for_browsers_that_tells_nothing_of_its_video(
+    tmp_path: Path, way: Way, start: int
+) -> None:
+    way(start)
+    told = ("-metadata", "title=Secret", "-metadata:s:v", "handler_name=Secret")
+    path = make_video(tmp_path / "told.mp4", *told, source=f"{GRAINY}[out0];sine=duration=6[out1]")
+    result = preview(path, (1, 4))
+    assert path.read_bytes().count(b"Secret") == 2
+    assert b"Secret" not in result.clip
+    assert result.clip.index(b"moov") < result.clip.index(b"mdat")
+    with av.open(BytesIO(result.clip)) as container:
+        (stream,) = container.streams
+        assert isinstance(stream, av.VideoStream)
+        assert (stream.codec_context.name, stream.codec_context.pix_fmt) == ("h264", "yuv420p")
+        assert (stream.width, stream.height) == (result.width, result.height)
+
+
+@pytest.mark.parametrize("start", [ALONE, PASS])
+def test_twin_can_be_sought_to_every_frame(grainy: Path, way: Way, start: int) -> None:
+    way(start)
+    clip = preview(grainy, (0.5, 5.5)).clip
+    frames = played(clip)
+    with av.open(BytesIO(clip)) as container:
+        stream = container.streams.video[0]
+        for number in reversed(range(len(frames))):
+            container.seek(round(number / 3 / stream.time_base), stream=stream)
+            decoded = list(zip(range(3), container.decode(stream), strict=False))  # a key frame every third, at least
+            found = [frame for _, frame in decoded if frame.time == pytest.approx(number / 3)]
+            assert np.array_equal(found[0].to_ndarray(format="rgb24"), frames[number])
+
+
+@pytest.mark.parametrize("start", [ALONE, PASS])
+def test_twin_that_would_not_be_smaller_is_not_kept(tmp_path: Path, way: Way, start: int) -> None:
+    way(start)
+    result = preview(make_video(tmp_path / "flat.mp4", source="color=red:size=64x48:rate=10:duration=3"), (0, 2))
+    assert result.gif and result.clip == b""
+
+
+@pytest.mark.parametrize("start", [ALONE, PASS])
+def test_gif_is_whole_when_its_twin_fails(grainy: Path, way: Way, start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    way(start)
+    monkeypatch.setitem(process.TWIN, "vcodec", "none")
+    for result in cut(grainy, [(0, 1), (1, 2)]).values():
+        assert len(shown(result)) == 3
+        assert isinstance(result, Preview) and result.clip == b""
+
+
+def test_what_a_process_wrote_counts_only_when_it_ends_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "STALL_S", 1.0)
+    for command, expected in ((["true"], True), (["false"], False), (["sleep", "60"], False)):
+        with process.running(command) as started:
+            assert process.ends_well(started) is expected
+        assert started.returncode is not None
+
+
+@pytest.mark.parametrize("start", [ALONE, PASS])
+def test_twins_of_overlapping_moments_are_each_their_own(grainy: Path, way: Way, start: int) -> None:
+    way(start)
+    for result in cut(grainy, [(4.0, 5.0), (0.0, 2.0), (1.1, 3.0), (0.0, 2.0), (1.15, 5.9)]).values():
+        assert isinstance(result, Preview)
+        assert_close(played(result.clip), shown(result))

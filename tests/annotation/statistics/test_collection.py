@@ -1,0 +1,178 @@
+"""Tables 1 and 4 over rows: which moments a column counts; and the published validation split, counted otherwise."""
+
+import io
+import json
+import os
+import statistics
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from django.core.files.base import ContentFile
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+from pyarrow import parquet
+
+from annotation.models import Corpus, Project, TrainSet
+from annotation.similarity.base import SimilarityMissing
+from annotation.statistics import services
+from annotation.statistics.services import collection_compute, statistics_compute
+from moment_retrieval.relevance.tagger import LexiconTagger
+from moment_retrieval.relevance.wordnet import VERB, WordNet
+from tests.factories import (
+    NOW,
+    CaptionFactory,
+    DescriptionFactory,
+    MeasureFactory,
+    MomentFactory,
+    ProjectFactory,
+    QueryFactory,
+    VideoFactory,
+    lead,
+)
+
+pytestmark = pytest.mark.django_db
+SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().parents[4] / "shared"))
+TVR = SHARED / "data" / "tvr" / "tvr_val_release.jsonl"
+
+
+@pytest.fixture(autouse=True)
+def untagged(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """WordNet takes seconds to read; verbs are looked for where a test asks for it."""
+    if "wordnet" in request.fixturenames:
+        return
+
+    def missing() -> WordNet:
+        raise SimilarityMissing("not installed")
+
+    monkeypatch.setattr(services.registry, "wordnet", missing)
+
+
+@pytest.fixture
+def project() -> Project:
+    """Two videos of two source splits with three moments, one of them described twice, one not at all."""
+    made: Project = ProjectFactory()
+    first = VideoFactory(corpus=made.corpus, name="a", duration_s=100, source_split="one")
+    second = VideoFactory(corpus=made.corpus, name="b", duration_s=20, source_split="two")
+    twice = MomentFactory(video=first, start_s=0, end_s=10)
+    caption = CaptionFactory(moment=twice, description__text="Ross walks.", text="A man walks.")
+    DescriptionFactory(moment=twice, text="Ross walks to the door.")
+    MomentFactory(video=first, start_s=50, end_s=70)
+    other = CaptionFactory(moment=MomentFactory(video=second, start_s=1, end_s=6), text="Nobody waits.")
+    QueryFactory(project=made, text="A man walks.", caption=caption, split="val")
+    QueryFactory(project=made, text="Nobody waits.", caption=other, split="train")
+    MomentFactory()  # of another corpus
+    return made
+
+
+def columns(project: Project) -> dict[str, dict[str, Any]]:
+    return {row["column"]: row for row in collection_compute(project)}
+
+
+def test_the_corpus_its_parts_and_the_splits(project: Project) -> None:
+    found = columns(project)
+    assert list(found) == ["all", "source one", "source two", "split val", "split train"]
+    sizes = {name: (row["queries"], row["moments"], row["videos"]) for name, row in found.items()}
+    assert sizes == {
+        "all": (3, 3, 2),
+        "source one": (2, 2, 1),
+        "source two": (1, 1, 1),
+        "split val": (1, 1, 1),
+        "split train": (1, 1, 1),
+    }
+
+
+def test_lengths(project: Project) -> None:
+    row = columns(project)["all"]
+    assert [row[f"moment_{name}"] for name in ("min", "mean", "max")] == [5, pytest.approx(35 / 3), 20]
+    assert [row[f"video_{name}"] for name in ("min", "mean", "max")] == [20, 60, 100]
+    assert (row["moment_hours"], row["video_hours"]) == (35 / 3600, 120 / 3600)
+    assert row["ratio"] == pytest.approx((0.1 + 0.2 + 0.25) / 3)
+
+
+def test_what_a_training_set_ranks(project: Project) -> None:
+    """Each moment once, however many queries it is ranked for."""
+    rows = [("a", 0.0, 10.0, 100.0), ("b", 1.0, 6.0, 20.0), ("a", 0.0, 10.0, 100.0)]
+    table = pa.table(dict(zip(("video_name", "start_s", "end_s", "duration"), zip(*rows, strict=True), strict=True)))
+    written = io.BytesIO()
+    parquet.write_table(table, written, row_group_size=2)
+    held = TrainSet(project=project, depth=20, measure=MeasureFactory(), state="done", finished_at=NOW)
+    held.parquet.save("set.parquet", ContentFile(written.getvalue()), save=False)
+    held.json.save("set.json", ContentFile(b"[]"), save=False)
+    held.json_sha256 = held.parquet_sha256 = "0" * 64
+    held.save()
+    row = columns(project)["train set 20"]
+    assert (row["queries"], row["moments"], row["videos"], row["video_hours"]) == (1, 2, 2, 120 / 3600)
+    assert row["ratio"] == pytest.approx((0.1 + 0.25) / 2)
+
+
+def test_on_the_page_in_the_file_and_by_the_command(project: Project, client: Client) -> None:
+    out = StringIO()
+    call_command("query_statistics", project.name, stdout=out)
+    assert "Size (Table 1)" in out.getvalue() and "69,317" in out.getvalue()
+    client.force_login(lead(project))
+    page = client.get(reverse("annotation:statistics", args=[project.uuid])).content.decode()
+    assert "Lengths (Table 4)" in page and "as published" in page and "Source split one" in page
+    file = client.get(reverse("annotation:statistics-csv", args=[project.uuid])).content.decode()
+    assert '"source one","collection","moments",2\n' in file
+    assert "verbs" not in file
+
+
+def test_a_changed_moment_makes_them_old(project: Project) -> None:
+    kept = statistics_compute(project_id=project.pk)
+    assert kept is not None
+    before = kept.state_of_texts
+    MomentFactory(video=project.corpus.videos.first(), start_s=3, end_s=4)
+    assert services.selectors.state_of_texts(project) != before
+
+
+def test_verbs_can_be_counted_once_wordnet_is_there(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = statistics_compute(project_id=project.pk)
+    assert kept is not None
+    monkeypatch.setattr(services.registry, "wordnet_is_here", lambda: False)
+    assert not services.statistics_are_old(kept)
+    monkeypatch.setattr(services.registry, "wordnet_is_here", lambda: True)
+    assert services.statistics_are_old(kept)
+
+
+def words_of(text: str) -> list[str]:
+    """Letter by letter: what joins stays only between two letters or digits."""
+    small = f" {text.lower()} "
+    kept = (
+        letter if letter.isalnum() or (letter in "'’-" and before.isalnum() and after.isalnum()) else " "
+        for before, letter, after in zip(small, small[1:], small[2:], strict=False)
+    )
+    return "".join(kept).split()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(not TVR.is_file(), reason=f"the published annotations are not at {TVR}")
+def test_the_validation_split_of_tvr(wordnet: WordNet) -> None:
+    """Against a count of the raw file that shares nothing with ours but the tagger."""
+    call_command("import_corpus", "tvr", str(TVR), "--corpus", "TVR", stdout=StringIO())
+    project = ProjectFactory(corpus=Corpus.objects.get(name="TVR"))
+    row = columns(project)["all"]
+    lines = [json.loads(line) for line in TVR.read_text().splitlines()]
+    words = [words_of(line["desc"]) for line in lines]
+    spans = {(line["vid_name"], *line["ts"], line["duration"]) for line in lines}
+    lengths = [end - start for _, start, end, _ in spans]
+    videos = {name: duration for name, *_, duration in spans}
+    assert (row["queries"], row["moments"], row["videos"]) == (10895, 10841, 2179)
+    assert (len(lines), len(spans), len(videos)) == (10895, 10841, 2179)
+    assert row["moment_hours"] == pytest.approx(sum(lengths) / 3600)
+    assert row["video_hours"] == pytest.approx(sum(videos.values()) / 3600)
+    for name, values in (("moment", lengths), ("video", list(videos.values()))):
+        counted = [min(values), statistics.fmean(values), max(values)]
+        assert [row[f"{name}_{what}"] for what in ("min", "mean", "max")] == pytest.approx(counted)
+    assert row["ratio"] == pytest.approx(statistics.fmean((end - start) / whole for _, start, end, whole in spans))
+    counts = [len(one) for one in words]
+    assert [row["words_min"], row["words_max"]] == [min(counts), max(counts)]
+    assert row["words_mean"] == pytest.approx(statistics.fmean(counts))
+    assert row["vocabulary"] == len({word for one in words for word in one})
+    tagger = LexiconTagger(wordnet)
+    verbs = {verb.lower() for line in lines for verb in tagger.tag(line["desc"]).verbs}
+    assert (row["verbs"], row["lemmas"]) == (len(verbs), len({wordnet.lemma(verb, VERB) for verb in verbs}))

@@ -1,0 +1,136 @@
+"""The page of pseudo training sets."""
+
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Project, TrainSet, User
+from annotation.train_sets.services import train_set_start
+from tests.annotation.train_sets.train_sets import content, filled, small_blocks, written
+from tests.conftest import Messages
+from tests.factories import ProjectFactory, QueryFactory, admin
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return small_blocks(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def project() -> Project:
+    return filled(ProjectFactory())
+
+
+@pytest.fixture(autouse=True)
+def person(project: Project, client: Client) -> User:
+    person = admin(project)
+    client.force_login(person)
+    return person
+
+
+def page(client: Client, project: Project, **values: str) -> str:
+    return client.get(reverse("annotation:train-sets", args=[project.uuid]), values).content.decode()
+
+
+def start(client: Client, project: Project, depth: str) -> tuple[int, str]:
+    answer = client.post(reverse("annotation:train-set-start", args=[project.uuid]), {"depth": depth})
+    return answer.status_code, answer.content.decode()
+
+
+def url(row: TrainSet, name: str) -> str:
+    return reverse(f"annotation:train-set-{name}", args=[row.uuid])
+
+
+class TestStarting:
+    def test_from_nothing_to_a_file(self, client: Client, project: Project, messages: Messages) -> None:
+        assert "No training set yet" in page(client, project)
+        with messages():
+            assert start(client, project, "3")[0] == 302
+        shown = page(client, project)
+        assert "N = 3" in shown and "hx-trigger" not in shown
+        row = TrainSet.objects.get()
+        assert url(row, "json") in shown and row.parquet_sha256 in shown
+
+    @pytest.mark.parametrize("depth", ["", "0", "many", "1000001", "2.5"])
+    def test_a_form_to_look_at(self, client: Client, project: Project, depth: str) -> None:
+        status, shown = start(client, project, depth)
+        assert (status, "from 1 to 1,000,000" in shown, f'value="{depth}"' in shown) == (422, True, True)
+        assert not TrainSet.objects.exists()
+
+    def test_the_world_moved_on(self, client: Client, project: Project) -> None:
+        project.queries.all().delete()
+        status, shown = start(client, project, "3")
+        assert (status, "no training queries" in shown) == (409, True)
+
+    def test_what_is_missing_is_said(self, client: Client, person: User) -> None:
+        bare = QueryFactory(split="train").project
+        empty = ProjectFactory()
+        for project in (bare, empty):
+            client.force_login(admin(project))
+            assert "Write a training set" not in page(client, project)
+        assert "has none yet" in page(client, empty)
+        client.force_login(admin(bare))
+        assert "caption that serves" in page(client, bare)
+
+
+class TestWatching:
+    def test_progress_is_asked_for_while_it_is_written(self, client: Client, project: Project) -> None:
+        row = train_set_start(project=project, depth=3, actor=None, wake=False)
+        TrainSet.objects.filter(pk=row.pk).update(step="embedding", done=12_000, total=98_070)
+        assert "Embedding captions: 12,000 of 98,070" in page(client, project)
+        address = reverse("annotation:train-sets", args=[project.uuid])
+        part = client.get(address, headers={"HX-Request": "true"}).content.decode()
+        assert f'id="set-{row.uuid}" hx-get=' in part
+        assert "<form" not in part
+        TrainSet.objects.filter(pk=row.pk).update(state="failed", error="The disk is full.")
+        assert "hx-get" not in page(client, project)
+
+    def test_why_it_failed_and_how_it_goes_on(self, client: Client, project: Project, messages: Messages) -> None:
+        row = train_set_start(project=project, depth=3, actor=None, wake=False)
+        TrainSet.objects.filter(pk=row.pk).update(state="failed", error="The disk is full.")
+        shown = page(client, project)
+        assert "The disk is full." in shown and "Go on where it stopped" in shown
+        with messages():
+            start(client, project, "3")
+        row.refresh_from_db()
+        assert row.state == "done"
+
+
+class TestFiles:
+    def test_downloads(self, client: Client, project: Project) -> None:
+        row = written(project)
+        for name, expected in zip(("json", "parquet"), content(row), strict=True):
+            answer = client.get(url(row, name))
+            assert answer.getvalue() == expected  # type: ignore[attr-defined]
+            assert answer.headers["Content-Disposition"] == f'attachment; filename="train_top03.{name}"'
+            assert answer.headers["Content-Length"] == str(len(expected))
+
+    def test_none_until_it_is_done(self, client: Client, project: Project) -> None:
+        row = train_set_start(project=project, depth=3, actor=None, wake=False)
+        assert [client.get(url(row, name)).status_code for name in ("json", "parquet")] == [404, 404]
+
+
+class TestDiscarding:
+    def test_it_asks_first(self, client: Client, project: Project) -> None:
+        row = written(project)
+        assert "Its files go for good" in client.get(url(row, "discard")).content.decode()
+        assert TrainSet.objects.exists()
+        said = client.post(url(row, "discard"), follow=True).content.decode()
+        assert "The training set N = 3 is gone." in said
+        assert not TrainSet.objects.exists()
+        assert client.post(url(row, "discard")).status_code == 404
+
+    def test_of_one_that_is_written(self, client: Client, project: Project) -> None:
+        row = train_set_start(project=project, depth=3, actor=None, wake=False)
+        assert "Writing stops" in client.get(url(row, "discard")).content.decode()
+
+    def test_of_another_project(self, client: Client) -> None:
+        other = written(filled(ProjectFactory()))
+        addresses = [url(other, name) for name in ("discard", "json", "parquet")]
+        addresses.append(reverse("annotation:train-set-discard", args=[uuid4()]))
+        assert {client.get(address).status_code for address in addresses} == {404}

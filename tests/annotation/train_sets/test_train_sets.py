@@ -1,0 +1,316 @@
+"""Ordering, writing, killing and discarding pseudo training sets."""
+
+import json
+from collections.abc import Callable
+from hashlib import sha256
+from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas
+import pytest
+from django.core.files.storage import FileSystemStorage, default_storage
+from django.core.management import CommandError, call_command
+
+from annotation.models import Caption, Project, TrainSet
+from annotation.similarity.sentences import SentenceModelMissing
+from annotation.train_sets import services
+from annotation.train_sets.pool import train_pool_of
+from annotation.train_sets.ranks import Parts
+from annotation.train_sets.services import train_set_discard, train_set_start, train_set_write
+from core.exceptions import NotPossible
+from tests.annotation.train_sets.train_sets import (
+    CAPTIONS,
+    QUERIES,
+    content,
+    filled,
+    killed_after,
+    small_blocks,
+    spy_on_ranking,
+    written,
+)
+from tests.conftest import Messages, hashed
+from tests.factories import CaptionFactory, MeasureFactory, MomentFactory, ProjectFactory, QueryFactory, UserFactory
+from tests.locks import held_elsewhere
+from tests.stored import names_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where parts lie."""
+    return small_blocks(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def project() -> Project:
+    return filled(ProjectFactory())
+
+
+class TestWriting:
+    def test_all_training_queries_by_number_with_their_best_moments(self, project: Project) -> None:
+        row = written(project)
+        assert (row.state, row.error, row.queries, row.moments, row.rows) == ("done", "", 7, 4, 21)
+        queries = json.loads(content(row)[0])
+        assert [(query["query_id"], query["query"]) for query in queries] == list(
+            zip(range(64, 71), reversed(QUERIES), strict=True)
+        )
+        best = queries[-1]["relevant_moment"]
+        assert [moment["video_name"] for moment in best[:2]] == ["video 0", "video 3"]
+        assert best[0] == {
+            "pair_id": 19,
+            "video_name": "video 0",
+            "timestamp": [1.5, 4.25],
+            "duration": 90.0,
+            "caption": "a man sings",
+            "similarity": 1.0,
+        }
+        similarity = float(hashed(["a man sings"])[0] @ hashed(["a man barks"])[0])
+        assert best[1]["similarity"] == pytest.approx(similarity, abs=1e-6)
+        assert [m["pair_id"] for query in queries for m in query["relevant_moment"]] == list(range(1, 22))
+
+    def test_queries_of_the_same_text_have_the_same_moments(self, project: Project) -> None:
+        found: dict[str, set[str]] = {}
+        for query in json.loads(content(written(project))[0]):
+            moments = [moment | {"pair_id": 0} for moment in query["relevant_moment"]]
+            found.setdefault(query["query"], set()).add(json.dumps(moments))
+        assert {len(moments) for moments in found.values()} == {1}
+
+    def test_both_forms_say_the_same_and_are_what_their_sums_say(self, project: Project, tmp_path: Path) -> None:
+        row = written(project)
+        one, other = content(row)
+        assert [sha256(one).hexdigest(), len(one)] == [row.json_sha256, row.json_bytes]
+        assert [sha256(other).hexdigest(), len(other)] == [row.parquet_sha256, row.parquet_bytes]
+        (tmp_path / "x.parquet").write_bytes(other)
+        table = pandas.read_parquet(tmp_path / "x.parquet")
+        rows = [
+            (query["query_id"], rank, moment["video_name"], moment["similarity"])
+            for query in json.loads(one)
+            for rank, moment in enumerate(query["relevant_moment"], start=1)
+        ]
+        columns = table[["query_id", "rank", "video_name", "similarity"]]
+        assert list(columns.itertuples(index=False, name=None)) == rows
+
+    def test_more_than_there_are_gives_all(self, project: Project) -> None:
+        row = written(project, depth=1000)
+        assert row.rows == 28
+        assert {len(query["relevant_moment"]) for query in json.loads(content(row)[0])} == {4}
+
+    def test_moments_without_preview_are_ranked_and_those_that_cannot_be_cut_are_not(self, project: Project) -> None:
+        MomentFactory(video__corpus=project.corpus, preview_state="failed", preview="", preview_error="beyond the end")
+        failed = MomentFactory(video__corpus=project.corpus, uncut=True)
+        CaptionFactory(moment=failed, text="a man sings")
+        type(failed).objects.filter(pk=failed.pk).update(preview_state="failed", preview_error="beyond the end")
+        review = CaptionFactory(moment__video__corpus=project.corpus, state="in_review", failed=["name"])
+        queries = json.loads(content(written(project, 99))[0])
+        names = {moment["video_name"] for query in queries for moment in query["relevant_moment"]}
+        assert names == {"video 0", "video 1", "video 2", "video 3"}
+        assert review.moment.video.name not in names
+
+    def test_nothing_is_left_in_the_data_folder(self, project: Project, work: Path) -> None:
+        written(project)
+        assert list(work.iterdir()) == []
+
+    def test_files_on_disk_are_moved_and_not_copied(
+        self, project: Project, work: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(services, "default_storage", FileSystemStorage(work.parent / "media"))
+        monkeypatch.setattr(services, "_finish", spy := Spy(services._finish))
+        row = written(project)
+        stored = [work.parent / "media" / name for name in (row.json.name, row.parquet.name)]
+        assert [sha256(path.read_bytes()).hexdigest() for path in stored] == [row.json_sha256, row.parquet_sha256]
+        assert [path.stat().st_ino for path in stored] == spy.inodes
+
+    def test_progress_is_said(self, project: Project) -> None:
+        row = train_set_start(project=project, depth=1, actor=None, wake=False)
+        said: list[str] = []
+        train_set_write(train_set_id=row.pk, on_progress=said.append)
+        assert said[:2] == ["Embedding captions: 5 of 5", "Ranking queries: 0 of 7"]
+        assert said[-2:] == ["Ranking queries: 6 of 7", "Ranking queries: 7 of 7"]
+
+    def test_captions_are_embedded_before_queries(self, project: Project, encoder: list[list[str]]) -> None:
+        written(project)
+        assert sorted(encoder[0]) == sorted([*CAPTIONS, "somebody makes music"])
+        written(project, depth=2)
+        assert sum(len(asked) for asked in encoder) == len({*CAPTIONS, *QUERIES, "somebody makes music"})
+
+
+class Spy:
+    """``_finish``, and where on the disk the files lay before it."""
+
+    def __init__(self, finish: Callable[..., None]) -> None:
+        self.finish = finish
+
+    def __call__(self, row: TrainSet, pool: object, folder: Path, *args: object) -> None:
+        self.inodes = [(folder / form).stat().st_ino for form in ("json", "parquet")]
+        self.finish(row, pool, folder, *args)
+
+
+class TestStarting:
+    def test_it_is_written_in_the_background_and_audited(self, project: Project, messages: Messages) -> None:
+        lead = UserFactory()
+        with messages():
+            row = train_set_start(project=project, depth=2, actor=lead)
+        row.refresh_from_db()
+        assert (row.state, row.started_by, row.finished_at is not None) == ("done", lead, True)
+        event = project.audit_events.get(action="train_set.start")
+        assert (event.actor, event.subject, event.data["depth"]) == (lead, row.uuid, 2)
+
+    def test_one_at_a_time_of_each_depth(self, project: Project) -> None:
+        rows = [train_set_start(project=project, depth=depth, actor=None, wake=False) for depth in (2, 2, 3)]
+        assert rows[0] == rows[1] != rows[2]
+        assert project.audit_events.filter(action="train_set.start").count() == 2
+
+    def test_another_once_it_is_done(self, project: Project) -> None:
+        assert written(project) != written(project)
+
+    @pytest.mark.parametrize("depth", [0, -1, 1_000_001])
+    def test_depth_out_of_range(self, project: Project, depth: int) -> None:
+        with pytest.raises(NotPossible, match="1 to 1,000,000"):
+            train_set_start(project=project, depth=depth, actor=None)
+
+    def test_without_queries_or_captions(self, project: Project) -> None:
+        with pytest.raises(NotPossible, match="no training queries"):
+            train_set_start(project=ProjectFactory(corpus=project.corpus), depth=1, actor=None)
+        bare = QueryFactory(split="train").project
+        with pytest.raises(NotPossible, match="caption that serves"):
+            train_set_start(project=bare, depth=1, actor=None)
+
+
+class TestFailing:
+    def test_it_says_why_and_goes_on_when_started_again(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def missing(self: Parts, *args: object) -> None:
+            raise SentenceModelMissing("The model 'm' cannot be loaded.")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Parts, "write", missing)
+            row = written(project)
+        assert (row.state, row.error) == ("failed", "The model 'm' cannot be loaded.")
+        again = written(project)
+        assert (again.pk, again.state, again.error) == (row.pk, "done", "")
+
+    def test_a_full_disk(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(services.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1))
+        row = written(project)
+        assert (row.state, row.error) == ("failed", "21 rows may take 0.0 GB, and 0.0 GB are free in the data folder.")
+
+    def test_captions_gone_meanwhile(self, project: Project) -> None:
+        row = train_set_start(project=project, depth=3, actor=None, wake=False)
+        project.queries.filter(split="train").delete()
+        train_set_write(train_set_id=row.pk)
+        row.refresh_from_db()
+        assert "any more" in row.error
+
+    def test_what_nobody_foresaw_is_kept_and_raised(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(Parts, "read", lambda *args: 1 / 0)
+        row = train_set_start(project=project, depth=3, actor=None, wake=False)
+        with pytest.raises(ZeroDivisionError):
+            train_set_write(train_set_id=row.pk)
+        row.refresh_from_db()
+        assert row.error == "ZeroDivisionError: division by zero"
+
+
+class TestDiscarding:
+    def test_row_and_files_go(self, project: Project, messages: Messages) -> None:
+        row, lead = written(project), UserFactory()
+        with messages():
+            train_set_discard(train_set=row, actor=lead)
+        assert not TrainSet.objects.exists()
+        assert not default_storage.exists(row.json.name)
+        assert not default_storage.exists(row.parquet.name)
+        event = project.audit_events.get(action="train_set.discard")
+        assert (event.actor, event.subject, event.data) == (lead, row.uuid, {"depth": 3, "state": "done"})
+
+    def test_twice(self, project: Project) -> None:
+        row = written(project)
+        train_set_discard(train_set=TrainSet.objects.get(), actor=None)
+        with pytest.raises(NotPossible, match="already"):
+            train_set_discard(train_set=row, actor=None)
+
+    @pytest.mark.parametrize("place", ["ranking", "finishing"])
+    def test_while_it_is_written(
+        self, project: Project, place: str, monkeypatch: pytest.MonkeyPatch, work: Path, messages: Messages
+    ) -> None:
+        row = train_set_start(project=project, depth=3, actor=None, wake=False)
+
+        def discarded() -> None:
+            with messages():
+                train_set_discard(train_set=row, actor=None)
+
+        if place == "ranking":
+            killed_after(monkeypatch, 2, discarded)
+        else:
+            store = services._store
+            monkeypatch.setattr(services, "_store", lambda *args: (discarded_once(discarded), store(*args))[1])
+        train_set_write(train_set_id=row.pk)
+        assert not TrainSet.objects.exists()
+        assert list(work.iterdir()) == []
+        assert not [name for name in names_in("train_sets") if row.uuid.hex in name]
+
+
+def discarded_once(discard: Callable[[], None]) -> None:
+    if TrainSet.objects.exists():
+        discard()
+
+
+class TestCommand:
+    def test_files_into_a_folder(self, project: Project, tmp_path: Path) -> None:
+        out, err = StringIO(), StringIO()
+        arguments = {"depth": 2, "out": tmp_path / "sets" / "new"}
+        call_command("write_train_set", project.name, **arguments, stdout=out, stderr=err)
+        facts, row = json.loads(out.getvalue().splitlines()[-1]), TrainSet.objects.get()
+        assert (facts["rows"], facts["json"]["sha256"]) == (14, row.json_sha256)
+        files = sorted(arguments["out"].iterdir())
+        assert [file.name for file in files] == ["train_top02.json", "train_top02.parquet"]
+        assert tuple(file.read_bytes() for file in files) == content(row)
+        assert "Ranking queries: 7 of 7" in err.getvalue()
+
+    def test_after_ctrl_c_the_same_command_goes_on(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        def ctrl_c() -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            killed_after(patch, 2, ctrl_c)
+            with pytest.raises(CommandError, match="goes on"):
+                call_command("write_train_set", project.name, stderr=StringIO())
+        ranked = spy_on_ranking(monkeypatch)
+        call_command("write_train_set", project.name, stdout=StringIO(), stderr=StringIO())
+        assert len(ranked) == 2
+        assert TrainSet.objects.get().state == "done"
+
+    def test_refusals(self, project: Project, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        with pytest.raises(CommandError, match=f"there are: '{project.name}'"):
+            call_command("write_train_set", "unknown")
+        with pytest.raises(CommandError, match="cannot be written"):
+            call_command("write_train_set", project.name, out=tmp_path / "file" / "below")
+        with pytest.raises(CommandError, match="1 to 1,000,000"):
+            call_command("write_train_set", project.name, depth=0)
+        row = train_set_start(project=project, depth=3, actor=None, wake=False)
+        with held_elsewhere(services.LOCK, row.pk), pytest.raises(CommandError, match="Another process"):
+            call_command("write_train_set", project.name, depth=3)
+
+
+def test_a_pool_says_all_it_was_read_from(project: Project) -> None:
+    """Whatever a row of the files could tell of captions, moments and videos changes what parts are made of."""
+
+    def made_of(depth: int = 3, version: str = "1") -> bytes:
+        measure = MeasureFactory(name="m", version=version)
+        return train_pool_of(project=project, measure=measure).made_of(depth)
+
+    seen = [made_of(), made_of(depth=4), made_of(version="2")]
+    moment = Caption.objects.get(text="a man sings").moment
+    for change in (
+        lambda: type(moment).objects.filter(pk=moment.pk).update(start_s=1.25),
+        lambda: type(moment.video).objects.filter(pk=moment.video_id).update(duration_s=91),
+        lambda: type(moment.video).objects.filter(pk=moment.video_id).update(name="renamed"),
+        lambda: Caption.objects.filter(text="somebody makes music").update(text="music"),
+        lambda: CaptionFactory(moment=moment),
+    ):
+        change()
+        seen.append(made_of())
+    assert len(set(seen)) == len(seen)
+    assert made_of() == seen[-1]

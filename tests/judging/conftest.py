@@ -1,0 +1,49 @@
+"""An annotator at work in a browser; the demo's videos, drawn by nobody."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
+
+from judging.demo import progress
+from judging.models import Assignment
+from tests.factories import BatchFactory
+from tests.judging.views.acts import hold
+
+
+@pytest.fixture
+def held() -> Assignment:
+    """An open assignment of three pairs whose lease runs."""
+    return hold(BatchFactory(pairs=3))
+
+
+@pytest.fixture
+def browser(client: Client, held: Assignment) -> Client:
+    client.force_login(held.annotator)
+    return client
+
+
+@pytest.fixture(scope="session")
+def long_clip(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A tiny video longer than any episode."""
+    path = tmp_path_factory.mktemp("demo") / "long.mp4"
+    source = "testsrc=size=32x18:rate=3:duration=120"
+    encode = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p"]
+    command = [get_ffmpeg_exe(), "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", source, *encode, str(path)]
+    subprocess.run(command, check=True, timeout=60)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def quick_rendering(long_clip: bytes, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Draw nothing: every episode is the same clip. The list holds the names asked for."""
+    asked: list[str] = []
+
+    def render(episode: object, path: Path) -> None:
+        asked.append(episode.name)  # type: ignore[attr-defined]
+        path.write_bytes(long_clip)
+
+    monkeypatch.setattr(progress, "render_episode", render)
+    return asked

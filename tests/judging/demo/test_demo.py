@@ -1,0 +1,115 @@
+"""The demo: seeded once, and rendered step by step."""
+
+from collections import Counter
+
+import pytest
+
+from annotation.models import Job, Moment, Project, User, Video
+from judging.demo import progress
+from judging.demo.progress import demo_advance, demo_render
+from judging.demo.seeding import demo_seed
+from judging.models import Judgment
+from tests.conftest import Messages
+from tests.factories import ProjectFactory
+from tests.judging.demo_site import SEED, everything, seeded
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder", "videos_on_disk", "quick_rendering")]
+
+
+class TestSeed:
+    @pytest.mark.parametrize("videos", [2, 3, 4, 5, 6])
+    def test_rows(self, videos: int) -> None:
+        project = seeded(videos)
+        assert project.is_demo
+        assert Video.objects.filter(corpus=project.corpus).count() == videos
+        assert set(Moment.objects.values_list("preview_state", flat=True)) == {"missing"}
+        assert set(project.queries.values_list("split", flat=True)) == {"val", "test", "train"}
+        texts = [query.text for query in project.queries.exclude(split="train")]
+        assert len(set(texts)) == len(texts)
+        assert not project.queries.filter(split="train", text__in=texts).exists()
+        job = Job.objects.get(project=project)
+        assert (job.state, job.done, job.total) == ("running", 0, videos + 5)
+
+    def test_people(self) -> None:
+        project = seeded()
+        roles = Counter(project.memberships.values_list("role", "user__is_simulated"))
+        assert roles == {("lead", False): 1, ("admin", False): 1, ("annotator", False): 1, ("annotator", True): 7}
+        for name in ("lead", "admin", "annotator"):
+            assert User.objects.get(username=name).check_password(f"{name}-demo")
+        assert not any(user.has_usable_password() for user in User.objects.filter(is_simulated=True))
+
+    def test_only_into_an_empty_database(self) -> None:
+        ProjectFactory()
+        assert demo_seed(videos=2, seed=SEED) is None
+        assert Project.objects.count() == 1
+
+    def test_twice(self) -> None:
+        seeded()
+        before = everything()
+        assert demo_seed(videos=2, seed=SEED) is None
+        assert everything() == before
+
+
+class TestRender:
+    def test_one_video_with_its_previews(self, quick_rendering: list[str]) -> None:
+        project = seeded()
+        video = project.corpus.videos.get(index=1)
+        demo_render(video_id=video.pk)
+        video.refresh_from_db()
+        assert quick_rendering == [video.name]
+        assert video.file
+        assert set(video.moments.values_list("preview_state", flat=True)) == {"ready"}
+        job = Job.objects.get()
+        assert (job.done, job.title) == (1, "Rendering the demo videos: 1 of 2")
+
+    def test_again_renders_nothing(self, quick_rendering: list[str]) -> None:
+        video = seeded().corpus.videos.get(index=0)
+        for _ in range(2):
+            demo_render(video_id=video.pk)
+        assert len(quick_rendering) == 1
+
+    def test_the_last_one_wakes_the_next_step(self, messages: Messages) -> None:
+        project = seeded()
+        first, last = project.corpus.videos.order_by("index")
+        with messages() as sent:
+            demo_render(video_id=first.pk)
+        assert sent == []
+        with messages():
+            demo_render(video_id=last.pk)
+        assert Job.objects.get().state == "done"
+
+    def test_lost_messages_are_sent_again_after_a_while(
+        self, messages: Messages, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        project = seeded()
+        with messages() as sent:
+            demo_advance()
+        assert sent == []
+        monkeypatch.setattr(progress, "RESEND_AFTER_S", -1)
+        with messages():
+            demo_advance()
+        assert set(Moment.objects.values_list("preview_state", flat=True)) == {"ready"}
+        assert Job.objects.get(project=project).state == "done"
+
+
+def test_nothing_without_a_demo() -> None:
+    demo_advance()
+    assert not Job.objects.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_real_rendering(messages: Messages, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two drawn videos, cut for real, with the sentence model's stand-in."""
+    from annotation.demo import render_episode
+
+    monkeypatch.setattr(progress, "render_episode", render_episode)
+    with messages():
+        project = seeded(2)
+    assert Job.objects.get(project=project).state == "done"
+    assert set(Moment.objects.values_list("preview_state", flat=True)) == {"ready"}
+    assert all(moment.preview.size > 10_000 for moment in Moment.objects.all())
+    twins = Moment.objects.exclude(preview_clip="")
+    assert len(twins) > Moment.objects.count() / 2
+    assert all(moment.preview_clip.size < moment.preview.size for moment in twins)
+    assert Judgment.objects.exists()

@@ -1,0 +1,150 @@
+"""The demo as `make run` leaves it: one of everything, and answers for the person who tries it."""
+
+from collections import Counter
+from collections.abc import Sequence
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+from django.core.files.storage import FileSystemStorage
+from django.test import TestCase
+
+from annotation.models import Job, Project, User, Video
+from annotation.previews import services
+from annotation.previews.cutting import Preview
+from annotation.similarity import sentences
+from judging.demo import progress
+from judging.demo.grading import truth_of_pair, visitors_answer
+from judging.demo.progress import demo_advance, demo_render
+from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
+from judging.review.selectors import review_queue
+from judging.work import rules
+from judging.work.services.assignments import assignment_take
+from models_runner.models import Run
+from tests.conftest import Messages, hashed
+from tests.factories import GIF, NOW
+from tests.judging.demo_site import everything, seeded
+from tests.judging.play import finish, give, ungraded
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder", "quick_rendering")]
+
+
+def cut(path: Path, spans: Sequence[object]) -> list[Preview]:
+    return [Preview(index, GIF, 1, 1) for index in range(len(spans))]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> FileSystemStorage:
+    return FileSystemStorage(tmp_path_factory.mktemp("ready"))
+
+
+@pytest.fixture(scope="module")
+def ready_once(kept_for_module: None, long_clip: bytes, files: FileSystemStorage) -> Project:
+    """Nothing is drawn, embedded or cut: every episode is the same clip, every preview is one pixel."""
+    with pytest.MonkeyPatch.context() as patch, TestCase.captureOnCommitCallbacks(execute=True):
+        patch.setattr(progress, "render_episode", lambda episode, path: path.write_bytes(long_clip))
+        patch.setattr(sentences, "encode", lambda texts, **settings: hashed(texts))
+        patch.setattr(services, "cut_previews", cut)
+        patch.setattr(Video._meta.get_field("file"), "storage", files)
+        project = seeded(5)
+    return project
+
+
+@pytest.fixture
+def ready(ready_once: Project, files: FileSystemStorage, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """The demo as `make run` leaves it: every message was delivered."""
+    monkeypatch.setattr(services, "cut_previews", cut)
+    monkeypatch.setattr(Video._meta.get_field("file"), "storage", files)
+    assert Job.objects.get(project=ready_once).state == "done"
+    return deepcopy(ready_once)
+
+
+class TestReady:
+    def test_one_of_everything(self, ready: Project) -> None:
+        self.states(ready)
+        self.grades(ready)
+        self.release(ready)
+        examples = ready.guidelines.latest("version").examples.all()
+        assert len(examples) >= 3
+        assert len({example.query_text for example in examples}) == 1
+
+    def states(self, ready: Project) -> None:
+        """Finished, waiting for the lead, escalated, begun, and nothing that only time could end."""
+        batches = Batch.objects.filter(project=ready, number=1)
+        assert Counter(BatchReview.objects.values_list("decision", flat=True)) == {"close": 4, "extend": 1}
+        assert review_queue(ready).count() >= 3
+        begun = batches.filter(state="open", round=1, assignments__isnull=False).distinct()
+        assert begun.exists()
+        assert all(batch.assignments.count() == 1 for batch in begun)
+        assert batches.filter(state="open", round=2).exists()
+        assert Pair.objects.filter(state="escalated").exists()
+        assert not Assignment.objects.filter(state="open").exists()
+
+    def grades(self, ready: Project) -> None:
+        """Simulated annotators know the truth but not exactly; what they agreed on is near it."""
+        assert set(Judgment.objects.values_list("source", flat=True)) == {"simulated"}
+        pairs = Pair.objects.select_related("batch__query__caption__moment__video", "candidate__moment__video")
+        off = []
+        for pair in pairs.filter(state__in=["settled", "dropped"]).prefetch_related("judgments"):
+            outcome = rules.settle([judgment.grade for judgment in pair.judgments.all()])
+            assert (pair.state, pair.relevance) == outcome
+            if pair.relevance is not None:
+                off.append(abs(pair.relevance - truth_of_pair(ready, pair)))
+        assert len(off) > 50
+        assert 0 < sum(off) / len(off) < 1
+
+    def release(self, ready: Project) -> None:
+        release = Release.objects.get(project=ready)
+        assert release.state == "ready"
+        assert release.manifest["counts"]["simulated_judgments"] == release.manifest["counts"]["judgments"] > 0
+        assert set(Run.objects.values_list("split", "state")) == {("val", "scored"), ("test", "scored")}
+
+    def test_a_repeat_changes_nothing_even_after_a_crash(self, ready: Project, messages: Messages) -> None:
+        before = everything()
+        with messages():
+            for video in Video.objects.all():
+                demo_render(video_id=video.pk)
+            demo_advance()
+            visitors_answer(ready)  # nobody came
+        assert everything() == before
+        Job.objects.update(state="running")  # as if it had ended before its last step
+        with messages():
+            demo_advance()
+        assert Job.objects.get().state == "done"
+        assert everything() == before
+
+
+class TestVisitor:
+    def judge_as_person(self, project: Project) -> Batch:
+        """The demo's annotator takes what is due, grades the truth and finishes."""
+        person = User.objects.get(username="annotator")
+        held = assignment_take(project=project, annotator=person, now=NOW)
+        assert held is not None
+        for pair in ungraded(held):
+            give(held, pair, truth_of_pair(project, pair))
+        assert finish(held)
+        return held.batch
+
+    def test_escalated_pairs_come_first_and_settle_at_once(self, ready: Project, messages: Messages) -> None:
+        with messages():
+            batch = self.judge_as_person(ready)
+        batch.refresh_from_db()
+        assert batch.round == 2
+        assert batch.state == "done"
+        assert not batch.pairs.filter(state__in=["open", "escalated"]).exists()
+
+    def test_a_begun_batch_is_answered_until_it_settles(self, ready: Project, messages: Messages) -> None:
+        Batch.objects.filter(round=2, state="open").update(round=2, state="done", done_at=NOW)  # out of the way
+        with messages():
+            batch = self.judge_as_person(ready)
+        for _ in range(3):
+            with messages():
+                demo_advance()
+        batch.refresh_from_db()
+        assert batch.state == "done"
+        assert set(batch.pairs.values_list("state", flat=True)) <= {"settled", "dropped"}
+        assert Counter(batch.assignments.filter(round=1).values_list("annotator__is_simulated", flat=True)) == {
+            True: 1,
+            False: 1,
+        }
+        assert batch in review_queue(ready)

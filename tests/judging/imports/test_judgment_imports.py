@@ -1,0 +1,109 @@
+"""The pages of judgments from Label Studio: who gets in, an export's way through them, and what is refused."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Project, User
+from judging.models import Judgment, JudgmentImport
+from tests.conftest import Messages
+from tests.factories import ProjectFactory, UserFactory, admin, annotator, lead
+from tests.judging.imports.exports import annotation, rated, task, text
+
+pytestmark = pytest.mark.django_db
+LIST, NEW = "judging:judgment-imports", "judging:judgment-import-new"
+OF_ONE = {"": "get", "-report": "get", "-confirm": "post", "-discard": "post"}
+EXPORT = [task(1, {"pair_id": 0}, annotation(1, 7, rated(4)), annotation(2, 8, rated(9)))]
+
+
+def signed_in(user: User, **values: Any) -> Client:
+    client = Client(**values)
+    client.force_login(user)
+    return client
+
+
+def send(client: Client, messages: Messages, **values: object) -> HttpResponse:
+    file = SimpleUploadedFile("old.json", text(EXPORT).encode())
+    form = {"project_name": "old", "pair": "pair_id", "file": file, **values}
+    with messages():
+        return client.post(reverse(NEW), {name: value for name, value in form.items() if value is not None})  # type: ignore[return-value]
+
+
+def of_one(client: Client, name: str, uuid: object, data: dict[str, str] | None = None) -> HttpResponse:
+    url = reverse(f"judging:judgment-import{name}", args=[uuid])
+    return getattr(client, OF_ONE[name])(url, data or {})  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def owner() -> User:
+    return lead(ProjectFactory())
+
+
+@pytest.fixture
+def row(owner: User, messages: Messages) -> JudgmentImport:
+    send(signed_in(owner), messages)
+    return JudgmentImport.objects.get()
+
+
+class TestDoors:
+    @pytest.mark.parametrize("name", [LIST, NEW])
+    def test_leads_and_admins_of_any_project_get_in(self, name: str) -> None:
+        project = ProjectFactory()
+        people = [lead(project), admin(project), annotator(project), UserFactory()]
+        assert [signed_in(person).get(reverse(name)).status_code for person in people] == [200, 200, 403, 403]
+
+    @pytest.mark.parametrize("name", OF_ONE)
+    def test_an_import_is_its_owners_alone(self, name: str, row: JudgmentImport) -> None:
+        other = signed_in(lead(row.owner.memberships.get().project))
+        assert [of_one(other, name, uuid).status_code for uuid in (row.uuid, uuid4())] == [404, 404]
+        assert of_one(signed_in(annotator(ProjectFactory())), name, row.uuid).status_code == 403
+        assert of_one(signed_in(row.owner), name, row.uuid, {"skip_bad": "yes"}).status_code in (200, 302)
+
+    def test_anonymous_people_are_asked_to_log_in(self, row: JudgmentImport) -> None:
+        paths = [reverse(LIST), reverse(NEW)]
+        paths += [reverse(f"judging:judgment-import{name}", args=[row.uuid]) for name in OF_ONE]
+        answers = [Client().get(path) for path in paths]
+        assert [answer.headers["Location"] for answer in answers] == [f"/login/?next={path}" for path in paths]
+
+    def test_sending_takes_its_token(self, owner: User, messages: Messages) -> None:
+        assert send(signed_in(owner, enforce_csrf_checks=True), messages).status_code == 403
+        assert not JudgmentImport.objects.exists()
+
+
+def test_from_the_form_to_the_project(row: JudgmentImport, owner: User, messages: Messages) -> None:
+    client = signed_in(owner)
+    page = of_one(client, "", row.uuid).content.decode()
+    assert "Leave out the 1 that is refused" in page
+    assert "the value &#x27;9&#x27; is no grade from 0 to 4" in page
+    assert "without videos and times" in page and "1 is dropped, for want of a second round." in page
+    assert "The moment's name only tells pairs apart: it is not kept" in client.get(reverse(NEW)).content.decode()
+    with messages():
+        assert of_one(client, "-confirm", row.uuid).status_code == 409
+        assert of_one(client, "-confirm", row.uuid, {"skip_bad": "yes"}).status_code == 302
+    made = Project.objects.get(name="old")
+    assert reverse("judging:overview", args=[made.uuid]) in of_one(client, "", row.uuid).content.decode()
+    assert Judgment.objects.filter(pair__batch__project=made).count() == 1
+    assert client.get(reverse("judging:overview", args=[made.uuid])).status_code == 200
+    assert "done" in client.get(reverse(LIST)).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("values", "status", "words"),
+    [
+        ({"file": None}, 422, "Choose a file"),
+        ({"project_name": " "}, 422, "Name the project"),
+        ({"pair": ""}, 422, "Name the field"),
+        ({"grades": "Perfect"}, 422, "write it as Perfect=4"),
+        ({"project_name": "taken"}, 409, "already"),
+    ],
+)
+def test_refused(values: dict[str, object], status: int, words: str, owner: User, messages: Messages) -> None:
+    ProjectFactory(name="taken")
+    answer = send(signed_in(owner), messages, **values)
+    assert (answer.status_code, words in answer.content.decode()) == (status, True)
+    assert not JudgmentImport.objects.exists()

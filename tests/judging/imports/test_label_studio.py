@@ -1,0 +1,280 @@
+"""Label Studio exports: a file's way through the web, the command, and the published judgments in that form."""
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from io import StringIO
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from annotation.models import AuditEvent, Membership, Project, User
+from core.exceptions import NotPossible
+from judging.imports import services
+from judging.imports.historic import judgments_import, read_judgments
+from judging.imports.label_studio.mapping import Mapped
+from judging.models import Judgment, JudgmentImport, Pair
+from tests.conftest import Messages
+from tests.factories import ProjectFactory, UserFactory
+from tests.judging.imports.exports import annotation, flat, rated, task, text
+from tests.judging.imports.test_historic import RAW
+from tests.stored import names_in
+
+pytestmark = pytest.mark.django_db
+BY_PAIR = Mapped(pair="pair_id")
+GOOD = [
+    task(1, {"pair_id": 0}, annotation(1, 7, rated(4)), annotation(2, {"id": 8, "email": "b@example.org"}, rated(3))),
+    task(2, {"pair_id": 21}, annotation(3, 7, rated(0)), annotation(4, "c@example.org", rated(4))),
+]
+BAD = task(3, {"pair_id": 22}, annotation(5, 7, rated(5)), annotation(6, 7, rated(1), was_cancelled=True))
+
+
+@pytest.fixture
+def owner() -> User:
+    return UserFactory()  # type: ignore[no-any-return]
+
+
+def bring(
+    owner: User, messages: Messages, *elements: object, fields: Mapped = BY_PAIR, **values: Any
+) -> JudgmentImport:
+    """Upload an export; by the end it is checked."""
+    file = SimpleUploadedFile("project-1.json", values.pop("data", None) or text(elements).encode())
+    with messages():
+        row = services.judgment_import_create(
+            actor=owner, project_name=values.pop("project_name", "old"), mapped=fields, file=file
+        )
+    row.refresh_from_db()
+    return row
+
+
+@pytest.mark.parametrize("name", ["grade\0", "\ud800"])
+def test_a_control_whose_name_the_database_cannot_hold(owner: User, messages: Messages, name: str) -> None:
+    held = task(1, {"pair_id": 0}, annotation(1, 7, rated(4, name=name)), annotation(2, 8, rated(3, name=name)))
+    assert bring(owner, messages, held).state == "checked"
+    several = task(1, {"pair_id": 0}, annotation(1, 7, rated(4, name=name), rated(1, name="other")))
+    failed = bring(owner, messages, several)
+    assert failed.state == "failed" and "Several controls" in failed.error
+    assert not names_in("imports") or failed.file.name == ""
+
+
+def confirm(row: JudgmentImport, messages: Messages, *, skip_bad: bool = False) -> JudgmentImport:
+    with messages():
+        services.judgment_import_confirm(row=row, actor=row.owner, skip_bad=skip_bad)
+    row.refresh_from_db()
+    return row
+
+
+class TestThroughTheWeb:
+    def test_checked_then_imported(self, owner: User, messages: Messages) -> None:
+        row = bring(owner, messages, *GOOD)
+        assert (row.state, row.counts["judgments"], row.counts["people"]) == ("checked", 4, 3)
+        assert not Project.objects.exists()
+        confirm(row, messages)
+        assert (row.state, row.error, str(row.file)) == ("done", "", "")
+        assert row.project == Project.objects.get(name="old")
+        rows = Pair.objects.order_by("source_id").values_list("source_id", "state", "relevance", "reason")
+        assert list(rows) == [(0, "settled", 4, ""), (21, "dropped", None, "no_second_round")]
+        assert set(Judgment.objects.values_list("source", flat=True)) == {"imported"}
+        people = row.project.memberships.order_by("number").values_list("role", "number")
+        assert set(people) == {("annotator", 7), ("annotator", 8), ("annotator", 9), ("lead", None)}
+
+    def test_addresses_are_kept_nowhere(self, owner: User, messages: Messages) -> None:
+        row = confirm(bring(owner, messages, *GOOD, BAD), messages, skip_bad=True)
+        said = [row.report.read().decode(), str(row.counts), row.error]
+        said += [str(list(model.objects.values_list())) for model in (AuditEvent, User, Membership, JudgmentImport)]
+        assert not any("example.org" in words for words in said)
+
+    def test_what_is_refused_must_be_said_yes_to(self, owner: User, messages: Messages) -> None:
+        row = bring(owner, messages, *GOOD, BAD)
+        assert (row.counts["refused"], row.counts["left_out"]) == (1, 1)
+        remarks = list(csv.DictReader(io.StringIO(row.report.read().decode())))
+        assert [(remark["item"], remark["outcome"]) for remark in remarks] == [
+            ("task 3, annotation 5", "refused"),
+            ("task 3, annotation 6", "left out"),
+        ]
+        with pytest.raises(NotPossible, match="refused"):
+            confirm(row, messages)
+        assert confirm(row, messages, skip_bad=True).state == "done"
+
+    @pytest.mark.parametrize(
+        ("data", "words"),
+        [(b"{}", "JSON list of tasks"), (b"PK\x03\x04zip", "zip archive"), (b"\xff\xfe[\x00", "UTF-16")],
+    )
+    def test_a_file_that_is_no_export(self, owner: User, messages: Messages, data: bytes, words: str) -> None:
+        row = bring(owner, messages, data=data)
+        assert (row.state, str(row.file)) == ("failed", "")
+        assert words in row.error
+
+    def test_a_file_without_judgments_gives_no_project(self, owner: User, messages: Messages) -> None:
+        row = confirm(bring(owner, messages, task(1, {"pair_id": 1})), messages)
+        assert (row.state, Project.objects.count()) == ("failed", 0)
+
+    def test_packed(self, owner: User, messages: Messages) -> None:
+        assert bring(owner, messages, data=gzip.compress(text(GOOD).encode())).counts["judgments"] == 4
+
+    def test_a_name_that_is_taken(self, owner: User, messages: Messages) -> None:
+        ProjectFactory(name="old")
+        with pytest.raises(NotPossible, match="already"):
+            bring(owner, messages, *GOOD)
+        row = bring(owner, messages, *GOOD, project_name="new")
+        ProjectFactory(name="new")
+        assert confirm(row, messages).state == "failed"
+        assert "holds other data" in row.error
+
+    def test_thrown_away(self, owner: User, messages: Messages) -> None:
+        row = bring(owner, messages, *GOOD)
+        before = names_in("imports")
+        with messages():
+            services.judgment_import_discard(row=row, actor=owner)
+        assert len(before - names_in("imports")) == 1
+        with pytest.raises(NotPossible):
+            confirm(row, messages)
+
+    def test_one_at_a_time(self, owner: User, messages: Messages) -> None:
+        row = bring(owner, messages, *GOOD)
+        JudgmentImport.objects.filter(pk=row.pk).update(state="importing")
+        before = names_in("imports")
+        with pytest.raises(NotPossible, match="still being read"):
+            bring(owner, messages, *GOOD, project_name="other")
+        assert names_in("imports") == before
+
+    def test_a_repeat_does_nothing(self, owner: User, messages: Messages) -> None:
+        row = confirm(bring(owner, messages, *GOOD), messages)
+        services.judgment_import_work(import_id=row.pk)
+        assert Judgment.objects.count() == 4
+
+    def test_swept(self, owner: User, messages: Messages) -> None:
+        """A lost message is sent again; a file that nobody wanted goes."""
+        file = SimpleUploadedFile("project-1.json", text(GOOD).encode())
+        row = services.judgment_import_create(actor=owner, project_name="old", mapped=BY_PAIR, file=file)
+        with messages():
+            services.judgment_imports_sweep(now=timezone.now() + timedelta(minutes=3))
+        row.refresh_from_db()
+        assert row.state == "checked"
+        with messages():
+            services.judgment_imports_sweep(now=timezone.now() + timedelta(days=8))
+        row.refresh_from_db()
+        assert row.state == "discarded"
+
+
+class TestCommand:
+    @pytest.fixture
+    def run(self, tmp_path: Path) -> Any:
+        def call(elements: Iterable[object], *arguments: str) -> tuple[dict[str, Any], str]:
+            (tmp_path / "export.json").write_text(text(elements))
+            out, told = StringIO(), StringIO()
+            call_command("import_label_studio", tmp_path / "export.json", *arguments, stdout=out, stderr=told)
+            return json.loads(out.getvalue().splitlines()[-1]), told.getvalue()
+
+        return call
+
+    def test_with_fields_and_values_named(self, run: Any) -> None:
+        held = [
+            flat(n, 7 + n, {"q": "A man sits", "m": "clip 1"}, quality=word) for n, word in enumerate(["Good", "Bad"])
+        ]
+        fields = [
+            "--query-field",
+            "q",
+            "--moment-field",
+            "m",
+            "--control",
+            "quality",
+            "--grade",
+            "Good=3",
+            "--grade",
+            "Bad=2",
+        ]
+        counts, _ = run(held, "--project", "old", *fields)
+        assert (counts["settled"], counts["relevance"]["3"], counts["control"]) == (1, 1, "quality")
+        assert Project.objects.get().queries.get().text == "A man sits"
+
+    def test_dry_and_with_a_report(self, run: Any, tmp_path: Path) -> None:
+        report = tmp_path / "report.csv"
+        counts, told = run([*GOOD, BAD], "--project", "old", "--dry-run", "--report", str(report))
+        assert (counts["judgments"], counts["refused"], Project.objects.count()) == (4, 1, 0)
+        assert "task 3, annotation 5: refused: the value '5' is no grade from 0 to 4" in told
+        assert len(report.read_text().splitlines()) == 3
+
+    def test_refused(self, run: Any) -> None:
+        for arguments, words in (
+            ([], "1 annotations are refused"),
+            (["--grade", "x"], "write it as"),
+            (["--query-field", "q"], "Name the field"),
+            (["--skip-bad", "--lead", "nobody"], "'nobody'"),
+        ):
+            with pytest.raises(CommandError, match=words):
+                run([*GOOD, BAD], "--project", "old", *arguments)
+        assert not Project.objects.exists()
+        with pytest.raises(CommandError, match="no file"):
+            call_command("import_label_studio", "missing.json", "--project", "old")
+
+    def test_the_same_file_is_stored_once(self, run: Any) -> None:
+        first, _ = run(GOOD, "--project", "old")
+        assert run(GOOD, "--project", "old")[0] == first
+        assert Project.objects.count() == 1
+        with pytest.raises(CommandError, match="other data"):
+            run(GOOD[:1], "--project", "old")
+
+
+def as_export(path: Path, pairs: int | None = None) -> Iterator[str]:
+    """Published judgments as Label Studio would have exported them: a task for each pair, grades as stars."""
+    with path.open(newline="") as file:
+        lines = sorted(csv.DictReader(file), key=lambda line: int(line["pair_id"]))
+        yield "["
+        for place, (pair, held) in enumerate(islice(groupby(lines, key=lambda line: line["pair_id"]), pairs)):
+            given = [
+                annotation(10 * int(pair) + n, int(line["worker"]), rated(int(line["relevance"]) + 1), minute=n)
+                for n, line in enumerate(held)
+            ]
+            given.reverse()  # the newest first, as it writes them
+            yield ("," if place else "") + json.dumps(task(int(pair), {"pair_id": int(pair)}, *given))
+        yield "]"
+
+
+def imported_both_ways(tmp_path: Path, pairs: int | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the export and the same judgments as ``raw_annotation.csv`` come to."""
+    export, plain = tmp_path / "export.json", tmp_path / "plain.csv"
+    with export.open("w") as file:
+        file.writelines(as_export(RAW, pairs))
+    rows = read_judgments(RAW)[:pairs]
+    lines = [
+        f"{row.pair_id},{who},{grade}\n" for row in rows for who, grade in zip(row.workers, row.grades, strict=True)
+    ]
+    plain.write_text("".join(["pair_id,worker,relevance\n", *lines]))
+    out = StringIO()
+    stars = [argument for grade in range(5) for argument in ("--grade", f"{grade + 1}={grade}")]
+    call_command("import_label_studio", export, "--project", "export", *stars, stdout=out)
+    return json.loads(out.getvalue().splitlines()[-1]), judgments_import(path=plain, project_name="plain")
+
+
+def judged(project: str) -> list[tuple[Any, ...]]:
+    fields = ("pair__source_id", "pair__state", "pair__relevance", "round", "seat", "grade", "occurrence")
+    held = Judgment.objects.filter(pair__batch__project__name=project).order_by("pair__source_id", "round", "seat")
+    numbers = dict(Membership.objects.filter(project__name=project).values_list("user", "number"))
+    return [(*row, numbers[who]) for *row, who in held.values_list(*fields, "annotator")]
+
+
+@pytest.mark.skipif(not RAW.is_file(), reason=f"the published judgments are not at {RAW}")
+def test_published_judgments_come_to_the_same_in_both_forms(tmp_path: Path) -> None:
+    exported, plain = imported_both_ways(tmp_path, 400)
+    assert {name: exported[name] for name in plain} == plain
+    assert judged("export") == judged("plain")
+    assert exported["same_person_twice"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(not RAW.is_file(), reason=f"the published judgments are not at {RAW}")
+def test_all_published_judgments(tmp_path: Path) -> None:
+    exported, plain = imported_both_ways(tmp_path, None)
+    assert {name: exported[name] for name in plain} == plain
+    assert (exported["judgments"], exported["dropped"], exported["people"]) == (227808, 2041, 21)
+    assert Pair.objects.filter(state="settled", relevance=2, batch__project__name="export").count() == 30056

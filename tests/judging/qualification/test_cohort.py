@@ -1,0 +1,158 @@
+"""A simulated first cohort through the paper's procedure, and its report computed a second time by hand."""
+
+import random
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from annotation.models import Project
+from judging.models import Exam, KnownPair, Sitting, SittingGrade
+from judging.qualification.services.exams import exam_close
+from tests.conftest import Messages
+from tests.factories import ProjectFactory, lead
+from tests.judging.exams import asked, cohort_exam, examinee, give, hand_in, regrade, standing_of, start
+from tests.judging.qualification.test_exam_power import told_slowly
+
+pytestmark = pytest.mark.django_db
+SHARES = (6, 20, 32, 26, 16)  # of relevance 0 to 4 among the pairs, in percent, as in the published judgments
+POWERS = {"unweighted": 0, "linear": 1, "quadratic": 2}
+Grades = dict[int, dict[int, int]]  # of each person by pair
+
+
+@dataclass
+class Cohort:
+    """People who grade a hidden truth with noise of their own, from careful to careless."""
+
+    people: int
+    queries: int = 10
+    depth: int = 10
+    project: Project = field(default_factory=ProjectFactory)
+
+    def sit(self, messages: Messages) -> Exam:
+        """All grade alone, the lead closes the round, and who was misaligned grades again until aligned."""
+        exam = cohort_exam(self.project, queries=self.queries, depth=self.depth)
+        chance = random.Random(23)
+        pairs = list(exam.known_pairs.order_by("pk").values_list("pk", flat=True))
+        self.hidden = dict(zip(pairs, chance.choices(range(5), SHARES, k=len(pairs)), strict=True))
+        self.sittings = []
+        for place in range(self.people):
+            noise = 0.8 + 0.6 * place / max(1, self.people - 1)
+            sitting = start(examinee(self.project), self.project)
+            for known in asked(sitting):
+                grade = min(4, max(0, round(self.hidden[known.pk] + chance.gauss(0, noise))))
+                give(sitting.annotator, known, grade)
+            hand_in(sitting)
+            self.sittings.append(sitting)
+        with messages():
+            exam_close(exam=exam, actor=lead(self.project))
+        for sitting in self.sittings:
+            with messages():
+                regrade(sitting)
+            sitting.refresh_from_db()
+        exam.refresh_from_db()
+        return exam
+
+    def grades(self, *, last: bool = False) -> Grades:
+        rows = SittingGrade.objects.filter(sitting__in=self.sittings).order_by("attempt")
+        found: Grades = {}
+        for row in rows if last else rows.filter(attempt=0):
+            found.setdefault(row.annotator_id, {})[row.known_pair_id] = row.grade
+        return found
+
+
+def kappa(a: list[int], b: list[int], power: int) -> float:
+    """Cohen's, by its definition: one minus observed over expected disagreement."""
+    observed = np.zeros((5, 5))
+    for one, other in zip(a, b, strict=True):
+        observed[one, other] += 1
+    expected = np.outer(observed.sum(1), observed.sum(0)) / len(a)
+    weights = [[float(i != j) if power == 0 else abs(i - j) ** power for j in range(5)] for i in range(5)]
+    return float(1 - (observed * weights).sum() / (expected * weights).sum())
+
+
+def up(median: float) -> int:
+    return int(-(-median // 1))
+
+
+def without(grades: Grades, person: int, pair: int) -> float:
+    return statistics.median(given[pair] for other, given in grades.items() if other != person)
+
+
+def check(cohort: Cohort, exam: Exam) -> None:
+    first, last = cohort.grades(), cohort.grades(last=True)
+    truth = {pair: statistics.median(given[pair] for given in first.values()) for pair in cohort.hidden}
+    stored = dict(KnownPair.objects.filter(exam=exam).values_list("pk", "truth"))
+    assert {pair: float(value or 0) for pair, value in stored.items()} == truth
+    reports = {sitting.annotator_id: sitting.report for sitting in cohort.sittings}
+    for person, given in first.items():
+        others = {pair: up(without(first, person, pair)) for pair in given}
+        check_person(reports[person], given, last[person], truth, others)
+    shares = [report["misaligned"] for report in reports.values()]
+    assert exam.report["misaligned"] == pytest.approx(statistics.fmean(shares))
+    for weights, power in POWERS.items():
+        kappas = [report["kappas"][weights]["value"] for report in reports.values()]
+        assert exam.report["kappas"][weights]["value"] == pytest.approx(statistics.fmean(kappas))
+        pairwise = [
+            kappa(list(first[one].values()), [first[other][pair] for pair in first[one]], power)
+            for place, one in enumerate(first)
+            for other in list(first)[place + 1 :]
+        ]
+        assert exam.report["pairwise"][weights]["value"] == pytest.approx(statistics.fmean(pairwise))
+
+
+def check_person(
+    report: Mapping[str, object],
+    given: dict[int, int],
+    last: dict[int, int],
+    truth: dict[int, float],
+    others: dict[int, int],
+) -> None:
+    far = [abs(grade - truth[pair]) > 1 for pair, grade in given.items()]
+    assert report["misaligned"] == pytest.approx(sum(far) / len(far))
+    for weights, power in POWERS.items():
+        at_first = report["kappas"][weights]  # type: ignore[index]
+        value = kappa(list(given.values()), [others[pair] for pair in given], power)
+        assert at_first["value"] == pytest.approx(value)
+        assert at_first["interval"]["low"] < value < at_first["interval"]["high"]
+        after = report["after_feedback"][weights]["value"]  # type: ignore[index]
+        assert after == pytest.approx(kappa([last[pair] for pair in given], [others[pair] for pair in given], power))
+    quadratic = report["kappas"]["quadratic"]["value"]  # type: ignore[index]
+    assert all(abs(last[pair] - truth[pair]) <= 1 for pair in truth)
+    assert (quadratic >= 0.4) == ("reaches" in str(report["why"]))
+    assert report["levels"] == told_slowly(list(given.values()), [others[pair] for pair in given])
+
+
+def check_results(cohort: Cohort) -> None:
+    """By the default rule: kappa 0.4, 0.6 above or below the others' medians, three of their levels told apart."""
+    first = cohort.grades()
+    for sitting in cohort.sittings:
+        given = first[sitting.annotator_id]
+        bias = statistics.fmean(grade - without(first, sitting.annotator_id, pair) for pair, grade in given.items())
+        reached = sitting.report["kappas"]["quadratic"]["value"] >= 0.4 and abs(bias) <= 0.6
+        reached = reached and sitting.report["levels"] >= 3
+        assert (sitting.state, sitting.passed) == ("done", reached)
+        assert standing_of(sitting.annotator) == ("qualified" if reached else "exam")
+
+
+def test_five_people(messages: Messages) -> None:
+    cohort = Cohort(people=5, queries=4)
+    exam = cohort.sit(messages)
+    check(cohort, exam)
+    check_results(cohort)
+
+
+@pytest.mark.slow
+def test_the_papers_cohort_of_23(messages: Messages) -> None:
+    """100 pairs each; the paper found 11.83 % misaligned at first, and a mean kappa of 0.49."""
+    cohort = Cohort(people=23)
+    exam = cohort.sit(messages)
+    check(cohort, exam)
+    check_results(cohort)
+    assert (exam.report["n"], exam.report["pairs"]) == (23, 100)
+    assert SittingGrade.objects.filter(attempt=0).count() == 2300
+    assert 0.08 < exam.report["misaligned"] < 0.16
+    assert 0.4 < exam.report["kappas"]["linear"]["value"] < 0.6
+    assert Sitting.objects.filter(passed=True).count() >= 20

@@ -1,0 +1,241 @@
+"""A release depends on what was judged and on nothing else: no clock, no order of a disk, no other release."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+from annotation.models import Caption, Project
+from judging.imports.historic import judgments_import
+from judging.models import BatchReview, Judgment, Release
+from judging.releases import files, layout
+from judging.releases.scope import scope_of
+from judging.releases.services import release_build, release_create, release_words_set
+from tests.factories import NOW, ProjectFactory, triggers_asleep
+from tests.judging.world import HandMade
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
+
+
+@pytest.fixture(scope="module")
+def project(kept_for_module: None) -> Project:
+    return HandMade().project
+
+
+def packed(release: Release, place: Path) -> bytes:
+    files.write_files(release, scope_of(release), place / "files")
+    files.pack(place / "files", place / "archive.zip")
+    return (place / "archive.zip").read_bytes()
+
+
+def built(project: Project) -> Release:
+    return release_build(release_id=release_create(project=project, actor=None).pk)
+
+
+def entries(release: Release) -> dict[str, bytes]:
+    with release.archive.open("rb") as source, ZipFile(source) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def said_of_imported(folder: Path) -> tuple[str, str]:
+    """README and datasheet of a release of imported judgments, on one line each."""
+    data = Path(__file__).parents[2] / "docs" / "data" / "judgments.csv"
+    judgments_import(path=data, project_name="tiny")
+    release = Release.objects.create(project=Project.objects.get(name="tiny"), version=1)
+    files.write_files(release, scope_of(release), folder)
+    readme, sheet = (" ".join((folder / name).read_text().split()) for name in (layout.README, layout.DATASHEET))
+    return readme, sheet
+
+
+def test_of_imported_judgments_nothing_is_said_that_nobody_knows(tmp_path: Path) -> None:
+    readme, sheet = said_of_imported(tmp_path)
+    assert "imported from a file. How they were collected is not known here" in sheet
+    for claim in ("ranked by the similarity", "were judged;", "without knowing", "were replaced", "Similarities"):
+        assert claim not in sheet
+    assert "It has no ground truth" in sheet and "**No ground truth:**" in readme
+    assert "score RUN" not in readme and "import_release" in readme
+
+
+def test_two_builds_of_one_state_are_the_same_bytes(project: Project, tmp_path: Path) -> None:
+    release = Release.objects.create(project=project, version=1)
+    assert packed(release, tmp_path / "one") == packed(release, tmp_path / "two")
+
+
+def test_two_releases_of_one_state_are_one_archive(project: Project) -> None:
+    one, two = built(project), built(project)
+    assert (one.version, one.content_sha256, one.archive_sha256) == (
+        two.version - 1,
+        two.content_sha256,
+        two.archive_sha256,
+    )
+
+
+def test_the_day_of_a_release_is_that_of_its_last_grade_or_decision(project: Project) -> None:
+    with triggers_asleep():
+        Judgment.objects.update(created_at=NOW - timedelta(days=9))
+        BatchReview.objects.update(decided_at=NOW - timedelta(days=8))
+        assert built(project).manifest["as_of"] == (NOW - timedelta(days=8)).date().isoformat()
+        Judgment.objects.update(created_at=NOW - timedelta(days=7))
+    release = built(project)
+    described = json.loads(entries(release)[layout.CROISSANT])
+    assert release.manifest["as_of"] == described["datePublished"] == (NOW - timedelta(days=7)).date().isoformat()
+
+
+def test_where_nothing_was_judged_the_day_is_that_of_the_project() -> None:
+    empty = ProjectFactory()
+    assert built(empty).manifest["as_of"] == empty.created_at.date().isoformat()
+
+
+def test_another_state_has_another_content(project: Project) -> None:
+    one = built(project)
+    Caption.objects.filter(text="caption 0").update(text="somebody sings")
+    assert built(project).content_sha256 != one.content_sha256
+
+
+def test_the_archive_has_no_times_and_a_fixed_order(project: Project) -> None:
+    release = built(project)
+    with release.archive.open("rb") as source, ZipFile(source) as archive:
+        told = archive.infolist()
+    assert {entry.date_time for entry in told} == {(1980, 1, 1, 0, 0, 0)}
+    assert {entry.external_attr >> 16 for entry in told} == {0o644}
+    assert [entry.filename for entry in told] == sorted(entry.filename for entry in told)
+
+
+def test_the_row_knows_its_archive(project: Project) -> None:
+    release = built(project)
+    with release.archive.open("rb") as source:
+        content = source.read()
+    assert (release.archive_bytes, release.archive_sha256) == (len(content), sha256(content).hexdigest())
+    assert (release.is_partial, release.manifest["partial"]) == (True, True)
+
+
+def test_sha256sum_says_that_all_is_well(project: Project, tmp_path: Path) -> None:
+    release = Release.objects.create(project=project, version=1)
+    files.write_files(release, scope_of(release), tmp_path)
+    said = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert said.returncode == 0
+    assert len(said.stdout.splitlines()) == len(list(tmp_path.iterdir())) - 1  # all but itself
+
+
+class TestFiles:
+    @pytest.fixture
+    def folder(self, project: Project, tmp_path: Path) -> Path:
+        release_words_set(
+            project=project, actor=None, licence="CC BY 4.0", description="Songs | and dogs", uses="Play."
+        )
+        release = Release.objects.create(project=project, version=3)
+        files.write_files(release, scope_of(release), tmp_path)
+        return tmp_path
+
+    def test_every_grade_says_under_which_versions(self, folder: Path) -> None:
+        head, *rows = (folder / layout.JUDGMENTS).read_text().splitlines()
+        assert head == "pair_id,worker,relevance,round,seat,position,guideline,policy,source"
+        given = Judgment.objects.order_by("pair", "round", "seat").filter(pair__batch__query__number__in=[10, 20])
+        assert rows == [
+            f"{row.pair_id},{number},{row.grade},{row.round},{row.seat},{row.position},1,1,person"
+            for row, number in zip(given, self.workers(folder), strict=True)
+        ]
+
+    def workers(self, folder: Path) -> list[str]:
+        return [line.split(",")[1] for line in (folder / layout.RAW).read_text().splitlines()[1:]]
+
+    def test_batches_say_who_decided_by_role(self, folder: Path) -> None:
+        assert (folder / layout.BATCHES).read_text().splitlines() == [
+            "query_id,batch,rounds,pool,pilot,decision,suggestion,decided_by",
+            "10,1,2,,no,close,close,lead",
+            "20,1,1,,no,extend,close,lead",
+            "20,2,1,,no,,,",
+        ]
+
+    def test_queries_and_candidates(self, folder: Path) -> None:
+        assert (folder / layout.QUERIES).read_text().splitlines()[1:4] == [
+            "10,a person sings,val,,,,no,yes,no",
+            "11,a person sings,val,10,,,no,yes,no",
+            "20,a dog barks,test,,,,no,yes,no",
+        ]
+        rows = (folder / layout.CANDIDATES).read_text().splitlines()
+        assert rows[0] == "query_id,rank,video_name,start,end,similarity,measure,source,pool"
+        assert rows[1] == "10,1,alpha,1.0,2.5,0.99,1,similarity,"
+        assert len(rows) == 6
+
+    def test_settings_have_every_version_and_the_rule(self, folder: Path) -> None:
+        told = json.loads((folder / layout.SETTINGS).read_text())
+        assert told["consensus"]["largest_spread"] == 1
+        assert [(row["version"], row["judgments"], row["extend_from_mean"]) for row in told["policies"]] == [
+            (1, 14, 2.0)
+        ]
+        assert [(row["version"], row["file"], row["judgments"]) for row in told["guidelines"]] == [
+            (1, "guideline-v1.md", 14)
+        ]
+        assert (folder / "guideline-v1.md").read_text()
+        assert told["splits"] == {"train": 2, "val": 3, "test": 2}
+
+    def test_the_datasheet_has_figures_words_and_places_for_words(self, folder: Path) -> None:
+        text = (folder / layout.DATASHEET).read_text()
+        for section in ("Motivation", "Composition", "Collection process", "Uses", "Distribution", "Maintenance"):
+            assert f"\n## {section}\n" in text
+        assert "| judgments | 14 |" in text
+        assert "**Under which licence?** CC BY 4.0" in text
+        assert "**Who can be asked?** *Not said yet.*" in text
+        assert "| a batch is open | 1 |" in text
+
+    def test_the_readme_tells_every_file(self, folder: Path) -> None:
+        text = (folder / layout.README).read_text()
+        for path in folder.iterdir():
+            (line,) = (line for line in text.splitlines() if line.startswith(f"| `{path.name}` |"))
+            assert line.removeprefix(f"| `{path.name}` |").strip(" |")
+
+    def test_the_commands_of_the_readme_run(self, folder: Path, tmp_path: Path) -> None:
+        """Where a run is asked for, one that returns what was judged; of the split alone for our own scorer."""
+        place, text = tmp_path / "unpacked", (folder / layout.README).read_text()
+        shutil.copytree(folder, place)
+        qrels = [line.split() for line in (folder / layout.QRELS).read_text().splitlines()]
+        run = [f"{query} Q0 {moment} {rank} {-rank} own\n" for rank, (query, _, moment, _) in enumerate(qrels, start=1)]
+        (place / "run.txt").write_text("".join(run))
+        val = {str(query["query_id"]) for query in json.loads((folder / "val.json").read_text())}
+        (place / "RUN").write_text("".join(line for line in run if line.split()[0] in val))
+        (command,) = re.findall(r"```bash\n(.+)\n```", text)
+        told = subprocess.run(
+            [sys.executable, *shlex.split(command)[1:]],
+            cwd=place,
+            env={"PYTHONPATH": str(Path(__file__).parents[3])},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert "IoU" in told.stdout
+        code = "\n".join(re.findall(r"```python\n(.+?)```", text, re.S))
+        told = subprocess.run([sys.executable, "-c", code], cwd=place, capture_output=True, text=True, check=True)
+        assert "nDCG@20: 1.0" in told.stdout
+
+    def test_croissant_names_files_and_columns_that_are_there(self, folder: Path) -> None:
+        told = json.loads((folder / layout.CROISSANT).read_text())
+        manifest = json.loads((folder / layout.MANIFEST).read_text())
+        assert told["conformsTo"] == "http://mlcommons.org/croissant/1.0"
+        assert told["version"] == f"0.0.0+{manifest['content_sha256'][:12]}"
+        assert (told["license"], told["description"]) == ("CC BY 4.0", "Songs | and dogs")
+        for file in told["distribution"]:
+            content = (folder / file["contentUrl"]).read_bytes()
+            assert (file["contentSize"], file["sha256"]) == (f"{len(content)} B", sha256(content).hexdigest())
+        names = {file["@id"] for file in told["distribution"]}
+        assert names == {path.name for path in folder.iterdir()} - set(layout.ABOUT_THE_RELEASE)
+        for record in told["recordSet"]:
+            self.check_fields(record, folder)
+
+    def check_fields(self, record: dict[str, Any], folder: Path) -> None:
+        for field in record["field"]:
+            source = field["source"]
+            first = (folder / source["fileObject"]["@id"]).read_text().splitlines()[0]
+            if "column" in source["extract"]:
+                assert source["extract"]["column"] in first.split(",")
+            else:
+                assert source["extract"] == {"fileProperty": "lines"}

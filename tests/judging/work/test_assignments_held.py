@@ -1,0 +1,153 @@
+"""Keeping a seat by a lease, and losing it."""
+
+import pytest
+
+from judging.exceptions import LeaseLost, NotAssigned
+from judging.models import Assignment
+from judging.work.rules import LEAVING
+from judging.work.services.assignments import assignment_leave, assignment_renew, assignment_take, assignments_sweep
+from judging.work.services.batches import batch_advance
+from judging.work.services.judgments import flag_withdraw
+from tests.conftest import Messages
+from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, annotator
+from tests.judging.play import asked, finish, flag, give, grade, judge, outcomes, pairs_of, take
+from tests.judging.work.acts import LATE, SECOND, State, free_seats_of, state_of
+
+pytestmark = pytest.mark.django_db
+
+
+class TestLease:
+    def test_a_heartbeat_starts_the_lease_anew(self) -> None:
+        held = AssignmentFactory()
+        until = assignment_renew(project=held.project, annotator=held.annotator, now=NOW + 19 * MINUTES)
+        held.refresh_from_db()
+        assert until == held.expires_at == NOW + 39 * MINUTES
+
+    def test_a_grade_starts_the_lease_anew_even_one_that_changes_nothing(self) -> None:
+        held = AssignmentFactory()
+        for minute in (5, 10, 15):
+            give(held, pairs_of(held.batch)[0], 1, now=NOW + minute * MINUTES)
+            held.refresh_from_db()
+            assert held.expires_at == NOW + (minute + 20) * MINUTES
+
+    def test_so_does_a_flag_and_taking_it_back(self) -> None:
+        held = AssignmentFactory()
+        pair = pairs_of(held.batch)[0]
+        flag(held, pair, now=NOW + 5 * MINUTES)
+        held.refresh_from_db()
+        assert held.expires_at == NOW + 25 * MINUTES
+        flag_withdraw(annotator=held.annotator, pair_uuid=pair.uuid, now=NOW + 6 * MINUTES)
+        held.refresh_from_db()
+        assert held.expires_at == NOW + 26 * MINUTES
+
+    def test_leaving_keeps_it_for_a_moment(self) -> None:
+        held = AssignmentFactory()
+        assignment_leave(project=held.project, annotator=held.annotator, now=NOW)
+        held.refresh_from_db()
+        assert held.expires_at == NOW + LEAVING
+        assert assignments_sweep(now=NOW + LEAVING - SECOND) == 0
+        assert assignments_sweep(now=NOW + LEAVING) == 1
+
+    def test_leaving_never_makes_it_longer(self) -> None:
+        held = AssignmentFactory()
+        assignment_leave(project=held.project, annotator=held.annotator, now=NOW + 20 * MINUTES - 30 * SECOND)
+        held.refresh_from_db()
+        assert held.expires_at == NOW + 20 * MINUTES
+
+    def test_whoever_comes_back_within_the_minute_has_it_in_full(self) -> None:
+        held, other = AssignmentFactory(), AssignmentFactory()
+        for assignment in (held, other):
+            assignment_leave(project=assignment.project, annotator=assignment.annotator, now=NOW)
+        assignment_renew(project=held.project, annotator=held.annotator, now=NOW + 59 * SECOND)
+        give(other, pairs_of(other.batch)[0], 1, now=NOW + 59 * SECOND)
+        for assignment in (held, other):
+            assignment.refresh_from_db()
+            assert assignment.expires_at == NOW + 59 * SECOND + 20 * MINUTES
+
+    @pytest.mark.parametrize("state", [State.FINISHED, State.LAPSED, State.RETURNED])
+    def test_nothing_is_renewed_that_has_ended(self, state: str) -> None:
+        held = AssignmentFactory(state=state)
+        assignment_leave(project=held.project, annotator=held.annotator, now=NOW)
+        with pytest.raises(LeaseLost):
+            assignment_renew(project=held.project, annotator=held.annotator, now=NOW)
+        assert Assignment.objects.get().expires_at == NOW + 20 * MINUTES
+
+    def test_what_has_run_out_is_not_renewed_even_before_the_sweep(self) -> None:
+        held = AssignmentFactory()
+        with pytest.raises(LeaseLost):
+            assignment_renew(project=held.project, annotator=held.annotator, now=LATE)
+        assignment_leave(project=held.project, annotator=held.annotator, now=LATE)
+        assert Assignment.objects.get().expires_at == LATE
+
+    def test_only_ones_own_of_this_project(self) -> None:
+        held, other = AssignmentFactory(), AssignmentFactory()
+        AssignmentFactory(batch=held.batch, seat=2)
+        assignment_renew(project=held.project, annotator=held.annotator, now=NOW + MINUTES)
+        assert Assignment.objects.filter(expires_at=NOW + 20 * MINUTES).count() == 2
+        with pytest.raises(LeaseLost):
+            assignment_renew(project=other.project, annotator=held.annotator, now=NOW)
+
+
+class TestLapse:
+    def test_sweep_ends_only_what_is_overdue(self) -> None:
+        overdue, running = AssignmentFactory(), AssignmentFactory(expires_at=LATE + MINUTES)
+        assert assignments_sweep(now=LATE) == 1
+        assert assignments_sweep(now=LATE) == 0
+        overdue.refresh_from_db()
+        assert (overdue.state, overdue.ended_at, state_of(running)) == (State.LAPSED, LATE, State.OPEN)
+        assert (free_seats_of(overdue.batch), free_seats_of(running.batch)) == (2, 1)
+
+    def test_sweep_of_one_project(self) -> None:
+        here, elsewhere = AssignmentFactory(), AssignmentFactory()
+        assert assignments_sweep(now=LATE, project=here.project) == 1
+        assert state_of(elsewhere) == State.OPEN
+
+    def test_grades_stay_and_a_third_person_finishes_only_the_rest(self, messages: Messages) -> None:
+        batch = BatchFactory(pairs=3)
+        judge(batch, [0, 1, 2])
+        second = take(batch)
+        grade(second, [1])
+        with messages():
+            assignments_sweep(now=LATE)
+            batch_advance(batch_id=batch.pk)
+        assert outcomes(batch) == [("settled", 1), ("open", None), ("open", None)]
+
+        third = take(batch, now=LATE)
+        assert third.seat == second.seat
+        assert asked(third) == pairs_of(batch)[1:]
+        with pytest.raises(NotAssigned):
+            give(third, pairs_of(batch)[0], 4, now=LATE)
+        with messages():
+            grade(third, [1, 3], now=LATE)
+            finish(third, now=LATE)
+        assert outcomes(batch) == [("settled", 1), ("settled", 1), ("settled", 3)]
+        assert [pair.judgments.count() for pair in pairs_of(batch)] == [2, 2, 2]
+        batch.refresh_from_db()
+        assert batch.state == "done"
+
+    def test_the_one_who_lapsed_may_take_up_the_rest_again(self) -> None:
+        batch = BatchFactory()
+        person = annotator(batch.project)
+        grade(take(batch, person), [1])
+        again = take(batch, person, now=LATE)
+        assert (again.seat, asked(again)) == (1, pairs_of(batch)[1:])
+
+    def test_one_who_lapsed_is_not_offered_the_other_seat_of_pairs_they_graded(self) -> None:
+        batch = BatchFactory()
+        person = annotator(batch.project)
+        grade(take(batch, person), [1, 1])  # all graded, not finished
+        assert assignment_take(project=batch.project, annotator=person, now=LATE) is None
+
+    def test_nor_a_seat_that_asks_for_what_they_flagged(self) -> None:
+        batch = BatchFactory(pairs=1)
+        person = annotator(batch.project)
+        flag(take(batch, person), pairs_of(batch)[0])
+        assert assignment_take(project=batch.project, annotator=person, now=LATE) is None
+        take(batch, now=LATE)
+
+    def test_grades_of_an_open_assignment_decide_nothing_yet(self) -> None:
+        batch = BatchFactory(pairs=1)
+        judge(batch, [0])
+        grade(take(batch), [4])
+        batch_advance(batch_id=batch.pk)
+        assert outcomes(batch) == [("open", None)]

@@ -1,0 +1,232 @@
+"""Taking a seat in turn: what is handed out, to whom, in which order."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from judging.exceptions import NotAssigned
+from judging.models import Assignment, Batch, Pair
+from judging.projects.policies import policy_publish
+from judging.work.rules import shuffled
+from judging.work.selectors.seats import work_waits
+from judging.work.services.assignments import assignment_take_of
+from judging.work.services.batches import batch_advance, batches_sweep
+from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, ProjectFactory, annotator
+from tests.judging.play import asked, finish, give, grade, judge, judge_round, pairs_of, take
+from tests.judging.work.acts import LATE, State, batches, escalate, free_seats_of, state_of, take_next, turns
+
+pytestmark = pytest.mark.django_db
+
+
+class TestTake:
+    def test_new_batch(self) -> None:
+        batch = BatchFactory()
+        person = annotator(batch.project)
+        taken = take(batch, person)
+        assert (taken.batch, taken.round, taken.seat, taken.annotator) == (batch, 1, 1, person)
+        assert (taken.state, taken.expires_at, taken.ended_at) == (State.OPEN, NOW + 20 * MINUTES, None)
+        batch.refresh_from_db()
+        assert (batch.begun, batch.free_seats) == (True, 1)
+
+    def test_the_order_shown_is_kept_and_follows_from_its_seed(self) -> None:
+        batch = BatchFactory(pairs=20)
+        taken = take(batch)
+        by_rank = [pair.pk for pair in pairs_of(batch)]
+        assert taken.pair_ids == shuffled(by_rank, seed=taken.shuffle_seed)
+        assert taken.pair_ids != by_rank
+        assert take(batch).pair_ids != taken.pair_ids
+
+    def test_lease_follows_the_policy_in_force(self) -> None:
+        batch = BatchFactory()
+        policy_publish(project=batch.project, actor=None, lease_minutes=3)
+        assert take(batch).expires_at == NOW + 3 * MINUTES
+
+    def test_a_second_press_gives_the_same_assignment(self) -> None:
+        batch = BatchFactory()
+        person = annotator(batch.project)
+        assert take(batch, person) == take(batch, person)
+        assert Assignment.objects.count() == 1
+
+    def test_both_seats_held_leaves_nothing_for_a_third(self) -> None:
+        batch = BatchFactory()
+        take(batch)
+        take(batch)
+        assert free_seats_of(batch) == 0
+        assert take_next(batch.project) is None
+
+    def test_nothing_left_when_both_have_finished(self) -> None:
+        batch = BatchFactory(pairs=1)
+        judge(batch, [1])
+        judge(batch, [1])
+        assert take_next(batch.project) is None
+
+    def test_nobody_takes_a_batch_twice(self) -> None:
+        batch = BatchFactory()
+        person = annotator(batch.project)
+        judge(batch, [1, 1], person)
+        assert take_next(batch.project, person) is None
+
+    def test_judges_of_round_1_are_not_asked_in_round_2(self) -> None:
+        batch = BatchFactory(pairs=1)
+        people = [annotator(batch.project) for _ in range(2)]
+        judge(batch, [0], people[0])
+        judge(batch, [4], people[1])
+        batch_advance(batch_id=batch.pk)
+        assert turns(batch.project, people) == [None, None]
+        assert take(batch).round == 2
+
+    def test_round_2_asks_for_escalated_pairs_only(self) -> None:
+        batch = BatchFactory(pairs=3)
+        judge_round(batch, [0, 1, 4], [4, 1, 0])
+        escalated, settled, other = pairs_of(batch)
+        held = take(batch)
+        assert asked(held) == [escalated, other]
+        with pytest.raises(NotAssigned):
+            give(held, settled, 1)
+
+    def test_done_batches_and_other_projects_are_not_offered(self) -> None:
+        done = BatchFactory(state="done")
+        BatchFactory()
+        assert take_next(done.project) is None
+
+    def test_a_batch_whose_pairs_are_all_withdrawn_is_not_offered(self) -> None:
+        batch = BatchFactory()
+        batch.pairs.update(state="withdrawn", reason="withdrawn_by_lead")
+        assert take_next(batch.project) is None
+
+    def test_a_withdrawn_pair_is_not_asked_for(self) -> None:
+        batch = BatchFactory()
+        withdrawn, left = pairs_of(batch)
+        Pair.objects.filter(pk=withdrawn.pk).update(state="withdrawn", reason="withdrawn_by_lead")
+        assert asked(take(batch)) == [left]
+
+    def test_own_history_cannot_hide_the_work_that_is_left(self) -> None:
+        project = ProjectFactory()
+        person = annotator(project)
+        for batch in batches(project, 3, pairs=1):
+            judge(batch, [1], person)
+        last = BatchFactory(query__project=project)
+        assert take(last, person).batch == last
+
+    def test_an_overdue_lease_is_ended_on_the_way(self) -> None:
+        batch = BatchFactory()
+        held = take(batch), take(batch)
+        assert take(batch, now=LATE).seat == 1
+        assert [state_of(assignment) for assignment in held] == [State.LAPSED] * 2
+
+    def test_a_seat_of_a_named_batch(self) -> None:
+        """As the demo takes it: never what the person knows, nothing when no seat is free."""
+        first, batch = batches(ProjectFactory(), 2)
+        people = [annotator(batch.project) for _ in range(3)]
+        taken = [assignment_take_of(batch=batch, annotator=person, now=NOW) for person in people]
+        assert [held and (held.batch, held.seat) for held in taken] == [(batch, 1), (batch, 2), None]
+        assert free_seats_of(first) == 2
+
+
+class TestOrder:
+    def test_priority_then_escalated_then_begun_then_new(self) -> None:
+        project = ProjectFactory()
+        low, new, begun, escalated = batches(project, 4)
+        (first,) = batches(project, 1, priority=1)
+        Batch.objects.filter(pk=low.pk).update(priority=-1)
+        escalate(escalated)
+        AssignmentFactory(batch=begun)
+        due = turns(project, [annotator(project) for _ in range(10)])
+        assert due == [first, first, escalated, escalated, begun, new, new, low, low, None]
+
+    def test_the_oldest_new_batch_first(self) -> None:
+        project = ProjectFactory()
+        first, second = batches(project, 2)
+        assert [take(batch).seat for batch in (first, first, second, second)] == [1, 2, 1, 2]
+
+    def test_among_begun_ones_that_of_whom_one_has_shared_the_fewest_with(self) -> None:
+        project = ProjectFactory()
+        person, familiar, known, stranger = (annotator(project) for _ in range(4))
+        for other, times in ((familiar, 2), (known, 1)):
+            for batch in batches(project, times, pairs=1):
+                judge(batch, [1], person)
+                judge(batch, [1], other)
+        due = []
+        for other in (familiar, known, stranger):
+            (batch,) = batches(project, 1, pairs=1)
+            AssignmentFactory(batch=batch, annotator=other)
+            due.append(batch)
+        for batch in reversed(due):
+            judge(batch, [1], person)
+        assert take_next(project, person) is None
+
+    def test_to_have_shared_few_is_less_than_priority_and_escalation(self) -> None:
+        project = ProjectFactory()
+        person, familiar = annotator(project), annotator(project)
+        (shared,) = batches(project, 1, pairs=1)
+        judge(shared, [1], person)
+        judge(shared, [1], familiar)
+        stranger_s, escalated, urgent = batches(project, 3)
+        AssignmentFactory(batch=stranger_s)
+        escalate(escalated)
+        Batch.objects.filter(pk=urgent.pk).update(priority=1)
+        AssignmentFactory(batch=urgent, annotator=familiar)
+        for batch in (urgent, escalated, stranger_s):
+            judge(batch, [1, 1], person)
+
+    def test_paused_sets_are_left_out_and_come_back(self) -> None:
+        project = ProjectFactory()
+        paused, other = batches(project, 2, pairs=1)
+        Batch.objects.filter(pk=paused.pk).update(is_paused=True, priority=1)
+        person = annotator(project)
+        judge(other, [1], person)
+        assert take_next(project, person) is None
+        assert not work_waits(project_id=project.pk, annotator_id=person.pk)
+        Batch.objects.filter(pk=paused.pk).update(is_paused=False)
+        assert work_waits(project_id=project.pk, annotator_id=person.pk)
+        take(paused, person)
+
+    def test_who_holds_a_batch_when_it_is_paused_goes_on(self) -> None:
+        batch = BatchFactory()
+        person = annotator(batch.project)
+        held = take(batch, person)
+        Batch.objects.update(is_paused=True)
+        assert take_next(batch.project, person) == held
+        grade(held, [1, 1])
+        assert finish(held)
+        assert take_next(batch.project) is None
+
+    def test_work_waits_exactly_when_taking_gives_something(self) -> None:
+        project = BatchFactory(pairs=1).project
+        people = [annotator(project) for _ in range(3)]
+        for person, waits in zip(people, [True, True, False], strict=True):
+            assert work_waits(project_id=project.pk, annotator_id=person.pk) == waits
+            assert (take_next(project, person) is not None) == waits
+
+    @pytest.mark.parametrize("n", [2, 8])
+    def test_a_batch_that_claims_a_free_seat_is_put_right_on_the_way(self, n: int) -> None:
+        """However many claim it, somebody who asks gets the seat there is."""
+        project = ProjectFactory()
+        wrong = batches(project, n, pairs=1)
+        for batch in wrong:
+            judge(batch, [1])
+            judge(batch, [1])
+        (right,) = batches(project, 1)
+        Batch.objects.filter(pk__in=[batch.pk for batch in wrong]).update(free_seats=2)
+        take(right)
+        assert [free_seats_of(batch) for batch in wrong] == [0] * n
+
+    def test_a_batch_that_hides_its_seats_is_put_right_by_the_sweep(self) -> None:
+        batch = BatchFactory()
+        Batch.objects.update(free_seats=0)
+        assert take_next(batch.project) is None
+        batches_sweep()
+        assert free_seats_of(batch) == 2
+        take(batch)
+
+    def test_one_look_however_many_batches_wait(self) -> None:
+        project = ProjectFactory()
+        batches(project, 3)
+        take_next(project)
+        people = [annotator(project) for _ in range(2)]
+        with CaptureQueriesContext(connection) as few:
+            take_next(project, people[0])
+        batches(project, 20)
+        with CaptureQueriesContext(connection) as many:
+            take_next(project, people[1])
+        assert len(many) == len(few)
