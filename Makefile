@@ -24,7 +24,7 @@ TORCHED := $(VENV)/.torch-$(subst torch==,,$(TORCH))
 ML := $(VENV)/.ml-$(call hash,requirements/ml.lock)
 DEV := $(VENV)/.dev-$(call hash,requirements/dev.lock)
 
-.PHONY: help run test test-slow test-production lint audit types imports migrations pytest backup restore lock setup setup-dev
+.PHONY: help run test test-slow test-production lint audit types imports migrations pytest mutations backup restore lock setup setup-dev
 
 help: ## list these commands
 	@printf 'MomentJudge\n\n'
@@ -68,7 +68,11 @@ migrations: setup-dev ## models and migrations agree
 	@DJANGO_SETTINGS_MODULE=config.settings.test $(BIN)/python manage.py makemigrations --check --dry-run
 
 pytest: setup-dev ## the tests, without the slow ones
-	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not production" $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not production and not mutations" $(ARGS)
+
+mutations: setup-dev ## code changed 120 times, constraints and triggers dropped: tests must notice
+	@$(BIN)/python -m pytest tests/judging/test_constraints_dropped.py -m mutations -p no:randomly
+	@exec $(BIN)/python -m tools.mutations.run --jobs $(JOBS) $(ARGS)
 
 backup: setup ## add a backup of database and files to the folder TO, while the site runs
 	@exec $(BIN)/python manage.py backup $(or $(TO),backups) $(ARGS)

@@ -1,0 +1,132 @@
+"""Run every mutation of the ledger against the tests it names: ``python -m tools.mutations.run``.
+
+Each job has a copy of the tree and a PostgreSQL of its own. The named tests first run once on the code as it is and
+must pass. Exit status 1: a mutation survived without an argument, or no longer applies.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+from shutil import copy2, copytree, ignore_patterns
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import Any
+
+from config.embedded.holding import hold_database
+from tools.mutations.ledger import ROOT, Entry, NotApplicable, apply, load
+
+MARKERS = "not slow and not production and not fuzz and not mutations"
+LIMIT_S = 240  # of one mutation; one that takes longer counts as killed
+ALL_LIMIT_S = 1800
+NOTHING_RAN = 5  # pytest's exit status
+KILLED, SURVIVED, ARGUED, GONE = "killed", "survived", "survived, as argued", "no longer applies"
+LEFT_OUT = ignore_patterns(".*", "var", "__pycache__", "node_modules")
+
+
+@contextmanager
+def copy_of_tree(folder: Path) -> Iterator[Path]:
+    """A copy of the tree in ``folder``; its PostgreSQL runs inside the block."""
+    copy = folder / "tree"
+    copytree(ROOT, copy, ignore=LEFT_OUT, symlinks=True)
+    with hold_database(copy / "var" / "test"):
+        yield copy
+
+
+def run_tests(copy: Path, files: list[str], limit_s: int) -> tuple[int | None, str]:
+    """Return pytest's exit status, None where it took too long, and the end of what it printed."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:randomly", "-p", "no:cacheprovider"]
+    command += ["--hypothesis-seed=0", "-o", "timeout=60", "-m", MARKERS, *files]
+    own = {"DJANGO_SETTINGS_MODULE": "config.settings.test", "MOMENTJUDGE_VAR": str(copy / "var" / "test")}
+    try:
+        done = subprocess.run(  # noqa: S603 - the ledger's own files
+            command, cwd=copy, env=os.environ | own, capture_output=True, text=True, timeout=limit_s, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return None, ""
+    return done.returncode, done.stdout[-2000:]
+
+
+def run_mutation(copy: Path, number: int, entry: Entry) -> dict[str, Any]:
+    """Return the entry with its outcome, the seconds it took, and the test that failed."""
+    began = monotonic()
+    try:
+        path, text = apply(entry)
+    except NotApplicable as error:
+        return {**entry, "outcome": GONE, "seconds": 0, "by": str(error)}
+    changed = copy / path.relative_to(ROOT)
+    changed.write_text(text)
+    os.utime(changed, (number, number))  # bytecode is told apart by this time and the size
+    try:
+        status, output = run_tests(copy, entry["tests"], LIMIT_S)
+    finally:
+        copy2(path, changed)
+    alive = status in (0, NOTHING_RAN)
+    outcome = KILLED if not alive else ARGUED if entry["argument"] else SURVIVED
+    failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return {**entry, "outcome": outcome, "seconds": round(monotonic() - began, 1), "by": "".join(failed[:1])}
+
+
+def run(entries: list[Entry], jobs: int) -> list[dict[str, Any]]:
+    """Return the outcomes in the ledger's order.
+
+    Raises:
+        SystemExit: a named test fails on the code as it is.
+    """
+    files = sorted({file for entry in entries for file in entry["tests"]})
+    copies: SimpleQueue[Path] = SimpleQueue()
+
+    def in_a_copy(work: Any, *values: Any) -> Any:
+        copy = copies.get()
+        try:
+            return work(copy, *values)
+        finally:
+            copies.put(copy)
+
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="mutations-")))
+        for number in range(jobs):
+            copies.put(stack.enter_context(copy_of_tree(folder / str(number))))
+        pool = stack.enter_context(ThreadPoolExecutor(jobs))
+        shares = [files[number::jobs] for number in range(jobs)]
+        for status, output in pool.map(lambda share: in_a_copy(run_tests, share, ALL_LIMIT_S), shares):
+            if status != 0:
+                sys.exit(f"The tests fail without any mutation:\n{output}")
+        print(f"{len(files)} test files pass without a mutation", flush=True)
+        outcomes = []
+        for outcome in pool.map(lambda item: in_a_copy(run_mutation, *item), enumerate(entries, start=1)):
+            print(
+                f"{outcome['seconds']:6.1f} s  {outcome['outcome']:19}  {outcome['name']}  {outcome['by']}", flush=True
+            )
+            outcomes.append(outcome)
+    return outcomes
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Run the ledger's mutations against the tests they name.")
+    parser.add_argument("--jobs", type=int, default=2, help="how many at once")
+    parser.add_argument("--only", default="", help="those whose name or area holds this text")
+    parser.add_argument("--json", type=Path, help="write the outcomes to this file, too")
+    options = parser.parse_args()
+    entries = [entry for entry in load() if options.only in f"{entry['area']} {entry['name']}"]
+    began = monotonic()
+    outcomes = run(entries, options.jobs)
+    if options.json:
+        options.json.write_text(json.dumps(outcomes, indent=1) + "\n")
+    counts = Counter(outcome["outcome"] for outcome in outcomes)
+    print(*(f"{count} {outcome}" for outcome, count in counts.most_common()), f"{monotonic() - began:.0f} s", sep=", ")
+    for outcome in outcomes:
+        if outcome["outcome"] in (SURVIVED, GONE):
+            print(f"\n{outcome['outcome']}: {outcome['name']} {outcome['by']}\n- {outcome['old']}\n+ {outcome['new']}")
+    sys.exit(1 if {SURVIVED, GONE} & counts.keys() else 0)
+
+
+if __name__ == "__main__":
+    main()
