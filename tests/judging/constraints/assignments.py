@@ -1,5 +1,7 @@
 """Batches, their pairs, and who holds them."""
 
+from django.db.models import F
+
 from annotation.models import Membership
 from tests.factories import NOW, AssignmentFactory, BatchFactory, MembershipFactory, PairFactory, QueryFactory
 from tests.judging.constraints.writes import More, Prepare, Refused, Write, again, change
@@ -52,7 +54,7 @@ MORE: More = {
     "an open assignment has no end": ("assignment_ended_has_its_time", change(AssignmentFactory, ended_at=NOW)),
     **{
         f"an assignment keeps its {field}": ("stays what it was", change(AssignmentFactory, **{field: value}))
-        for field, value in {"round": 2, "seat": 2, "pair_ids": [1], "gold_ids": [1]}.items()
+        for field, value in {"round": 2, "seat": 2, "pair_ids": [1], "gold_ids": F("pair_ids")}.items()
     },
     **{
         f"an annotator who is {standing} is handed nothing": ("is not qualified", assignment_of_the(standing))

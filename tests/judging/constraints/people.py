@@ -39,13 +39,13 @@ def standing_change() -> StandingChange:
 
 REFUSED: Refused = {
     "membership_one_role_per_person_and_project": again(
-        lambda project, user: MembershipFactory(project=project, user=user),
+        lambda project, user: MembershipFactory(project=project, user=user, confirmed=False),
         project=ProjectFactory,
         user=lambda: MembershipFactory().user,
     ),
     "membership_number_once_per_project": again(MembershipFactory, project=ProjectFactory, number=5),
-    "membership_number_for_annotators_only": change(MembershipFactory, role="lead"),
-    "membership_role_is_known": change(MembershipFactory, role="owner", number=None),
+    "membership_number_for_annotators_only": change(MembershipFactory, role="lead", standing=""),
+    "membership_role_is_known": change(MembershipFactory, role="owner", number=None, standing=""),
     "membership_standing_for_annotators_only": change(MembershipFactory, standing=""),
     "standing_change_is_one": change(standing_change, from_standing="qualified"),
     "identity_email_of_one_account": lambda: (

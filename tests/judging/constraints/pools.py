@@ -7,6 +7,7 @@ from tests.factories import (
     NOW,
     BatchFactory,
     CandidateFactory,
+    MeasureFactory,
     MomentFactory,
     PoolingFactory,
     ProjectFactory,
@@ -41,7 +42,8 @@ def pooled_candidate(**values: Any) -> Candidate:
 def similar_candidate_after_the_batch() -> Write:
     query = BatchFactory().query
     moment = MomentFactory(video__corpus=query.project.corpus)
-    return lambda: Candidate.objects.create(query=query, moment=moment, rank=3, similarity=0.5)
+    measured = {"similarity": 0.5, "measure": MeasureFactory()}
+    return lambda: Candidate.objects.create(query=query, moment=moment, rank=3, **measured)
 
 
 def pooled_candidate_without_a_batch() -> Write:
@@ -77,7 +79,7 @@ REFUSED: Refused = {
 MORE: More = {
     "a pooled candidate has no similarity": (
         "candidate_pooled_by_a_pooling",
-        lambda: lambda: pooled_candidate(similarity=0.5),
+        lambda: lambda: pooled_candidate(similarity=0.5, measure=MeasureFactory()),
     ),
     "similarity adds no candidate once a batch is open": ("are frozen", similar_candidate_after_the_batch),
     "pools are for queries whose judging has begun": ("has no batch yet", pooled_candidate_without_a_batch),
