@@ -3,6 +3,7 @@
 import re
 import time
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -15,6 +16,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from pytest_django import Settings
 
 from annotation.models import AuditEvent, BrowserSession, Throttle, User
+from annotation.services import totp as totp_service
 from annotation.services.identities import identity_erase
 from annotation.services.totp import RECOVERY_CODES, code_of, totp_begin, totp_confirm, totp_reset, totp_verify
 from tests.factories import MembershipFactory, lead
@@ -305,6 +307,14 @@ class TestRequired:
         assert Client(headers=new).get("/api/v1/projects/").status_code == 200
         totp_reset(user=person, actor=None)
         assert Client(headers=new).get("/api/v1/projects/").status_code == 403
+
+    def test_a_reset_is_whole_or_not_at_all(
+        self, person: User, paper: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(totp_service, "audit_record", Mock(side_effect=OSError))
+        with pytest.raises(OSError):
+            totp_reset(user=person, actor=None)
+        assert TOTPDevice.objects.filter(user=person).exists() and StaticToken.objects.exists()
 
     def test_a_token_opens_no_page(self, client: Client, person: User, paper: list[str]) -> None:
         project = MembershipFactory(user=person, role="lead").project

@@ -15,7 +15,7 @@ from rest_framework.permissions import SAFE_METHODS
 from annotation.models import AccessToken, AuditEvent, User
 from annotation.services.tokens import MOST, SCOPES, token_create, token_revoke
 from core.exceptions import NotPossible
-from tests.factories import UserFactory
+from tests.factories import NOW, UserFactory
 
 pytestmark = pytest.mark.django_db
 TOKEN = re.compile(r"mj_[\w-]{43}")
@@ -34,6 +34,12 @@ def browser(person: User) -> Client:
     client = Client()
     client.force_login(person)
     return client
+
+
+def test_a_token_is_expired_from_the_moment_of_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timezone, "now", lambda: NOW)
+    ends = {NOW - timedelta(seconds=1): True, NOW: True, NOW + timedelta(seconds=1): False, None: False}
+    assert {end: AccessToken(expires_at=end).is_expired for end in ends} == ends
 
 
 def opens(token: str) -> bool:

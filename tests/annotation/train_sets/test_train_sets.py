@@ -197,6 +197,13 @@ class TestFailing:
         row = written(project)
         assert (row.state, row.error) == ("failed", "21 rows may take 0.0 GB, and 0.0 GB are free in the data folder.")
 
+    @pytest.mark.parametrize(("free", "state"), [(21 * 400 - 1, "failed"), (21 * 400, "done")])
+    def test_a_row_may_take_400_bytes(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch, free: int, state: str
+    ) -> None:
+        monkeypatch.setattr(services.shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
+        assert written(project).state == state
+
     def test_captions_gone_meanwhile(self, project: Project) -> None:
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
         project.queries.filter(split="train").delete()

@@ -47,6 +47,11 @@ MADE_OF_PARTS = {
             {"source_name": "Winter", "copied": ["policy 2"]},
             "copied from another project, Winter: policy 2",
         ),
+        (
+            "leaderboard.change",
+            {"hides_test": False, "hides_val": True, "uploads_per_day": None},
+            "changed what participants may; test labels hidden: no; validation labels hidden: yes",
+        ),
         ("release.create", {}, "made release –"),
         ("thing.never_heard_of", {"n": 1}, "thing never heard of"),
     ],

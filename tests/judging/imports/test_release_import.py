@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 import tracemalloc
 from collections import Counter
@@ -239,6 +240,14 @@ class TestRefused:
     def test_a_line_that_cannot_be(self, folder: Path, name: str, was: str, becomes: str, words: str) -> None:
         self.change(folder, name, lambda text: text.replace(was, becomes, 1))
         self.refused(folder, words)
+
+    def test_grades_are_looked_at_behind_a_withdrawn_pair(self, folder: Path) -> None:
+        def edit(text: str) -> str:
+            withdrawn = re.sub(r",settled,\d,,", ",withdrawn,,flagged_twice,", text, count=1)
+            return withdrawn.replace(",dropped,,no_consensus,", ",settled,2,,")
+
+        self.change(folder, "pairs.csv", edit)
+        self.refused(folder, "is settled 2, which its grades")
 
     @pytest.mark.parametrize("levels", [5, {"a": 1}, list("abcd"), ["a", "b", "c", "d", 5]])
     def test_grades_that_are_not_five_meanings(self, folder: Path, levels: object) -> None:

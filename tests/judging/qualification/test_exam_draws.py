@@ -55,6 +55,12 @@ def test_a_draw_has_the_right_counts_of_known_pairs(pairs: Known, queries: int, 
     assert draw_even(pairs, queries=queries, per_query=per_query, seed=seed) == drawn
 
 
+def test_a_seed_draws_the_same_in_every_version() -> None:
+    """An exam keeps its seed, so that its draw can be repeated years later."""
+    pairs = [(100 + place, place // 5, Decimal(place % 5)) for place in range(15)]
+    assert draw_even(pairs, queries=2, per_query=4, seed=7) == [112, 111, 110, 114, 102, 103, 104, 100]
+
+
 def test_a_draw_is_more_even_than_a_plain_one() -> None:
     """Twenty of each level, or all that ten queries can have of the scarcest and the rest even."""
     plain = []

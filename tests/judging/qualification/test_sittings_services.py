@@ -321,6 +321,14 @@ class TestWarmUp:
             start(user, project, "warm-up")
         assert assignment_take(project=project, annotator=user, now=given + 479 * MINUTES)
 
+    def test_none_where_the_project_asks_for_none(self, project: Project) -> None:
+        self.warm(project, warm_up=False)
+        closed_exam(project, [TRUTHS])
+        user = annotator(project)
+        with pytest.raises(NotPossible, match="No warm-up is due"):
+            start(user, project, "warm-up")
+        assert assignment_take(project=project, annotator=user)
+
     def test_too_few_unseen_pairs_stop_nobody(self, project: Project) -> None:
         self.warm(project)
         closed_exam(project, [TRUTHS[:4]])

@@ -156,6 +156,10 @@ class TestFiles:
             "20,2,1,,no,,,",
         ]
 
+    def test_json_keeps_letters_as_they_are(self, tmp_path: Path) -> None:
+        layout.write_json(tmp_path / "names.json", {"Zoë": "東"})
+        assert (tmp_path / "names.json").read_text(encoding="utf-8") == '{\n "Zoë": "東"\n}\n'
+
     def test_queries_and_candidates(self, folder: Path) -> None:
         assert (folder / layout.QUERIES).read_text().splitlines()[1:4] == [
             "10,a person sings,val,,,,no,yes,no",

@@ -67,6 +67,17 @@ def test_progress_goes_through_every_step(project: Project, monkeypatch: pytest.
     assert release.step == Release.Step.PACKING
 
 
+def test_progress_within_a_step_is_written_once_a_second(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = release_create(project=project, actor=None)
+    times = iter([100.0, 100.9, 101.1, 101.1])
+    monkeypatch.setattr(services, "monotonic", lambda: next(times))
+    progress, seen = services._Progress(release), []
+    for done in (1, 2, 3):
+        progress.tell("judged", done, 9)
+        seen.append(Release.objects.get(pk=release.pk).done)
+    assert seen == [1, 1, 3]
+
+
 class TestFailed:
     @pytest.fixture
     def failed(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> Release:

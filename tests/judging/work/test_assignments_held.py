@@ -1,10 +1,13 @@
 """Keeping a seat by a lease, and losing it."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from judging.exceptions import LeaseLost, NotAssigned
 from judging.models import Assignment
 from judging.work.rules import LEAVING
+from judging.work.selectors.held import held_open
 from judging.work.services.assignments import assignment_leave, assignment_renew, assignment_take, assignments_sweep
 from judging.work.services.batches import batch_advance
 from judging.work.services.judgments import flag_withdraw
@@ -86,6 +89,15 @@ class TestLease:
         assert Assignment.objects.filter(expires_at=NOW + 20 * MINUTES).count() == 2
         with pytest.raises(LeaseLost):
             assignment_renew(project=other.project, annotator=held.annotator, now=NOW)
+
+
+@pytest.mark.parametrize("lock", [False, True])
+def test_only_who_asks_for_it_locks_the_assignment(lock: bool) -> None:
+    held = AssignmentFactory()
+    person = {"annotator_id": held.annotator_id, "project_id": held.project.pk}
+    with CaptureQueriesContext(connection) as statements:
+        assert held_open(**person, **({"lock": True} if lock else {}))
+    assert any("FOR UPDATE" in statement["sql"] for statement in statements) is lock
 
 
 class TestLapse:

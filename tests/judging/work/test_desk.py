@@ -6,9 +6,10 @@ import pytest
 from django.test import Client
 
 from annotation.models import Membership
-from judging.models import Assignment
-from tests.factories import BatchFactory, ProjectFactory, annotator
-from tests.judging.play import judge
+from judging.models import Assignment, Flag
+from judging.work.services.judgments import flag_withdraw
+from tests.factories import NOW, BatchFactory, ProjectFactory, annotator
+from tests.judging.play import asked, flag, judge
 from tests.judging.views.acts import HTMX, end, url
 
 pytestmark = pytest.mark.django_db
@@ -81,6 +82,15 @@ class TestOwnGrades:
         page = client.get(url("own-grades", batch.project)).content.decode()
         assert batch.query.text in page
         assert sorted(re.findall(r'class="grade grade-(\d)"', page)) == ["0", "3"]
+
+    def test_of_the_flags_those_that_stand(self, browser: Client, held: Assignment) -> None:
+        stays, goes, *_ = asked(held)
+        flag(held, stays, reason=Flag.Reason.OFFENSIVE)
+        flag(held, goes)
+        flag_withdraw(annotator=held.annotator, pair_uuid=goes.uuid, now=NOW)
+        end(held, "lapsed")
+        page = browser.get(url("own-grades", held.project)).content.decode()
+        assert re.findall(r'alt="A moment that you flagged: ([^"]+)"', page) == ["offensive or disturbing"]
 
     @pytest.mark.parametrize("standing", ["suspended", "left"])
     def test_who_is_out_reads_the_grades_without_the_moments(self, client: Client, standing: str) -> None:

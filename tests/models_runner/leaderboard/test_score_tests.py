@@ -17,7 +17,7 @@ from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard
 from models_runner.leaderboard.services import score_tests
 from models_runner.leaderboard.services.releases import runs_sweep
 from models_runner.leaderboard.services.runs import run_withdraw
-from models_runner.leaderboard.services.score_tests import covering, score_tests_work
+from models_runner.leaderboard.services.score_tests import covering, score_tests_order, score_tests_work
 from models_runner.leaderboard.services.scorings import values_of
 from models_runner.leaderboard.views.leaderboard import leaderboard_tested
 from models_runner.models import PerQuery, Run, Score, ScoreTest, Scoring
@@ -98,6 +98,14 @@ def test_a_pair_is_tested_once_whichever_is_the_base(look: Look, messages: Messa
     assert [Score.objects.get(pk=pk).scoring.run.system for pk in other.untested] == ["worst"]
     assert p_values(look(base=str(row_of("ours").run.uuid)))["similarity"][0] == p_values(look())["ours"][0]
     assert ScoreTest.objects.count() == 3
+
+
+def test_what_somebody_else_ordered_meanwhile_is_ordered_once(look: Look) -> None:
+    table = look()
+    assert table.base is not None
+    for _ in range(2):
+        score_tests_order(base=table.base.scores[COLUMNS[0].metric].pk, others=table.untested)
+    assert ScoreTest.objects.count() == len(table.untested) == 2
 
 
 def test_the_interval_is_that_of_the_difference_seen_from_either_side(

@@ -34,6 +34,13 @@ def test_video_contrasts_are_the_published_ones() -> None:
     torch.testing.assert_close(pooled, unit("milnce_rvmr_hardneg_multipos_per_sample"))
 
 
+def test_video_contrast_leaves_other_positives_out_by_hand() -> None:
+    scores = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])
+    positives = torch.tensor([[1, 1, 0], [0, 1, 0], [0, 0, 1]]).bool()
+    denominators = torch.tensor([[1.0, 3.0, 4.0, 7.0], [4.0, 5.0, 6.0, 8.0]]).logsumexp(1)  # own, row, column
+    torch.testing.assert_close(masked_video_contrast(scores, positives)[:2], denominators - torch.tensor([1.0, 5.0]))
+
+
 @needs_parity
 def test_known_positives_are_the_published_mask() -> None:
     names = [[str(number) for number in unit(f"{kind}_id").tolist()] for kind in ("query", "video")]

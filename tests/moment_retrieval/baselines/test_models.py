@@ -51,6 +51,20 @@ def test_the_plain_re_statement_is_equal(baseline: str) -> None:
     assert loss_of(baseline, batch) == pytest.approx(plain.item(), abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("name", "baselines"),
+    [
+        ("video.first.norm.weight", {"xml", "reloclnet", "conquer"}),
+        ("video.meeting.norm.weight", {"conquer"}),
+        ("video.meeting.norm.bias", {"xml", "reloclnet", "conquer"}),
+        ("query_input.bias", {"xml", "reloclnet", "conquer"}),
+        ("query_input.weight", set()),
+    ],
+)
+def test_biases_and_norms_are_not_decayed(name: str, baselines: set[str]) -> None:
+    assert {baseline for baseline in BASELINES if model_of(baseline).undecayed(name)} == baselines
+
+
 def differences(baseline: str, batch: Batch) -> tuple[Tensor, Tensor]:
     """Logits of the start with official padding less those with compact padding [B, W], and the distance to the end."""
     official, compact = (model_of(baseline, padding=padding).eval()(batch).start for padding in Padding)

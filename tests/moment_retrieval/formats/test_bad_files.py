@@ -114,6 +114,10 @@ TRUTHS = {
     "csv": ("query_id,video_name,start,end,relevance\n1,a,0,1,5\n", "^line 2: relevance must be from 0 to 4, got 5.0"),
     "qrels": ("1 0 a:0-1 2\n1 0 a:0-1 -1\n", "^line 2: relevance must be from 0 to 4, got -1.0"),
     "tvr": ('{"desc_id": 1, "vid_name": "a", "ts": [0]}', r"^line 1: ts must be \[start, end\], or several, got \[0\]"),
+    "windows": (
+        '{"qid": 1, "query": "a", "vid": "a", "duration": 9, "relevant_windows": [[2, 1]]}',
+        r"^line 1: window 1: the moment ends before it starts: \[2, 1\]",
+    ),
     "clips": (
         """{"qid": 1, "vid": "a", "duration": 4, "relevant_windows": [], "relevant_clip_ids": [2],
         "saliency_scores": [[1]]}""".replace("\n", ""),

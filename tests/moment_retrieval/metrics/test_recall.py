@@ -9,6 +9,7 @@ import pytest
 
 from moment_retrieval import formats
 from moment_retrieval.errors import EmptyFile, InvalidCutoff, UnknownQuery
+from moment_retrieval.metrics import matching
 from moment_retrieval.metrics.nms import suppressed
 from moment_retrieval.metrics.recall import RecallMeasure, RecallScores, Task, recall
 from moment_retrieval.records import JudgedMoment, ScoredMoment, Span
@@ -52,7 +53,9 @@ def test_recall_by_hand(task: Task, expected: dict[str, float]) -> None:
     assert {str(measure): value for measure, value in scores.mean.items()} == expected
 
 
-def test_a_query_that_is_not_answered_counts_zero() -> None:
+@pytest.mark.parametrize("cells", [1, matching.MAX_CELLS])
+def test_a_query_that_is_not_answered_counts_zero(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matching, "MAX_CELLS", cells)
     scores = recall(RunTable.from_moments({"2": [Span("b", 0, 10)]}), JUDGED)
     assert set(scores.mean.values()) == {0.5}
     assert scores.missing == ("1",)

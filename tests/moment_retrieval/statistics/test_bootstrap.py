@@ -68,6 +68,7 @@ def test_nothing_to_draw_from_is_an_error(queries: int, samples: int) -> None:
         next(draws(queries, samples))
 
 
-def test_a_level_outside_0_and_1_is_an_error() -> None:
+@pytest.mark.parametrize("level", [-0.5, 0.0, 1.0, 1.5])
+def test_a_level_outside_0_and_1_is_an_error(level: float) -> None:
     with pytest.raises(ValueError, match="level"):
-        intervals(VALUES, 10, level=1.0)
+        intervals(VALUES, 10, level=level)

@@ -69,6 +69,12 @@ def test_a_line_of_bad_bytes_costs_itself_alone(value: bytes, reason: str) -> No
     assert isinstance(items[1], DescriptionRecord) and items[1].line == 3
 
 
+def test_where_a_file_is_one_value_its_line_may_be_as_long_as_it_likes() -> None:
+    video = {"duration": 60, "timestamps": [[1, 2]], "sentences": ["One"]}
+    data = b" " * LONGEST_LINE + json.dumps({"a": video}).encode()
+    assert texts(read("activitynet", data, most=10**7)) == ["One"]
+
+
 @pytest.mark.parametrize(
     ("form", "data", "words"),
     [

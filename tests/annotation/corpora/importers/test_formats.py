@@ -169,9 +169,9 @@ class TestQvhighlights:
         ]
 
     def test_one_bad_window_leaves_the_others(self) -> None:
-        items = read("qvhighlights", self.line(relevant_windows=[[2, 10], [9, 4]]))
+        items = read("qvhighlights", self.line(relevant_windows=[[2, 10], [9, 4], [12, 20]]))
         assert bad(items) == ["line 1, window 2: relevant_windows starts at 9 s, not before its end at 4 s"]
-        assert len(rows(items)) == 1
+        assert len(rows(items)) == 2
 
     def test_a_window_that_clips_cannot_make_is_noted(self) -> None:
         (record,) = read("qvhighlights", self.line(relevant_windows=[[1, 10]]))
@@ -309,6 +309,11 @@ class TestSubtitles:
             "line 10: no line of times: 00:00:01,000 --> 00:00:02,500",
             "line 14: time starts at 5 s, not before its end at 4 s",
         ]
+
+    def test_srt_with_hours(self) -> None:
+        given = Given({"a": (9000.0, 1)}, stem="a")
+        (item,) = read("srt", "1", "02:00:01,000 --> 02:00:02,500", "Late.", given=given)
+        assert isinstance(item, SubtitleRecord) and (item.start_s, item.end_s) == (7201.0, 7202.5)
 
     def test_srt_of_an_unknown_video(self) -> None:
         assert bad(read("srt", "1", given=Given({"a": (60.0, 1)}, stem="z"))) == ["line 1: unknown video 'z'"]
