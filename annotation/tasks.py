@@ -39,8 +39,8 @@ def imports_sweep() -> None:
 @shared_task
 def sessions_sweep() -> None:
     """Sessions that have ended, and tries that no limit looks at any more."""
-    from annotation.services.browser_sessions import sessions_sweep as sweep
-    from annotation.services.throttles import throttles_sweep
+    from accounts.services.throttles import throttles_sweep
+    from accounts.sessions import sessions_sweep as sweep
 
     sweep()
     throttles_sweep()
@@ -49,7 +49,7 @@ def sessions_sweep() -> None:
 @shared_task
 def password_link_mail(user_id: int, request: str = "") -> None:
     """The link is made here, so that no message holds it; a repeat of the same request sends nothing."""
-    from annotation.services.identities import password_link_mail as mail
+    from accounts.services.identities import password_link_mail as mail
 
     mail(user_id=user_id, request=request)
 
@@ -57,7 +57,7 @@ def password_link_mail(user_id: int, request: str = "") -> None:
 @shared_task
 def email_changed_mail(email: str, request: str) -> None:
     """No row holds the address any more; a repeat of the same request sends nothing."""
-    from annotation.services.identities import email_changed_mail as mail
+    from accounts.services.identities import email_changed_mail as mail
 
     mail(email=email, request=request)
 
@@ -135,6 +135,6 @@ def statistics_sweep() -> None:
 @shared_task
 def left_files_sweep() -> None:
     """Remove stored files that were left: a backup ran, or the storage was away."""
-    from annotation.services.stored_files import left_files_sweep as sweep
+    from core.stored_files import left_files_sweep as sweep
 
     sweep()

@@ -7,7 +7,7 @@ from typing import Any
 from celery import Celery
 from celery.signals import heartbeat_sent
 
-from config.env import env_str
+from core.env import env_str
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.local")
 SHARE = 0.9  # of the time until the next one, after which a planned message has expired

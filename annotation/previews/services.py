@@ -16,9 +16,9 @@ from annotation.corpora.models import preview_path
 from annotation.models import Moment, Video
 from annotation.previews.cutting import CutFailure, Preview, cut_previews
 from annotation.previews.source import VideoUnreadable
-from annotation.services.stored_files import files_delete
 from core.exceptions import NotPossible, StorageAway
 from core.messages import send_on_commit
+from core.stored_files import files_delete
 
 logger = logging.getLogger(__name__)
 NOT_READABLE = "The video cannot be read: {}"

@@ -8,11 +8,12 @@ from typing import Any
 from django.db import OperationalError
 from django.utils import timezone
 
+from accounts.models import Project
 from annotation.captions.rewriting.lexicon import Lexicon, lexicon_for
 from annotation.captions.rewriting.mentions import Reader
 from annotation.captions.rewriting.tokens import tokenise
 from annotation.corpora.services.video_files import members_of
-from annotation.models import Project, TextStatistics
+from annotation.models import TextStatistics
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing
 from annotation.statistics import selectors
@@ -56,7 +57,7 @@ def statistics_compute(*, project_id: int) -> TextStatistics | None:
 
 def _compute(project: Project) -> TextStatistics:
     state = selectors.state_of_texts(project)  # before reading: what changes meanwhile makes the figures old
-    found = figures(selectors.texts_of(project), names=_names(project.corpus_id))
+    found = figures(selectors.texts_of(project), names=_names(project.dataset.corpus_id))
     order = [name for name in selectors.group_order(project) if name in found]
     data = {
         "groups": [{"group": name, **found[name]} for name in order],

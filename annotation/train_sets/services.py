@@ -20,20 +20,21 @@ from django.core.files.storage import default_storage
 from django.db import OperationalError, transaction
 from django.utils import timezone
 
+from accounts.models import Project, User
 from annotation.captions.selectors import captions_to_train_on
-from annotation.models import Project, TrainSet, User
+from annotation.models import TrainSet
 from annotation.pools.services.candidates import measure_of
 from annotation.queries.selectors import queries_to_train_on
-from annotation.services.audit import audit_record
-from annotation.services.stored_files import files_delete
 from annotation.similarity import registry
 from annotation.train_sets.files import JsonTrainFile, ParquetTrainFile
 from annotation.train_sets.models import MOST_DEPTH
 from annotation.train_sets.pool import TrainPool, train_pool_of
 from annotation.train_sets.ranks import Parts
+from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible
 from core.locks import only_one
 from core.messages import send_on_commit
+from core.stored_files import files_delete
 
 logger = logging.getLogger(__name__)
 TASK = "annotation.tasks.train_set_write"
@@ -67,7 +68,7 @@ def train_set_start(*, project: Project, depth: int, actor: User | None, wake: b
         raise NotPossible(f"A training set has 1 to {MOST_DEPTH:,} moments for each query.")
     if not queries_to_train_on(project.pk).exists():
         raise NotPossible("This project has no training queries; draw queries first.")
-    if not captions_to_train_on(project.corpus_id).exists():
+    if not captions_to_train_on(project.dataset.corpus_id).exists():
         raise NotPossible("No moment of the corpus has a caption that serves.")
     registry.check(settings.SENTENCE_MODEL)
     held = project.train_sets.filter(depth=depth, state=State.RUNNING).first()

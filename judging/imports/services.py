@@ -16,6 +16,7 @@ from typing import IO, Any
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, OperationalError, transaction
 
+from accounts.models import Project, User
 from annotation.corpora.importers import ImportFileError
 from annotation.corpora.importers.files import pieces_of
 from annotation.corpora.importers.limits import Budget, OnBytes
@@ -32,12 +33,11 @@ from annotation.corpora.services.uploads import (
     upload_limits,
     upload_throw_away,
 )
-from annotation.models import Project, User
-from annotation.services.audit import audit_record
-from annotation.services.names import checked_name
+from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible
 from core.locks import only_one
 from core.messages import send_on_commit
+from core.names import checked_name
 from judging.imports.historic import HistoricPair, judgments_store, project_holding, summary
 from judging.imports.label_studio.gathering import Export, read_export
 from judging.imports.label_studio.mapping import Mapped

@@ -16,20 +16,23 @@ from typing import Any
 from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import QuerySet
 
-from annotation.models import Corpus, Job, Membership, NamedQuerySet, Project, Query, User
+from accounts.models import Membership, Project, User
+from accounts.services.members import member_add
+from annotation.corpora.services.corpora import project_over
+from annotation.models import Corpus, NamedQuerySet, ProjectCorpus, Query
 from annotation.pools.services.candidates import candidates_clear, candidates_rank, similarity_choose, similarity_of
 from annotation.queries import services
 from annotation.queries.rules import Size
 from annotation.queries.services import queries_draw
-from annotation.services.audit import audit_record
-from annotation.services.jobs import job_fail, job_finish, job_set, job_start
-from annotation.services.members import member_add
-from annotation.services.names import LONGEST_NAME, checked_name
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing, TopNotOffered
+from core.audit import audit_record
 from core.exceptions import NotPossible
+from core.jobs import job_fail, job_finish, job_set, job_start
 from core.locks import only_one
 from core.messages import send_on_commit
+from core.models import Job
+from core.names import LONGEST_NAME, checked_name
 from judging.exceptions import NotPossibleNow
 from judging.guidelines.models import POLICY_VALUES
 from judging.guidelines.texts import BODY, LEVELS
@@ -74,7 +77,7 @@ def project_create(
         raise NotPossible(f"The corpus {corpus.name!r} stands in for historic judgments.")
     try:
         with transaction.atomic():
-            project = Project.objects.create(name=name, corpus=corpus)
+            project = project_over(corpus=corpus, name=name)
     except IntegrityError as error:  # somebody chose the same name at the same moment
         raise NotPossible(f"There is a project named {name!r} already.") from error
     audit_record(project=project, actor=actor, action="project.create", subject=project.uuid, corpus=corpus.name)
@@ -134,7 +137,7 @@ def candidates_request(*, project: Project, actor: User, similarity: str | None 
 
 
 def _check(project: Project, kind: str, similarity: str | None, actor: User) -> None:
-    if project.corpus.is_placeholder:
+    if project.dataset.corpus.is_placeholder:
         raise NotPossible("Historic judgments have no moments to judge.")
     if project.jobs.filter(state=Job.State.RUNNING).exclude(kind=kind).exists():
         raise NotPossible("Something is being prepared in this project; wait until that is done.")
@@ -222,13 +225,13 @@ def settings_copy(*, source: Project, project: Project, actor: User | None, with
         NotPossible: queries are asked for, and the corpus is another or the source has none.
     """
     held = Project.objects.select_for_update(of=("self",)).get(pk=source.pk)  # nothing of it changes meanwhile
-    same = held.corpus_id == project.corpus_id
+    same = held.dataset.corpus_id == project.dataset.corpus_id
     copied: dict[str, Any] = {"policy": None, "guideline": None}
     if same:
         copied["gate questions"] = _gate(held, project)
     copied["policy"] = _policy(held, project, actor, gate_stays=same)
     copied["guideline"] = _guideline(held, project, actor, with_examples=same)
-    Project.objects.filter(pk=project.pk).update(similarity=held.similarity)
+    ProjectCorpus.objects.filter(pk=project.pk).update(similarity=held.dataset.similarity)
     if with_queries:
         if not same:
             raise NotPossible("Queries can be taken along only from a project over the same corpus.")

@@ -18,9 +18,9 @@ from uuid import UUID, uuid4
 from django.core.files import File
 from django.db import OperationalError, connection, transaction
 
-from annotation.models import Project, User
-from annotation.services.audit import audit_record
+from accounts.models import Project, User
 from core import clock
+from core.audit import audit_record
 from core.exceptions import ImportRefused, StorageAway, StorageFull, disk_is_full
 from core.locks import only_one
 from core.messages import send_on_commit

@@ -8,8 +8,9 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from annotation.models import Project, Query, User
-from annotation.services.audit import audit_record, audit_record_all
+from accounts.models import Project, User
+from annotation.models import Query
+from core.audit import audit_record, audit_record_all
 from core.messages import send_on_commit
 from judging.exceptions import NotPossibleNow, ReviewStands
 from judging.models import Batch, BatchReview, ReviewUndone

@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from django.db import OperationalError, transaction
 from django.db.models import Q, QuerySet
 
-from annotation.models import Candidate, Job, Moment, NamedQuerySet, Pooling, Project, Query, User
+from accounts.models import Project, User
+from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query
 from annotation.pools.rules.coverage import mixed, queries_drawn
 from annotation.pools.services.coverage import Draw, coverage_create, coverage_plan
 from annotation.pools.services.poolings import (
@@ -21,10 +22,11 @@ from annotation.pools.services.poolings import (
     pooling_finish,
     pooling_plan,
 )
-from annotation.services.jobs import job_fail, job_finish, job_set, job_start
 from core.exceptions import MomentJudgeError, NotPossible
+from core.jobs import job_fail, job_finish, job_set, job_start
 from core.locks import only_one
 from core.messages import send_on_commit
+from core.models import Job
 from judging.models import BatchReview
 from judging.releases.scope import finished_queries
 from judging.studies.selectors import queries_to_pool

@@ -12,8 +12,8 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F, Q
 
-from annotation.services.audit import audit_record
 from core import clock
+from core.audit import audit_record
 from core.exceptions import MomentJudgeError, StorageAway
 from core.locks import only_one
 from core.messages import send_on_commit

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from django.db import OperationalError, transaction
 
-from annotation.models import Pooling, PoolSource, Project, User
+from accounts.models import Project, User
+from annotation.models import Pooling, PoolSource
 from annotation.pools.services.poolings import Returned, Scope, pooling_create, pooling_fail
 from core.exceptions import NotPossible
 from core.locks import only_one
@@ -107,7 +108,7 @@ def corpus_of(project: Project) -> records.VideoCorpus:
 
     Unless an index was made up here: a file that counts otherwise would be translated without a word, and be wrong.
     """
-    videos = list(project.corpus.videos.values_list("name", "duration_s", "index", "index_is_given"))
+    videos = list(project.dataset.corpus.videos.values_list("name", "duration_s", "index", "index_is_given"))
     durations_s = {name: duration_s for name, duration_s, _, _ in videos}
     if made_up := sum(not given for *_, given in videos):
         return records.VideoCorpus(durations_s, {}, MADE_UP.format(made_up, len(videos)))

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from annotation.backup import programs
 from config.celery_app import QUEUES
-from config.embedded.services import BASE_DIR
+from core.backup import programs
+from core.embedded.services import BASE_DIR
 
 DOCKER = BASE_DIR / "docker"
 FOREIGN = {  # not ours: PostgreSQL's, Python's, what libraries of the workers read, nginx's and compose's own

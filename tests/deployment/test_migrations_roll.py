@@ -12,7 +12,7 @@ import pytest
 from django.db.migrations import Migration, operations
 from django.db.migrations.operations.base import Operation
 
-from config.embedded.services import BASE_DIR
+from core.embedded.services import BASE_DIR
 
 FIRST = {"annotation": 27, "judging": 25, "models_runner": 10}  # those of the newest release
 TAKING = (operations.RemoveField, operations.DeleteModel, operations.RenameField, operations.RenameModel)

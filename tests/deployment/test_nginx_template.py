@@ -8,8 +8,8 @@ import pytest
 from django.conf import settings
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from config.embedded.services import BASE_DIR
-from config.headers import HEADERS
+from core.embedded.services import BASE_DIR
+from core.middleware import HEADERS
 
 TEMPLATE = (BASE_DIR / "docker" / "nginx" / "momentjudge.conf.template").read_text()
 UNKNOWN = "00000000-0000-4000-8000-000000000000"

@@ -7,11 +7,12 @@ from django.db import OperationalError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from accounts.models import Project, User
 from annotation.captions.rewriting.provider import Answer, Item, ProviderAway
 from annotation.captions.services.captions import caption_in_review, remembered
 from annotation.captions.services.rewriting import STOPS, Work, failure_of
-from annotation.models import Caption, CaptionFailure, CaptionRedo, CaptionReview, Project, Rewriting, User
-from annotation.services.audit import audit_record
+from annotation.models import Caption, CaptionFailure, CaptionRedo, CaptionReview, Rewriting
+from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.locks import only_one
 from core.messages import send_on_commit

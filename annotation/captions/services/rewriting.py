@@ -11,6 +11,7 @@ from django.db import OperationalError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from accounts.models import Project, User
 from annotation.captions import ner
 from annotation.captions.rewriting import checks
 from annotation.captions.rewriting.chat import Chat, Endpoint
@@ -18,13 +19,14 @@ from annotation.captions.rewriting.lexicon import Lexicon, lexicon_for
 from annotation.captions.rewriting.provider import Answer, Item, Provider, ProviderAway, ProviderUnusable, Rules
 from annotation.captions.services.checks import captions_measure, checks_failed
 from annotation.corpora.services.video_files import members_of
-from annotation.models import Caption, CaptionFailure, Corpus, Description, Job, Project, Prompt, Rewriting, User
-from annotation.services.audit import audit_record
-from annotation.services.jobs import job_fail, job_finish, job_set, job_start, job_wait
+from annotation.models import Caption, CaptionFailure, Corpus, Description, Prompt, Rewriting
 from annotation.similarity.base import SimilarityMissing
+from core.audit import audit_record
 from core.exceptions import NotPossible
+from core.jobs import job_fail, job_finish, job_set, job_start, job_wait
 from core.locks import only_one
 from core.messages import send_on_commit
+from core.models import Job
 
 logger = logging.getLogger(__name__)
 KIND = "rewriting"

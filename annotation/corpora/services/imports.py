@@ -13,6 +13,7 @@ from typing import IO, Any
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, OperationalError, transaction
 
+from accounts.models import Membership, User
 from annotation.corpora.importers import (
     FORMATS,
     BadLine,
@@ -39,8 +40,8 @@ from annotation.corpora.services.uploads import (
     upload_limits,
     upload_throw_away,
 )
-from annotation.models import Corpus, CorpusImport, Membership, User
-from annotation.services.audit import audit_record
+from annotation.models import Corpus, CorpusImport
+from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible, StorageAway
 from core.locks import only_one
 from core.messages import send_on_commit
@@ -60,9 +61,9 @@ def may_import_into(*, actor: User, corpus_name: str) -> bool:
         return True
     if corpus.is_placeholder:
         return False
-    is_staff = Membership.objects.filter(user=actor, role__in=STAFF, project__corpus=corpus).exists()
+    is_staff = Membership.objects.filter(user=actor, role__in=STAFF, project__dataset__corpus=corpus).exists()
     made = CorpusImport.objects.filter(owner=actor, corpus_name=corpus_name, state=State.DONE)
-    return is_staff or (made.exists() and not corpus.projects.exists())
+    return is_staff or (made.exists() and not corpus.datasets.exists())
 
 
 def corpus_import_create(

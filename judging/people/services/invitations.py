@@ -19,10 +19,10 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Identity, Membership, Project, User
-from annotation.services.audit import audit_record
-from annotation.services.identities import NewAccount, account_create
-from annotation.services.members import member_add
+from accounts.models import Identity, Membership, Project, User
+from accounts.services.identities import NewAccount, account_create
+from accounts.services.members import member_add
+from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.locks import only_one
 from core.messages import send_on_commit

@@ -15,9 +15,10 @@ from django.db import OperationalError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from annotation.models import Project, Query, User
+from accounts.models import Project, User
+from annotation.models import Query
 from annotation.pools.services.candidates import pool_of, vectors_of
-from annotation.services.audit import audit_record
+from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.locks import only_one
 from core.messages import send_on_commit

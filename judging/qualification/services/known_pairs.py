@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef
 
-from annotation.models import Project, User
-from annotation.services.audit import audit_record
+from accounts.models import Project, User
+from core.audit import audit_record
 from core.exceptions import NotPossible
 from judging.exceptions import NotPossibleNow
 from judging.models import Exam, KnownPair, Sitting
@@ -51,7 +51,7 @@ def known_pairs_sweep(*, now: datetime) -> None:
     for project_id in lately.values_list("pk", flat=True).distinct():
         known_pairs_enter(project_id=project_id, since=now - RECENT)
     entered = KnownPair.objects.filter(project=OuterRef("pk"), source=KnownPair.Source.SETTLED)
-    bare = Project.objects.filter(~Exists(entered), batches__state="done", corpus__is_placeholder=False)
+    bare = Project.objects.filter(~Exists(entered), batches__state="done", dataset__corpus__is_placeholder=False)
     for project_id in bare.values_list("pk", flat=True).distinct():
         known_pairs_enter(project_id=project_id)
 

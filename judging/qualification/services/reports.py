@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import transaction
 
-from annotation.models import Project, User
+from accounts.models import Project, User
 from judging.models import Exam, Sitting, SittingGrade
 from judging.projects.policies import pass_rule_of, policy_in_force
 from judging.qualification.rules.passing import gives_no_result, passes, why, why_no_result

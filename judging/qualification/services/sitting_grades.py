@@ -14,9 +14,9 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce, Least
 
-from annotation.models import Membership, Project, User
-from annotation.services.audit import audit_record
+from accounts.models import Membership, Project, User
 from core import clock
+from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.messages import send_on_commit
 from judging.exceptions import (

@@ -14,11 +14,12 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 
-from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query, User
+from accounts.models import User
+from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query
 from annotation.pools.rules.pooling import BATCH_SIZE, BATCHES
 from annotation.pools.rules.run_pools import in_batches
-from annotation.services.audit import audit_record
 from core import clock
+from core.audit import audit_record
 from core.messages import send_on_commit
 from judging.exceptions import AlreadyReviewed, NothingBeyond, NotReviewable
 from judging.models import SEATS, Assignment, Batch, BatchReview, Judgment, Pair, Policy

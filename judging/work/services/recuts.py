@@ -6,9 +6,10 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from annotation.models import Moment, User
+from accounts.models import User
+from annotation.models import Moment
 from annotation.previews.services import preview_cut, preview_replace
-from annotation.services.audit import audit_record
+from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.locks import only_one
 from core.messages import send_on_commit

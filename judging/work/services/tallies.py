@@ -5,7 +5,7 @@ import logging
 from django.db import connection, transaction
 from django.db.models import Count
 
-from annotation.models import Project
+from accounts.models import Project
 from judging.models import JudgmentDay, Tally
 from judging.projects.selectors.overview import tallies
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from django.core.files import File
 from django.db import transaction
 
-from annotation.services.stored_files import files_delete
 from core.exceptions import NotPossible
 from core.files import checksum
 from core.messages import send_on_commit
+from core.stored_files import files_delete
 from models_runner.leaderboard.services.runs import TASK
 from models_runner.leaderboard.services.truths import truths_make
 from models_runner.models import Run, Scoring, Training

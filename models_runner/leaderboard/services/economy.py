@@ -11,8 +11,8 @@ from zipfile import ZipFile
 from django.db import IntegrityError, OperationalError, transaction
 from django.utils import timezone
 
-from annotation.models import User
-from annotation.services.audit import audit_record
+from accounts.models import User
+from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible
 from core.locks import only_one
 from core.messages import send_on_commit
@@ -94,7 +94,7 @@ def runs_of(release: Release, split: str) -> list[Run]:
     """The runs scored on the release, the oldest first."""
     scored = Scoring.objects.filter(release=release, run__split=split, state=Scoring.State.SCORED)
     scored = scored.filter(run__state=Run.State.SCORED, run__labels=Run.Labels.JUDGED)
-    return [scoring.run for scoring in scored.select_related("run__project__corpus").order_by("run_id")]
+    return [scoring.run for scoring in scored.select_related("run__project__dataset__corpus").order_by("run_id")]
 
 
 def lacking(release: Release) -> list[str]:

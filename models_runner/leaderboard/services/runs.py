@@ -16,18 +16,19 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.formats import date_format
 
+from accounts.models import Membership, User
 from annotation.corpora.importers import ImportFileError
 from annotation.corpora.importers.limits import Budget, Limits
 from annotation.corpora.importers.texts import storable
 from annotation.corpora.services.uploads import upload_limits
-from annotation.models import Membership, Query, User
-from annotation.services.audit import audit_record
-from annotation.services.names import checked_name
-from annotation.services.stored_files import files_delete
+from annotation.models import Query
+from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible, TooLarge
 from core.files import checksum
 from core.locks import only_one
 from core.messages import send_on_commit
+from core.names import checked_name
+from core.stored_files import files_delete
 from judging.models import Release
 from models_runner.leaderboard.services.participants import answered_queries, concerns_about, leaderboard_of
 from models_runner.leaderboard.services.score_tests import score_tests_drop
@@ -266,7 +267,7 @@ def _next_send() -> None:
 def _run_work(run_id: int) -> bool:
     """Whether there was something to do."""
     with only_one("run", run_id) as alone:
-        run = Run.objects.select_related("release", "project__corpus").filter(pk=run_id).first()
+        run = Run.objects.select_related("release", "project__dataset__corpus").filter(pk=run_id).first()
         if not alone or run is None or not run.is_at_work or not run.file:
             return False
         try:

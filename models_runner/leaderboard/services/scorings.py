@@ -195,7 +195,7 @@ def scorings_sweep(*, now: datetime) -> None:
 
 def durations_of(run: Run) -> dict[str, float]:
     """How long the videos of the run's project are."""
-    return dict(Video.objects.filter(corpus__projects=run.project_id).values_list("name", "duration_s"))
+    return dict(Video.objects.filter(corpus__datasets__project=run.project_id).values_list("name", "duration_s"))
 
 
 def run_table(run: Run) -> RunTable:

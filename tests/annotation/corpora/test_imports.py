@@ -12,6 +12,7 @@ from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
+from accounts.models import User
 from annotation.corpora.services import imports
 from annotation.corpora.services.imports import (
     corpus_import_confirm,
@@ -21,8 +22,9 @@ from annotation.corpora.services.imports import (
     imports_sweep,
     may_import_into,
 )
-from annotation.models import AuditEvent, Corpus, CorpusImport, Description, Subtitle, User
+from annotation.models import Corpus, CorpusImport, Description, Subtitle
 from core.exceptions import NotPossible
+from core.models import AuditEvent
 from tests.conftest import Messages
 from tests.factories import CorpusFactory, ProjectFactory, UserFactory, VideoFactory, annotator, lead
 
@@ -191,9 +193,9 @@ class TestImport:
 
     def test_subtitles(self, bring: Any, messages: Messages) -> None:
         project = ProjectFactory()
-        VideoFactory(corpus=project.corpus, name="v")
+        VideoFactory(corpus=project.dataset.corpus, name="v")
         srt = SimpleUploadedFile("v.srt", b"1\n00:00:01,000 --> 00:00:02,000\nHello.\n")
-        values = {"format": "srt", "file": srt, "corpus_name": project.corpus.name, "actor": lead(project)}
+        values = {"format": "srt", "file": srt, "corpus_name": project.dataset.corpus.name, "actor": lead(project)}
         confirm(bring(**values), messages)
         assert Subtitle.objects.get().text == "Hello."
 
@@ -241,13 +243,13 @@ class TestWhose:
         project = ProjectFactory()
         for person, own in ((lead(project), True), (annotator(project), False), (UserFactory(), False)):
             assert may_import_into(actor=person, corpus_name="new")
-            assert may_import_into(actor=person, corpus_name=project.corpus.name) is own
+            assert may_import_into(actor=person, corpus_name=project.dataset.corpus.name) is own
         strange = CorpusFactory()
         assert not may_import_into(actor=lead(project), corpus_name=strange.name)
 
     def test_historic_judgments_take_no_file(self) -> None:
         project = ProjectFactory(corpus__is_placeholder=True)
-        assert not may_import_into(actor=lead(project), corpus_name=project.corpus.name)
+        assert not may_import_into(actor=lead(project), corpus_name=project.dataset.corpus.name)
 
     def test_ones_own_import_until_a_project_of_others_uses_it(
         self, bring: Any, messages: Messages, owner: User

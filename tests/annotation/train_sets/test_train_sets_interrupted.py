@@ -14,7 +14,8 @@ from django.db import connection
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from annotation.models import Caption, Project, Query
+from accounts.models import Project
+from annotation.models import Caption, Query
 from annotation.train_sets import pool, services
 from annotation.train_sets.services import train_set_start, train_set_write, train_sets_sweep
 from tests.annotation.train_sets.train_sets import (

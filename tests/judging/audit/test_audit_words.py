@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from accounts.models import Membership
 from annotation.captions.models import CaptionReview
-from annotation.models import Membership
 from judging.audit.rules import SENTENCES, actions_saying, in_words, kind_words
 
 ROOT = Path(__file__).resolve().parents[3]

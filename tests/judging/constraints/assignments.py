@@ -1,6 +1,6 @@
 """Batches, their pairs, and who holds them."""
 
-from annotation.models import Membership
+from accounts.models import Membership
 from tests.factories import NOW, AssignmentFactory, BatchFactory, MembershipFactory, PairFactory, QueryFactory
 from tests.judging.constraints.writes import More, Prepare, Refused, Write, again, change
 

@@ -2,7 +2,8 @@
 
 from django.db import connection
 
-from annotation.models import AuditEvent, Job, Measure, Subtitle, TextStatistics, TextVector
+from annotation.models import Measure, Subtitle, TextStatistics, TextVector
+from core.models import AuditEvent, Job
 from tests.factories import (
     NOW,
     CorpusFactory,
@@ -23,7 +24,7 @@ def audit_emptied() -> Write:
     """All at once, which no trigger for a row would see."""
     audit_event()
     connection.cursor().execute("SET CONSTRAINTS ALL IMMEDIATE")  # what waits to be checked would refuse it first
-    return lambda: connection.cursor().execute("TRUNCATE annotation_auditevent CASCADE")
+    return lambda: connection.cursor().execute("TRUNCATE core_auditevent CASCADE")
 
 
 def job(**values: object) -> Job:

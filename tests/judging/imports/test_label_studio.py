@@ -16,8 +16,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from annotation.models import AuditEvent, Membership, Project, User
+from accounts.models import Membership, Project, User
 from core.exceptions import NotPossible
+from core.models import AuditEvent
 from judging.imports import services
 from judging.imports.historic import judgments_import, read_judgments
 from judging.imports.label_studio.mapping import Mapped

@@ -8,9 +8,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from annotation.models import Corpus, Job, Project
+from accounts.models import Project
+from annotation.models import Corpus, ProjectCorpus
 from annotation.similarity.base import SimilarityMissing
 from core.exceptions import NotPossible
+from core.models import Job
 from judging.guidelines.texts import BODY, LEVELS
 from judging.models import Release
 from judging.projects import services
@@ -147,7 +149,7 @@ class TestPrepare:
 def test_a_model_that_is_missing_is_said_before_and_during(corpus: Corpus) -> None:
     project, other = create(corpus), create(corpus, name="other")
     services.batches_request(project=other, actor=lead(other))
-    Project.objects.update(similarity="/no/model")
+    ProjectCorpus.objects.update(similarity="/no/model")
     project.refresh_from_db()
     with pytest.raises(SimilarityMissing, match="No model of this name can be used"):
         services.batches_request(project=project, actor=lead(project))

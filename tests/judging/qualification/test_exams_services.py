@@ -7,9 +7,11 @@ from unittest.mock import patch
 
 import pytest
 
-from annotation.models import AuditEvent, Project, Query, StandingChange
-from annotation.services.members import standing_change
+from accounts.models import Project, StandingChange
+from accounts.services.members import standing_change
+from annotation.models import Query
 from core.exceptions import NotPossible
+from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow, SittingOver, TooFewPairs, Unfinished
 from judging.models import Exam, KnownPair, Pair, Sitting
 from judging.projects.policies import policy_publish
@@ -62,7 +64,7 @@ def trained(queries: int = 4, moments: int = 5) -> Project:
     """A project with so many training queries, and moments to rank."""
     project = ProjectFactory()
     for place in range(moments):
-        moment = MomentFactory(video__corpus=project.corpus)
+        moment = MomentFactory(video__corpus=project.dataset.corpus)
         CaptionFactory(moment=moment, text=f"a person does thing {place}")
     for place in range(queries):
         QueryFactory(project=project, split=Query.Split.TRAIN, text=f"somebody does thing {place}")

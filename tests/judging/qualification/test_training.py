@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from annotation.models import AuditEvent, Job, Project, User
+from accounts.models import Project, User
+from core.models import AuditEvent, Job
 from judging.exceptions import NotPossibleNow
 from judging.models import GuidelineDraft, KnownPair
 from judging.qualification.services.training import (
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.django_db
 def project() -> Project:
     """Three training queries, a validation query, and twelve moments whose captions say what they show."""
     project: Project = ProjectFactory()
-    video = VideoFactory(corpus=project.corpus)
+    video = VideoFactory(corpus=project.dataset.corpus)
     for place in range(12):
         moment = MomentFactory(video=video, start_s=place, end_s=place + 0.5)
         CaptionFactory(moment=moment, description__moment=moment, text=f"a person holds thing{place}")

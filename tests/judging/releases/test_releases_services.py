@@ -6,8 +6,9 @@ from uuid import uuid4
 
 import pytest
 
-from annotation.models import AuditEvent, Project
+from accounts.models import Project
 from core.exceptions import StorageAway, StorageFull
+from core.models import AuditEvent
 from judging.exceptions import FormStale, NotPossibleNow
 from judging.models import Release, ReleaseWords
 from judging.releases import files, services

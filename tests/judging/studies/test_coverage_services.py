@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.models import AuditEvent, Candidate, Moment, PoolEntry, Pooling
+from annotation.models import Candidate, Moment, PoolEntry, Pooling
 from annotation.pools.services.coverage import RANDOM, SIMILAR, Draw
 from annotation.pools.services.poolings import pooling_discard
 from core.exceptions import NotPossible
+from core.models import AuditEvent
 from judging.figures.selectors import Scope, relevance_counted
 from judging.models import Batch, Pair
 from judging.releases.scope import finished_queries

@@ -4,9 +4,10 @@ from copy import deepcopy
 
 import pytest
 
-from annotation.models import AuditEvent, Candidate, Job, Moment, PoolEntry, Pooling
+from annotation.models import Candidate, Moment, PoolEntry, Pooling
 from annotation.pools.services.poolings import pooling_discard
 from core.exceptions import NotPossible
+from core.models import AuditEvent, Job
 from judging.exceptions import NothingBeyond
 from judging.models import Batch, BatchReview, Pair
 from judging.releases.scope import finished_queries

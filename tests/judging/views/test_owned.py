@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import get_resolver
 
-from annotation.models import BrowserSession, Membership, User
+from accounts.models import BrowserSession, Membership, User
 from tests.factories import MembershipFactory
 from tests.judging.views.doors.owned import BY_ROLE, OWNED, TRIED, ByRole, Owned, OwnedWorld, client_of
 from tests.judging.views.doors.routes import DOORS, OPEN

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.test import Client
 
-from annotation.models import Membership
+from accounts.models import Membership
 from judging.models import Assignment
 from tests.factories import BatchFactory, ProjectFactory, annotator
 from tests.judging.play import judge

@@ -7,8 +7,9 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from annotation.models import AuditEvent, Moment, Video
+from annotation.models import Moment, Video
 from annotation.previews.cutting import Preview
+from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow
 from judging.models import Batch, Flag, FlagAnswer, Pair, Recut
 from judging.work.selectors.flags import why_bounds_stay

@@ -19,7 +19,8 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from annotation.models import Project, Video
+from accounts.models import Project
+from annotation.models import Video
 from annotation.similarity.model_folders import REFUSAL
 from core.exceptions import NotPossible
 from models_runner.features import making, services
@@ -121,7 +122,7 @@ def test_features_know_nothing_of_names_moments_or_what_happens(project: Project
 
 def test_a_bad_video_is_told_and_keeps_no_other_back(project: Project) -> None:
     Video.objects.get(name="one").file.save("y.mp4", ContentFile(b"junk" * 500))
-    VideoFactory(corpus=project.corpus, name="nobody has it", file="")
+    VideoFactory(corpus=project.dataset.corpus, name="nobody has it", file="")
     held = worked(start(project))
     assert (held.state, held.n_items, held.n_failed, held.is_fit) == ("done", 1, 2, False)
     assert "corrupt" in held.reasons["one"] and "does not exist" in held.reasons["nobody has it"]
@@ -130,10 +131,10 @@ def test_a_bad_video_is_told_and_keeps_no_other_back(project: Project) -> None:
 
 
 def test_where_nothing_can_be_made_it_fails_with_the_reason_and_can_go_on(project: Project, clip: bytes) -> None:
-    project.corpus.videos.update(file="")
+    project.dataset.corpus.videos.update(file="")
     held = worked(start(project))
     assert held.state == "failed" and "first one: the video file does not exist" in held.error
-    for video in project.corpus.videos.all():
+    for video in project.dataset.corpus.videos.all():
         video.file.save("x.mp4", ContentFile(clip))
     assert worked(feature_set_resume(feature_set=held, actor=None)).state == "done"
 
@@ -240,7 +241,7 @@ def test_a_worker_that_is_killed_ever_further_on_is_started_as_often_as_it_needs
 ) -> None:
     names = ["one", "two", *(f"more {count}" for count in range(5))]
     for name in names[2:]:
-        VideoFactory(corpus=project.corpus, name=name, file="")
+        VideoFactory(corpus=project.dataset.corpus, name=name, file="")
     held = start(project)
     monkeypatch.setattr(making, "EVERY_S", 0.0)
     for name in names:

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation.models import Membership
+from accounts.models import Membership
 from core.exceptions import NotPossible
 from judging.models import Release
 from judging.releases.services import release_build, release_create

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Membership
+from accounts.models import Membership
 from judging.models import Release
 from models_runner.leaderboard.selectors.asked import asked_for
 from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard

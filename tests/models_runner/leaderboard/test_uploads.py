@@ -14,9 +14,9 @@ import pytest
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
+from accounts.models import Membership
 from annotation.corpora.importers import ImportFileError
 from annotation.corpora.importers.limits import Budget, Limits
-from annotation.models import Membership
 from config.celery_app import app
 from core.exceptions import NotPossible, TooLarge
 from judging.models import Release

@@ -8,7 +8,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Job, Pooling
+from annotation.models import Pooling
+from core.models import Job
 from judging.models import Batch
 from models_runner.pools.services import pools_sweep
 from tests.conftest import Messages, hash_with

@@ -7,7 +7,7 @@ from django.core.files.base import ContentFile
 from django.db.models import F
 from django.test import override_settings
 
-from annotation.models import Project
+from accounts.models import Project
 from models_runner.features.making import FULL, LATE
 from models_runner.features.services import feature_set_resume, feature_set_start
 from models_runner.models import FeatureSet
@@ -34,7 +34,7 @@ def shared(site: Site) -> Iterator[Site]:
 
 def filmed(project: Project, clip: bytes) -> None:
     for number in range(VIDEOS):
-        video = VideoFactory(corpus=project.corpus, name=f"walk_{number:03}", index=number, duration_s=4.0)
+        video = VideoFactory(corpus=project.dataset.corpus, name=f"walk_{number:03}", index=number, duration_s=4.0)
         video.file.save("clip.mp4", ContentFile(clip))
 
 

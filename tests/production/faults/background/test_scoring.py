@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 from django.db.models import F
 
-from annotation.models import AuditEvent, Project, User
+from accounts.models import Project, User
+from core.models import AuditEvent
 from judging.models import Release
 from models_runner.leaderboard.services.runs import run_upload
 from models_runner.models import PerQuery, Run, Score, Scoring
