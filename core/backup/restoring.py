@@ -17,6 +17,7 @@ from core.backup.pool import Entry, Outcome, Pool, digest_of
 from core.backup.programs import connected, major_of, program
 from core.backup.tables import Content, Link, contents, differences
 from core.backup.versions import bring_back
+from core.compatibility import backup_check
 
 HANDED_OUT = 1000  # files that wait for a copier: a manifest may hold millions
 NEW_SCHEMA = 14  # the server from which the public schema belongs to whoever owns the database
@@ -32,6 +33,7 @@ def backup_restore(*, folder: Path, replace: bool = False, jobs: int = 0, media:
         Occupied: the database holds something and ``replace`` is not set, or somebody is connected.
         Unlike: rows or files differ from those of the backup.
         BackupError: the backup is not whole, or does not fit this server.
+        TooOld: the backup was made before 0.1.0.
     """
     folder = _chosen(folder)
     about = _about(folder)
@@ -64,6 +66,7 @@ def _about(folder: Path) -> dict[str, Any]:
             raise BackupError(f"The backup is of form {about['format']}; this restores form {FORM}.")
         if digest_of(folder / DUMP) != about["dump"]["sha256"]:
             raise Unlike(f"{folder / DUMP} is damaged.")
+        backup_check(about["tables"], folder)
     except (OSError, ValueError, KeyError) as error:
         raise BackupError(f"{folder} cannot be read: {error}") from error
     return about

@@ -4,6 +4,7 @@ A new data folder gets its tables with the first command that needs them.
 """
 
 import hashlib
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -53,6 +54,13 @@ def lay_schema(argv: Sequence[str]) -> None:
     django.setup()
     from django.db import connection
 
+    from core.compatibility import TooOld, database_check
+
     if not connection.introspection.table_names():
         call_command("migrate", verbosity=0)
+    else:
+        try:
+            database_check()
+        except TooOld as error:
+            sys.exit(str(error))
     connection.close()

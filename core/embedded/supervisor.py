@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
+from core.compatibility import TooOld
 from core.embedded import preparation, processes, valkey
 from core.embedded.errors import AlreadyRunning, EmbeddedError, ServiceFailed
 from core.embedded.folder import FileLock, make_private_folder, make_var_folder
@@ -153,6 +154,8 @@ class Supervisor:
             time.sleep(TICK_S / 2)
         if step.process.returncode:
             log = step.service.log
+            if step.process.returncode == TooOld.exit_code:
+                raise ServiceFailed(log_tail(log, start=step.log_start).rpartition("CommandError: ")[2])
             raise ServiceFailed(f"{step.service.name} failed. The end of {log}:\n{log_tail(log, start=step.log_start)}")
         del self.children[step.service.name]
 

@@ -9,13 +9,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
 from core.backup import BackupError, backup_restore
+from core.compatibility import TooOld
 from core.exceptions import MomentJudgeError
 
 
 class Command(BaseCommand):
     help = (
         "Restore a backup, or the newest of a folder of backups. The last line of output is JSON. Ends with 0; with 3 "
-        "where the database holds something or is in use, with 4 where what came back differs, with 1 otherwise."
+        "where the database holds something or is in use, with 4 where what came back differs, with 5 where the "
+        "backup is older than 0.1.0, with 1 otherwise."
     )
     requires_system_checks = []
     requires_migrations_checks = False
@@ -32,7 +34,7 @@ class Command(BaseCommand):
         about = {"replace": options["yes"], "jobs": options["jobs"], "media": not options["no_media"]}
         try:
             told = backup_restore(folder=options["folder"].resolve(), **about, tell=self.stderr.write)
-        except BackupError as error:
+        except (BackupError, TooOld) as error:
             raise CommandError(str(error), returncode=error.exit_code) from error
         except (MomentJudgeError, OSError, psycopg.Error) as error:
             raise CommandError(f"It could not be restored: {error}") from error
