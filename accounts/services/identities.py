@@ -33,6 +33,7 @@ from accounts.services.throttles import (
 from accounts.services.totp import totp_forget
 from core.audit import audit_record
 from core.exceptions import Busy, NotPossible
+from core.jobs import durable
 from core.messages import send_now
 
 logger = logging.getLogger(__name__)
@@ -40,8 +41,8 @@ ERASED = "erased-"  # how the user name of a forgotten account begins
 identity_forgotten = Signal()  # with `user`, in the transaction: other apps drop what they hold of them
 NO_MAIL = "This site sends no e-mail. Ask the lead of your project for a link to a new password."
 NOBODY = 0  # no account's; the broker is asked all the same, so that its answer tells nothing of the address
-RESET_TASK = "annotation.tasks.password_link_mail"
-CHANGED_TASK = "annotation.tasks.email_changed_mail"
+RESET_TASK = "accounts.tasks.password_link_mail"
+CHANGED_TASK = "accounts.tasks.email_changed_mail"
 NAME_TAKEN = "This user name is taken. Choose another."
 EMAIL_TAKEN = "This e-mail address belongs to another account. Log in with that one, or use another address."
 RESET_SUBJECT = "MomentJudge: a new password"
@@ -190,6 +191,7 @@ def password_reset_request(*, email: str, address: str) -> None:
         raise Busy("No message can be sent just now. Try again in some minutes; what you asked for was not counted.")
 
 
+@durable(RESET_TASK, autoretry_for=())
 def password_link_mail(*, user_id: int, request: str = "") -> None:
     """Write the message, once for each ``request``; one whose worker was killed is written when it is repeated."""
     user = User.objects.filter(pk=user_id, is_active=True).select_related("identity").first()
@@ -212,6 +214,7 @@ def _tell_former(email: str) -> None:
         logger.error("who changed their e-mail address was not told at the former one: %s", error)
 
 
+@durable(CHANGED_TASK, autoretry_for=())
 def email_changed_mail(*, email: str, request: str) -> None:
     """Tell the address that an account had, as above."""
     with throttle_once(MAIL_ONCE, request) as is_due:

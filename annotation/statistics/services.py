@@ -1,7 +1,7 @@
 """Statistics of a project's texts: asked for, computed by a task, kept as last computed."""
 
 import logging
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -20,15 +20,18 @@ from annotation.statistics import selectors
 from annotation.statistics import selectors as statistics_selectors
 from annotation.statistics.collection import Queries, Verbs, query_figures
 from annotation.statistics.rules import Names, figures
+from core.jobs import JobKind, durable
 from core.locks import only_one
-from core.messages import send_on_commit
 from moment_retrieval.relevance.tagger import LexiconTagger
 from moment_retrieval.relevance.wordnet import VERB
 
 logger = logging.getLogger(__name__)
-TASK = "annotation.tasks.statistics_compute"
-LOCK = "text-statistics"
-LATE = timedelta(minutes=2)
+STATISTICS = JobKind(
+    "annotation.tasks.statistics_compute",
+    lambda: TextStatistics.objects.filter(requested_at__isnull=False),
+    moved="requested_at",
+    key="project",
+)
 
 
 def statistics_request(*, project: Project, now: datetime | None = None) -> None:
@@ -36,13 +39,14 @@ def statistics_request(*, project: Project, now: datetime | None = None) -> None
     TextStatistics.objects.update_or_create(
         project=project, defaults={"requested_at": now or timezone.now(), "error": ""}
     )
-    send_on_commit(TASK, project.pk)
+    STATISTICS.send(project.pk)
 
 
+@durable(STATISTICS.task)
 def statistics_compute(*, project_id: int) -> TextStatistics | None:
     """Compute the figures from the rows and keep them; None when somebody else is at it, or there is no project."""
     project = Project.objects.filter(pk=project_id).first()
-    with only_one(LOCK, project_id) as alone:
+    with only_one(STATISTICS.lock, project_id) as alone:
         if not alone or project is None:
             return None
         try:
@@ -127,10 +131,3 @@ def _names(corpus_id: int) -> Names:
         return lexicon_for(members, video=video)
 
     return lambda text, video: bool(Reader(tokenise(text), lexicon(video)).mentions())
-
-
-def statistics_sweep(*, now: datetime) -> None:
-    """Ask again where nothing came: a message was lost, or a worker killed. Who is at work holds the lock."""
-    late = TextStatistics.objects.filter(requested_at__lte=now - LATE)
-    for project_id in late.values_list("project", flat=True):
-        send_on_commit(TASK, project_id)

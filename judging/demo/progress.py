@@ -13,7 +13,7 @@ from annotation.demo import render_episode
 from annotation.models import Moment, Video
 from annotation.pools.services.candidates import candidates_rank
 from annotation.previews.services import video_cut_previews
-from core.jobs import job_finish, job_set
+from core.jobs import durable, job_finish, job_set
 from core.locks import only_one
 from core.messages import send_on_commit
 from core.models import Job
@@ -29,6 +29,7 @@ logger = logging.getLogger(__name__)
 RESEND_AFTER_S = 45
 
 
+@durable("judging.tasks.demo_render", autoretry_for=())
 def demo_render(*, video_id: int) -> None:
     """Render one video, store it, cut its previews; what is done already is left alone."""
     video = Video.objects.select_related("corpus").filter(pk=video_id).first()

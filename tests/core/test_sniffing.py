@@ -69,7 +69,7 @@ def test_no_other_form_takes_files() -> None:
     ours = {
         one
         for one in all_forms(forms.BaseForm)
-        if one.__module__.split(".")[0] in ("core", "annotation", "judging", "models_runner", "config")
+        if one.__module__.split(".")[0] in ("core", "accounts", "annotation", "judging", "models_runner", "config")
     }
     takes = {form for form in ours if any(isinstance(field, forms.FileField) for field in form.base_fields.values())}
     assert takes == {ImportForm, JudgmentImportForm, RunForm}

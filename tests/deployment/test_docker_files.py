@@ -53,7 +53,7 @@ def example() -> dict[str, str]:
 
 def settings_read() -> set[str]:
     """Every name that our configuration asks the environment for."""
-    places = [*(BASE_DIR / "config").rglob("*.py"), DOCKER / "gunicorn.conf.py"]
+    places = [*(BASE_DIR / "config").rglob("*.py"), *(BASE_DIR / "core").rglob("*.py"), DOCKER / "gunicorn.conf.py"]
     text = "\n".join(path.read_text() for path in places)
     found = re.findall(r'(?:env_\w+|_address)\(\s*"([A-Z0-9_]+)"', text) + re.findall(
         r'environ(?:\.get\(|\[)"(\w+)"', text

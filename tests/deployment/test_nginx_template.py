@@ -87,7 +87,7 @@ def takes_files(route: URLPattern) -> bool:
     view = inspect.unwrap(route.callback)
     found = getattr(view, "view_class", getattr(view, "cls", view))
     package = found.__module__.split(".")[0]
-    if package not in ("core", "annotation", "judging", "models_runner", "config"):
+    if package not in ("core", "accounts", "annotation", "judging", "models_runner", "config"):
         return False
     return "upload_handlers" in inspect.getsource(found)
 

@@ -63,7 +63,7 @@ class Small:
         extend = [("batch_extend", (pk,)) for pk in first]
         project: tuple[Any, ...] = (self.project.pk,)
         of_project = ["batches_prepare", "candidates_rank", "reviews_decide", "batches_extend", "quality_compute"]
-        sweeps = ["assignments_sweep", "batches_sweep", "work_sweep"]
+        sweeps = ["assignments_sweep", "batches_sweep", "core.tasks.sweep"]
         return [
             *[(name, project) for name in of_project[:2]],
             *advance,
@@ -80,7 +80,7 @@ class Small:
         for place in order:
             all_there_are = self.messages()
             name, args = all_there_are[place % len(all_there_are)]
-            app.tasks[JUDGING + name].apply(args, throw=True)
+            app.tasks[name if "." in name else JUDGING + name].apply(args, throw=True)
 
     def settle(self) -> None:
         self.send([*range(len(self.messages()))])

@@ -108,7 +108,7 @@ def all_tables(user: User) -> Iterator[Table]:
 
 def our_models() -> Iterator[type[models.Model]]:
     for config in apps.get_app_configs():
-        if config.label in ("annotation", "judging", "models_runner"):
+        if config.label in ("core", "accounts", "annotation", "judging", "models_runner"):
             yield from (model for model in config.get_models() if model._meta.label not in ELSEWHERE)
 
 

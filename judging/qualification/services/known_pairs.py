@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef
 from accounts.models import Project, User
 from core.audit import audit_record
 from core.exceptions import NotPossible
+from core.jobs import swept
 from judging.exceptions import NotPossibleNow
 from judging.models import Exam, KnownPair, Sitting
 from judging.qualification.services.sitting_grades import sitting_settle
@@ -45,7 +46,8 @@ def known_pairs_enter(*, project_id: int, since: datetime | None = None) -> int:
         return int(cursor.rowcount)
 
 
-def known_pairs_sweep(*, now: datetime) -> None:
+@swept
+def known_pairs_sweep(now: datetime) -> None:
     """Enter what was settled lately, project by project; where nothing is entered yet, as after an upgrade, all."""
     lately = Project.objects.filter(batches__done_at__gte=now - RECENT)
     for project_id in lately.values_list("pk", flat=True).distinct():

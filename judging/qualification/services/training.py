@@ -13,7 +13,7 @@ from accounts.models import Project, User
 from annotation.models import Query
 from annotation.pools.services.candidates import Pool, pool_of, vectors_of
 from core.audit import audit_record
-from core.jobs import job_fail, job_finish, job_set, job_start
+from core.jobs import durable, job_fail, job_finish, job_set, job_start, swept
 from core.locks import only_one
 from core.messages import send_on_commit
 from core.models import Job
@@ -48,6 +48,7 @@ def training_request(*, project: Project, actor: User, queries: int, seed: int) 
     send_on_commit(DRAW_TASK, project.pk, queries, seed)
 
 
+@durable(DRAW_TASK)
 def training_draw(*, project_id: int, queries: int, seed: int) -> int:
     """Store pairs of ``queries`` random train queries, near and far, without a grade; say how many.
 
@@ -104,7 +105,8 @@ def _free_queries(project: Project) -> QuerySet[Query]:
     )
 
 
-def trainings_sweep(*, now: datetime) -> None:
+@swept
+def drawings_sweep(now: datetime) -> None:
     """Say of drawings whose message was lost that they failed; one that is at work holds its lock and goes on."""
     stale = Job.objects.filter(kind=JOB, state=Job.State.RUNNING, updated_at__lte=now - LATE)
     for job in stale:

@@ -9,10 +9,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Project, User
-from annotation.captions.services.redos import TASK
+from annotation.captions.services.redos import REDOS
 from annotation.models import Caption, CaptionRedo
 from core.jobs import job_start, job_wait
-from core.messages import send_on_commit
 from tests.annotation.captions.test_captions import waiting
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, ProjectFactory, lead
@@ -93,7 +92,7 @@ class TestPage:
         again = decide(client, project, caption, "redo")
         assert (again[0], "on its way" in again[1]) == (409, True)
         with messages():
-            send_on_commit(TASK, CaptionRedo.objects.get().pk)
+            REDOS.send(CaptionRedo.objects.get().pk)
         part = client.get(url(project), {"caption": str(caption.uuid)}, headers=HTMX).content.decode()
         assert "Two people wave.</textarea>" in part and "on its way" not in part and "hx-get" not in part
         form = {"caption": str(caption.uuid), "act": "redo"}

@@ -12,7 +12,7 @@ from annotation.captions.selectors import captions_serving
 from annotation.captions.services import checks
 from annotation.captions.services.captions import caption_accept, caption_edit, caption_undo
 from annotation.captions.services.checks import edits_check, edits_sweep
-from annotation.captions.services.redos import NOTHING_ELSE, caption_redo, caption_redo_make, redos_sweep
+from annotation.captions.services.redos import NOTHING_ELSE, REDOS, caption_redo, caption_redo_make
 from annotation.captions.services.rewriting import Work, failure_of
 from annotation.models import Caption, CaptionReview, Description, Prompt, Rewriting
 from core.exceptions import NotPossible
@@ -166,12 +166,12 @@ def test_a_lost_message_is_sent_again(project: Project, person: User, messages: 
     caption_redo(project=project, caption=asked_for, actor=person)
     caption_edit(project=project, caption=edited, text="Two men wave.", actor=person)
     with messages():
-        redos_sweep(now=timezone.now())
+        REDOS.sweep(timezone.now())
     asked_for.refresh_from_db()
     assert asked_for.attempt == 1  # its message may still come
     with messages():
-        redos_sweep(now=timezone.now() + timedelta(minutes=2))
-        edits_sweep()
+        REDOS.sweep(timezone.now() + timedelta(minutes=2))
+        edits_sweep(timezone.now())
     asked_for.refresh_from_db()
     edited.refresh_from_db()
     assert (asked_for.attempt, edited.name_model) == (2, "lexicon")

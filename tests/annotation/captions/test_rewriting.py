@@ -19,7 +19,7 @@ from annotation.captions.rewriting.provider import Answer, Item, ProviderAway, R
 from annotation.captions.selectors import captions_report, captions_serving
 from annotation.captions.services import checks
 from annotation.captions.services import rewriting as service
-from annotation.captions.services.rewriting import rewriting_run, rewriting_start, rewritings_sweep
+from annotation.captions.services.rewriting import REWRITINGS, rewriting_run, rewriting_start
 from annotation.corpora.services.video_files import cast_import
 from annotation.models import Caption, CaptionFailure, CastMember, Description, Prompt, Query, Rewriting
 from annotation.queries.services import queries_draw
@@ -141,9 +141,9 @@ class TestRules:
         describe(project, "Ross waves at Rachel.")
         rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
         with messages():
-            assert rewritings_sweep() == 1
+            REWRITINGS.sweep(timezone.now())
         assert captions(project)[0][1] == "accepted"
-        assert rewritings_sweep() == 0
+        assert not REWRITINGS.rows().exists()
 
 
 def test_commands(capsys: pytest.CaptureFixture[str], project: Project, tmp_path: Path) -> None:
@@ -460,10 +460,10 @@ class TestAway:
         assert captions(project) == [("Ross waves.", "accepted")]
         job = Job.objects.get(project=project)
         assert (job.state, job.error, job.title[:27]) == ("waiting", "gone fishing", "Rewriting waits; next try a")
-        assert rewritings_sweep() == 0
+        assert not REWRITINGS.rows().exists()
         Rewriting.objects.update(next_try_at=timezone.now() - timedelta(seconds=1))
         with messages():
-            assert rewritings_sweep() == 1
+            REWRITINGS.sweep(timezone.now())
         waits.refresh_from_db()
         assert (waits.error, waits.finished_at is not None, waits.next_try_at) == ("", True, None)
         assert captions(project) == [("A man waves.", "accepted")]

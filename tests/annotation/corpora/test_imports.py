@@ -19,11 +19,11 @@ from annotation.corpora.services.imports import (
     corpus_import_create,
     corpus_import_discard,
     corpus_import_work,
-    imports_sweep,
     may_import_into,
 )
 from annotation.models import Corpus, CorpusImport, Description, Subtitle
 from core.exceptions import NotPossible
+from core.jobs import sweep_all
 from core.models import AuditEvent
 from tests.conftest import Messages
 from tests.factories import CorpusFactory, ProjectFactory, UserFactory, VideoFactory, annotator, lead
@@ -213,10 +213,10 @@ class TestDiscard:
     def test_what_nobody_said_yes_to_goes_after_a_week(self, bring: Any, messages: Messages) -> None:
         row = bring()
         with messages():
-            imports_sweep(now=timezone.now() + timedelta(days=6))
+            sweep_all(now=timezone.now() + timedelta(days=6))
         assert CorpusImport.objects.get().state == "checked"
         with messages():
-            imports_sweep(now=timezone.now() + timedelta(days=8))
+            sweep_all(now=timezone.now() + timedelta(days=8))
         row.refresh_from_db()
         assert row.state == "discarded"
 
@@ -224,10 +224,10 @@ class TestDiscard:
 def test_a_lost_message_is_sent_again(owner: User, messages: Messages) -> None:
     corpus_import_create(actor=owner, corpus_name="mine", format="csv", file=upload(GOOD))  # its message is lost
     with messages() as sent:
-        imports_sweep(now=timezone.now())
+        sweep_all(now=timezone.now())
     assert sent == []
     with messages():
-        imports_sweep(now=timezone.now() + timedelta(minutes=3))
+        sweep_all(now=timezone.now() + timedelta(minutes=3))
     assert CorpusImport.objects.get().state == "checked"
 
 

@@ -19,7 +19,7 @@ from annotation.models import Caption, CastMember, Query, TextStatistics
 from annotation.queries.services import queries_draw, query_set_create
 from annotation.statistics import services
 from annotation.statistics.selectors import state_of_texts
-from annotation.statistics.services import statistics_compute, statistics_request, statistics_sweep
+from annotation.statistics.services import STATISTICS, statistics_compute, statistics_request
 from tests.conftest import Messages
 from tests.factories import (
     CandidateFactory,
@@ -135,7 +135,7 @@ class TestCompute:
         assert state_of_texts(project) != before
 
     def test_few_statements(self, project: Project, django_assert_max_num_queries: Limit) -> None:
-        with django_assert_max_num_queries(23):
+        with django_assert_max_num_queries(24):
             statistics_compute(project_id=project.pk)
 
     def test_a_failure_is_kept_and_said(
@@ -154,10 +154,10 @@ class TestCompute:
     def test_a_lost_message_is_sent_again(self, project: Project, messages: Messages) -> None:
         statistics_request(project=project)
         with messages() as sent:
-            statistics_sweep(now=timezone.now())
+            STATISTICS.sweep(timezone.now())
         assert sent == []
         with messages():
-            statistics_sweep(now=timezone.now() + timedelta(minutes=5))
+            STATISTICS.sweep(timezone.now() + timedelta(minutes=5))
         kept = TextStatistics.objects.get()
         assert kept.computed_at is not None and kept.requested_at is None
 

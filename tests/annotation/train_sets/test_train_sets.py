@@ -293,7 +293,7 @@ class TestCommand:
         with pytest.raises(CommandError, match="1 to 1,000,000"):
             call_command("write_train_set", project.name, depth=0)
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
-        with held_elsewhere(services.LOCK, row.pk), pytest.raises(CommandError, match="Another process"):
+        with held_elsewhere(services.TRAIN_SETS.lock, row.pk), pytest.raises(CommandError, match="Another process"):
             call_command("write_train_set", project.name, depth=3)
 
 

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from accounts.models import Membership, Project, User
 from core.exceptions import NotPossible
+from core.jobs import sweep_all
 from core.models import AuditEvent
 from judging.imports import services
 from judging.imports.historic import judgments_import, read_judgments
@@ -157,11 +158,11 @@ class TestThroughTheWeb:
         file = SimpleUploadedFile("project-1.json", text(GOOD).encode())
         row = services.judgment_import_create(actor=owner, project_name="old", mapped=BY_PAIR, file=file)
         with messages():
-            services.judgment_imports_sweep(now=timezone.now() + timedelta(minutes=3))
+            sweep_all(now=timezone.now() + timedelta(minutes=3))
         row.refresh_from_db()
         assert row.state == "checked"
         with messages():
-            services.judgment_imports_sweep(now=timezone.now() + timedelta(days=8))
+            sweep_all(now=timezone.now() + timedelta(days=8))
         row.refresh_from_db()
         assert row.state == "discarded"
 

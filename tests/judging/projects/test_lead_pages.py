@@ -81,7 +81,7 @@ class TestQueries:
     ) -> None:
         for _ in range(12):
             done(project, pairs=1)
-        with django_assert_max_num_queries(16):
+        with django_assert_max_num_queries(17):
             browser.get(url("queries", project))
 
     def test_rank_and_open(self, browser: Client, project: Project, messages: Messages, encoder: object) -> None:

@@ -12,11 +12,11 @@ from judging.models import GuidelineDraft, KnownPair
 from judging.qualification.services.training import (
     JOB,
     LATE,
+    drawings_sweep,
     training_draw,
     training_pair_as_example,
     training_pair_grade,
     training_request,
-    trainings_sweep,
     tutorial_add,
     tutorial_move,
     tutorial_remove,
@@ -97,9 +97,9 @@ class TestDrawing:
         training_request(project=project, actor=actor, queries=1, seed=1)
         with pytest.raises(NotPossibleNow, match="already"):
             training_request(project=project, actor=actor, queries=1, seed=1)
-        trainings_sweep(now=timezone.now())
+        drawings_sweep(now=timezone.now())
         assert Job.objects.get(kind=JOB).state == "running"
-        trainings_sweep(now=timezone.now() + LATE + timedelta(seconds=1))
+        drawings_sweep(now=timezone.now() + LATE + timedelta(seconds=1))
         assert Job.objects.get(kind=JOB).state == "failed"
 
 

@@ -17,7 +17,7 @@ from tests.judging.views.doors.routes import DOORS, OPEN
 from tests.tables import rows_of
 
 pytestmark = pytest.mark.django_db
-APPS = ("annotation", "judging", "models_runner")
+APPS = ("core", "accounts", "annotation", "judging", "models_runner")
 
 
 @pytest.fixture(scope="module")

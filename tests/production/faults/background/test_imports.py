@@ -54,7 +54,7 @@ def test_a_corpus_is_imported_whole_and_once_after_a_kill(killed: str, site: Sit
         closed.open()
         start(site, killed)
     late(row)
-    sweep("annotation.tasks.imports_sweep")
+    sweep("core.tasks.sweep")
     eventually(lambda: told(row).state == "done")
     assert Description.objects.filter(corpus__name=name).count() == LINES
     assert Moment.objects.filter(video__corpus__name=name).count() == LINES
@@ -80,7 +80,7 @@ def test_judgments_are_imported_whole_and_once_after_a_kill(site: Site) -> None:
         closed.open()
         start(site, "worker")
     late(row)
-    sweep("judging.tasks.work_sweep")
+    sweep("core.tasks.sweep")
     eventually(lambda: told(row).state == "done")
     project = JudgmentImport.objects.get(pk=row.pk).project
     assert Judgment.objects.filter(pair__batch__project=project).count() == 2 * PAIRS

@@ -25,7 +25,7 @@ from tests.production.topology import Person, Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World
 
-SWEEP = "annotation.tasks.previews_sweep"
+SWEEP = "core.tasks.sweep"
 VIDEOS, MOMENTS = 10, 10
 ALL = VIDEOS * MOMENTS
 PART = ALL // 6

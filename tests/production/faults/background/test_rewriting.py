@@ -14,7 +14,7 @@ from tests.production.topology import Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World
 
-SWEEP = "annotation.tasks.rewritings_sweep"
+SWEEP = "core.tasks.sweep"
 SENTENCES = 240
 
 
