@@ -32,7 +32,7 @@ help: ## list these commands
 	@printf '\nSettings: PORT=8001, MOMENTJUDGE_VAR=/data/folder, before or after the command.\n'
 
 run: setup ## install what is missing, then run the whole site until Ctrl-C
-	@exec $(BIN)/python -m config.embedded
+	@exec $(BIN)/python -m core.embedded
 
 test: lint types imports migrations pytest ## every check: style, types, imports, migrations, tests (not the slow ones)
 
@@ -52,11 +52,11 @@ test-production: setup-dev ## the API fuzzed; the site on real servers of Debian
 lint: setup-dev ## style (ruff), known ways to be insecure (bandit)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/bandit --quiet --configfile pyproject.toml --recursive config core annotation judging models_runner moment_retrieval manage.py \
+	@$(BIN)/bandit --quiet --configfile pyproject.toml --recursive config core accounts annotation judging models_runner moment_retrieval manage.py \
 	  2> >(grep --invert-match --extended-regexp '^\[(manager|tester)\]' >&2)  # what it says of our reasons for nosec
 
 audit: setup-dev ## known weaknesses of the locked packages (pip-audit; needs its service)
-	@exec $(BIN)/python -m config.audit
+	@exec $(BIN)/python -m tools.audit
 
 types: setup-dev ## types (mypy)
 	@$(BIN)/mypy

@@ -10,8 +10,8 @@ def main() -> None:
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
-    from config.embedded import database_for_command
-    from config.embedded.schema import lay_schema
+    from core.embedded import database_for_command
+    from core.embedded.preparation import lay_schema
 
     try:
         with database_for_command(sys.argv):

@@ -1,1 +1,1 @@
-"""What there is to judge: corpora, captions, queries, pools, training sets; and for now accounts and projects."""
+"""What there is to judge: corpora, captions, queries, pools, training sets."""

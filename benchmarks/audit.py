@@ -32,7 +32,7 @@ WARM_UP = 4
 DAYS = 300  # ago the first was decided
 # One in a thousand is a release, all of the first tenth; one in 100,000 says "needle". Everything else is a review.
 EVENTS = """
-INSERT INTO annotation_auditevent (uuid, project_id, actor_id, action, subject, data, created_at)
+INSERT INTO core_auditevent (uuid, project_id, actor_id, action, subject, data, created_at)
 SELECT gen_random_uuid(), p.id, CASE WHEN i %% 3 = 0 THEN null ELSE l.user_id END,
     CASE WHEN i < %(events)s / 10 AND i %% 100 = 0 THEN 'release.create'
         WHEN i %% 4 = 0 THEN 'batch.extend' ELSE 'batch.close' END,
@@ -40,7 +40,7 @@ SELECT gen_random_uuid(), p.id, CASE WHEN i %% 3 = 0 THEN null ELSE l.user_id EN
     jsonb_build_object('query', 'A person ' || i || CASE WHEN i %% 100000 = 7 THEN ' finds a needle' ELSE ' walks' END,
         'suggestion', 'close', 'reason', 'The mean of the last five is ' || i %% 5, 'version', i),
     now() - %(days)s * interval '1 day' * (1 - i / (%(events)s + 1.0))
-FROM generate_series(1, %(events)s) AS i, annotation_project p, annotation_membership l
+FROM generate_series(1, %(events)s) AS i, accounts_project p, accounts_membership l
 WHERE p.uuid = %(project)s AND l.project_id = p.id AND l.role = 'lead'"""
 
 
@@ -112,13 +112,13 @@ def filled_s(project: str, events: int) -> float:
     began = time.monotonic()
     with connection.cursor() as cursor:
         cursor.execute(EVENTS, {"events": events, "days": DAYS, "project": project})
-        cursor.execute("VACUUM ANALYZE annotation_auditevent")
+        cursor.execute("VACUUM ANALYZE core_auditevent")
     return round(time.monotonic() - began, 1)
 
 
 def asked_of(project: str) -> dict[str, str]:
     """What is asked, by the name its figures get."""
-    from annotation.models import AuditEvent
+    from core.models import AuditEvent
 
     events = AuditEvent.objects.filter(project__uuid=project).order_by("created_at", "id")
     far, leader = events[events.count() // 10], events.filter(actor__isnull=False).last()

@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotation.models import Project, User
+from accounts.models import Project, User
 from benchmarks.annotator import GRADE, Unexpected, key_of
 from benchmarks.plan import PlannedPair, Totals, totals
 from judging.models import Assignment, Batch, Judgment, Pair

@@ -15,7 +15,7 @@ USERNAME = "benchmark-lead"
 
 def lead_create(project: str) -> None:
     """An account that leads the project named by its UUID; Django must be set up."""
-    from annotation.models import Membership, Project, User
+    from accounts.models import Membership, Project, User
 
     user = User.objects.create_user(USERNAME, PASSWORD)
     Membership.objects.create(project=Project.objects.get(uuid=project), user=user, role=Membership.Role.LEAD)

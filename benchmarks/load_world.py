@@ -9,8 +9,8 @@ from uuid import uuid4
 
 from django.urls import reverse
 
-from annotation.models import Membership, Project, User
-from annotation.services.tokens import token_create
+from accounts.models import Membership, Project, User
+from accounts.services.tokens import token_create
 from benchmarks import seeding
 from benchmarks.annotator import PASSWORD
 from benchmarks.populate import populate

@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def measured(place: Path, count: int) -> dict[str, Any]:
-    from config.embedded import hold_database
+    from core.embedded import hold_database
 
     var, folder = place / "var", place / "videos"
     var.mkdir(), folder.mkdir()  # type: ignore[func-returns-value]

@@ -109,7 +109,7 @@ def one_round(lead: Lead, path: str, page: Times, changed: Times, unchanged: Tim
 
 def recount_s(project: str) -> float:
     """How long counting anew takes; it must find the counts right."""
-    from annotation.models import Project
+    from accounts.models import Project
     from judging.work.services.tallies import tallies_recount
 
     began = time.monotonic()

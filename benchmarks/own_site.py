@@ -1,6 +1,6 @@
 """A whole site of its own for the length of a benchmark: data folder, PostgreSQL, Valkey, web server, workers.
 
-The commands are those of ``make run`` (config.embedded.services), so what is measured is what is run; only the gpu and
+The commands are those of ``make run`` (core.embedded.services), so what is measured is what is run; only the gpu and
 search workers, beat and the demo are left out. Services that a benchmark kills are restarted as the supervisor does it.
 """
 
@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from config.embedded import valkey
-from config.embedded.farewell import end_children
-from config.embedded.holding import Hold
-from config.embedded.postgres import log_tail
-from config.embedded.processes import all_pids
-from config.embedded.services import (
+from core.embedded import valkey
+from core.embedded.holding import Hold
+from core.embedded.output import end_children
+from core.embedded.postgres import log_tail
+from core.embedded.processes import all_pids
+from core.embedded.services import (
     BASE_DIR,
     Child,
     Service,

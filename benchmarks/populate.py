@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from annotation.models import Project
+    from accounts.models import Project
     from benchmarks.seeding import Seeded
 
 ROOT = Path(__file__).resolve().parent.parent

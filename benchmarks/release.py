@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def measured(var: Path, options: argparse.Namespace, load: float) -> Result:
-    from config.embedded import hold_database
+    from core.embedded import hold_database
 
     words = ["--pairs", str(options.pairs), "--judgments", str(options.judgments)]
     words += ["--file", str(options.file.resolve())] if options.file else []
@@ -135,7 +135,7 @@ def fill(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def build(options: argparse.Namespace) -> dict[str, Any]:
-    from annotation.models import Project
+    from accounts.models import Project
     from judging.releases.services import release_build, release_create
 
     release = release_create(project=Project.objects.get(), actor=None, wake=False)
@@ -157,7 +157,7 @@ def download(options: argparse.Namespace) -> dict[str, Any]:
     from django.test import Client
     from django.urls import reverse
 
-    from annotation.models import Membership, Project
+    from accounts.models import Membership, Project
     from tests.factories import lead
 
     settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, "testserver"]

@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def measured(folder: Path, options: argparse.Namespace, load: float) -> Result:
-    from config.embedded import hold_database
+    from core.embedded import hold_database
 
     words = ["--pairs", str(options.pairs), "--judgments", str(options.judgments)]
     words += ["--file", str(options.file.resolve())] if options.file else []

@@ -15,7 +15,9 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from PIL import Image, ImageDraw
 
-from annotation.models import Candidate, Corpus, Measure, Membership, Moment, Project, Query, User, Video
+from accounts.models import Membership, Project, User
+from annotation.corpora.services.corpora import project_over
+from annotation.models import Candidate, Corpus, Measure, Moment, Query, Video
 from annotation.pools.rules.pooling import BATCH_SIZE
 from benchmarks.annotator import PASSWORD
 from benchmarks.plan import BLOCK, PlannedPair
@@ -94,7 +96,7 @@ def _ground() -> tuple[Project, list[Moment]]:
     """A project with policy, guideline and examples, and the moments of its corpus."""
     title = f"Benchmark {uuid4().hex[:8]}"  # a sweep seeds one project per step
     corpus = Corpus.objects.create(name=title)
-    project = Project.objects.create(name=title, corpus=corpus)
+    project = project_over(corpus=corpus, name=title)
     policy_publish(project=project, actor=None)
     guideline = guideline_publish(project=project, actor=None, body=BODY, levels=list(LEVELS))
     moments = _moments(corpus)
@@ -154,7 +156,10 @@ def benchmark_measure() -> Measure:
 def _annotators(project: Project, names: Mapping[int, str]) -> dict[int, User]:
     """An account for each annotator number; hashing one password for all saves the time of hashing."""
     password = make_password(PASSWORD)
-    people = {number: User(username=f"{project.corpus_id}-{name}", password=password) for number, name in names.items()}
+    people = {
+        number: User(username=f"{project.dataset.corpus_id}-{name}", password=password)
+        for number, name in names.items()
+    }
     User.objects.bulk_create(people.values())
     Membership.objects.bulk_create(
         Membership(project=project, user=user, role=Membership.Role.ANNOTATOR, number=number, standing="qualified")

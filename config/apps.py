@@ -9,7 +9,8 @@ class WiringConfig(AppConfig):
     def ready(self) -> None:
         from django.conf import settings
 
-        from config import checks, sentry, slow_queries, task_traces  # noqa: F401 - two register themselves
+        from config import checks  # noqa: F401 - they register themselves
+        from core.observability import requests, sentry, tasks  # noqa: F401 - tasks registers itself
 
-        slow_queries.begin()
+        requests.begin()
         sentry.begin(settings.SENTRY_DSN)

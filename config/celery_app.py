@@ -7,7 +7,7 @@ from typing import Any
 from celery import Celery
 from celery.signals import heartbeat_sent
 
-from config.env import env_str
+from core.env import env_str
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.local")
 SHARE = 0.9  # of the time until the next one, after which a planned message has expired
@@ -24,17 +24,12 @@ QUEUES: dict[str, tuple[str, ...]] = {
     ),
     # Letters, sweeps, and what is computed from the database
     "celery": (
-        "annotation.tasks.captions_sweep",
-        "annotation.tasks.email_changed_mail",
-        "annotation.tasks.imports_sweep",
-        "annotation.tasks.left_files_sweep",
-        "annotation.tasks.password_link_mail",
+        "accounts.tasks.email_changed_mail",
+        "core.tasks.sweep",
+        "accounts.tasks.password_link_mail",
+        "accounts.tasks.sessions_sweep",
         "annotation.tasks.previews_sweep",
-        "annotation.tasks.rewritings_sweep",
-        "annotation.tasks.sessions_sweep",
         "annotation.tasks.statistics_compute",
-        "annotation.tasks.statistics_sweep",
-        "annotation.tasks.train_sets_sweep",
         "judging.tasks.batches_prepare",
         "judging.tasks.candidates_rank",
         "judging.tasks.coverage_prepare",
@@ -47,10 +42,8 @@ QUEUES: dict[str, tuple[str, ...]] = {
         "judging.tasks.retention_sweep",
         "judging.tasks.sitting_report",
         "judging.tasks.training_draw",
-        "judging.tasks.work_sweep",
         "models_runner.tasks.economy_work",
         "models_runner.tasks.pool_prepare",
-        "models_runner.tasks.runs_sweep",
         "models_runner.tasks.score_tests_work",
         "models_runner.tasks.scoring_work",
         "models_runner.tasks.similarity_runs_make",
@@ -89,17 +82,9 @@ def _every(seconds: float, task: str) -> dict[str, Any]:
 app.conf.beat_schedule = {
     "sweep-assignments": _every(15.0, "judging.tasks.assignments_sweep"),
     "sweep-batches": _every(20.0, "judging.tasks.batches_sweep"),
-    "sweep-work": _every(60.0, "judging.tasks.work_sweep"),
-    "sweep-runs": _every(60.0, "models_runner.tasks.runs_sweep"),
+    "sweep": _every(60.0, "core.tasks.sweep"),
     "sweep-trainings": _every(10.0, "models_runner.tasks.trainings_sweep"),
-    "sweep-imports": _every(60.0, "annotation.tasks.imports_sweep"),
-    "sweep-previews": _every(30.0, "annotation.tasks.previews_sweep"),
-    "sweep-rewritings": _every(60.0, "annotation.tasks.rewritings_sweep"),
-    "sweep-captions": _every(60.0, "annotation.tasks.captions_sweep"),
-    "sweep-train-sets": _every(60.0, "annotation.tasks.train_sets_sweep"),
-    "sweep-left-files": _every(60.0, "annotation.tasks.left_files_sweep"),
-    "sweep-statistics": _every(60.0, "annotation.tasks.statistics_sweep"),
-    "sweep-sessions": _every(3600.0, "annotation.tasks.sessions_sweep"),
+    "sweep-sessions": _every(3600.0, "accounts.tasks.sessions_sweep"),
     "retention": _every(6 * 3600.0, "judging.tasks.retention_sweep"),
     "advance-demo": _every(4.0, "judging.tasks.demo_advance"),
 }

@@ -4,7 +4,7 @@ from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
 
-from config.tokens import scope_needed
+from accounts.tokens import scope_needed
 
 FOR = {
     "judging.work.api": "For annotators",

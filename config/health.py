@@ -19,7 +19,7 @@ from django.core.files.storage import FileSystemStorage, default_storage
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 
-from config.metrics.page import metrics
+from config.metrics import metrics
 
 PATIENCE_S = 3.0  # for all checks together
 KEPT_S = 1.0  # an answer is given again for so long: asking often costs nothing

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from django.http import HttpRequest
 from django.urls import reverse
 
-from annotation.models import Membership
+from accounts.models import Membership
 
 ANNOTATOR_PAGES = [
     ("Judge", "judging:desk"),
@@ -67,7 +67,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
 
 
 def _membership(request: HttpRequest) -> Membership | None:
-    """The viewer's role in the project at hand (set by the view through annotation.access), which is remembered.
+    """The viewer's role in the project at hand (set by the view through accounts.access), which is remembered.
 
     Pages of no project (help, account, errors) show the project visited last, or the person's only one.
     """
@@ -85,7 +85,7 @@ def _last_membership(request: HttpRequest) -> Membership | None:
     at_home = request.resolver_match is not None and request.resolver_match.view_name == "home"
     if user is None or not user.is_authenticated or at_home:
         return None
-    held: list[Membership] = list(user.memberships.select_related("project__corpus").order_by("pk"))
+    held: list[Membership] = list(user.memberships.select_related("project").order_by("pk"))
     last = request.session.get(LAST)
     visited = next((membership for membership in held if str(membership.project.uuid) == last), None)
     return held[0] if visited is None and len(held) == 1 else visited

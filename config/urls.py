@@ -1,20 +1,17 @@
 """Routes of the apps."""
 
-from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
 from config.health import healthz, readyz
-from config.metrics.page import metrics
-from config.tokens import revoke, tokens
+from config.metrics import metrics
 from config.views import guide, home
+from judging.people.views import person_export
 
 urlpatterns = [
     path("", home, name="home"),
-    path("", include("config.account")),
-    path("logout/", LogoutView.as_view(), name="logout"),
+    path("", include("accounts.urls")),
+    path("account/export/", person_export, name="person-export"),
     path("help/", guide, name="help"),
-    path("tokens/", tokens, name="tokens"),
-    path("tokens/<uuid:token_uuid>/revoke/", revoke, name="token-revoke"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
@@ -24,7 +21,7 @@ urlpatterns = [
     path("runs/", include("models_runner.urls")),
     path("", include("models_runner.pools.urls")),
 ]
-handler500 = "config.errors.server_error"
-handler400 = "config.errors.unreadable"
-handler404 = "config.errors.not_found"
-handler403 = "config.errors.forbidden"
+handler500 = "core.error_pages.server_error"
+handler400 = "core.error_pages.unreadable"
+handler404 = "core.error_pages.not_found"
+handler403 = "core.error_pages.forbidden"

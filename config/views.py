@@ -7,8 +7,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from annotation.access import STAFF
-from annotation.models import Membership, User
+from accounts.access import STAFF
+from accounts.models import Membership, User
 from config.navigation import pages_of
 
 

@@ -1,7 +1,7 @@
 """How the web processes are run: python -m gunicorn --config docker/gunicorn.conf.py config.wsgi"""
 
-from config.env import env_int, env_str
 from config.web_processes import child_exit, on_exit  # noqa: F401 - gunicorn calls them
+from core.env import env_int, env_str
 
 bind = env_str("WEB_BIND", "127.0.0.1:8000")
 worker_class = "gthread"
@@ -12,4 +12,4 @@ timeout = 60
 graceful_timeout = 20  # for requests under way when it is asked to end
 control_socket_disable = True
 accesslog = "-"
-logger_class = "config.access_log.AccessLog"
+logger_class = "core.observability.logs.AccessLog"

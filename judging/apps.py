@@ -10,7 +10,7 @@ class JudgingConfig(AppConfig):
     name = "judging"
 
     def ready(self) -> None:
-        from annotation.services.identities import identity_forgotten
+        from accounts.services.identities import identity_forgotten
 
         user_logged_out.connect(leave_on_log_out)
         identity_forgotten.connect(forget_file_names)

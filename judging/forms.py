@@ -7,8 +7,9 @@ from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.validators import UnicodeUsernameValidator
 
-from annotation.models import Membership, NamedQuerySet, User
-from annotation.services.identities import NewAccount
+from accounts.models import Membership, User
+from accounts.services.identities import NewAccount
+from annotation.models import NamedQuerySet
 from annotation.similarity.registry import lacking, offered
 from judging.models import Flag
 from judging.people.services.standings import ACTIONS, REASON_IS_KEPT

@@ -10,7 +10,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.reverse import reverse
 
-from annotation.models import Membership, NamedQuerySet
+from accounts.models import Membership
+from annotation.models import NamedQuerySet
 from core.api.fields import ChoiceOfField, CountField, GradeField, KeyField, WordsField, YesNoField
 from judging.models import Batch, BatchReview, Flag, OwnGrade, Pair
 from judging.work.selectors.held import Held

@@ -7,7 +7,7 @@ class ModelsRunnerConfig(AppConfig):
     name = "models_runner"
 
     def ready(self) -> None:
-        from annotation.services.identities import identity_forgotten
+        from accounts.services.identities import identity_forgotten
 
         identity_forgotten.connect(forget_teams)
 

@@ -25,7 +25,7 @@ OPTIONS = {
 @contextmanager
 def bucket() -> Iterator[Any]:
     """Stored files lie in a bucket inside the block; its client is handed out."""
-    storage = {"BACKEND": "config.storage.S3Media", "OPTIONS": OPTIONS}
+    storage = {"BACKEND": "core.storage.bucket.S3Media", "OPTIONS": OPTIONS}
     with mock_aws(), override_settings(STORAGES={**settings.STORAGES, "default": storage}):
         keys = {"aws_access_key_id": "only-for-tests", "aws_secret_access_key": "only-for-tests"}
         client = boto3.client("s3", region_name=REGION, **keys)

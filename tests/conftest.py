@@ -25,11 +25,12 @@ from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from pytest_django import DjangoDbBlocker
 
-from annotation.models import BrowserSession, User, Video
+from accounts.models import BrowserSession, User
+from accounts.sessions import SessionStore
+from annotation.models import Video
 from annotation.similarity import registry, sentences
 from config.celery_app import app
-from config.embedded import hold_database
-from config.sessions import SessionStore
+from core.embedded import hold_database
 from moment_retrieval.relevance.wordnet import PLACE, WordNet, install, lacking, wordnet_in
 from tests import migrated, tables
 

@@ -9,20 +9,19 @@ import factory
 from django.db import connection, transaction
 from factory.django import DjangoModelFactory, FileField
 
+from accounts.models import Membership, Project, User
+from annotation.corpora.services.corpora import project_over
 from annotation.models import (
     Candidate,
     Caption,
     Corpus,
     Description,
     Measure,
-    Membership,
     Moment,
     NamedQuerySet,
     Pooling,
     PoolSource,
-    Project,
     Query,
-    User,
     Video,
 )
 from annotation.pools.rules.pooling import BATCH_SIZE
@@ -153,6 +152,10 @@ class ProjectFactory(Numbered):
     policy = factory.RelatedFactory(PolicyFactory, "project")
     guideline = factory.RelatedFactory(GuidelineFactory, "project")
 
+    @classmethod
+    def _create(cls, model_class: type[Project], *args: Any, **kwargs: Any) -> Project:
+        return project_over(**kwargs)
+
 
 class MembershipFactory(Numbered):
     """Anybody with a role; an annotator is qualified and has confirmed the guideline."""
@@ -214,7 +217,7 @@ class CandidateFactory(Numbered):
         model = Candidate
 
     query = factory.SubFactory(QueryFactory)
-    moment = factory.SubFactory(MomentFactory, video__corpus=factory.SelfAttribute("...query.project.corpus"))
+    moment = factory.SubFactory(MomentFactory, video__corpus=factory.SelfAttribute("...query.project.dataset.corpus"))
     rank = 1
     similarity = factory.LazyAttribute(lambda row: round(0.987654 - row.rank / 100, 6))
     measure = factory.SubFactory(MeasureFactory)
@@ -385,7 +388,7 @@ class KnownPairFactory(Numbered):
     exam = factory.SubFactory(ExamFactory)
     project = factory.LazyAttribute(lambda row: row.exam.project)
     query = factory.SubFactory(QueryFactory, project=factory.SelfAttribute("..project"), split=Query.Split.TRAIN)
-    moment = factory.SubFactory(MomentFactory, video__corpus=factory.SelfAttribute("...project.corpus"))
+    moment = factory.SubFactory(MomentFactory, video__corpus=factory.SelfAttribute("...project.dataset.corpus"))
     rank = 1
     source = KnownPair.Source.EXAM
 

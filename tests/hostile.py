@@ -22,7 +22,7 @@ MORE = (
     "=HYPERLINK(1) ]]> --> */ */} `${x}` \u2028 " + "Rindfleischetikettierungsueberwachungsaufgaben" * 3
 )
 WORDS = HTML + MORE
-OURS = ("annotation", "judging", "models_runner", "pools")
+OURS = ("core", "accounts", "annotation", "judging", "models_runner")
 CODES = {  # columns that the site itself writes or chooses from a list
     *(
         "password",

@@ -9,16 +9,16 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
-from config.embedded.locks import FileLock
-from config.embedded.services import BASE_DIR
+from core.embedded.folder import FileLock
+from core.embedded.services import BASE_DIR
 
-APPS = ("annotation", "judging", "models_runner")
+APPS = ("core", "accounts", "annotation", "judging", "models_runner")
 PREFIX = "migrated_"
 
 
 def fingerprint() -> str:
     """Of all migrations, which import nothing of ours, and of the locked packages, which bring some too."""
-    paths = [path for app in APPS for path in sorted((BASE_DIR / app / "migrations").glob("*.py"))]
+    paths = [path for app in APPS for path in sorted((BASE_DIR / app / "migrations").glob("*.*"))]
     paths.append(BASE_DIR / "requirements" / "base.lock")
     digest = hashlib.sha256()
     for path in paths:

@@ -6,9 +6,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
+from accounts.models import Project, User
 from annotation.corpora.models import Caption, Corpus
-from annotation.models.project import Project
-from annotation.models.user import User
 
 
 class CastMember(models.Model):

@@ -14,14 +14,16 @@ from django.shortcuts import redirect, render
 from django.template.defaultfilters import truncatechars
 from django.utils import timezone
 
-from annotation.access import STAFF, MemberRequest, post_only, project_page
+from accounts.access import STAFF, MemberRequest, post_only, project_page
+from accounts.models import Project
 from annotation.captions import selectors
 from annotation.captions.services import captions as services
 from annotation.captions.services.checks import checks_failed
 from annotation.captions.services.redos import caption_redo
 from annotation.captions.services.rewriting import KIND, rewriting_start
-from annotation.models import Caption, Job, Project
+from annotation.models import Caption
 from core.exceptions import NotPossible
+from core.models import Job
 
 PER_PAGE = 20
 PAGE = "annotation:captions"
@@ -53,13 +55,13 @@ def captions(request: MemberRequest, project: Project) -> HttpResponse:
     if request.htmx and "caption" in request.GET:
         return _one(request, project)
     check = _check(request.GET.get("check", ""))
-    waiting = selectors.captions_in_review(project.corpus_id, check)
+    waiting = selectors.captions_in_review(project.dataset.corpus_id, check)
     page = Paginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "page": page,
         "keep": f"&check={check}" if check else "",
         "job": project.jobs.filter(kind=KIND).order_by("-pk").first(),
-        "last": selectors.last_review(project.corpus_id, request.user.pk),
+        "last": selectors.last_review(project.dataset.corpus_id, request.user.pk),
         "providers": _providers(),
         **_counters(project, check),
     }
@@ -90,7 +92,7 @@ def start(request: MemberRequest, project: Project) -> HttpResponse:
         return redirect(PAGE, project.uuid)
     try:
         provider = form.cleaned_data["provider"]
-        rewriting_start(corpus=project.corpus, provider=provider, actor=request.user, project=project)
+        rewriting_start(corpus=project.dataset.corpus, provider=provider, actor=request.user, project=project)
     except NotPossible as error:
         messages.error(request, str(error))
     return redirect(PAGE, project.uuid)
@@ -161,7 +163,7 @@ def _is_fresh(caption: Caption) -> bool:
 
 
 def _caption(project: Project, uuid: UUID) -> Caption:
-    caption = Caption.objects.filter(description__corpus=project.corpus_id, uuid=uuid).first()
+    caption = Caption.objects.filter(description__corpus=project.dataset.corpus_id, uuid=uuid).first()
     if caption is None:
         raise Http404
     return caption
@@ -169,7 +171,7 @@ def _caption(project: Project, uuid: UUID) -> Caption:
 
 def _counters(project: Project, check: str) -> dict[str, object]:
     """What every decision changes on the page."""
-    return {"report": selectors.captions_report(project.corpus_id), "check": check}
+    return {"report": selectors.captions_report(project.dataset.corpus_id), "check": check}
 
 
 def _check(asked: str) -> str:

@@ -6,9 +6,9 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
 from annotation.corpora.importers import FORMATS, form_of
-from annotation.services.names import checked_name
 from core.exceptions import NotPossible
 from core.files import text_or_packed
+from core.names import checked_name
 
 MOST_DURATIONS_MB = 20
 

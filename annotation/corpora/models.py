@@ -16,7 +16,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.constraints import BaseConstraint
 
-from annotation.models.user import User
+from accounts.models import User
 from annotation.similarity.models import Measure
 
 if TYPE_CHECKING:
@@ -40,6 +40,22 @@ class Corpus(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class ProjectCorpus(models.Model):
+    """What a project judges, ``project.dataset``: a corpus, and the similarity that ranks its candidates."""
+
+    project = models.OneToOneField("accounts.Project", models.PROTECT, primary_key=True, related_name="dataset")
+    corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="datasets")
+    similarity = models.CharField(
+        max_length=200, blank=True, help_text="What ranks candidates; empty: the model that SENTENCE_MODEL names."
+    )
+
+    class Meta:
+        verbose_name_plural = "project corpora"
+
+    def __str__(self) -> str:
+        return f"{self.project}: {self.corpus}"
 
 
 class Video(models.Model):

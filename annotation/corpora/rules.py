@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from annotation.models import Caption, Description, Project
+from accounts.models import Project
+from annotation.models import Caption, Description
 from annotation.queries.selectors import queries_to_judge, queries_to_train_on
 
 
@@ -14,16 +15,16 @@ class Step(NamedTuple):
 
 def next_step(project: Project) -> Step | None:
     """The next thing to do; None where all is done, or there is nothing to do it with."""
-    if project.corpus.is_placeholder or not project.corpus.descriptions.exists():
+    if project.dataset.corpus.is_placeholder or not project.dataset.corpus.descriptions.exists():
         return None
     if project.queries.exists():
         return _after_the_draw(project)
-    unwritten = Description.objects.filter(corpus=project.corpus_id).exclude(
+    unwritten = Description.objects.filter(corpus=project.dataset.corpus_id).exclude(
         caption__in=Caption.objects.exclude(provider=Caption.Provider.AS_DESCRIBED)
     )
     if n := unwritten.count():
         return Step(f"{_count(n, 'description is', 'descriptions are')} not rewritten yet.", "Rewrite", CAPTIONS)
-    waiting = Caption.objects.filter(description__corpus=project.corpus_id, state=Caption.State.IN_REVIEW)
+    waiting = Caption.objects.filter(description__corpus=project.dataset.corpus_id, state=Caption.State.IN_REVIEW)
     if n := waiting.count():
         said = f"No queries are drawn yet, and {_count(n, 'caption waits', 'captions wait')} for a person."
         return Step(said, "Decide about captions", CAPTIONS)

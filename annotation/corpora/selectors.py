@@ -7,8 +7,9 @@ from itertools import islice
 
 from django.db.models import Count, Model, Q, QuerySet
 
+from accounts.models import Membership, Project, User
 from annotation.corpora.models import Upload
-from annotation.models import Corpus, CorpusImport, Description, Membership, Moment, Project, Subtitle, User, Video
+from annotation.models import Corpus, CorpusImport, Description, Moment, Subtitle, Video
 from core.spreadsheets import plain
 
 REMARKS_SHOWN = 50
@@ -35,13 +36,15 @@ def projects_run_by(user: User) -> QuerySet[Project]:
 def corpora_within_reach(user: User) -> QuerySet[Corpus]:
     """The corpora of the projects that ``user`` leads or administers, and those of their imports, by name."""
     imported = CorpusImport.objects.filter(owner=user, state=CorpusImport.State.DONE).values("corpus_name")
-    mine = Q(pk__in=projects_run_by(user).order_by().values("corpus")) | Q(name__in=imported, projects__isnull=True)
+    mine = Q(pk__in=projects_run_by(user).order_by().values("dataset__corpus")) | Q(
+        name__in=imported, datasets__isnull=True
+    )
     return Corpus.objects.filter(mine).distinct().order_by("name")
 
 
 def corpora_of(user: User) -> list[CorpusSummary]:
     """The corpora within reach of ``user`` with what they hold, and the user's projects over them."""
-    projects, corpora = list(projects_run_by(user)), list(corpora_within_reach(user))
+    projects, corpora = list(projects_run_by(user).select_related("dataset")), list(corpora_within_reach(user))
     counts = [
         _counts(Video, "corpus", corpora),
         _counts(Moment, "video__corpus", corpora),
@@ -51,7 +54,7 @@ def corpora_of(user: User) -> list[CorpusSummary]:
     return [
         CorpusSummary(
             corpus,
-            [project for project in projects if project.corpus_id == corpus.pk],
+            [project for project in projects if project.dataset.corpus_id == corpus.pk],
             *(count.get(corpus.pk, 0) for count in counts),
         )
         for corpus in corpora

@@ -14,13 +14,14 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
-from annotation.access import STAFF, MemberRequest, post_only, project_page, staff_page
+from accounts.access import STAFF, MemberRequest, post_only, project_page, staff_page
+from accounts.models import Project, User
 from annotation.corpora.forms import ImportForm
 from annotation.corpora.importers import FORMATS
 from annotation.corpora.rules import next_step
 from annotation.corpora.selectors import corpora_of, corpora_within_reach, import_remarks, projects_run_by
 from annotation.corpora.services import imports
-from annotation.models import CorpusImport, Moment, Project, User
+from annotation.models import CorpusImport, Moment
 from core.exceptions import NotPossible, StorageAway, TooLarge
 from core.files import ReceivedOnDisk
 
@@ -31,16 +32,16 @@ PER_PAGE = 50
 def corpus(request: MemberRequest, project: Project) -> HttpResponse:
     """Videos of the corpus with the state of their moments' previews, and what could not be cut."""
     state = Moment.Preview
-    videos = project.corpus.videos.annotate(
+    videos = project.dataset.corpus.videos.annotate(
         total=Count("moments"),
         ready=Count("moments", filter=Q(moments__preview_state=state.READY)),
         failed=Count("moments", filter=Q(moments__preview_state=state.FAILED)),
     ).order_by("name")
-    failures = Moment.objects.filter(video__corpus=project.corpus_id, preview_state=state.FAILED).select_related(
-        "video"
-    )
+    failures = Moment.objects.filter(
+        video__corpus=project.dataset.corpus_id, preview_state=state.FAILED
+    ).select_related("video")
     counts = dict(
-        Moment.objects.filter(video__corpus=project.corpus_id)
+        Moment.objects.filter(video__corpus=project.dataset.corpus_id)
         .values_list("preview_state")
         .annotate(n=Count("pk"))
         .order_by()
@@ -144,7 +145,7 @@ def import_report(request: HttpRequest, import_uuid: UUID) -> HttpResponse | Fil
 
 
 def _projects(request: HttpRequest, row: CorpusImport) -> QuerySet[Project]:
-    return projects_run_by(cast(User, request.user)).filter(corpus__name=row.corpus_name)
+    return projects_run_by(cast(User, request.user)).filter(dataset__corpus__name=row.corpus_name)
 
 
 def _own(request: HttpRequest, import_uuid: UUID) -> CorpusImport:

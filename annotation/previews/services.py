@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,14 +17,16 @@ from annotation.corpora.models import preview_path
 from annotation.models import Moment, Video
 from annotation.previews.cutting import CutFailure, Preview, cut_previews
 from annotation.previews.source import VideoUnreadable
-from annotation.services.stored_files import files_delete
 from core.exceptions import NotPossible, StorageAway
+from core.jobs import durable, swept
 from core.messages import send_on_commit
+from core.stored_files import files_delete
 
 logger = logging.getLogger(__name__)
 NOT_READABLE = "The video cannot be read: {}"
 
 
+@durable("annotation.tasks.video_cut_previews")
 def video_cut_previews(*, video_id: int) -> int:
     """Cut every moment of the video that has no preview yet; a moment that cannot be cut says why.
 
@@ -145,7 +148,9 @@ def local_copy(video: Video) -> Iterator[Path]:
         yield path
 
 
-def previews_sweep() -> int:
+@swept
+@durable("annotation.tasks.previews_sweep")
+def previews_sweep(now: datetime | None = None) -> int:
     """Send the cutting of every video that still waits for it; an earlier message may have been lost."""
     waiting = Video.objects.exclude(file="").filter(moments__preview_state=Moment.Preview.MISSING)
     ids = list(waiting.distinct().values_list("pk", flat=True)[:500])

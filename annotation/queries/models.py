@@ -5,8 +5,8 @@ from uuid import uuid4
 from django.db import models
 from django.db.models import Q
 
+from accounts.models import Project
 from annotation.corpora.models import Caption, Moment
-from annotation.models.project import Project
 from annotation.similarity.models import Measure
 
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
+from accounts.models import Membership, Project
 from annotation.captions.selectors import captions_serving
-from annotation.models import AuditEvent, Candidate, Caption, Description, Measure, Membership, Project, Query
+from annotation.models import Candidate, Caption, Description, Measure, Query
 from annotation.queries.rules import Drawn, Size, draw
+from core.models import AuditEvent
 
 
 def queries_to_judge(project_id: int) -> QuerySet[Query]:

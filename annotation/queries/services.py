@@ -9,12 +9,13 @@ from itertools import islice
 from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
 
-from annotation.models import NamedQuerySet, Project, Query, User
+from accounts.models import Project, User
+from annotation.models import NamedQuerySet, Query
 from annotation.queries.rules import JUDGED, NoSplit, Size
 from annotation.queries.selectors import Draft, draft_of, uses_of_queries
-from annotation.services.audit import audit_record
-from annotation.services.names import checked_name
+from core.audit import audit_record
 from core.exceptions import NotPossible
+from core.names import checked_name
 
 CHUNK = 2000
 
@@ -82,14 +83,14 @@ def draw_refusal(*, project: Project, again: bool) -> str:
             return f"The project {project.name!r} has queries already."
         if uses := uses_of_queries(project):
             return f"The queries stay: there are {_listed(uses)} of them already."
-    if project.corpus.rewritings.filter(finished_at=None).exists():
+    if project.dataset.corpus.rewritings.filter(finished_at=None).exists():
         return "The descriptions are being rewritten; draw queries when that is done."
     return ""
 
 
 def _draft(project: Project, sizes: Mapping[str, Size], seed: int) -> Draft:
     try:
-        return draft_of(project.corpus_id, sizes, seed)
+        return draft_of(project.dataset.corpus_id, sizes, seed)
     except NoSplit as error:
         raise NotPossible(str(error)) from error
 

@@ -10,8 +10,9 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from annotation.access import STAFF, MemberRequest, post_only, project_page
-from annotation.models import Project, Query
+from accounts.access import STAFF, MemberRequest, post_only, project_page
+from accounts.models import Project
+from annotation.models import Query
 from annotation.queries import selectors
 from annotation.queries.rules import JUDGED, LARGEST_SEED, NONE_OF, NoSplit, Size, size_of
 from annotation.queries.services import queries_draw
@@ -96,7 +97,7 @@ def draw(request: MemberRequest, project: Project) -> HttpResponse:
 def _page(
     request: MemberRequest, project: Project, form: DrawForm | None, *, fault: str = "", status: int = 200
 ) -> HttpResponse:
-    source, counts = selectors.source_of(project.corpus_id), selectors.split_counts(project)
+    source, counts = selectors.source_of(project.dataset.corpus_id), selectors.split_counts(project)
     draft = None
     if form is not None and form.is_valid():
         draft = _draft(project, form)
@@ -120,7 +121,7 @@ def _page(
 
 def _draft(project: Project, form: DrawForm) -> dict[str, int] | None:
     try:
-        return selectors.draft_of(project.corpus_id, form.sizes(), form.cleaned_data["seed"]).counts
+        return selectors.draft_of(project.dataset.corpus_id, form.sizes(), form.cleaned_data["seed"]).counts
     except NoSplit as error:
         form.add_error(None, str(error))
         return None

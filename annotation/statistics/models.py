@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from annotation.models.project import Project
+from accounts.models import Project
 
 
 class TextStatistics(models.Model):

@@ -9,7 +9,8 @@ from typing import Any
 from django.db import connection
 from django.db.models import Avg, Count, ExpressionWrapper, F, FilteredRelation, FloatField, Max, Min, Q, QuerySet, Sum
 
-from annotation.models import Candidate, Description, Moment, NamedQuerySet, Project, Query, TrainSet, Video
+from accounts.models import Project
+from annotation.models import Candidate, Description, Moment, NamedQuerySet, Query, TrainSet, Video
 from annotation.statistics.rules import Row
 from annotation.train_sets.ranks import Span, spans_of
 
@@ -37,7 +38,7 @@ SELECT (SELECT concat(count(*), '.', sum(hashtext(concat_ws('|', c.id, c.text, c
 def state_of_texts(project: Project) -> str:
     """A word that is another one as soon as something changed that the statistics count."""
     with connection.cursor() as cursor:
-        cursor.execute(STATE, {"corpus": project.corpus_id, "project": project.pk})
+        cursor.execute(STATE, {"corpus": project.dataset.corpus_id, "project": project.pk})
         return f"{FORM} " + " ".join(str(part) for part in cursor.fetchone())
 
 
@@ -48,7 +49,7 @@ def texts_of(project: Project) -> Iterator[Row]:
     """
     sets = dict(project.query_sets.values_list("pk", "name"))
     asked = FilteredRelation("caption__queries", condition=Q(caption__queries__project=project.pk))
-    rows = Description.objects.filter(corpus=project.corpus_id).annotate(asked=asked)
+    rows = Description.objects.filter(corpus=project.dataset.corpus_id).annotate(asked=asked)
     fields = ("kind", "text", "caption__text", "caption__similarity", "moment__video__name")
     query = ("asked__split", "asked__query_set_id", "asked__text")
     for kind, text, caption, similarity, video, split, query_set, words in rows.values_list(*fields, *query).iterator(
@@ -104,7 +105,7 @@ def columns_of(project: Project) -> list[tuple[str, str]]:
 
 
 def _source_splits(project: Project) -> set[str]:
-    names = project.corpus.videos.order_by().values_list("source_split", flat=True).distinct()
+    names = project.dataset.corpus.videos.order_by().values_list("source_split", flat=True).distinct()
     return set(names)
 
 
@@ -115,7 +116,9 @@ def newest_train_set(project: Project) -> TrainSet | None:
 def query_rows(project: Project, columns: Iterable[str]) -> Iterator[tuple[tuple[str, ...], str]]:
     """Every description and every query, with the columns it counts in."""
     wanted = set(columns)
-    described = Description.objects.filter(corpus=project.corpus_id).values_list("moment__video__source_split", "text")
+    described = Description.objects.filter(corpus=project.dataset.corpus_id).values_list(
+        "moment__video__source_split", "text"
+    )
     for source, text in described.iterator(chunk_size=COLLECTION_CHUNK):
         yield tuple({ALL, f"source {source}"} & wanted), text
     sets = tuple(name for name in wanted if name.startswith("train set"))
@@ -126,7 +129,7 @@ def query_rows(project: Project, columns: Iterable[str]) -> Iterator[tuple[tuple
 
 def moments_of(project: Project, column: str) -> QuerySet[Moment]:
     """The moments that a column counts, but of a training set."""
-    moments = Moment.objects.filter(video__corpus=project.corpus_id)
+    moments = Moment.objects.filter(video__corpus=project.dataset.corpus_id)
     kind, _, name = column.partition(" ")
     if kind == "source":
         return moments.filter(video__source_split=name)

@@ -1,33 +1,37 @@
 """Statistics of a project's texts: asked for, computed by a task, kept as last computed."""
 
 import logging
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache
 from typing import Any
 
 from django.db import OperationalError
 from django.utils import timezone
 
+from accounts.models import Project
 from annotation.captions.rewriting.lexicon import Lexicon, lexicon_for
 from annotation.captions.rewriting.mentions import Reader
 from annotation.captions.rewriting.tokens import tokenise
 from annotation.corpora.services.video_files import members_of
-from annotation.models import Project, TextStatistics
+from annotation.models import TextStatistics
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing
 from annotation.statistics import selectors
 from annotation.statistics import selectors as statistics_selectors
 from annotation.statistics.collection import Queries, Verbs, query_figures
 from annotation.statistics.rules import Names, figures
+from core.jobs import JobKind, durable
 from core.locks import only_one
-from core.messages import send_on_commit
 from moment_retrieval.relevance.tagger import LexiconTagger
 from moment_retrieval.relevance.wordnet import VERB
 
 logger = logging.getLogger(__name__)
-TASK = "annotation.tasks.statistics_compute"
-LOCK = "text-statistics"
-LATE = timedelta(minutes=2)
+STATISTICS = JobKind(
+    "annotation.tasks.statistics_compute",
+    lambda: TextStatistics.objects.filter(requested_at__isnull=False),
+    moved="requested_at",
+    key="project",
+)
 
 
 def statistics_request(*, project: Project, now: datetime | None = None) -> None:
@@ -35,13 +39,14 @@ def statistics_request(*, project: Project, now: datetime | None = None) -> None
     TextStatistics.objects.update_or_create(
         project=project, defaults={"requested_at": now or timezone.now(), "error": ""}
     )
-    send_on_commit(TASK, project.pk)
+    STATISTICS.send(project.pk)
 
 
+@durable(STATISTICS.task)
 def statistics_compute(*, project_id: int) -> TextStatistics | None:
     """Compute the figures from the rows and keep them; None when somebody else is at it, or there is no project."""
     project = Project.objects.filter(pk=project_id).first()
-    with only_one(LOCK, project_id) as alone:
+    with only_one(STATISTICS.lock, project_id) as alone:
         if not alone or project is None:
             return None
         try:
@@ -56,7 +61,7 @@ def statistics_compute(*, project_id: int) -> TextStatistics | None:
 
 def _compute(project: Project) -> TextStatistics:
     state = selectors.state_of_texts(project)  # before reading: what changes meanwhile makes the figures old
-    found = figures(selectors.texts_of(project), names=_names(project.corpus_id))
+    found = figures(selectors.texts_of(project), names=_names(project.dataset.corpus_id))
     order = [name for name in selectors.group_order(project) if name in found]
     data = {
         "groups": [{"group": name, **found[name]} for name in order],
@@ -126,10 +131,3 @@ def _names(corpus_id: int) -> Names:
         return lexicon_for(members, video=video)
 
     return lambda text, video: bool(Reader(tokenise(text), lexicon(video)).mentions())
-
-
-def statistics_sweep(*, now: datetime) -> None:
-    """Ask again where nothing came: a message was lost, or a worker killed. Who is at work holds the lock."""
-    late = TextStatistics.objects.filter(requested_at__lte=now - LATE)
-    for project_id in late.values_list("project", flat=True):
-        send_on_commit(TASK, project_id)

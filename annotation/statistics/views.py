@@ -4,8 +4,9 @@ from django.conf import settings
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 
-from annotation.access import STAFF, MemberRequest, post_only, project_page
-from annotation.models import Project, TextStatistics
+from accounts.access import STAFF, MemberRequest, post_only, project_page
+from accounts.models import Project
+from annotation.models import TextStatistics
 from annotation.statistics import reports as report
 from annotation.statistics.collection import published, tables
 from annotation.statistics.services import statistics_are_old, statistics_request
@@ -18,7 +19,7 @@ PAGE = "annotation:statistics"
 def statistics(request: MemberRequest, project: Project) -> HttpResponse:
     """The figures; whoever comes first has them computed. While that goes on the page asks again."""
     kept = TextStatistics.objects.filter(project=project).first()
-    has_texts = project.corpus.descriptions.exists()
+    has_texts = project.dataset.corpus.descriptions.exists()
     if kept is None and has_texts:
         statistics_request(project=project)
         kept = TextStatistics.objects.get(project=project)

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.access import STAFF, grant_by
+from accounts.access import STAFF, grant_by
 from annotation.models import TrainSet
 from annotation.train_sets.views import TYPES, train_file
 from core.api.base import ApiView, Pages, paged

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
-from annotation.models.project import Project
+from accounts.models import Project
 from annotation.similarity.models import Measure
 
 MOST_DEPTH = 1_000_000

@@ -10,8 +10,9 @@ import numpy as np
 from django.db.models import Count
 from numpy.typing import NDArray
 
+from accounts.models import Project
 from annotation.captions.selectors import captions_to_train_on
-from annotation.models import Measure, Project
+from annotation.models import Measure
 from annotation.pools.services.candidates import vectors_of
 from annotation.queries.selectors import queries_to_train_on
 from annotation.train_sets.ranks import Block, Parts, Query, TextRanker, TrainMoments, block_size, ranked_blocks
@@ -63,7 +64,7 @@ def train_pool_of(*, project: Project, measure: Measure, on_progress: OnProgress
 
     A moment's caption in the files is the first of its captions that serve.
     """
-    captions = captions_to_train_on(project.corpus_id).order_by("moment_id", "id")
+    captions = captions_to_train_on(project.dataset.corpus_id).order_by("moment_id", "id")
     columns = ("moment__video__name", "moment__video__duration_s", "moment__start_s", "moment__end_s")
     total = captions.count() if on_progress else 0
     rows = captions.values_list("moment_id", "text", *columns).iterator(chunk_size=CHUNK)

@@ -6,7 +6,7 @@ Ranks of blocks lie in a folder of this machine until the set is done; the files
 import logging
 import shutil
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from hashlib import file_digest
 from pathlib import Path
@@ -17,28 +17,25 @@ from uuid import UUID
 from django.conf import settings
 from django.core.files import File
 from django.core.files.storage import default_storage
-from django.db import OperationalError, transaction
+from django.db import transaction
 from django.utils import timezone
 
+from accounts.models import Project, User
 from annotation.captions.selectors import captions_to_train_on
-from annotation.models import Project, TrainSet, User
+from annotation.models import TrainSet
 from annotation.pools.services.candidates import measure_of
 from annotation.queries.selectors import queries_to_train_on
-from annotation.services.audit import audit_record
-from annotation.services.stored_files import files_delete
 from annotation.similarity import registry
 from annotation.train_sets.files import JsonTrainFile, ParquetTrainFile
 from annotation.train_sets.models import MOST_DEPTH
 from annotation.train_sets.pool import TrainPool, train_pool_of
 from annotation.train_sets.ranks import Parts
-from core.exceptions import MomentJudgeError, NotPossible
-from core.locks import only_one
-from core.messages import send_on_commit
+from core.audit import audit_record
+from core.exceptions import NotPossible
+from core.jobs import JobKind, Stopped, durable, swept
+from core.stored_files import files_delete
 
 logger = logging.getLogger(__name__)
-TASK = "annotation.tasks.train_set_write"
-LOCK = "train-set"
-LATE = timedelta(minutes=2)  # a set that has not moved for so long has lost its worker or its message
 FORGOTTEN_S = 24 * 3600  # a folder that no set needs is thrown away after so long
 EVERY_S = 1.0  # how often progress is written
 ROW_BYTES = 400  # of a row in both files, at most, as a rule
@@ -46,10 +43,11 @@ FORMS = ("json", "parquet")
 OUTDATED = "Captions, queries or the model changed while it was interrupted; what was ranked before was ranked anew."
 State, Step = TrainSet.State, TrainSet.Step
 OnProgress = Callable[[str], None]
-
-
-class _Discarded(Exception):
-    """Somebody discarded the set while it was being written."""
+TRAIN_SETS = JobKind(
+    "annotation.tasks.train_set_write",
+    lambda: TrainSet.objects.filter(state=State.RUNNING).select_related("project"),
+    lock="train-set",
+)
 
 
 @transaction.atomic
@@ -67,7 +65,7 @@ def train_set_start(*, project: Project, depth: int, actor: User | None, wake: b
         raise NotPossible(f"A training set has 1 to {MOST_DEPTH:,} moments for each query.")
     if not queries_to_train_on(project.pk).exists():
         raise NotPossible("This project has no training queries; draw queries first.")
-    if not captions_to_train_on(project.corpus_id).exists():
+    if not captions_to_train_on(project.dataset.corpus_id).exists():
         raise NotPossible("No moment of the corpus has a caption that serves.")
     registry.check(settings.SENTENCE_MODEL)
     held = project.train_sets.filter(depth=depth, state=State.RUNNING).first()
@@ -76,7 +74,7 @@ def train_set_start(*, project: Project, depth: int, actor: User | None, wake: b
         held = _go_on(held) if held else TrainSet.objects.create(project=project, depth=depth, started_by=actor)
         audit_record(project=project, actor=actor, action="train_set.start", subject=held.uuid, depth=depth)
     if wake:
-        send_on_commit(TASK, held.pk)
+        TRAIN_SETS.send(held.pk)
     return held
 
 
@@ -98,38 +96,29 @@ def train_set_discard(*, train_set: TrainSet, actor: User | None) -> None:
     transaction.on_commit(partial(_throw_away, held.uuid))
 
 
-def train_sets_sweep(*, now: datetime) -> None:
-    """Send what does not move; throw away the folders of sets that are no more."""
-    stale = TrainSet.objects.filter(state=State.RUNNING, moved_at__lte=now - LATE)
-    for pk in stale.values_list("pk", flat=True):
-        send_on_commit(TASK, pk)
+@swept
+def folders_sweep(now: datetime) -> None:
+    """Remove the folders of sets that are no more."""
     needed = {row.hex for row in TrainSet.objects.exclude(state=State.DONE).values_list("uuid", flat=True)}
     for folder in _work_root().glob("*"):
         if folder.name not in needed and folder.stat().st_mtime < time() - FORGOTTEN_S:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+@durable(TRAIN_SETS.task)
 def train_set_write(*, train_set_id: int, on_progress: OnProgress | None = None) -> bool:
     """Write what is left of a set; safe to repeat and to kill: it goes on at the first block that is not ranked yet.
 
     Returns:
         Whether this call had it in its hands: another process may be at it, or it is done.
     """
-    with only_one(LOCK, train_set_id) as alone:
-        row = TrainSet.objects.select_related("project").filter(pk=train_set_id, state=State.RUNNING).first()
-        if not alone or row is None:
+    with TRAIN_SETS.claim(train_set_id) as row:
+        if row is None:
             return False
         try:
             _write(row, _Progress(row, on_progress))
-        except _Discarded:
+        except Stopped:
             _throw_away(row.uuid)
-        except OperationalError:
-            raise
-        except (MomentJudgeError, OSError) as error:
-            _fail(row, str(error))
-        except Exception as error:
-            _fail(row, f"{type(error).__name__}: {error}")
-            raise
     return True
 
 
@@ -177,7 +166,7 @@ def _finish(row: TrainSet, pool: TrainPool, folder: Path, queries: int, remark: 
         values |= {form: _store(row.uuid, form, folder / form)}
     values |= {"done": queries, "total": queries, "remark": remark, "state": State.DONE, "finished_at": timezone.now()}
     if not TrainSet.objects.filter(pk=row.pk, state=State.RUNNING).update(**values):
-        raise _Discarded
+        raise Stopped
 
 
 def _store(uuid: UUID, form: str, path: Path) -> str:
@@ -195,11 +184,10 @@ class _Movable(File):  # type: ignore[type-arg]
         return str(self.name)
 
 
+@TRAIN_SETS.failure
 def _fail(row: TrainSet, error: str) -> None:
     failed = {"state": State.FAILED, "error": error[:2000]}
-    if TrainSet.objects.filter(pk=row.pk, state=State.RUNNING).update(**failed):
-        logger.warning("training set %s failed: %s", row.pk, error)
-    else:
+    if not TrainSet.objects.filter(pk=row.pk, state=State.RUNNING).update(**failed):
         _throw_away(row.uuid)  # discarded under our hands, which is why it failed
 
 
@@ -251,6 +239,6 @@ class _Progress:
         self.row.step, self.row.done, self.row.total = step, done, total
         values = {"step": step, "done": done, "total": total, "remark": self.remark, "moved_at": timezone.now()}
         if not TrainSet.objects.filter(pk=self.row.pk, state=State.RUNNING).update(**values):
-            raise _Discarded
+            raise Stopped
         if self.on_progress:
             self.on_progress(self.row.progress)

@@ -11,9 +11,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
-from annotation.access import STAFF, MemberRequest, grant, post_only, project_page
+from accounts.access import STAFF, MemberRequest, grant, post_only, project_page
+from accounts.models import Project, User
 from annotation.captions.selectors import captions_to_train_on
-from annotation.models import Project, TrainSet, User
+from annotation.models import TrainSet
 from annotation.queries.selectors import queries_to_train_on
 from annotation.similarity.base import SimilarityMissing
 from annotation.train_sets import services
@@ -65,7 +66,7 @@ def _page(request: MemberRequest, project: Project, form: StartForm, status: int
         "page": rows,
         "form": form,
         "queries": queries_to_train_on(project.pk).count(),
-        "moments": captions_to_train_on(project.corpus_id).values("moment").distinct().count(),
+        "moments": captions_to_train_on(project.dataset.corpus_id).values("moment").distinct().count(),
         "most": MOST_DEPTH,
     }
     return render(request, "annotation/train_sets.html", context, status=status)

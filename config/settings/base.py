@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from csp.constants import NONE, SELF
 from kombu import Queue
 
-from config.embedded.paths import socket_folder
-from config.env import (
+from core.embedded.folder import socket_folder
+from core.env import (
     env_address,
     env_bool,
     env_decimal,
@@ -22,8 +22,8 @@ from config.env import (
     tls_of,
     train_command,
 )
-from config.logs import logging_for
-from config.media import accel_from_env, media_from_env, url_seconds_from_env
+from core.observability.logs import logging_for
+from core.storage.media import accel_from_env, media_from_env, url_seconds_from_env
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 
@@ -37,7 +37,7 @@ DEBUG = False
 ALLOWED_HOSTS = env_str("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
-AUTH_USER_MODEL = "annotation.User"
+AUTH_USER_MODEL = "accounts.User"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 TIME_ZONE = "UTC"
 USE_TZ = True
@@ -59,15 +59,17 @@ INSTALLED_APPS = [
     "django_otp",
     "django_otp.plugins.otp_totp",
     "django_otp.plugins.otp_static",
+    "core",
+    "accounts",
     "annotation",
     "judging",
     "models_runner",
 ]
 MIDDLEWARE = [
-    "config.observed.ObservedMiddleware",
-    "config.headers.HeadersMiddleware",
+    "core.observability.requests.ObservedMiddleware",
+    "core.middleware.HeadersMiddleware",
     "config.health.HealthMiddleware",
-    "config.bodies.UnreadBodyMiddleware",
+    "core.middleware.UnreadBodyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -79,8 +81,8 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "config.errors.NamedErrorsMiddleware",
-    "config.second_step.SecondStepMiddleware",
+    "core.error_pages.NamedErrorsMiddleware",
+    "accounts.second_step.SecondStepMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 TEMPLATES = [
@@ -108,10 +110,10 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-PASSWORD_HASHERS = ["config.hashers.Argon2"]
-AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "config.sessions.AccountBackend"]
+PASSWORD_HASHERS = ["accounts.hashers.Argon2"]
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "accounts.sessions.AccountBackend"]
 PASSWORD_RESET_TIMEOUT = 24 * 3600
-SESSION_ENGINE = "config.sessions"
+SESSION_ENGINE = "accounts.sessions"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
@@ -123,7 +125,7 @@ AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # trying on does not make it longer
-AXES_LOCKOUT_CALLABLE = "config.errors.locked_out"
+AXES_LOCKOUT_CALLABLE = "core.error_pages.locked_out"
 AXES_CLIENT_IP_CALLABLE = "core.addresses.client_address"
 AXES_CLIENT_STR_CALLABLE = "core.addresses.nobody"  # its log lines name nobody
 AXES_DISABLE_ACCESS_LOG = True
@@ -134,12 +136,12 @@ TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", 0, least=0)
 # Second step of the log-in: a code from a phone, or from paper
 TOTP_REQUIRED_FOR = roles_of(env_str("TOTP_REQUIRED_FOR", ""))  # who must: of annotator, participant, lead, admin
 OTP_TOTP_ISSUER = "MomentJudge"
-OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0  # ours counts by account: annotation.services.throttles
+OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0  # ours counts by account: accounts.services.throttles
 
 # E-mail: sent where a server is named
 SITE_URL = env_address("SITE_URL", f"http://127.0.0.1:{env_str('PORT', '') or 8000}").rstrip("/")
 EMAIL_HOST = env_str("EMAIL_HOST", "")
-EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend" if EMAIL_HOST else "config.mail.NoMail"
+EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend" if EMAIL_HOST else "core.mail.NoMail"
 EMAIL_PORT = env_int("EMAIL_PORT", 587, most=65535)
 EMAIL_HOST_USER = env_str("EMAIL_USER", "")
 EMAIL_HOST_PASSWORD = env_str("EMAIL_PASSWORD", "")
@@ -162,7 +164,7 @@ def pool_of(size: int) -> dict[str, Any]:
 def database_from_url(url: str) -> dict[str, Any]:
     parts, query = urlsplit(url), parse_qs(urlsplit(url).query)
     return {
-        "ENGINE": "config.postgresql",
+        "ENGINE": "core.postgresql",
         "NAME": parts.path[1:],
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
@@ -221,7 +223,7 @@ MEDIA_ACCEL = accel_from_env()  # the location below which nginx serves MEDIA_RO
 MEDIA_URL_S = url_seconds_from_env()  # for which a signed address of a bucket's file opens it
 STORAGES = {
     "default": MEDIA.storage,
-    "staticfiles": {"BACKEND": "config.static.StaticFiles"},
+    "staticfiles": {"BACKEND": "core.storage.folder.StaticFiles"},
 }
 
 # Security
@@ -247,10 +249,10 @@ FEATURES_REFUSED = [  # of browsers, to every page
     *("accelerometer", "browsing-topics", "camera", "display-capture", "encrypted-media", "geolocation"),
     *("gyroscope", "hid", "idle-detection", "magnetometer", "microphone", "midi", "payment", "serial", "usb"),
 ]
-CSRF_FAILURE_VIEW = "config.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "core.error_pages.csrf_failure"
 SESSION_COOKIE_HTTPONLY = True
 SECURE_REFERRER_POLICY = "same-origin"
-FILE_UPLOAD_HANDLERS = ["config.uploads.NoFiles"]  # a page that takes files says so itself
+FILE_UPLOAD_HANDLERS = ["core.middleware.NoFiles"]  # a page that takes files says so itself
 FILE_UPLOAD_TEMP_DIR = MOMENTJUDGE_VAR / "receiving"  # on their way in, and from a bucket; a /tmp may lie in memory
 SILENCED_SYSTEM_CHECKS = ["files.E001"]  # core.files makes that folder
 DATA_UPLOAD_MAX_NUMBER_FILES = 2  # of such a page: annotations, and the table of video lengths
@@ -258,10 +260,10 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 2  # of such a page: annotations, and the table o
 # API
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "config.tokens.TokenAuthentication",
+        "accounts.tokens.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated", "config.tokens.InScope"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated", "accounts.tokens.InScope"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "config.description.Description",

@@ -1,6 +1,6 @@
 """One machine, embedded services: what `make run` and a bare `manage.py` use."""
 
-from config.embedded.secret import local_secret
+from core.embedded.folder import local_secret
 
 from .base import *  # noqa: F403
 from .base import MOMENTJUDGE_VAR

@@ -4,7 +4,7 @@ import os
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config.env import env_address, env_bool, env_secret
+from core.env import env_address, env_bool, env_secret
 
 from .base import *  # noqa: F403
 from .base import ALLOWED_HOSTS

@@ -13,8 +13,9 @@ from django.contrib.postgres.search import SearchQuery
 from django.db import connection
 from django.db.models import F, Q, QuerySet, Value
 
-from annotation.models import AuditEvent, CorpusImport, Project
-from annotation.models.audit import AuditWords
+from accounts.models import Project
+from annotation.models import CorpusImport
+from core.models import AuditEvent, AuditWords
 from judging.audit.rules import actions_saying
 from judging.models import Judgment, JudgmentImport
 
@@ -112,9 +113,9 @@ def _sources(project: Project, sieve: AuditSieve) -> list[QuerySet[AuditEvent]]:
 
 
 def _known_before(project: Project) -> list[UUID]:
-    files = CorpusImport.objects.filter(corpus_name=project.corpus.name, state=CorpusImport.State.DONE)
+    files = CorpusImport.objects.filter(corpus_name=project.dataset.corpus.name, state=CorpusImport.State.DONE)
     exports = JudgmentImport.objects.filter(project=project)
-    return [project.corpus.uuid, *files.values_list("uuid", flat=True), *exports.values_list("uuid", flat=True)]
+    return [project.dataset.corpus.uuid, *files.values_list("uuid", flat=True), *exports.values_list("uuid", flat=True)]
 
 
 def _merged(sources: Sequence[QuerySet[AuditEvent]], order: tuple[str, str], words: str, size: int) -> list[AuditEvent]:

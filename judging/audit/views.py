@@ -15,8 +15,9 @@ from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from annotation.access import STAFF, MemberRequest, project_page
-from annotation.models import AuditEvent, Membership, Project
+from accounts.access import STAFF, MemberRequest, project_page
+from accounts.models import Membership, Project
+from core.models import AuditEvent
 from core.spreadsheets import csv_stream
 from judging.audit.forms import SYSTEM, AuditForm
 from judging.audit.rules import KINDS, in_words, kind_words, told

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from annotation.models import Caption, Membership, Moment, Project, User
+from accounts.models import Membership, Project, User
+from annotation.models import Caption, Moment
 from core import clock
 from judging.demo.seeding import CONTRARY as CONTRARY_NAME
 from judging.demo.seeding import SIMULATED
@@ -148,7 +149,7 @@ def examples_add(project: Project) -> None:
     if guideline.examples.exists() or project.demo_seed is None or project.demo_videos is None:
         return
     moments = list(
-        Moment.objects.filter(video__corpus=project.corpus_id, preview_state=Moment.Preview.READY)
+        Moment.objects.filter(video__corpus=project.dataset.corpus_id, preview_state=Moment.Preview.READY)
         .select_related("video")
         .order_by("pk")
     )

@@ -8,13 +8,15 @@ from django.core.files import File
 from django.db import transaction
 from django.utils import timezone
 
+from accounts.models import Project
 from annotation.demo import render_episode
-from annotation.models import Job, Moment, Project, Video
+from annotation.models import Moment, Video
 from annotation.pools.services.candidates import candidates_rank
 from annotation.previews.services import video_cut_previews
-from annotation.services.jobs import job_finish, job_set
+from core.jobs import durable, job_finish, job_set
 from core.locks import only_one
 from core.messages import send_on_commit
+from core.models import Job
 from judging.demo.grading import examples_add, story_play, visitors_answer
 from judging.demo.seeding import JOB, RENDER_TASK
 from judging.demo.simulation import script_of
@@ -27,12 +29,13 @@ logger = logging.getLogger(__name__)
 RESEND_AFTER_S = 45
 
 
+@durable("judging.tasks.demo_render", autoretry_for=())
 def demo_render(*, video_id: int) -> None:
     """Render one video, store it, cut its previews; what is done already is left alone."""
     video = Video.objects.select_related("corpus").filter(pk=video_id).first()
     if video is None:
         return
-    project = Project.objects.get(corpus=video.corpus, demo_videos__isnull=False)
+    project = Project.objects.get(dataset__corpus=video.corpus, demo_videos__isnull=False)
     if not video.file:
         assert project.demo_seed is not None and project.demo_videos is not None
         episode = script_of(project.demo_seed, project.demo_videos)[video.index]
@@ -70,13 +73,15 @@ def demo_advance() -> None:
 
 
 def _rendered(project: Project) -> bool:
-    return not Moment.objects.filter(video__corpus=project.corpus_id, preview_state=Moment.Preview.MISSING).exists()
+    return not Moment.objects.filter(
+        video__corpus=project.dataset.corpus_id, preview_state=Moment.Preview.MISSING
+    ).exists()
 
 
 def _progress(project: Project) -> None:
     job = Job.objects.filter(project=project, kind=JOB, state=Job.State.RUNNING).first()
     if job:
-        waiting = Video.objects.filter(corpus=project.corpus_id, moments__preview_state=Moment.Preview.MISSING)
+        waiting = Video.objects.filter(corpus=project.dataset.corpus_id, moments__preview_state=Moment.Preview.MISSING)
         left = waiting.distinct().count()
         videos = project.demo_videos or 0
         title = f"Rendering the demo videos: {videos - left} of {videos}" if left else "Embedding captions and queries"
@@ -89,7 +94,7 @@ def _resend(project: Project, job: Job) -> None:
     """Wake the rendering again when nothing has moved for a while: its messages may have been lost."""
     if (timezone.now() - job.updated_at).total_seconds() > RESEND_AFTER_S:
         Job.objects.filter(pk=job.pk).update(updated_at=timezone.now())
-        waiting = Video.objects.filter(corpus=project.corpus_id, moments__preview_state=Moment.Preview.MISSING)
+        waiting = Video.objects.filter(corpus=project.dataset.corpus_id, moments__preview_state=Moment.Preview.MISSING)
         for pk in waiting.distinct().values_list("pk", flat=True):
             send_on_commit(RENDER_TASK, pk)
 

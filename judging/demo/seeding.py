@@ -4,23 +4,13 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
+from accounts.models import Identity, Membership, Project, StandingChange, User
+from annotation.corpora.services.corpora import project_over
 from annotation.demo import Episode
-from annotation.models import (
-    Caption,
-    Corpus,
-    Description,
-    Identity,
-    Membership,
-    Moment,
-    Project,
-    StandingChange,
-    Subtitle,
-    User,
-    Video,
-)
+from annotation.models import Caption, Corpus, Description, Moment, Subtitle, Video
 from annotation.queries.services import queries_draw
-from annotation.services.audit import audit_record
-from annotation.services.jobs import job_start
+from core.audit import audit_record
+from core.jobs import job_start
 from core.messages import send_on_commit
 from judging.demo.simulation import GRADERS, script_of
 from judging.guidelines.texts import BODY, LEVELS
@@ -44,7 +34,7 @@ def demo_seed(*, videos: int, seed: int) -> Project | None:
         return None
     script = script_of(seed, videos)
     corpus = Corpus.objects.create(name=PROJECT_NAME)
-    project = Project.objects.create(name=PROJECT_NAME, corpus=corpus, demo_videos=videos, demo_seed=seed)
+    project = project_over(corpus=corpus, name=PROJECT_NAME, demo_videos=videos, demo_seed=seed)
     policy_publish(project=project, actor=None)
     guideline_publish(project=project, actor=None, body=BODY, levels=list(LEVELS))
     _people(project)

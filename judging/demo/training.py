@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from random import Random
 
-from annotation.models import Caption, Membership, Moment, Project, Query, User
+from accounts.models import Membership, Project, User
+from annotation.models import Caption, Moment, Query
 from core import clock
 from judging.demo.grading import contrary, graders, span_of
 from judging.demo.simulation import Grader, truth_of
@@ -52,7 +53,7 @@ def truth_for(query: Query, moment: Moment) -> int:
 
 
 def _ready(project: Project) -> list[Moment]:
-    moments = Moment.objects.filter(video__corpus=project.corpus_id, preview_state=Moment.Preview.READY)
+    moments = Moment.objects.filter(video__corpus=project.dataset.corpus_id, preview_state=Moment.Preview.READY)
     return list(moments.select_related("video").order_by("pk"))
 
 

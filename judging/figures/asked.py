@@ -6,7 +6,8 @@ from uuid import UUID
 
 from django.http import QueryDict
 
-from annotation.models import NamedQuerySet, Project, Query
+from accounts.models import Project
+from annotation.models import NamedQuerySet, Query
 from judging.figures.selectors import Scope
 from judging.quality.rules.agreement import Weights
 from judging.quality.selectors import people_have_judged

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from annotation.access import LEAD, STAFF
-from annotation.models import Membership
+from accounts.access import LEAD, STAFF
+from accounts.models import Membership
 from judging.figures import agreement, relevance
 from judging.figures.asked import Asked
 from judging.figures.sheet import Sheet

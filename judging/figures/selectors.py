@@ -19,7 +19,8 @@ from django.core.paginator import Page, Paginator
 from django.db import connection
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from annotation.models import Moment, Project, Query
+from accounts.models import Project
+from annotation.models import Moment, Query
 from annotation.statistics.selectors import span_figures
 from judging.figures.rules import Relevances, relevances_by
 from judging.models import Batch, BatchReview, Pair

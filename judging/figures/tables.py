@@ -5,8 +5,9 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from annotation.access import STAFF, MemberRequest, project_page
-from annotation.models import Project, Query, TextStatistics
+from accounts.access import STAFF, MemberRequest, project_page
+from accounts.models import Project
+from annotation.models import Query, TextStatistics
 from annotation.similarity.registry import wordnet_is_here
 from annotation.statistics import collection as report
 from annotation.statistics.collection import ROWS, Row
@@ -46,7 +47,7 @@ MOMENTS = "judged and settled"
 def tables(request: MemberRequest, project: Project) -> HttpResponse:
     """The tables; what takes a task is as last computed, what was judged is as it is now."""
     kept = _kept(project)
-    if kept is None and project.corpus.descriptions.exists():
+    if kept is None and project.dataset.corpus.descriptions.exists():
         statistics_request(project=project)
         kept = TextStatistics.objects.get(project=project)
     found = _columns(project, kept)

@@ -8,8 +8,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
-from annotation.access import STAFF, MemberRequest, grant, project_page
-from annotation.models import Membership, Project, Query
+from accounts.access import STAFF, MemberRequest, grant, project_page
+from accounts.models import Membership, Project
+from annotation.models import Query
 from judging.figures.asked import Asked
 from judging.figures.catalogue import BY_NAME, FIGURES, Figure
 from judging.quality.rules.agreement import Weights

@@ -7,7 +7,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
-from annotation.models import Moment, Project
+from accounts.models import Project
+from annotation.models import Moment
 
 
 class Weights(models.TextChoices):

@@ -1,6 +1,6 @@
 """Which version of the guideline somebody has read, and what is new since."""
 
-from annotation.models import Membership, Project, User
+from accounts.models import Membership, Project, User
 from judging.guidelines.rules import Line, changes
 from judging.models import Guideline, GuidelineDraft
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.models import Moment, Project, User
-from annotation.services.audit import audit_record
+from accounts.models import Project, User
+from annotation.models import Moment
+from core.audit import audit_record
 from core.exceptions import NotPossible
 from judging.exceptions import GuidelineStale, NotPossibleNow
 from judging.models import Guideline, GuidelineConfirmation, GuidelineDraft, GuidelineDraftExample
@@ -62,7 +63,7 @@ def draft_example_set(
     Raises:
         NotPossibleNow: nobody could watch the moment.
     """
-    if moment.preview_state != Moment.Preview.READY or moment.video.corpus_id != project.corpus_id:
+    if moment.preview_state != Moment.Preview.READY or moment.video.corpus_id != project.dataset.corpus_id:
         raise NotPossibleNow("This moment has no preview in the project.")
     draft = draft_open(project=project, actor=actor)
     GuidelineDraftExample.objects.update_or_create(

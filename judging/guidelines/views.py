@@ -12,9 +12,9 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from annotation.access import ANNOTATOR, EVERYONE, LEAD, MemberRequest, grant, post_only, project_page
-from annotation.models import Membership, Project
-from annotation.standing import OUT
+from accounts.access import ANNOTATOR, EVERYONE, LEAD, MemberRequest, grant, post_only, project_page
+from accounts.models import Membership, Project
+from accounts.rules import OUT
 from core.exceptions import NotPossible
 from judging.guidelines import services
 from judging.guidelines.selectors import annotators_to_confirm, changes_said, guideline_changes, guideline_confirmed

@@ -4,9 +4,9 @@ from typing import Any
 
 from django import forms
 
-from annotation.services.names import checked_name
 from core.exceptions import NotPossible
 from core.files import text_or_packed
+from core.names import checked_name
 from judging.imports.label_studio.mapping import BadMapping, mapped
 
 MOST_GRADES = 2000  # characters

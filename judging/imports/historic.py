@@ -10,11 +10,14 @@ from pathlib import Path
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.models import AuditEvent, Candidate, Corpus, Membership, Moment, Project, Query, User, Video
+from accounts.models import Membership, Project, User
+from accounts.services.members import member_add
+from annotation.corpora.services.corpora import project_over
+from annotation.models import Candidate, Corpus, Moment, Query, Video
 from annotation.pools.rules.pooling import BATCH_SIZE
-from annotation.services.audit import audit_record
-from annotation.services.members import member_add
+from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
+from core.models import AuditEvent
 from judging.models import SEATS, Batch, Judgment, Pair, Policy
 from judging.work import rules
 
@@ -192,7 +195,7 @@ def stored_pairs(project: Project) -> list[HistoricPair]:
 
 def _store(pairs: Sequence[HistoricPair], project_name: str, texts: Mapping[int, str]) -> Project:
     corpus = Corpus.objects.create(name=project_name, is_placeholder=True)
-    project = Project.objects.create(name=project_name, corpus=corpus)
+    project = project_over(corpus=corpus, name=project_name)
     Policy.objects.create(project=project, version=1)
     annotators = _annotators(project, {worker for pair in pairs for worker in pair.workers})
     queries = _queries(project, sorted({pair.pair_id // BATCH_SIZE for pair in pairs}), texts)

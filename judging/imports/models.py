@@ -3,8 +3,8 @@
 from django.conf import settings
 from django.db import models
 
+from accounts.models import Project
 from annotation.corpora.models import Upload, upload_constraints
-from annotation.models import Project
 
 
 class JudgmentImport(Upload):

@@ -14,8 +14,9 @@ from tempfile import TemporaryFile
 from typing import IO, Any
 
 from django.core.files.uploadedfile import UploadedFile
-from django.db import IntegrityError, OperationalError, transaction
+from django.db import IntegrityError, transaction
 
+from accounts.models import Project, User
 from annotation.corpora.importers import ImportFileError
 from annotation.corpora.importers.files import pieces_of
 from annotation.corpora.importers.limits import Budget, OnBytes
@@ -23,7 +24,6 @@ from annotation.corpora.services.reports import OnRemark, Remark, remarks_writer
 from annotation.corpora.services.uploads import (
     BEING_READ,
     KEPT,
-    LATE,
     Progress,
     no_files,
     upload_fail,
@@ -32,12 +32,10 @@ from annotation.corpora.services.uploads import (
     upload_limits,
     upload_throw_away,
 )
-from annotation.models import Project, User
-from annotation.services.audit import audit_record
-from annotation.services.names import checked_name
+from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible
-from core.locks import only_one
-from core.messages import send_on_commit
+from core.jobs import JobKind, durable, swept
+from core.names import checked_name
 from judging.imports.historic import HistoricPair, judgments_store, project_holding, summary
 from judging.imports.label_studio.gathering import Export, read_export
 from judging.imports.label_studio.mapping import Mapped
@@ -45,10 +43,16 @@ from judging.imports.label_studio.reading import Told
 from judging.models import JudgmentImport
 
 logger = logging.getLogger(__name__)
-TASK = "judging.tasks.judgment_import_work"
-LOCK = "judgment-import"
 PIECE = 1 << 20
 State = JudgmentImport.State
+IMPORTS = JobKind(
+    "judging.tasks.judgment_import_work",
+    lambda: JudgmentImport.objects.filter(state__in=JudgmentImport.AT_WORK).select_related("owner"),
+    moved="updated_at",
+    lock="judgment-import",
+    expected=(ImportFileError, MomentJudgeError),
+    fail=upload_fail,
+)
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,7 @@ def judgment_import_create(
             row.save()
             about = {"name": project_name, "bytes": row.bytes_total}
             audit_record(project=None, actor=actor, action="judgments.upload", subject=row.uuid, **about)
-            send_on_commit(TASK, row.pk)
+            IMPORTS.send(row.pk)
     except IntegrityError as error:
         upload_forget(row)
         raise NotPossible(BEING_READ) from error
@@ -165,7 +169,7 @@ def judgment_import_confirm(*, row: JudgmentImport, actor: User, skip_bad: bool)
     except IntegrityError as error:
         raise NotPossible(BEING_READ) from error
     audit_record(project=None, actor=actor, action="judgments.confirm", subject=held.uuid, skip_bad=skip_bad)
-    send_on_commit(TASK, held.pk)
+    IMPORTS.send(held.pk)
 
 
 @transaction.atomic
@@ -178,28 +182,17 @@ def judgment_import_discard(*, row: JudgmentImport, actor: User | None) -> None:
     upload_throw_away(row)
 
 
+@durable(IMPORTS.task)
 def judgment_import_work(*, import_id: int) -> None:
     """Take the next step of a file that is checked or imported; a repeat finds it done."""
-    with only_one(LOCK, import_id) as alone:
-        row = JudgmentImport.objects.select_related("owner").filter(pk=import_id).first()
-        if not alone or row is None or not row.is_at_work:
-            return
-        try:
+    with IMPORTS.claim(import_id) as row:
+        if row is not None:
             _check(row) if row.state == State.CHECKING else _import(row)
-        except OperationalError:
-            raise
-        except (ImportFileError, MomentJudgeError) as error:
-            upload_fail(row, str(error))
-        except Exception as error:
-            upload_fail(row, f"{type(error).__name__}: it could not be read.")
-            raise
 
 
-def judgment_imports_sweep(*, now: datetime) -> None:
-    """Send again what does not move; throw away what nobody said yes to."""
-    stale = JudgmentImport.objects.filter(state__in=JudgmentImport.AT_WORK, updated_at__lte=now - LATE)
-    for pk in stale.values_list("pk", flat=True):
-        send_on_commit(TASK, pk)
+@swept
+def unconfirmed_discard(now: datetime) -> None:
+    """Discard the checked files that nobody confirmed."""
     for row in JudgmentImport.objects.filter(state=State.CHECKED, updated_at__lte=now - KEPT):
         judgment_import_discard(row=row, actor=None)
 

@@ -9,10 +9,10 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
-from annotation.access import post_only, staff_page
+from accounts.access import post_only, staff_page
+from accounts.models import User
 from annotation.corpora.selectors import import_remarks
 from annotation.corpora.views import FORM_ROOM, IMPORTS_SHOWN
-from annotation.models import User
 from core.exceptions import NotPossible, StorageAway, TooLarge
 from core.files import ReceivedOnDisk
 from judging.imports import services

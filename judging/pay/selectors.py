@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from annotation.models import Membership, Project
+from accounts.models import Membership, Project
 from annotation.queries.selectors import queries_to_judge
 from judging.models import HoursCorrection, Policy
 from judging.pay.rules import Day, Line, Rate, Time, amounts_of, day_time, lines_of, month_of, rate_on, total_time

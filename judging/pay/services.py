@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.models import Membership, Project, User
-from annotation.services.audit import audit_record
+from accounts.models import Membership, Project, User
+from core.audit import audit_record
 from core.exceptions import NotPossible
 from judging.models import HoursCorrection, PayRate
 from judging.pay.rules import DAY_S

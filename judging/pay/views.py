@@ -19,8 +19,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.access import ANNOTATOR, LEAD, MemberRequest, post_only, project_page
-from annotation.models import Membership, Project
+from accounts.access import ANNOTATOR, LEAD, MemberRequest, post_only, project_page
+from accounts.models import Membership, Project
 from core.exceptions import NotPossible
 from judging.forms import SubmitForm
 from judging.pay import services

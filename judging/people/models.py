@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
-from annotation.models import Identity, Membership, Project
+from accounts.models import Identity, Membership, Project
 
 
 class Invitation(models.Model):

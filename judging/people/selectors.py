@@ -9,7 +9,7 @@ from django.db.models import Case, Count, F, Max, QuerySet, When
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from annotation.models import Identity, Membership, Project
+from accounts.models import Identity, Membership, Project
 from judging.models import Flag, GateAttempt, GoldGrade, Invitation, Judgment, Sitting, SittingGrade
 
 ANNOTATOR = Membership.Role.ANNOTATOR

@@ -4,7 +4,7 @@ People of a project: for leads alone, who see their names.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.contrib import messages
@@ -14,14 +14,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.access import ANNOTATOR, LEAD, MemberRequest, grant, post_only, project_page
-from annotation.models import Membership, Project, User
-from annotation.services.identities import EMAIL_TAKEN, NewAccount, account_led_or_refused
-from annotation.services.throttles import REGISTRATIONS, throttle_or_refuse
-from annotation.services.totp import totp_device
-from annotation.standing import OUT, WAY
+from accounts.access import ANNOTATOR, LEAD, MemberRequest, grant, post_only, project_page
+from accounts.models import Membership, Project, User
+from accounts.rules import OUT, WAY
+from accounts.services.identities import EMAIL_TAKEN, NewAccount, account_led_or_refused
+from accounts.services.throttles import REGISTRATIONS, throttle_or_refuse
+from accounts.services.totp import totp_device
 from core.addresses import address_block
 from core.exceptions import MomentJudgeError, NotPossible
 from judging.exceptions import InvitationGone, InvitationUnknown
@@ -29,8 +29,9 @@ from judging.forms import InviteForm, JoinForm, StandingForm
 from judging.models import Invitation
 from judging.people.selectors import Person, actor_names, invitations_unused, people_of, staff_of, standing_counts
 from judging.people.services import invitations, standings
+from judging.people.services.person_data import person_data
 
-BACKEND = "config.sessions.AccountBackend"
+BACKEND = "accounts.sessions.AccountBackend"
 FIRST_PAGES = {
     Membership.Role.ANNOTATOR: "judging:desk",
     Membership.Role.PARTICIPANT: "models_runner:runs",
@@ -303,3 +304,14 @@ def erase(request: MemberRequest, project: Project, number: int) -> HttpResponse
     context: dict[str, Any] = {"person": known, "not_ours": _not_ours(request, known), "typed": typed}
     context["error"] = MISTYPED.format(number=number) if request.method == "POST" else ""
     return render(request, "people/erase.html", context, status=422 if context["error"] else 200)
+
+
+@login_required
+@require_POST
+def person_export(request: HttpRequest) -> HttpResponse:
+    """What is stored of who asks, as a zip file; nothing in it tells what their grades are measured by."""
+    person = cast(User, request.user)
+    answer = HttpResponse(person_data(user=person, actor=person, own=True), content_type="application/zip")
+    answer["Content-Disposition"] = 'attachment; filename="momentjudge-my-data.zip"'
+    answer["Cache-Control"] = "no-store"
+    return answer

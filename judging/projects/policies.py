@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from django.db import transaction
 
-from annotation.models import Project, User
-from annotation.services.audit import audit_record
+from accounts.models import Project, User
+from core.audit import audit_record
 from core.messages import send_on_commit
 from judging.exceptions import GateTooShort, NotPossibleNow, PolicyStale
 from judging.guidelines.models import POLICY_VALUES

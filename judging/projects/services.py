@@ -7,29 +7,28 @@ What a query set says of its batches: each carries a copy, read where it is hand
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain, count, islice
 from typing import Any
 
-from django.db import IntegrityError, OperationalError, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
-from annotation.models import Corpus, Job, Membership, NamedQuerySet, Project, Query, User
+from accounts.models import Membership, Project, User
+from accounts.services.members import member_add
+from annotation.corpora.services.corpora import project_over
+from annotation.models import Corpus, NamedQuerySet, ProjectCorpus, Query
 from annotation.pools.services.candidates import candidates_clear, candidates_rank, similarity_choose, similarity_of
 from annotation.queries import services
 from annotation.queries.rules import Size
 from annotation.queries.services import queries_draw
-from annotation.services.audit import audit_record
-from annotation.services.jobs import job_fail, job_finish, job_set, job_start
-from annotation.services.members import member_add
-from annotation.services.names import LONGEST_NAME, checked_name
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing, TopNotOffered
+from core.audit import audit_record
 from core.exceptions import NotPossible
-from core.locks import only_one
-from core.messages import send_on_commit
+from core.jobs import durable, job_finish, job_set, job_start, project_jobs
+from core.models import Job
+from core.names import LONGEST_NAME, checked_name
 from judging.exceptions import NotPossibleNow
 from judging.guidelines.models import POLICY_VALUES
 from judging.guidelines.texts import BODY, LEVELS
@@ -40,9 +39,10 @@ from judging.work.services.batches import batches_open
 
 logger = logging.getLogger(__name__)
 JOB, RANK_JOB = "batches", "ranking"
-LATE = timedelta(minutes=1)
 ROOM = 8  # for a number behind a name
-PREPARE_TASK, RANK_TASK = "judging.tasks.batches_prepare", "judging.tasks.candidates_rank"
+ABSENT = (SimilarityMissing, TopNotOffered)
+PREPARATIONS = project_jobs("judging.tasks.batches_prepare", JOB, lock=JOB, expected=ABSENT)
+RANKINGS = project_jobs("judging.tasks.candidates_rank", RANK_JOB, lock=JOB, expected=ABSENT)
 
 
 @transaction.atomic
@@ -74,7 +74,7 @@ def project_create(
         raise NotPossible(f"The corpus {corpus.name!r} stands in for historic judgments.")
     try:
         with transaction.atomic():
-            project = Project.objects.create(name=name, corpus=corpus)
+            project = project_over(corpus=corpus, name=name)
     except IntegrityError as error:  # somebody chose the same name at the same moment
         raise NotPossible(f"There is a project named {name!r} already.") from error
     audit_record(project=project, actor=actor, action="project.create", subject=project.uuid, corpus=corpus.name)
@@ -111,7 +111,7 @@ def batches_request(*, project: Project, actor: User, similarity: str | None = N
     _check(project, JOB, similarity, actor)
     job_start(project=project, kind=JOB, title="Waiting for a worker", total=2)
     audit_record(project=project, actor=actor, action="batches.open", subject=project.uuid)
-    send_on_commit(PREPARE_TASK, project.pk)
+    PREPARATIONS.send(project.pk)
 
 
 @transaction.atomic
@@ -129,12 +129,12 @@ def candidates_request(*, project: Project, actor: User, similarity: str | None 
     cleared = candidates_clear(queries=queries_unfrozen(project))
     audit_record(project=project, actor=actor, action="candidates.rank", subject=project.uuid, queries=cleared)
     job_start(project=project, kind=RANK_JOB, title="Ranking candidates", total=1)
-    send_on_commit(RANK_TASK, project.pk)
+    RANKINGS.send(project.pk)
     return cleared
 
 
 def _check(project: Project, kind: str, similarity: str | None, actor: User) -> None:
-    if project.corpus.is_placeholder:
+    if project.dataset.corpus.is_placeholder:
         raise NotPossible("Historic judgments have no moments to judge.")
     if project.jobs.filter(state=Job.State.RUNNING).exclude(kind=kind).exists():
         raise NotPossible("Something is being prepared in this project; wait until that is done.")
@@ -144,22 +144,15 @@ def _check(project: Project, kind: str, similarity: str | None, actor: User) -> 
     registry.check(similarity_of(project))
 
 
+@durable(PREPARATIONS.task)
 def batches_prepare(*, project_id: int) -> int:
     """Rank the pool for every judged query without candidates and open their first batches; say how many.
 
     A repeat, and a message that comes late, find no job that waits for them.
     """
-    with only_one(JOB, project_id) as alone:
-        job = _asked(project_id, JOB) if alone else None
-        return _prepare(job) if job else 0
-
-
-def _asked(project_id: int, kind: str) -> Job | None:
-    return Job.objects.filter(project=project_id, kind=kind, state=Job.State.RUNNING).first()
-
-
-def _prepare(job: Job) -> int:
-    with _told(job):
+    with PREPARATIONS.claim(project_id) as job:
+        if job is None:
+            return 0
         job_set(job=job, done=0, title="Embedding captions and ranking candidates")
         candidates_rank(project_id=job.project_id, on_progress=partial(_embedding, job))
         job_set(job=job, done=1, title="Opening first batches")
@@ -169,42 +162,17 @@ def _prepare(job: Job) -> int:
     return 0
 
 
+@durable(RANKINGS.task)
 def candidates_rank_run(*, project_id: int) -> None:
     """Rank the queries without candidates, for those who wait."""
-    with only_one(JOB, project_id) as alone:
-        job = _asked(project_id, RANK_JOB) if alone else None
-        if job is None:
-            return
-        with _told(job):
+    with RANKINGS.claim(project_id) as job:
+        if job is not None:
             ranked = candidates_rank(project_id=project_id, on_progress=partial(_embedding, job))
             job_finish(job=job, title=f"Candidates of {ranked} queries ranked")
 
 
 def _embedding(job: Job, done: int, total: int) -> None:
     job_set(job=job, done=0, title=f"Embedding texts: {done:,} of {total:,}")
-
-
-@contextmanager
-def _told(job: Job) -> Iterator[None]:
-    """A failure is written to the job; what is only missing here goes no further."""
-    try:
-        yield
-    except (SimilarityMissing, TopNotOffered) as error:
-        job_fail(job=job, error=str(error))
-        logger.warning("%s: candidates are not ranked: %s", job, error)
-    except OperationalError:
-        raise  # the task is tried again
-    except Exception as error:
-        job_fail(job=job, error=f"{type(error).__name__}: {error}")
-        raise
-
-
-def preparations_sweep(*, now: datetime) -> None:
-    """Send every preparation that has not moved for a while; one that is at work holds its lock and goes on."""
-    stale = Job.objects.filter(state=Job.State.RUNNING, updated_at__lte=now - LATE)
-    for kind, task in ((JOB, PREPARE_TASK), (RANK_JOB, RANK_TASK)):
-        for project_id in stale.filter(kind=kind).values_list("project", flat=True):
-            send_on_commit(task, project_id)
 
 
 CHUNK = 5000
@@ -222,13 +190,13 @@ def settings_copy(*, source: Project, project: Project, actor: User | None, with
         NotPossible: queries are asked for, and the corpus is another or the source has none.
     """
     held = Project.objects.select_for_update(of=("self",)).get(pk=source.pk)  # nothing of it changes meanwhile
-    same = held.corpus_id == project.corpus_id
+    same = held.dataset.corpus_id == project.dataset.corpus_id
     copied: dict[str, Any] = {"policy": None, "guideline": None}
     if same:
         copied["gate questions"] = _gate(held, project)
     copied["policy"] = _policy(held, project, actor, gate_stays=same)
     copied["guideline"] = _guideline(held, project, actor, with_examples=same)
-    Project.objects.filter(pk=project.pk).update(similarity=held.similarity)
+    ProjectCorpus.objects.filter(pk=project.pk).update(similarity=held.dataset.similarity)
     if with_queries:
         if not same:
             raise NotPossible("Queries can be taken along only from a project over the same corpus.")

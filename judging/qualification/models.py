@@ -12,7 +12,8 @@ from django.db import models
 from django.db.models import BooleanField, F, Func, JSONField, Q, Value
 from django.utils import timezone
 
-from annotation.models import Moment, Project, Query
+from accounts.models import Project
+from annotation.models import Moment, Query
 from judging.guidelines.models import Guideline
 from judging.work.models.batch import Pair
 from judging.work.models.judgment import Judgment

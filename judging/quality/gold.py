@@ -7,7 +7,7 @@ import random
 from datetime import datetime
 from uuid import UUID
 
-from annotation.models import User
+from accounts.models import User
 from annotation.pools.rules.pooling import BATCH_SIZE
 from judging.models import SEATS, Batch, GoldGrade, Policy
 from judging.quality.rules.quality import BATCH_LEAST, gold_among, gold_due

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from annotation.models import Project
+from accounts.models import Project
 
 
 class QualityReport(models.Model):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.db.models import QuerySet
 
-from annotation.models import Project
+from accounts.models import Project
 from judging.models import Judgment, QualityAlert, QualityReport
 
 FINAL = """

@@ -7,9 +7,10 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.models import Project, User
-from annotation.services.audit import audit_record
+from accounts.models import Project, User
+from core.audit import audit_record
 from core.exceptions import NotPossible
+from core.jobs import durable, swept
 from core.locks import only_one
 from core.messages import send_on_commit
 from judging.models import Policy, QualityAlert, QualityReport
@@ -29,6 +30,7 @@ def quality_request(*, project: Project) -> None:
     send_on_commit(TASK, project.pk)
 
 
+@durable(TASK)
 def quality_compute(*, project_id: int, now: datetime | None = None) -> bool:
     """Compute the figures of a project from its rows; False when somebody else is at it."""
     project = Project.objects.filter(pk=project_id).first()
@@ -120,7 +122,8 @@ def alert_see(*, alert: QualityAlert, lead: User, note: str = "") -> None:
     )
 
 
-def quality_sweep(*, now: datetime) -> None:
+@swept
+def quality_sweep(now: datetime) -> None:
     """Send the computing of projects that have new judgments and no fresh figures."""
     for project in Project.objects.filter(batches__isnull=False).distinct():
         report = quality_report(project)

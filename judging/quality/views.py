@@ -10,8 +10,8 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from annotation.models import Project
+from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from accounts.models import Project
 from core.spreadsheets import csv_download
 from judging.models import QualityAlert
 from judging.people.selectors import actor_names

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.access import STAFF, grant_by
+from accounts.access import STAFF, grant_by
 from core.api.base import ApiView, Pages, paged
 from core.api.base import Problem as REFUSED
 from judging.models import Release

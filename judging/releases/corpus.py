@@ -25,7 +25,7 @@ CHUNK = 2000
 
 
 def write_corpus(scope: Scope, folder: Path, on_progress: OnProgress) -> None:
-    corpus = scope.project.corpus
+    corpus = scope.project.dataset.corpus
     rows = corpus.videos.order_by("pk").values_list("name", "index", "duration_s", "source_split")
     videos = [] if corpus.is_placeholder else list(rows)
     with CsvFile(folder, VIDEOS) as file:
@@ -36,7 +36,7 @@ def write_corpus(scope: Scope, folder: Path, on_progress: OnProgress) -> None:
 
 def _moments(scope: Scope, on_progress: OnProgress) -> Iterator[str]:
     """One line for each moment, in the order of their import, which breaks ties between similarities."""
-    corpus = scope.project.corpus
+    corpus = scope.project.dataset.corpus
     found = Moment.objects.filter(video__corpus=corpus, video__corpus__is_placeholder=False)
     done, total = 0, found.count()
     columns = ("pk", "video__name", "start_s", "end_s", "preview_state")
@@ -66,7 +66,7 @@ def _captions(corpus_id: int, moments: list[int]) -> dict[int, list[dict[str, An
 
 def write_queries(scope: Scope, folder: Path) -> None:
     """All queries of the project, released or not; one that is not is there with its text and split only."""
-    serving = captions_serving(scope.project.corpus_id).values("pk")
+    serving = captions_serving(scope.project.dataset.corpus_id).values("pk")
     released = set(scope.keys)
     pilots = set(Query.objects.filter(IS_PILOT, project=scope.project).values_list("pk", flat=True))
     rows = Query.objects.filter(project=scope.project).order_by("number")

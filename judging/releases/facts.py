@@ -24,7 +24,7 @@ def counts_of(scope: Scope) -> dict[str, Any]:
     by_state = dict(pairs.order_by("state").values_list("state").annotate(n=Count("pk")))
     relevance = pairs.filter(state=Pair.State.SETTLED).order_by("relevance").values_list("relevance")
     given = facts_of(scope.keys)
-    moments = Moment.objects.filter(video__corpus=scope.project.corpus_id, video__corpus__is_placeholder=False)
+    moments = Moment.objects.filter(video__corpus=scope.project.dataset.corpus_id, video__corpus__is_placeholder=False)
     unfinished = [query for query in scope.missing if query.state != "pilot"]
     return {
         "queries": len(scope.own),
@@ -35,7 +35,7 @@ def counts_of(scope: Scope) -> dict[str, Any]:
         "pairs": by_state,
         "relevance": {str(value): n for value, n in relevance.annotate(n=Count("pk"))},
         **{name: given[name] for name in ("judgments", "simulated_judgments", "annotators")},
-        "videos": Video.objects.filter(corpus=scope.project.corpus_id, corpus__is_placeholder=False).count(),
+        "videos": Video.objects.filter(corpus=scope.project.dataset.corpus_id, corpus__is_placeholder=False).count(),
         "moments": moments.count(),
     }
 

@@ -184,7 +184,9 @@ def _pairs(judged: Collection[int]) -> dict[int, list[JudgedPair]]:
 def _entries(scope: Scope, queries: Iterable[Listed], held: dict[int, list[JudgedPair]]) -> Iterator[dict[str, object]]:
     """Queries with their settled moments; a twin shares the relevance of the query judged for it."""
     shown = [query for query in queries if not query.is_placeholder]
-    captions = _captions(scope.project.corpus_id, {pair.moment for query in shown for pair in held[query.judged]})
+    captions = _captions(
+        scope.project.dataset.corpus_id, {pair.moment for query in shown for pair in held[query.judged]}
+    )
     for query in shown:
         settled = [pair for pair in held[query.judged] if pair.state == Pair.State.SETTLED]
         moments = [_moment_row(pair, captions) for pair in settled]

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connection
 
-from annotation.models import Project
+from accounts.models import Project
 from core.exceptions import NotPossible
 from judging.releases.layout import COLUMNS, JUDGMENTS, RAW
 
@@ -19,7 +19,7 @@ FROM = """
 FROM judging_judgment given
 JOIN judging_pair pair ON pair.id = given.pair_id
 JOIN judging_batch batch ON batch.id = pair.batch_id
-LEFT JOIN annotation_membership member ON member.project_id = batch.project_id AND member.user_id = given.annotator_id
+LEFT JOIN accounts_membership member ON member.project_id = batch.project_id AND member.user_id = given.annotator_id
 LEFT JOIN judging_assignment held ON held.id = given.assignment_id
 LEFT JOIN judging_guideline guideline ON guideline.id = given.guideline_id
 LEFT JOIN judging_policy policy ON policy.id = given.policy_id"""

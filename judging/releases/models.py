@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from annotation.models import Project
+from accounts.models import Project
 
 
 def archive_path(release: "Release", filename: str) -> str:

@@ -6,9 +6,11 @@ from typing import Any
 
 from django.forms.models import model_to_dict
 
-from annotation.models import AuditEvent, Pooling, Project, Query
+from accounts.models import Project
+from annotation.models import Pooling, Query
 from annotation.pools.rules import pooling
 from annotation.queries.selectors import DRAWS
+from core.models import AuditEvent
 from judging.guidelines.models import POLICY_VALUES
 from judging.models import SEATS, WORDS, Guideline, Policy, ReleaseWords
 from judging.releases.judged import measures_used, pairs_of_pools, pools_used
@@ -35,8 +37,8 @@ def settings_of(scope: Scope) -> dict[str, Any]:
     versions = versions_of(scope.keys)
     return {
         "project": project.name,
-        "corpus": {"name": project.corpus.name, "placeholder": project.corpus.is_placeholder},
-        "similarity": project.similarity,
+        "corpus": {"name": project.dataset.corpus.name, "placeholder": project.dataset.corpus.is_placeholder},
+        "similarity": project.dataset.similarity,
         "includes_pilot": scope.includes_pilot,
         "anonymised": scope.is_anonymised,
         "consensus": {

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
-from annotation.models import Candidate, Moment, Project, Query
+from accounts.models import Project
+from annotation.models import Candidate, Moment, Query
 from annotation.pools.rules.pooling import BATCH_SIZE, BATCHES
 from annotation.queries.selectors import queries_to_judge
 from judging.models import Batch, BatchReview, Pair, Release
@@ -86,7 +87,7 @@ STATES = {
 
 
 def scope_of(release: Release) -> Scope:
-    project = Project.objects.select_related("corpus").get(pk=release.project_id)
+    project = Project.objects.select_related("dataset__corpus").get(pk=release.project_id)
     finished = finished_queries(project.pk)
     released = finished if release.includes_pilot else finished.exclude(batches__is_pilot=True)
     own = {row["pk"]: row for row in released.distinct().values("pk", "number", "text", "split", "is_placeholder")}

@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,11 +18,11 @@ from uuid import UUID, uuid4
 from django.core.files import File
 from django.db import OperationalError, connection, transaction
 
-from annotation.models import Project, User
-from annotation.services.audit import audit_record
+from accounts.models import Project, User
 from core import clock
+from core.audit import audit_record
 from core.exceptions import ImportRefused, StorageAway, StorageFull, disk_is_full
-from core.locks import only_one
+from core.jobs import JobKind, durable
 from core.messages import send_on_commit
 from judging.exceptions import FormStale, NotPossibleNow
 from judging.models import WORDS, Release, ReleaseChange, ReleaseComparison, ReleaseWords
@@ -32,12 +32,15 @@ from judging.releases.files import DAMAGED, archive_opened
 from judging.releases.scope import Scope, scope_of
 
 logger = logging.getLogger(__name__)
-BUILD_TASK = "judging.tasks.release_build"
-LATE = timedelta(minutes=2)  # a release that has not moved for so long has lost its message, or its worker
 READY_TASK = "models_runner.tasks.similarity_runs_make"
 EVERY_S = 1.0  # how often progress is written
-NO_WORD = "It failed without a word"
 USED = "This form made another release already. Load the page again; nothing was stored."
+RELEASES = JobKind(
+    "judging.tasks.release_build",
+    lambda: Release.objects.filter(state=Release.State.PREPARING).select_related("project"),
+    lock="release",
+    expected=(),
+)
 
 
 @transaction.atomic
@@ -70,7 +73,7 @@ def release_create(
     said = {"version": release.version, **chosen}
     audit_record(project=project, actor=actor, action="release.create", subject=release.uuid, **said)
     if wake:
-        send_on_commit(BUILD_TASK, release.pk)
+        RELEASES.send(release.pk)
     return release
 
 
@@ -87,28 +90,24 @@ def release_retry(*, release: Release, actor: User) -> None:
     held.state, held.error, held.done, held.total, held.moved_at = Release.State.PREPARING, "", 0, 0, clock.now()
     held.save(update_fields=["state", "error", "done", "total", "moved_at"])
     audit_record(project=held.project, actor=actor, action="release.retry", subject=held.uuid, version=held.version)
-    send_on_commit(BUILD_TASK, held.pk)
+    RELEASES.send(held.pk)
 
 
+@durable(RELEASES.task)
 def release_build(*, release_id: int, folder: Path | None = None) -> Release | None:
     """Write the files of a release into ``folder`` (a temporary one by default) and its archive into the storage.
 
     Safe to repeat and to kill: nothing is kept before the archive is whole, and one that is ready, or failed and that
     nobody asked for again, stays as it is.
     """
-    with only_one("release", release_id) as alone, _folder(folder) as target:
-        release = Release.objects.select_related("project").filter(pk=release_id).first()
-        if not alone or release is None or release.state != Release.State.PREPARING:
-            return release
+    with RELEASES.claim(release_id) as release, _folder(folder) as target:
+        if release is None:
+            return Release.objects.filter(pk=release_id).first()
         try:
             with _Progress(release) as progress:
                 _write(release, target, progress)
         except OperationalError as error:
             _say_why_it_waits(release, error)
-            raise
-        except Exception as error:
-            failed = {"state": Release.State.FAILED, "error": str(error)[:2000] or NO_WORD}
-            Release.objects.filter(pk=release.pk).exclude(state=Release.State.READY).update(**failed)
             raise
     logger.info("release %s ready: %s", release.pk, release.manifest["counts"])
     return release
@@ -128,13 +127,6 @@ def _say_why_it_waits(release: Release, error: OperationalError) -> None:
     """It is tried again; where the storage is why, the team can see that."""
     if isinstance(error, StorageAway):
         Release.objects.filter(pk=release.pk, state=Release.State.PREPARING).update(error=str(error))
-
-
-def releases_sweep(*, now: datetime) -> None:
-    """Send the building of releases that do not move: the message may have been lost, or the worker."""
-    late = Release.objects.filter(moved_at__lte=now - LATE)
-    for pk in late.filter(state=Release.State.PREPARING).values_list("pk", flat=True):
-        send_on_commit(BUILD_TASK, pk)
 
 
 @transaction.atomic
@@ -231,29 +223,32 @@ WRITE = """
 UPDATE judging_release SET step = %s, done = %s, total = %s, moved_at = %s WHERE id = %s AND state = 'preparing'"""
 
 
-TASK = "judging.tasks.release_compare"
-COMPARISON_LATE = timedelta(minutes=2)  # one that has not moved for so long has lost its message, or its worker
 CHUNK = 5000
 UNREADABLE = "The archive of one of them is not in the storage, or cannot be read."
 State = ReleaseComparison.State
+COMPARISONS = JobKind(
+    "judging.tasks.release_compare",
+    lambda: ReleaseComparison.objects.filter(state=State.WORKING).select_related("before", "after"),
+    lock="release comparison",
+)
 
 
 @transaction.atomic
 def release_comparison_of(*, before: Release, after: Release, now: datetime) -> ReleaseComparison:
     """The comparison of two releases, which a task makes when it is asked for first, or a while after it failed."""
     row, is_new = ReleaseComparison.objects.get_or_create(before=before, after=after)
-    failed = ReleaseComparison.objects.filter(pk=row.pk, state=State.FAILED, moved_at__lte=now - COMPARISON_LATE)
+    failed = ReleaseComparison.objects.filter(pk=row.pk, state=State.FAILED, moved_at__lte=now - COMPARISONS.late)
     if is_new or failed.update(state=State.WORKING, error="", moved_at=now):
-        send_on_commit(TASK, row.pk)
+        COMPARISONS.send(row.pk)
         row.refresh_from_db()
     return row
 
 
+@durable(COMPARISONS.task)
 def release_compare(*, comparison_id: int) -> None:
     """Read both archives and keep what differs; a repeat finds it done."""
-    with only_one("release comparison", comparison_id) as alone:
-        row = ReleaseComparison.objects.select_related("before", "after").filter(pk=comparison_id).first()
-        if not alone or row is None or row.state != State.WORKING:
+    with COMPARISONS.claim(comparison_id) as row:
+        if row is None:
             return
         try:
             with transaction.atomic():
@@ -264,13 +259,6 @@ def release_compare(*, comparison_id: int) -> None:
             logger.warning("comparison %s: %s", row.pk, error)
             row.counts, row.state, row.error = {}, State.FAILED, UNREADABLE
             _save(row)
-
-
-def release_comparisons_sweep(*, now: datetime) -> None:
-    """Send again what does not move."""
-    late = ReleaseComparison.objects.filter(state=State.WORKING, moved_at__lte=now - COMPARISON_LATE)
-    for pk in late.values_list("pk", flat=True):
-        send_on_commit(TASK, pk)
 
 
 def _save(row: ReleaseComparison) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import F, Q
 
+from accounts.models import Project
 from annotation.captions.selectors import captions_to_train_on
-from annotation.models import Caption, Project
+from annotation.models import Caption
 from annotation.pools.services.candidates import measure_of
 from annotation.queries.selectors import queries_to_train_on
 from annotation.similarity import registry
@@ -47,6 +48,6 @@ def described_in_train(project: Project) -> dict[str, int]:
     drawn_before = Q(text=F("caption__description__text")) & ~Q(text=F("caption__text"))
     queries = queries_to_train_on(project.pk).filter(drawn_before | Q(caption__provider=unwritten))
     return {
-        "captions_as_described": captions_to_train_on(project.corpus_id).filter(provider=unwritten).count(),
+        "captions_as_described": captions_to_train_on(project.dataset.corpus_id).filter(provider=unwritten).count(),
         "train_queries_as_described": queries.count(),
     }

@@ -18,8 +18,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from annotation.models import Membership, Project
+from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from accounts.models import Membership, Project
 from core.spreadsheets import csv_stream
 from judging.exceptions import FormStale, NotPossibleNow
 from judging.forms import KeyForm
@@ -200,7 +200,7 @@ def _datasheet(release: Release) -> SafeString | None:
 
 
 def _granted(request: HttpRequest, release_uuid: UUID, roles: frozenset[Membership.Role] = STAFF) -> Release:
-    held = get_object_or_404(Release.objects.select_related("project__corpus"), uuid=release_uuid)
+    held = get_object_or_404(Release.objects.select_related("project__dataset__corpus"), uuid=release_uuid)
     grant(request, held.project, roles)
     return held
 

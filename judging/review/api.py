@@ -7,8 +7,9 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.access import LEAD, STAFF, grant, grant_by, person_of
-from annotation.models import Membership, NamedQuerySet
+from accounts.access import LEAD, STAFF, grant, grant_by, person_of
+from accounts.models import Membership
+from annotation.models import NamedQuerySet
 from core.api.base import ApiView, Invalid, Pages, Problem, body_of, paged
 from judging import serializers
 from judging.models import Batch, Pair

@@ -14,9 +14,11 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from annotation.models import AuditEvent, Candidate, Job, Membership, Moment, Project, Query, User
+from accounts.models import Membership, Project, User
+from annotation.models import Candidate, Moment, Query
 from annotation.pools.rules.pooling import BATCH_SIZE
 from annotation.queries.selectors import queries_to_judge
+from core.models import AuditEvent, Job
 from judging.models import Assignment, Batch, BatchReview, Flag, Judgment, Pair, Policy
 from judging.pay.forecast import TVR_RANKING, Forecast, Part
 from judging.people.selectors import actor_names

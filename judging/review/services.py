@@ -8,8 +8,10 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from annotation.models import Project, Query, User
-from annotation.services.audit import audit_record, audit_record_all
+from accounts.models import Project, User
+from annotation.models import Query
+from core.audit import audit_record, audit_record_all
+from core.jobs import durable
 from core.messages import send_on_commit
 from judging.exceptions import NotPossibleNow, ReviewStands
 from judging.models import Batch, BatchReview, ReviewUndone
@@ -109,6 +111,7 @@ def reviews_accept(*, project: Project, lead: User, chosen: Mapping[UUID, bool])
     )
 
 
+@durable("judging.tasks.reviews_decide")
 def reviews_decide(*, project_id: int) -> int:
     """Decide by the rule what waits in a project whose policy says so; say how much that was.
 

@@ -12,8 +12,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
-from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from annotation.models import Moment, Project
+from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from accounts.models import Project
+from annotation.models import Moment
 from core.refusals import refusal_log
 from judging.exceptions import JudgingError
 from judging.forms import AcceptForm, BehindForm, ReviewForm

@@ -5,7 +5,8 @@ from typing import Any
 
 from django import forms
 
-from annotation.models import NamedQuerySet, Project, Query
+from accounts.models import Project
+from annotation.models import NamedQuerySet, Query
 from annotation.pools.rules.coverage import OTHERS, QUERIES, TOP
 from annotation.pools.rules.pooling import DEPTH
 from annotation.pools.rules.run_pools import DEPTHS

@@ -13,7 +13,8 @@ from django.db import connection
 from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce
 
-from annotation.models import Candidate, PoolAnswer, Pooling, PoolSource, Project, Query
+from accounts.models import Project
+from annotation.models import Candidate, PoolAnswer, Pooling, PoolSource, Query
 from annotation.pools.rules.pooling import BATCH_SIZE
 from annotation.pools.services.coverage import RANDOM
 from annotation.queries.selectors import queries_to_judge

@@ -7,10 +7,11 @@ import logging
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
-from django.db import OperationalError, transaction
+from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from annotation.models import Candidate, Job, Moment, NamedQuerySet, Pooling, Project, Query, User
+from accounts.models import Project, User
+from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query
 from annotation.pools.rules.coverage import mixed, queries_drawn
 from annotation.pools.services.coverage import Draw, coverage_create, coverage_plan
 from annotation.pools.services.poolings import (
@@ -21,17 +22,45 @@ from annotation.pools.services.poolings import (
     pooling_finish,
     pooling_plan,
 )
-from annotation.services.jobs import job_fail, job_finish, job_set, job_start
 from core.exceptions import MomentJudgeError, NotPossible
-from core.locks import only_one
-from core.messages import send_on_commit
+from core.jobs import JobKind, durable, job_fail, job_finish, job_set, job_start
+from core.models import Job
 from judging.models import BatchReview
 from judging.releases.scope import finished_queries
 from judging.studies.selectors import queries_to_pool
 from judging.work.services.batches import batches_pool
 
-PLAN_TASK = "judging.tasks.coverage_prepare"
-STUDY_LATE = timedelta(minutes=1)  # a study still without a plan by then has lost its message, or its worker is busy
+logger = logging.getLogger(__name__)
+TITLE = "Opening pooled batches"
+TELL_EVERY = 20  # queries
+STUDIES = JobKind(
+    "judging.tasks.coverage_prepare",
+    lambda: Pooling.objects.filter(state=Pooling.State.PREPARING, seed__isnull=False).select_related("project"),
+    moved="created_at",
+    late=timedelta(minutes=1),
+    lock="coverage-plan",
+    expected=(MomentJudgeError,),
+    fail=lambda pooling, error: pooling_fail(pooling=pooling, error=error),
+)
+
+
+class _Openings(JobKind[Pooling]):
+    def sweep(self, now: datetime) -> None:
+        """Wake the task again where the job of an opening does not move; a failed one waits for a person."""
+        stale = Job.objects.filter(state=Job.State.RUNNING, updated_at__lte=now - self.late)
+        for pooling in self.rows():
+            if stale.filter(project=pooling.project_id, kind=pool_job(pooling)).exists():
+                self.send(pooling.pk)
+
+
+OPENINGS = _Openings(
+    "judging.tasks.pool_open",
+    lambda: Pooling.objects.filter(state=Pooling.State.OPENING).select_related("project"),
+    late=timedelta(minutes=1),
+    lock="pool-open",
+    expected=(),
+    fail=lambda pooling, error: job_fail(job=_job(pooling, total=0), error=error),
+)
 
 
 def queries_to_study(project: Project, *, split: str = "", query_set: NamedQuerySet | None = None) -> QuerySet[Query]:
@@ -58,34 +87,16 @@ def coverage_request(*, project: Project, queries: Sequence[Query], draw: Draw, 
     if finished.count() < len(set(queries)):
         raise NotPossible("A coverage study is of queries that are judged to their end.")
     pooling = coverage_create(project=project, queries=queries, draw=draw, actor=actor)
-    send_on_commit(PLAN_TASK, pooling.pk)
+    STUDIES.send(pooling.pk)
     return pooling
 
 
+@durable(STUDIES.task)
 def coverage_prepare(*, pooling_id: int) -> None:
     """Plan a study; what stands against it is said on it. A repeat finds the plan."""
-    pooling = Pooling.objects.select_related("project").filter(pk=pooling_id, seed__isnull=False).first()
-    with only_one("coverage-plan", pooling_id) as alone:
-        if pooling is None or not alone or pooling.state != Pooling.State.PREPARING:
-            return
-        try:
+    with STUDIES.claim(pooling_id) as pooling:
+        if pooling is not None:
             coverage_plan(pooling=pooling)
-        except MomentJudgeError as error:
-            pooling_fail(pooling=pooling, error=str(error))
-
-
-def coverage_sweep(*, now: datetime) -> None:
-    """Send every study that waits for its plan; its message may have been lost."""
-    late = Pooling.objects.filter(state=Pooling.State.PREPARING, seed__isnull=False, created_at__lte=now - STUDY_LATE)
-    for pk in late.values_list("pk", flat=True):
-        send_on_commit(PLAN_TASK, pk)
-
-
-logger = logging.getLogger(__name__)
-TITLE = "Opening pooled batches"
-OPEN_TASK = "judging.tasks.pool_open"
-LATE = timedelta(minutes=1)  # an opening that has not moved by then has lost its message, or its worker is busy
-TELL_EVERY = 20  # queries
 
 
 def pool_plan(*, pooling: Pooling, returned: Iterable[Returned]) -> None:
@@ -110,35 +121,30 @@ def pool_open_request(*, pooling: Pooling, actor: User | None, wake: bool = True
     held = pooling_confirm(pooling=pooling, actor=actor)
     if wake and held.state == Pooling.State.OPENING:
         _job(held, total=_planned(held).count())
-        send_on_commit(OPEN_TASK, held.pk)
+        OPENINGS.send(held.pk)
     return held
 
 
+@durable(OPENINGS.task)
 def pool_open(*, pooling_id: int) -> int:
     """Add the planned candidates and open their batches, query by query; a repeat goes on where it was.
 
     Returns:
         How many batches were opened now.
     """
-    with only_one("pool-open", pooling_id) as alone:
-        opening = Pooling.objects.select_related("project").filter(pk=pooling_id, state=Pooling.State.OPENING)
-        pooling = opening.first() if alone else None
-        return _open(pooling) if pooling else 0
+    with OPENINGS.claim(pooling_id) as pooling:
+        if pooling is not None:
+            return _open(pooling)
+    return 0
 
 
 def _open(pooling: Pooling) -> int:
     ids = list(_planned(pooling).order_by("number").values_list("pk", flat=True))
     job, opened = _job(pooling, total=len(ids)), 0
-    try:
-        for done, query_id in enumerate(ids):
-            if done % TELL_EVERY == 0:
-                job_set(job=job, done=done, title=f"{TITLE}: {done} of {len(ids)} queries")
-            opened += _query_open(pooling, query_id)
-    except OperationalError:
-        raise  # the task is tried again
-    except Exception as error:
-        job_fail(job=job, error=f"{type(error).__name__}: {error}")
-        raise
+    for done, query_id in enumerate(ids):
+        if done % TELL_EVERY == 0:
+            job_set(job=job, done=done, title=f"{TITLE}: {done} of {len(ids)} queries")
+        opened += _query_open(pooling, query_id)
     with transaction.atomic():
         pooling_finish(pooling=pooling)
         job_finish(job=job, title=f"{opened} pooled batches opened")
@@ -176,11 +182,3 @@ def _waiting(pooling: Pooling, query: Query) -> list[Candidate]:
         wanted |= Q(moment__pool_entries__answer__source__pooling=pooling, moment__pool_entries__answer__query=query)
     free = query.candidates.filter(wanted, pair=None, moment__preview_state=Moment.Preview.READY)
     return list(free.distinct().order_by("rank"))
-
-
-def pools_sweep(*, now: datetime) -> None:
-    """Send every pool whose opening has not moved for a while; one at work holds its lock and goes on."""
-    stale = Job.objects.filter(state=Job.State.RUNNING, updated_at__lte=now - LATE)
-    for pooling in Pooling.objects.filter(state=Pooling.State.OPENING):
-        if stale.filter(project=pooling.project_id, kind=pool_job(pooling)).exists():
-            send_on_commit(OPEN_TASK, pooling.pk)

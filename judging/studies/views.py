@@ -8,8 +8,9 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from annotation.access import STAFF, MemberRequest, grant, post_only, project_page
-from annotation.models import Membership, Pooling, Project
+from accounts.access import STAFF, MemberRequest, grant, post_only, project_page
+from accounts.models import Membership, Project
+from annotation.models import Pooling
 from annotation.pools.services.poolings import pooling_discard
 from core.exceptions import NotPossible
 from judging.figures.coverage import study_sheet

@@ -9,8 +9,8 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.access import ANNOTATOR, grant_by, person_of
-from annotation.models import Membership, Project
+from accounts.access import ANNOTATOR, grant_by, person_of
+from accounts.models import Membership, Project
 from core import clock
 from core.api.base import ApiView, Pages, Problem, body_of, paged
 from judging import serializers

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.access import ADMIN, STAFF, grant, grant_by, person_of
+from accounts.access import ADMIN, STAFF, grant, grant_by, person_of
 from core.api.base import ApiView, Invalid, Pages, body_of, paged
 from core.api.base import Problem as REFUSED
 from core.api.fields import KeyField

@@ -9,9 +9,10 @@ from uuid import UUID
 
 from django.db import transaction
 
-from annotation.models import AuditEvent, Project, User
-from annotation.services.audit import audit_record
+from accounts.models import Project, User
+from core.audit import audit_record
 from core.exceptions import NotPossible
+from core.models import AuditEvent
 from models_runner.experiments import files
 from models_runner.experiments.selectors import needed_by
 from models_runner.models import Experiment, Training

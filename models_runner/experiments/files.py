@@ -14,7 +14,7 @@ from zipfile import ZIP_STORED, ZipFile
 
 from django.conf import settings
 
-from annotation.models import Project
+from accounts.models import Project
 from core.exceptions import NotPossible
 from judging.models import Release
 from judging.releases.files import archive_opened
@@ -168,7 +168,7 @@ def _candidates(training: Training) -> dict[str, object]:
 
 def _groups(project: Project) -> dict[str, dict[str, str]]:
     """Which split videos, and the videos that queries were made of, came from."""
-    videos = project.corpus.videos.exclude(source_split="").values_list("name", "source_split")
+    videos = project.dataset.corpus.videos.exclude(source_split="").values_list("name", "source_split")
     queries = queries_by_source_split(project).values_list("number", SOURCE_SPLIT)
     return {"videos": dict(videos), "queries": {str(number): split for number, split in queries}}
 

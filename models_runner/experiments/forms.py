@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 
-from annotation.models import Project
+from accounts.models import Project
 from judging.forms import UNREADABLE_KEY
 from judging.models import Release
 from models_runner.experiments.models import MOST_SEEDS

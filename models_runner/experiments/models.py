@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
-from annotation.models import Project
+from accounts.models import Project
 from judging.models import Release
 from models_runner.leaderboard.models import Run
 

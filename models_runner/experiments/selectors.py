@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from django.db.models import Prefetch, QuerySet
 
-from annotation.models import Project, Query
+from accounts.models import Project
+from annotation.models import Query
 from models_runner.models import Experiment, Run, Training
 
 SOURCE_SPLIT = "caption__moment__video__source_split"  # of a query

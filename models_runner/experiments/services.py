@@ -9,8 +9,8 @@ from zipfile import ZipFile
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from annotation.models import Project, User
-from annotation.services.audit import audit_record
+from accounts.models import Project, User
+from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.messages import send_on_commit
 from judging.exceptions import FormStale

@@ -12,9 +12,10 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F, Q
 
-from annotation.services.audit import audit_record
 from core import clock
+from core.audit import audit_record
 from core.exceptions import MomentJudgeError, StorageAway
+from core.jobs import durable
 from core.locks import only_one
 from core.messages import send_on_commit
 from models_runner.experiments import files
@@ -39,6 +40,7 @@ FULL = "The disk of experiments is full. Make room, then resume it: it goes on f
 State = Training.State
 
 
+@durable("models_runner.tasks.training_work", acks_late=False)
 def training_work(*, training_id: int) -> None:
     """Train what waits, to its end; a repeat finds it at work or done.
 

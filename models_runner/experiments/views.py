@@ -9,8 +9,8 @@ from django.core.paginator import Paginator
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from annotation.access import ADMIN, STAFF, MemberRequest, grant, post_only, project_page
-from annotation.models import Membership, Project, User
+from accounts.access import ADMIN, STAFF, MemberRequest, grant, post_only, project_page
+from accounts.models import Membership, Project, User
 from core.exceptions import MomentJudgeError, NotPossible
 from judging.exceptions import FormStale
 from judging.models import Release
@@ -72,7 +72,7 @@ def experiment_new(request: MemberRequest, project: Project) -> HttpResponse:
 
 def _initial(project: Project) -> dict[str, object]:
     """Where little is to be learned from, the small settings show soonest whether all of it works."""
-    return {"preset": "small"} if project.corpus.videos.count() < FEW_VIDEOS else {}
+    return {"preset": "small"} if project.dataset.corpus.videos.count() < FEW_VIDEOS else {}
 
 
 def _form_page(request: MemberRequest, project: Project, form: ExperimentForm, status: int) -> HttpResponse:
@@ -84,7 +84,7 @@ def _form_page(request: MemberRequest, project: Project, form: ExperimentForm, s
 @login_required
 def experiment(request: HttpRequest, experiment_uuid: UUID) -> HttpResponse:
     """One experiment: every seed with its progress, curves, log and what came of it."""
-    found = Experiment.objects.select_related("project__corpus", "release", "candidates__experiment")
+    found = Experiment.objects.select_related("project__dataset__corpus", "release", "candidates__experiment")
     held = get_object_or_404(found, uuid=experiment_uuid)
     membership = grant(request, held.project, STAFF)
     trainings = list(held.trainings.select_related("val_run", "test_run").order_by("seed"))

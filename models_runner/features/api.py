@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.access import ADMIN, grant_by
+from accounts.access import ADMIN, grant_by
 from core.api.base import ApiView, Pages, paged
 from core.api.base import Problem as REFUSED
 from models_runner.models import FeatureSet

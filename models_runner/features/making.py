@@ -5,20 +5,18 @@ Feature sets made and checked by a task that can be killed.
 
 import logging
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from django.conf import settings
-from django.db import OperationalError
 
-from annotation.corpora.importers.texts import storable
 from annotation.similarity.model_folders import model_check
 from core import clock
 from core.exceptions import MomentJudgeError, NotPossible
-from core.locks import only_one
-from core.messages import send_on_commit
+from core.jobs import JobKind, Stopped, durable
+from core.texts import storable
 from models_runner.features.services import ITEMS, TASK, names_wanted, throw_away
 from models_runner.models import FeatureSet
 from moment_retrieval.durable import is_out_of_room
@@ -29,10 +27,6 @@ from moment_retrieval.features.extractors import Kind, Outcome, Setup, Way, extr
 EVERY_S = 2.0  # how often progress is written
 STEPS = list(FeatureSet.Step.values)
 OnProgress = Callable[[str], None]
-
-
-class Stopped(Exception):
-    """Somebody cancelled or deleted the set while it was being made."""
 
 
 class Progress:
@@ -80,33 +74,37 @@ class Progress:
 
 
 logger = logging.getLogger(__name__)
-LOCK = "feature-set"
 ATTEMPTS = 3  # starts that bring nothing more, after which it is given up: what is next kills its worker
-LATE = timedelta(minutes=2)  # one that has not moved for so long has lost its worker or its message
 FULL = "The disk of features is full. Make room, then go on: what was made is kept."
 State, Step = FeatureSet.State, FeatureSet.Step
 
 
-def feature_sets_sweep(*, now: datetime) -> None:
-    """Send what does not move: its worker or its message was lost, or it waits behind a training."""
-    stale = FeatureSet.objects.filter(state=State.RUNNING, moved_at__lte=now - LATE)
-    for pk in stale.values_list("pk", flat=True):
-        send_on_commit(TASK, pk)
-    stale.update(moved_at=now)  # one message at a time
+class _FeatureSets(JobKind[FeatureSet]):
+    def sweep(self, now: datetime) -> None:
+        """Wake the task again, with one message at a time: a set may wait behind a training."""
+        super().sweep(now)
+        self.rows().filter(moved_at__lte=now - self.late).update(moved_at=now)
 
 
+FEATURE_SETS = _FeatureSets(
+    TASK,
+    lambda: FeatureSet.objects.filter(state=State.RUNNING).select_related("project"),
+    lock="feature-set",
+    expected=(ScoringError, MomentJudgeError, OSError),
+)
+
+
+@durable(TASK, acks_late=False)
 def feature_set_work(*, feature_set_id: int, on_progress: OnProgress | None = None) -> None:
     """Make what is left of a set, and check it; a repeat finds it done or at work."""
-    with only_one(LOCK, feature_set_id) as alone:
-        rows = FeatureSet.objects.select_related("project")
-        held = rows.filter(pk=feature_set_id, state=State.RUNNING).first()
-        if not alone or held is None:
+    with FEATURE_SETS.claim(feature_set_id) as held:
+        if held is None:
             return
         if held.attempts >= ATTEMPTS:
             _fail(held, _killed(held))
             return
         held.attempts += 1
-        rows.filter(pk=held.pk).update(attempts=held.attempts)
+        FeatureSet.objects.filter(pk=held.pk).update(attempts=held.attempts)
         progress = Progress(held, on_progress)
         try:
             if held.is_ours:
@@ -114,12 +112,9 @@ def feature_set_work(*, feature_set_id: int, on_progress: OnProgress | None = No
             _check(held, progress)
         except Stopped:
             _after_stop(held)
-        except OperationalError:
-            raise
-        except (ScoringError, MomentJudgeError, OSError) as error:
-            _fail(held, FULL if is_out_of_room(error) else str(error))
-        except Exception as error:
-            _fail(held, f"{type(error).__name__}: {error}")
+        except (ScoringError, OSError) as error:
+            if is_out_of_room(error):
+                raise NotPossible(FULL) from error
             raise
 
 
@@ -184,6 +179,7 @@ def _after_stop(held: FeatureSet) -> None:
         throw_away(Path(held.path))
 
 
+@FEATURE_SETS.failure
 def _fail(held: FeatureSet, error: str) -> None:
     values = {"state": State.FAILED, "error": storable(error)[:2000] or "unknown"}
     if FeatureSet.objects.filter(pk=held.pk, state=State.RUNNING).update(**values):

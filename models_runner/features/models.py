@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
-from annotation.models import Project
+from accounts.models import Project
 
 
 class FeatureSet(models.Model):

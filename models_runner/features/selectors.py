@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from annotation.models import Project
+from accounts.models import Project
 from models_runner.models import FeatureSet, Training
 
 KINDS = {"video": "Video", "subtitle": "Subtitles", "query": "Queries"}

@@ -13,11 +13,12 @@ from uuid import uuid4
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from annotation.models import Project, Query, User, Video
+from accounts.models import Project, User
+from annotation.models import Query, Video
 from annotation.previews.services import local_copy
-from annotation.services.audit import audit_record
 from annotation.similarity.model_folders import model_check
 from core import clock
+from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.messages import send_on_commit
 from models_runner.features.selectors import Use, uses_of
@@ -35,12 +36,12 @@ def names_wanted(project: Project, kind: str) -> list[str]:
     if kind == FeatureSet.Kind.QUERY:
         numbers = Query.objects.filter(project=project, is_placeholder=False).order_by("number")
         return [str(number) for number in numbers.values_list("number", flat=True)]
-    return list(Video.objects.filter(corpus=project.corpus_id).order_by("index").values_list("name", flat=True))
+    return list(Video.objects.filter(corpus=project.dataset.corpus_id).order_by("index").values_list("name", flat=True))
 
 
 def films(project: Project, is_known: Callable[[object], bool]) -> Iterator[Film]:
     """The videos, each on this machine while it is looked at; nothing else is known of them."""
-    for video in Video.objects.filter(corpus=project.corpus_id).order_by("index").iterator():
+    for video in Video.objects.filter(corpus=project.dataset.corpus_id).order_by("index").iterator():
         if is_known(video.name) or not video.file:
             yield Film(video.name, NOTHING)
             continue
@@ -49,7 +50,7 @@ def films(project: Project, is_known: Callable[[object], bool]) -> Iterator[Film
 
 
 def speeches(project: Project, is_known: Callable[[object], bool]) -> Iterator[Speech]:
-    videos = Video.objects.filter(corpus=project.corpus_id).order_by("index")
+    videos = Video.objects.filter(corpus=project.dataset.corpus_id).order_by("index")
     for video in videos.prefetch_related("subtitles").iterator(chunk_size=200):
         lines = [Line(line.start_s, line.end_s, line.text) for line in video.subtitles.all()]
         yield Speech(video.name, clip_count(video.duration_s), lines)

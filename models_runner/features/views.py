@@ -13,8 +13,8 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from annotation.access import ADMIN, MemberRequest, grant, post_only, project_page
-from annotation.models import Project, User
+from accounts.access import ADMIN, MemberRequest, grant, post_only, project_page
+from accounts.models import Project, User
 from core.exceptions import NotPossible
 from models_runner.features import services
 from models_runner.features.forms import ExtractionForm, FileForm, ModelForm
@@ -70,8 +70,8 @@ def _page(request: MemberRequest, project: Project, *, status: int = 200, **boun
         "page": page,
         **{"making": ExtractionForm(), "adding": FileForm(), **bound},
         "roots": settings.FEATURES_ROOTS,
-        "videos": project.corpus.videos.count(),
-        "without_file": project.corpus.videos.filter(file="").count(),
+        "videos": project.dataset.corpus.videos.count(),
+        "without_file": project.dataset.corpus.videos.filter(file="").count(),
         "queries": project.queries.filter(is_placeholder=False).count(),
     }
     return render(request, "models_runner/features.html", context, status=status)

@@ -13,8 +13,8 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.access import RUNNERS, grant_by
-from annotation.models import Membership, User
+from accounts.access import RUNNERS, grant_by
+from accounts.models import Membership, User
 from core.api.base import ApiView, Invalid, Pages, paged
 from core.api.base import Problem as REFUSED
 from core.files import ReceivedOnDisk

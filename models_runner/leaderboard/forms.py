@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.db.models import QuerySet
 
-from annotation.models import Project, Query
+from accounts.models import Project
+from annotation.models import Query
 from core.files import text_or_packed
 from judging.models import Release
 from models_runner.leaderboard.models import UPLOADS_IN_ALL, UPLOADS_PER_DAY

@@ -17,7 +17,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
-from annotation.models import Project, Query
+from accounts.models import Project
+from annotation.models import Query
 from judging.models import Release
 from models_runner.leaderboard.rules import ALIKE_PERCENT, LEAST_QUERIES
 

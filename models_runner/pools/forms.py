@@ -5,7 +5,8 @@ from uuid import UUID
 
 from django import forms
 
-from annotation.models import Project, Query
+from accounts.models import Project
+from annotation.models import Query
 from annotation.pools.rules.run_pools import DEPTH, DEPTHS, IOU_MIN
 from annotation.pools.services.poolings import Scope
 from models_runner.models import Run

@@ -1,25 +1,34 @@
 """Pooling from runs: reading them, and passing what they returned down as plain rows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
-from django.db import OperationalError, transaction
+from django.db import transaction
 
-from annotation.models import Pooling, PoolSource, Project, User
+from accounts.models import Project, User
+from annotation.models import Pooling, PoolSource
 from annotation.pools.services.poolings import Returned, Scope, pooling_create, pooling_fail
 from core.exceptions import NotPossible
-from core.locks import only_one
-from core.messages import send_on_commit
+from core.jobs import JobKind, durable
 from judging.studies.services import pool_plan
 from models_runner.models import Run
 from moment_retrieval import formats, records
 from moment_retrieval.errors import ScoringError, at
 from moment_retrieval.formats.tvr_ranking import INTEGER_ID
 
-PLAN_TASK = "models_runner.tasks.pool_prepare"
-LATE = timedelta(minutes=1)  # a pool still without a plan by then has lost its message, or its worker is busy
+PLANS = JobKind(
+    "models_runner.tasks.pool_prepare",
+    lambda: (
+        Pooling.objects.filter(state=Pooling.State.PREPARING).exclude(sources__run_uuids=[]).select_related("project")
+    ),
+    moved="created_at",
+    late=timedelta(minutes=1),
+    lock="pool-plan",
+    expected=(NotPossible, ScoringError, OSError),
+    fail=lambda pooling, error: pooling_fail(pooling=pooling, error=error),
+)
 MADE_UP = (
     "{} of the {} videos of this project came without an index, or with one that was taken, so that its indexes "
     "need not be those of your file; give the names of the videos"
@@ -35,7 +44,7 @@ def pool_request(*, project: Project, runs: Sequence[Run], scope: Scope, actor: 
         NotPossible: no run is given.
     """
     pooling = pooling_create(project=project, sources=sources_of(runs), scope=scope, actor=actor)
-    send_on_commit(PLAN_TASK, pooling.pk)
+    PLANS.send(pooling.pk)
     return pooling
 
 
@@ -47,21 +56,12 @@ def sources_of(runs: Iterable[Run]) -> dict[str, list[UUID]]:
     return sources
 
 
+@durable(PLANS.task)
 def pool_prepare(*, pooling_id: int) -> None:
     """Plan the pool of stored runs; what cannot be used is said on it. A repeat finds the plan."""
-    pooling = Pooling.objects.select_related("project").filter(pk=pooling_id).first()
-    with only_one("pool-plan", pooling_id) as alone:
-        if pooling is None or not alone or pooling.state != Pooling.State.PREPARING:
-            return
-        try:
+    with PLANS.claim(pooling_id) as pooling:
+        if pooling is not None:
             pool_plan(pooling=pooling, returned=_stored(pooling))
-        except (NotPossible, ScoringError, OSError) as error:
-            pooling_fail(pooling=pooling, error=str(error))
-        except OperationalError:
-            raise  # the task is tried again
-        except Exception as error:
-            pooling_fail(pooling=pooling, error=f"{type(error).__name__}: {error}")
-            raise
 
 
 def pool_prepare_from(
@@ -107,7 +107,7 @@ def corpus_of(project: Project) -> records.VideoCorpus:
 
     Unless an index was made up here: a file that counts otherwise would be translated without a word, and be wrong.
     """
-    videos = list(project.corpus.videos.values_list("name", "duration_s", "index", "index_is_given"))
+    videos = list(project.dataset.corpus.videos.values_list("name", "duration_s", "index", "index_is_given"))
     durations_s = {name: duration_s for name, duration_s, _, _ in videos}
     if made_up := sum(not given for *_, given in videos):
         return records.VideoCorpus(durations_s, {}, MADE_UP.format(made_up, len(videos)))
@@ -120,10 +120,3 @@ def returned_rows(source: str, ranked: Iterable[records.RankedQuery], *, depth: 
         number = int(query.query_id) if INTEGER_ID.fullmatch(query.query_id) else NO_QUERY
         for rank, moment in enumerate(query.moments[:depth], start=1):
             yield Returned(number, moment.video, moment.start_s, moment.end_s, source, rank)
-
-
-def pools_sweep(*, now: datetime) -> None:
-    """Send every pool that waits for its plan; its message may have been lost."""
-    late = Pooling.objects.filter(state=Pooling.State.PREPARING, created_at__lte=now - LATE)
-    for pk in late.exclude(sources__run_uuids=[]).distinct().values_list("pk", flat=True):
-        send_on_commit(PLAN_TASK, pk)

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.access import STAFF, grant_by
+from accounts.access import STAFF, grant_by
 from core.api.base import ApiView, Invalid
 from core.api.base import Problem as REFUSED
 from models_runner.search.forms import DEFAULT_MOMENTS, LONGEST_QUERY, MOST_MOMENTS, SearchForm

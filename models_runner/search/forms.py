@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from annotation.models import Project
+from accounts.models import Project
 from models_runner.experiments.forms import TrainingField
 from models_runner.models import Training
 from models_runner.search.selectors import searchable

@@ -10,7 +10,8 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from annotation.models import Moment, Project, Video
+from accounts.models import Project
+from annotation.models import Moment, Video
 from models_runner.models import Experiment, FeatureSet, Training
 from moment_retrieval.metrics.iou import span_iou
 from moment_retrieval.records import Span
@@ -31,7 +32,7 @@ def previews_of(project: Project, spans: Sequence[Span]) -> dict[Span, Seen]:
     """For each span the moment of ours that it overlaps most, from SEEN_FROM on."""
     names = {span.video for span in spans}
     ready = Moment.objects.filter(
-        video__corpus=project.corpus_id, video__name__in=names, preview_state=Moment.Preview.READY
+        video__corpus=project.dataset.corpus_id, video__name__in=names, preview_state=Moment.Preview.READY
     )
     held: dict[str, list[tuple[Span, UUID]]] = {}
     for video, start, end, preview in ready.values_list("video__name", "start_s", "end_s", "preview_uuid"):
@@ -106,7 +107,7 @@ def words_by(experiment: Experiment) -> WordsBy:
 def shown_hits(project: Project, answer: Answer) -> list[Shown]:
     """The hits with what there is to be seen of them, by two statements."""
     spans: Sequence[Span] = [hit.span for hit in answer.hits]
-    held = Video.objects.filter(corpus=project.corpus_id, name__in=answer.videos)
+    held = Video.objects.filter(corpus=project.dataset.corpus_id, name__in=answer.videos)
     videos = {video.name: video for video in held.only("uuid", "name", "duration_s", "file")}
     seen = previews_of(project, spans)
     return [_shown(rank, hit, answer, videos, seen) for rank, hit in enumerate(answer.hits, start=1)]

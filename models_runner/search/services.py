@@ -11,6 +11,7 @@ from redis.exceptions import RedisError
 
 from annotation.similarity.model_folders import ModelRefused, model_check
 from core.exceptions import MomentJudgeError
+from core.jobs import durable
 from core.locks import only_one
 from models_runner import tasks
 from models_runner.experiments import files
@@ -108,6 +109,7 @@ def worker_is_busy() -> bool:
         return not free
 
 
+@durable("models_runner.tasks.search_work", autoretry_for=(), ignore_result=False, acks_late=False)
 def search_work(*, training_id: int, text: str, moments: int, every: bool) -> dict[str, Any]:
     """The answer as JSON can carry it, or why there is none; runs in the worker, which keeps what it loads."""
     try:

@@ -9,8 +9,9 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 
-from annotation.access import STAFF, MemberRequest, project_page
-from annotation.models import Project, Video
+from accounts.access import STAFF, MemberRequest, project_page
+from accounts.models import Project
+from annotation.models import Video
 from core.files import file_answer
 from models_runner.models import Training
 from models_runner.search.charts import why_chart
@@ -87,7 +88,7 @@ def _recent(request: MemberRequest, project: Project) -> list[tuple[str, str]]:
 @project_page(STAFF)
 def video(request: MemberRequest, project: Project, video_uuid: UUID) -> HttpResponseBase:
     """A video of the project, or the part that a player asks for."""
-    held = get_object_or_404(Video, uuid=video_uuid, corpus=project.corpus_id)
+    held = get_object_or_404(Video, uuid=video_uuid, corpus=project.dataset.corpus_id)
     if not held.file or not held.file.storage.exists(str(held.file.name)):
         raise Http404
     kind = mimetypes.guess_type(str(held.file.name))[0] or ""

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from annotation.models import Project
+from accounts.models import Project
 from judging.models import Release
 from models_runner.experiments.settings import END_OFFSET_S, changed
 from models_runner.leaderboard.selectors.asked import known_or_first, release_asked

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 
-from annotation.access import STAFF, MemberRequest, project_page
-from annotation.models import Project
+from accounts.access import STAFF, MemberRequest, project_page
+from accounts.models import Project
 from judging.models import Release
 from models_runner.tables import files
 from models_runner.tables import published_values as published

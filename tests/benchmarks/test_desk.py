@@ -12,7 +12,7 @@ from benchmarks import overview, review
 from benchmarks.annotator import Unexpected
 from benchmarks.lead import Times
 from benchmarks.wire import Reply
-from config.embedded.services import BASE_DIR
+from core.embedded.services import BASE_DIR
 
 FAST = {"answers": 3.0, "p50_ms": 10.0, "p95_ms": 20.0, "largest_kb": 1.0}
 OVERVIEW = overview.Result(100, 200, 1.0, 0.1, FAST, FAST, FAST, 1.0, 2.0, 0.5, {})

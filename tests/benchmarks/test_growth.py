@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.growth import Figures, options_from, ratio, result_of
-from config.embedded.services import BASE_DIR
+from core.embedded.services import BASE_DIR
 
 SMALL = Figures(10_000, 20_000, 1_000, 1.0, 50, 20.0, 30.0, 1000, 5.0, 10.0, 2.0, 6.0, [])
 

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.figures import percentile_ms
 from benchmarks.judging_loop import faults, options_from
-from config.embedded.services import BASE_DIR
+from core.embedded.services import BASE_DIR
 
 
 def test_percentiles_are_of_the_nearest_rank() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.plan import Grade, PlannedPair
 from benchmarks.replay import annotator_numbers, main, options_from
-from config.embedded.services import BASE_DIR
+from core.embedded.services import BASE_DIR
 from tests.benchmarks.real_file import needs_real_file
 
 WITH_OPEN_ENDS = ["--first", "166440", "--limit", "36"]  # two of these pairs stay escalated for want of grades

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from benchmarks.slow_clients import Row, losses, options_from
-from config.embedded.services import BASE_DIR
+from core.embedded.services import BASE_DIR
 
 
 def row(number: int, slow: str, pace: float) -> Row:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from PIL import Image
 from playwright.sync_api import Locator, Page, Request, Route, expect
 
-from annotation.models import Project, User
+from accounts.models import Project, User
 from judging.guidelines.texts import BODY, LEVELS
 from judging.models import Assignment, Batch, Pair
 from judging.work.services.assignments import assignment_take
@@ -42,7 +42,7 @@ def batch(
     query = factories.QueryFactory(project=held, text=text, split=split)
     media = {"preview": ContentFile(gif, "preview.gif")} | ({"preview_clip": ContentFile(mp4, "c.mp4")} if mp4 else {})
     for rank in range(1, pairs + beyond + 1):
-        moment = factories.MomentFactory(video__corpus=held.corpus, **media)
+        moment = factories.MomentFactory(video__corpus=held.dataset.corpus, **media)
         candidate = factories.CandidateFactory(query=query, rank=rank, moment=moment)
         factories.CaptionFactory(moment=candidate.moment)
     opened = batch_create(query=query, number=1)

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from annotation.models import User
+from accounts.models import User
 from judging.models import Assignment, Judgment, Policy
 from tests import factories
 from tests.browser import acts

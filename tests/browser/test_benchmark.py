@@ -11,7 +11,7 @@ from django.db import connection
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from annotation.models import Project
+from accounts.models import Project
 from config.celery_app import app
 from models_runner.experiments.trainings import TASK, training_work
 from models_runner.models import Experiment, Run, Training

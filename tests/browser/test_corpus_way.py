@@ -7,7 +7,8 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from annotation.models import Project, Query
+from accounts.models import Project
+from annotation.models import Query
 from tests import factories
 from tests.browser.conftest import Browse
 from tests.browser.test_every_page import visit
@@ -72,5 +73,5 @@ def test_from_a_file_to_pools_training_sets_and_statistics(browse: Browse, tmp_p
     captions, splits, statistics = (
         reverse(f"annotation:{name}", args=[project.uuid]) for name in ("captions", "splits", "statistics")
     )
-    new = reverse("judging:project-new", args=[project.corpus.uuid])
+    new = reverse("judging:project-new", args=[project.dataset.corpus.uuid])
     assert visit(page, captions, f"{splits}?val=1&test=1&seed=2", statistics, new) == []

@@ -12,9 +12,11 @@ from django_otp.oath import totp
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from playwright.sync_api import ConsoleMessage, Error, Locator, Page, Request, Response, ViewportSize, expect
 
-from annotation.models import Job, Moment, Pooling, Project, User
+from accounts.models import Project, User
+from accounts.services.totp import totp_begin, totp_confirm
+from annotation.models import Moment, Pooling
 from annotation.pools.services.poolings import Returned
-from annotation.services.totp import totp_begin, totp_confirm
+from core.models import Job
 from judging.models import Batch, JudgmentDay, Pair, QualityAlert, Release
 from judging.projects.policies import policy_publish
 from judging.quality.selectors import quality_report
@@ -136,7 +138,7 @@ def busy_project() -> Project:
     assert states == set(Pair.State.values)
     Job.objects.create(project=project, kind="preview", title="Cutting previews", done=3, total=9)
     broken = {"preview_state": Moment.Preview.FAILED, "preview_error": f"ffmpeg: {UNBROKEN * 2}"}
-    factories.MomentFactory(video__corpus=project.corpus, preview="", **broken)
+    factories.MomentFactory(video__corpus=project.dataset.corpus, preview="", **broken)
     release_create(project=project, actor=factories.lead(project))
     policy_publish(project=project, actor=None, alert_from=1, alert_run=2)
     quality_compute(project_id=project.pk)
@@ -149,7 +151,7 @@ def planned_pool(project: Project) -> Pooling:
     """Two runs, one of them with a long name, return a moment that is no candidate of the first query."""
     pooling: Pooling = factories.PoolingFactory(project=project, state="preparing")
     factories.PoolSourceFactory(pooling=pooling, name=UNBROKEN)
-    new = factories.MomentFactory(video__corpus=project.corpus)
+    new = factories.MomentFactory(video__corpus=project.dataset.corpus)
     query = project.queries.order_by("number").values_list("number", flat=True)[0]
     names = [source.name for source in pooling.sources.all()]
     pool_plan(

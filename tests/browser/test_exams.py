@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from annotation.models import Project, User
+from accounts.models import Project, User
 from judging.guidelines.services import guideline_confirm
 from judging.models import Exam, KnownPair, Sitting
 from judging.projects.policies import policy_publish

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page
 
-from annotation.models import Project
+from accounts.models import Project
 from judging.models import Batch
 from tests import factories
 from tests.browser import acts

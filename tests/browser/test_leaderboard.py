@@ -8,7 +8,7 @@ from django.core.files.base import ContentFile
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from annotation.models import Project
+from accounts.models import Project
 from judging.models import Release
 from models_runner.leaderboard.services.participants import leaderboard_change
 from models_runner.leaderboard.services.releases import release_receive
@@ -24,7 +24,7 @@ from tests.models_runner.acts import GOOD, WRONG, bring, participant, run_json
 def released(project: Project) -> Release:
     """Two judged queries of the validation split."""
     for name in ("alpha", "beta"):
-        factories.VideoFactory(corpus=project.corpus, name=name)
+        factories.VideoFactory(corpus=project.dataset.corpus, name=name)
     rows = []
     for number in (10, 11):
         factories.QueryFactory(project=project, number=number, text=f"a person sings {number}", split="val")

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from django.urls import reverse
 
-from annotation.models import Project, User
+from accounts.models import Project, User
 from judging.pay.services import hours_correct, pay_rate_set
 from tests.browser.conftest import Browse
 from tests.browser.test_access import barriers_at

@@ -5,7 +5,7 @@ import re
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from annotation.models import Membership
+from accounts.models import Membership
 from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse

@@ -3,7 +3,8 @@
 from django.urls import reverse
 from playwright.sync_api import Locator, Page, expect
 
-from annotation.models import AuditEvent, Project
+from accounts.models import Project
+from core.models import AuditEvent
 from judging.models import Batch, BatchReview
 from judging.work.services.batches import batch_review
 from tests import factories

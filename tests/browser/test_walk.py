@@ -8,7 +8,7 @@ from zipfile import ZipFile
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.models import Project, User
+from accounts.models import Project, User
 from judging.models import Assignment, Batch, BatchReview, Judgment, JudgmentChange, Pair, Release
 from models_runner.models import Run
 from tests import factories

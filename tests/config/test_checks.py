@@ -11,7 +11,7 @@ from django.core.checks import run_checks
 from pytest_django import Settings
 
 from config import checks
-from config.embedded.services import BASE_DIR
+from core.embedded.services import BASE_DIR
 
 GOOD_KEY = "Zr8uZpwq1vT0bB3cYx5kLm7nQe9sFg2hJd4aUiOyRtEwPlKjHg6"
 GOOD = {

@@ -7,8 +7,8 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
-from config.storage import HELD_BYTES, S3Media
 from core.exceptions import StorageAway
+from core.storage.bucket import HELD_BYTES, S3Media
 from tests.buckets import bucket
 from tests.factories import UserFactory
 from tests.judging.watching import logged_in, watched, ways

@@ -11,8 +11,8 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
 from annotation.previews.services import local_copy
-from config.storage import answering
 from core.exceptions import StorageAway
+from core.storage.bucket import answering
 from tests.buckets import NAME, ORIGIN, bucket
 from tests.factories import UserFactory, VideoFactory
 from tests.judging.watching import MP4, logged_in, watched, ways

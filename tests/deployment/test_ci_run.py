@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from config.audit import CLEAN, FOUND, NOT_ASKED
-from config.embedded.services import BASE_DIR
+from core.embedded.services import BASE_DIR
+from tools.audit import CLEAN, FOUND, NOT_ASKED
 
 TESTS, PRODUCTION = "make test CI=1", "make test-production CI=1"
 
@@ -38,10 +38,10 @@ def stand_in(path: Path, command: str) -> None:
 @pytest.mark.parametrize(("audited", "warns"), [(CLEAN, False), (NOT_ASKED, True)])
 def test_without_a_known_weakness_it_goes_on(tmp_path: Path, audited: int, warns: bool) -> None:
     status, called, said = run(tmp_path, audited)
-    assert (status, called) == (0, [TESTS, "python -m config.audit", PRODUCTION])
+    assert (status, called) == (0, [TESTS, "python -m tools.audit", PRODUCTION])
     assert ("WARNING: packages were not checked" in said) is warns
 
 
 def test_a_known_weakness_fails_it(tmp_path: Path) -> None:
     status, called, _ = run(tmp_path, FOUND)
-    assert (status, called) == (FOUND, [TESTS, "python -m config.audit"])
+    assert (status, called) == (FOUND, [TESTS, "python -m tools.audit"])

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from annotation.backup import programs
 from config.celery_app import QUEUES
-from config.embedded.services import BASE_DIR
+from core.backup import programs
+from core.embedded.services import BASE_DIR
 
 DOCKER = BASE_DIR / "docker"
 FOREIGN = {  # not ours: PostgreSQL's, Python's, what libraries of the workers read, nginx's and compose's own
@@ -53,7 +53,7 @@ def example() -> dict[str, str]:
 
 def settings_read() -> set[str]:
     """Every name that our configuration asks the environment for."""
-    places = [*(BASE_DIR / "config").rglob("*.py"), DOCKER / "gunicorn.conf.py"]
+    places = [*(BASE_DIR / "config").rglob("*.py"), *(BASE_DIR / "core").rglob("*.py"), DOCKER / "gunicorn.conf.py"]
     text = "\n".join(path.read_text() for path in places)
     found = re.findall(r'(?:env_\w+|_address)\(\s*"([A-Z0-9_]+)"', text) + re.findall(
         r'environ(?:\.get\(|\[)"(\w+)"', text

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from config.embedded.services import BASE_DIR
+from core.embedded.services import BASE_DIR
 
 CODE = "/srv/momentjudge/code"
 PYTHON = f"{CODE}/.venv/bin/python"

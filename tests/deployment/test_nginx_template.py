@@ -8,8 +8,8 @@ import pytest
 from django.conf import settings
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from config.embedded.services import BASE_DIR
-from config.headers import HEADERS
+from core.embedded.services import BASE_DIR
+from core.middleware import HEADERS
 
 TEMPLATE = (BASE_DIR / "docker" / "nginx" / "momentjudge.conf.template").read_text()
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
@@ -87,7 +87,7 @@ def takes_files(route: URLPattern) -> bool:
     view = inspect.unwrap(route.callback)
     found = getattr(view, "view_class", getattr(view, "cls", view))
     package = found.__module__.split(".")[0]
-    if package not in ("core", "annotation", "judging", "models_runner", "config"):
+    if package not in ("core", "accounts", "annotation", "judging", "models_runner", "config"):
         return False
     return "upload_handlers" in inspect.getsource(found)
 

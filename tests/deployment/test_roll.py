@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from config.embedded.services import BASE_DIR
+from core.embedded.services import BASE_DIR
 
 TEMPLATE = BASE_DIR / "docker" / "nginx" / "momentjudge.conf.template"
 JUDGING = "momentjudge-queue@judging"

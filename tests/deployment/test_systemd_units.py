@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from config.embedded.services import BASE_DIR
+from core.embedded.services import BASE_DIR
 
 UNITS = sorted((BASE_DIR / "docker" / "systemd").glob("*.service"))
 

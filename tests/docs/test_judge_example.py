@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 from pytest_django.live_server_helper import LiveServer
 
-from annotation.models import User
-from annotation.services.tokens import token_create
+from accounts.models import User
+from accounts.services.tokens import token_create
 from judging.models import Assignment, Judgment
 from tests.docs.pages import ROOT
 from tests.factories import BatchFactory, annotator

@@ -10,7 +10,7 @@ from django.core.management import get_commands
 from tests.docs.pages import ROOT, anchors, blocks, links, pages, tables
 
 PICTURES = ROOT / "docs" / "pictures"
-PACKAGES = ("config", "core", "annotation", "judging", "models_runner", "moment_retrieval")
+PACKAGES = ("config", "core", "accounts", "annotation", "judging", "models_runner", "moment_retrieval")
 SOURCES = (*PACKAGES, "benchmarks", "tests", "tools")
 FILE = re.compile(rf"`((?:{'|'.join(SOURCES)}|docs|requirements|templates|static|\.ci)/[\w./-]+)`")
 NAMES = [page.relative_to(ROOT).as_posix() for page in pages()]
@@ -54,7 +54,13 @@ def test_every_setting_named_is_read_somewhere() -> None:
     docker = [path for path in (ROOT / "docker").rglob("*") if path.is_file()]
     docker.append(ROOT / "models_runner" / "experiments" / "child.py")  # it sets what libraries of a training read
     docker.append(ROOT / "tests" / "mutations.py")
-    sources = [ROOT / "Makefile", *docker, *(ROOT / "config").rglob("*.py"), *(ROOT / "tests").rglob("shared_data.py")]
+    sources = [
+        ROOT / "Makefile",
+        *docker,
+        *(ROOT / "config").rglob("*.py"),
+        *(ROOT / "core").rglob("*.py"),
+        *(ROOT / "tests").rglob("shared_data.py"),
+    ]
     read = "\n".join(path.read_text() for path in sources)
     named = set(re.findall(r"`([A-Z]{2,}(?:_[A-Z]+)*)(?:=[^`]*)?`", "\n".join(page.read_text() for page in pages())))
     assert named
@@ -68,8 +74,8 @@ def _in_code(name: str) -> bool:
 
 def test_every_constraint_named_exists() -> None:
     held = {constraint.name for model in apps.get_models() for constraint in model._meta.constraints}
-    migrations = (path.read_text() for path in ROOT.glob("*/migrations/*.py"))
-    held |= {name for text in migrations for name in re.findall(r"CREATE TRIGGER (\w+)", text)}
+    migrations = (path.read_text() for path in ROOT.glob("*/migrations/*.sql"))
+    held |= {name for text in migrations for name in re.findall(r"CREATE (?:CONSTRAINT )?TRIGGER (\w+)", text)}
     assert _in_last_column(ROOT / "docs" / "rules.md") <= held
     assert _in_last_column(ROOT / "docs" / "rules.md")
 

@@ -54,7 +54,7 @@ def test_the_code_of_an_archives_readme(
 def test_the_lines_of_the_data_formats_page_are_those_of_a_release(tmp_path: Path) -> None:
     """Made of what the page shows: one query, its best moment, and two annotators who gave it 4."""
     project = ProjectFactory()
-    video = VideoFactory(corpus=project.corpus, name="ninth_floor_s01e01_seg03_clip_02", duration_s=60.0)
+    video = VideoFactory(corpus=project.dataset.corpus, name="ninth_floor_s01e01_seg03_clip_02", duration_s=60.0)
     query = QueryFactory(project=project, number=104, text="A man walks in through the door.", split="test")
     moment = MomentFactory(video=video, start_s=39.92, end_s=45.5)
     batch = BatchFactory(query=query, pairs=0)

@@ -9,7 +9,8 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 
-from annotation.models import Candidate, Caption, Project
+from accounts.models import Project
+from annotation.models import Candidate, Caption
 from tests.docs.pages import blocks
 
 DATA = Path(settings.MOMENTJUDGE_SHARED) / "data" / "tvr"

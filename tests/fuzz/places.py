@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from django.core.files.base import ContentFile
 from django.utils import timezone
 
-from annotation.models import NamedQuerySet, TrainSet, User
+from accounts.models import User
+from annotation.models import NamedQuerySet, TrainSet
 from judging.models import Batch, Pair
 from models_runner.experiments.services import training_cancel
 from models_runner.models import Training

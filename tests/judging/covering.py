@@ -1,6 +1,7 @@
 """A collection small enough for a coverage study by hand: twelve moments with captions, a query that is closed."""
 
-from annotation.models import Moment, Pooling, Project, Query
+from accounts.models import Project
+from annotation.models import Moment, Pooling, Query
 from annotation.pools.services.coverage import Draw
 from judging.models import Batch
 from judging.studies.services import coverage_prepare, coverage_request, pool_open, pool_open_request
@@ -25,7 +26,7 @@ class Covering:
 
     def __init__(self) -> None:
         self.project: Project = ProjectFactory(corpus=CorpusFactory())
-        video = VideoFactory(corpus=self.project.corpus, duration_s=500.0)
+        video = VideoFactory(corpus=self.project.dataset.corpus, duration_s=500.0)
         self.moments: list[Moment] = [
             MomentFactory(video=video, start_s=10.0 * n, end_s=10.0 * n + 9) for n in range(MOMENTS)
         ]

@@ -1,6 +1,7 @@
 """The demo project in an empty database."""
 
-from annotation.models import Candidate, Moment, Project, Query, Video
+from accounts.models import Project
+from annotation.models import Candidate, Moment, Query, Video
 from judging.demo.seeding import demo_seed
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
 from models_runner.models import Run

@@ -5,7 +5,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from annotation.models import Membership, Moment, Project, Query, User
+from accounts.models import Membership, Project, User
+from annotation.models import Moment, Query
 from judging.models import Exam, KnownPair, Sitting
 from judging.qualification.selectors.sittings import Sat, sitting_by_id
 from judging.qualification.services.sitting_grades import sitting_grade, sitting_hand_in
@@ -65,7 +66,7 @@ def pairs_add(
     project: Project, *, queries: int, depth: int, truths: Sequence[float] | None = None, **values: Any
 ) -> list[KnownPair]:
     """Known pairs of new training queries; moments are of one new video."""
-    video = VideoFactory(corpus=project.corpus)
+    video = VideoFactory(corpus=project.dataset.corpus)
     moments = MomentFactory.build_batch(queries * depth, video=video, preview="previews/none.gif")
     for place, moment in enumerate(moments):
         moment.start_s, moment.end_s = float(place), place + 0.5

@@ -8,7 +8,7 @@ import pytest
 from django.db import transaction
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 
-from annotation.models import User
+from accounts.models import User
 from judging.exceptions import LeaseLost, PairWithdrawn
 from judging.models import Assignment, Batch, Flag, Judgment, JudgmentChange, Pair
 from judging.work.rules import seat_for

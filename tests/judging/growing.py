@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from annotation.models import Moment, Pooling, Project, Query
+from accounts.models import Project
+from annotation.models import Moment, Pooling, Query
 from annotation.pools.services.poolings import Returned
 from judging.models import Batch
 from judging.studies.services import pool_open, pool_open_request, pool_plan

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from django.db import transaction
 
-from annotation.models import Project, User
+from accounts.models import Project, User
 from judging.models import GoldGrade, Judgment, KnownPair, Policy, Sitting, SittingGrade
 from judging.projects.policies import policy_publish
 from tests.factories import (
@@ -84,7 +84,7 @@ def trained(project: Project, person: User, at: datetime, seconds: float) -> Sit
     known = KnownPair.objects.create(
         project=project,
         query=QueryFactory(project=project, split="train"),
-        moment=MomentFactory(video__corpus=project.corpus),
+        moment=MomentFactory(video__corpus=project.dataset.corpus),
         source="lead",
         truth=2,
         tutorial_position=1 + next(NUMBERS),

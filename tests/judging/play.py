@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from annotation.models import User
+from accounts.models import User
 from judging.models import Assignment, Batch, Flag, Judgment, Pair
 from judging.work.selectors.held import Held, held_by_pair
 from judging.work.services.assignments import assignment_finish, assignment_return, assignment_take

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from itertools import pairwise
 
-from annotation.models import Project
+from accounts.models import Project
 from judging.models import Assignment, Batch, Flag, Judgment, JudgmentChange, JudgmentDay, Pair
 from judging.projects.selectors.overview import tallies
 from judging.work import rules

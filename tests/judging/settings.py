@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from annotation.models import Project, User
+from accounts.models import Project, User
 from judging.guidelines.models import POLICY_VALUES
 from judging.models import GateAttempt, GateQuestion, KnownPair
 from judging.projects.policies import policy_in_force
@@ -12,12 +12,12 @@ from tests.factories import MomentFactory, QueryFactory
 def drawn_pair(project: Project, **values: Any) -> KnownPair:
     """A pair drawn for training, of a new training query."""
     query = values.pop("query", None) or QueryFactory(project=project, split="train")
-    moment = MomentFactory(video__corpus=project.corpus)
+    moment = MomentFactory(video__corpus=project.dataset.corpus)
     return KnownPair.objects.create(project=project, query=query, moment=moment, source="lead", **values)
 
 
 def gate_question(project: Project, **values: Any) -> GateQuestion:
-    moment = values.pop("moment", None) or MomentFactory(video__corpus=project.corpus)
+    moment = values.pop("moment", None) or MomentFactory(video__corpus=project.dataset.corpus)
     given = {"description": "What happens?", "options": ["right", "wrong", "worse"], "correct": 0, **values}
     return GateQuestion.objects.create(project=project, moment=moment, **given)
 

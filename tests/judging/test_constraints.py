@@ -12,6 +12,7 @@ from django.db import IntegrityError, connection, transaction
 
 from annotation.models import Candidate
 from judging.models import Flag, Judgment
+from tests import migrated
 from tests.factories import (
     NOW,
     AssignmentFactory,
@@ -84,7 +85,7 @@ def test_bad_row_is_refused(case: str) -> None:
 
 
 def test_every_constraint_is_tried() -> None:
-    apps_of_ours = [apps.get_app_config(label) for label in ("annotation", "judging", "models_runner")]
+    apps_of_ours = [apps.get_app_config(label) for label in migrated.APPS]
     models = [model for app in apps_of_ours for model in app.get_models()]
     assert {constraint.name for model in models for constraint in model._meta.constraints} == set(REFUSED)
 

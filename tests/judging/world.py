@@ -1,6 +1,7 @@
 """A project small enough to write its release down by hand."""
 
-from annotation.models import Project, Query, User
+from accounts.models import Project, User
+from annotation.models import Query
 from judging.models import Assignment, Batch, Pair
 from judging.work.services.batches import batch_advance, batch_review
 from tests.factories import (

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from annotation.models import Membership, Project, User
+from accounts.models import Membership, Project, User
 from judging.models import Release
 from judging.releases.services import release_build, release_create
 from models_runner.leaderboard.services.releases import release_receive

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from django.core.files.base import ContentFile
 
-from annotation.models import Project
+from accounts.models import Project
 from judging.models import Release
 from models_runner.experiments.services import experiment_create
 from models_runner.experiments.trainings import training_work
@@ -29,7 +29,7 @@ SECONDS = {"alpha": 6.0, "beta": 9.0}
 def trainable(project: Project) -> Release:
     """A release of two videos, two training queries, and one query each to validate and to test with."""
     for name, duration_s in SECONDS.items():
-        VideoFactory(corpus=project.corpus, name=name, duration_s=duration_s)
+        VideoFactory(corpus=project.dataset.corpus, name=name, duration_s=duration_s)
     corpus = {name: [seconds, index] for index, (name, seconds) in enumerate(SECONDS.items())}
     files: dict[str, Any] = {f"{split}.json": _queries(project, split) for split in ("val", "test")}
     files |= {f"train_top{n:02d}.json": _queries(project, "train") for n in Experiment.TOP_N}

@@ -2,7 +2,7 @@
 
 import requests
 
-from config.headers import HEADERS
+from core.middleware import HEADERS
 
 HSTS = {"Strict-Transport-Security": "max-age=31536000; includeSubDomains; preload"}
 ALWAYS = HEADERS | HSTS
@@ -10,7 +10,7 @@ PAGES_OWN = "Content-Security-Policy"  # a page says what it loads
 
 
 def lacking(answer: requests.Response, *, page: bool = False) -> list[str]:
-    """What a browser is not told, is told twice, or is told otherwise than by config/headers.py."""
+    """What a browser is not told, is told twice, or is told otherwise than by core/middleware.py."""
     wrong = []
     for name, value in ALWAYS.items():
         lines = answer.raw.headers.getlist(name)

@@ -13,10 +13,11 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
-from annotation.models import LeftFile, Moment, Video
-from annotation.services.stored_files import files_delete, left_files_sweep
+from annotation.models import Moment, Video
 from benchmarks.annotator import GRADE
-from config.embedded.services import BASE_DIR
+from core.embedded.services import BASE_DIR
+from core.models import LeftFile
+from core.stored_files import files_delete, left_files_sweep
 from judging.models import Judgment
 from tests.factories import VideoFactory
 from tests.production.topology import Site

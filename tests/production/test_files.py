@@ -15,8 +15,8 @@ from django.urls import reverse
 
 from annotation.models import Candidate, Corpus, Moment, Video
 from annotation.previews.services import preview_save
-from config.embedded.services import BASE_DIR
-from config.storage import S3Media
+from core.embedded.services import BASE_DIR
+from core.storage.bucket import S3Media
 from judging.models import Batch, Release
 from judging.work.services.batches import batch_create, batch_review
 from tests import factories
@@ -184,7 +184,7 @@ class TestBucket:
             lines = csv.writer(file)
             lines.writerow(["video", "start", "end", "description", "duration"])
             lines.writerows(["walk", n / 2, n / 2 + 1, f"Somebody walks {n}.", 4.0] for n in range(MOMENTS))
-        name = world.project.corpus.name
+        name = world.project.dataset.corpus.name
         words = ["csv", str(folder / "moments.csv"), "--corpus", name, "--videos", str(folder / "videos")]
         assert '"videos_with_file": 1' in site.manage("import_corpus", *words)
         return Corpus.objects.get(name=name)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from config.embedded.postgres import share_with
+from core.embedded.postgres import share_with
 from tests.production.topology.site import eventually
 from tests.production.topology.stores import NAME, PASSWORD, Postgres
 

@@ -13,7 +13,7 @@ from django.core.files.storage import default_storage
 from django.db import connection
 from django.db.models import DateTimeField, FileField, Model
 
-APPS = ("annotation", "judging", "models_runner")
+APPS = ("core", "accounts", "annotation", "judging", "models_runner")
 FOLDERS = ("EXPERIMENTS_ROOT", "FEATURES_ROOT")  # of files that lie on a disk and not in the storage
 Rows = dict[str, list[str]]
 

@@ -10,14 +10,15 @@ from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
+from accounts.models import Project, User
+from accounts.services.identities import identity_set
 from annotation.captions.services.captions import caption_accept
 from annotation.captions.services.redos import caption_redo
 from annotation.captions.services.rewriting import failure_of, rewriting_start
 from annotation.corpora.services.imports import corpus_import_create, corpus_import_discard, corpus_import_work
-from annotation.models import Caption, Moment, Project, Rewriting, User, Video
+from annotation.models import Caption, Moment, Rewriting, Video
 from annotation.pools.services.coverage import Draw
 from annotation.pools.services.poolings import Scope, pooling_discard
-from annotation.services.identities import identity_set
 from annotation.statistics.services import statistics_request
 from annotation.train_sets.services import train_set_discard, train_set_start
 from judging.imports import services
@@ -409,22 +410,17 @@ def searched(ground: Ground) -> Scene:
 
 SCENES: dict[str, Callable[[Ground], Scene]] = {
     "annotation.tasks.video_cut_previews": uncut_video,
+    "core.tasks.sweep": nothing,
     "annotation.tasks.previews_sweep": nothing,
     "annotation.tasks.corpus_import_work": uploaded_corpus,
-    "annotation.tasks.imports_sweep": nothing,
-    "annotation.tasks.sessions_sweep": nothing,
-    "annotation.tasks.password_link_mail": forgetful,
-    "annotation.tasks.email_changed_mail": moved,
+    "accounts.tasks.sessions_sweep": nothing,
+    "accounts.tasks.password_link_mail": forgetful,
+    "accounts.tasks.email_changed_mail": moved,
     "annotation.tasks.rewriting_run": unwritten,
-    "annotation.tasks.rewritings_sweep": nothing,
     "annotation.tasks.caption_redo_make": other_wording,
     "annotation.tasks.edits_check": edited,
-    "annotation.tasks.captions_sweep": nothing,
     "annotation.tasks.train_set_write": training_set,
-    "annotation.tasks.train_sets_sweep": nothing,
     "annotation.tasks.statistics_compute": uncounted,
-    "annotation.tasks.statistics_sweep": nothing,
-    "annotation.tasks.left_files_sweep": nothing,
     "judging.tasks.batch_advance": judged,
     "judging.tasks.batch_extend": to_extend,
     "judging.tasks.batches_extend": all_to_extend,
@@ -447,7 +443,6 @@ SCENES: dict[str, Callable[[Ground], Scene]] = {
     "judging.tasks.invitation_mail": guest,
     "judging.tasks.judgment_import_work": uploaded_judgments,
     "judging.tasks.retention_sweep": nothing,
-    "judging.tasks.work_sweep": nothing,
     "judging.tasks.quality_compute": of_the_project,
     "models_runner.tasks.similarity_runs_make": to_receive,
     "models_runner.tasks.run_work": brought,
@@ -459,5 +454,4 @@ SCENES: dict[str, Callable[[Ground], Scene]] = {
     "models_runner.tasks.search_work": searched,
     "models_runner.tasks.trainings_sweep": nothing,
     "models_runner.tasks.features_work": to_extract,
-    "models_runner.tasks.runs_sweep": nothing,
 }

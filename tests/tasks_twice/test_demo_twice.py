@@ -21,7 +21,7 @@ def test_a_repeat_changes_nothing(messages: Messages, clip: bytes, monkeypatch: 
         path.write_bytes(clip)
 
     monkeypatch.setattr(progress, "render_episode", render)
-    videos = list(Video.objects.filter(corpus=seeded().corpus_id).order_by("pk"))
+    videos = list(Video.objects.filter(corpus=seeded().dataset.corpus_id).order_by("pk"))
     before = digest()
     app.tasks[RENDER].apply((GONE,), throw=True)
     assert differences(before, digest()) == []

@@ -9,8 +9,9 @@ from django.db import transaction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.models import AuditEvent, Project, User
+from accounts.models import Project, User
 from config.celery_app import app
+from core.models import AuditEvent
 from judging.models import Batch, BatchReview, Judgment, Pair, Policy, QualityReport
 from judging.projects.selectors.overview import tallies
 from models_runner.leaderboard.services.truths import truths_make
@@ -33,7 +34,7 @@ class Small:
         Policy.objects.filter(project=self.project).update(extend_automatically=True)
         self.query = QueryFactory(project=self.project, split="val")
         for rank in (1, 2, 21, 22):
-            moment = MomentFactory(video__corpus=self.project.corpus)
+            moment = MomentFactory(video__corpus=self.project.dataset.corpus)
             CaptionFactory(moment=moment)
             CandidateFactory(query=self.query, rank=rank, moment=moment)
         self.people: list[User] = [annotator(self.project) for _ in range(6)]
@@ -62,7 +63,7 @@ class Small:
         extend = [("batch_extend", (pk,)) for pk in first]
         project: tuple[Any, ...] = (self.project.pk,)
         of_project = ["batches_prepare", "candidates_rank", "reviews_decide", "batches_extend", "quality_compute"]
-        sweeps = ["assignments_sweep", "batches_sweep", "work_sweep"]
+        sweeps = ["assignments_sweep", "batches_sweep", "core.tasks.sweep"]
         return [
             *[(name, project) for name in of_project[:2]],
             *advance,
@@ -79,7 +80,7 @@ class Small:
         for place in order:
             all_there_are = self.messages()
             name, args = all_there_are[place % len(all_there_are)]
-            app.tasks[JUDGING + name].apply(args, throw=True)
+            app.tasks[name if "." in name else JUDGING + name].apply(args, throw=True)
 
     def settle(self) -> None:
         self.send([*range(len(self.messages()))])

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
-from config.embedded.holding import hold_database
+from core.embedded.holding import hold_database
 from tools.mutations.ledger import ROOT, Entry, NotApplicable, apply, load
 
 MARKERS = "not slow and not production and not fuzz and not mutations"
@@ -46,7 +46,7 @@ def run_tests(copy: Path, files: list[str], limit_s: int) -> tuple[int | None, s
     command += ["--hypothesis-seed=0", "-o", "timeout=60", "-m", MARKERS, *files]
     own = {"DJANGO_SETTINGS_MODULE": "config.settings.test", "MOMENTJUDGE_VAR": str(copy / "var" / "test")}
     try:
-        done = subprocess.run(  # noqa: S603 - the ledger's own files
+        done = subprocess.run(
             command, cwd=copy, env=os.environ | own, capture_output=True, text=True, timeout=limit_s, check=False
         )
     except subprocess.TimeoutExpired:

@@ -14,7 +14,7 @@ from typing import Any
 
 from annotation.captions.rewriting.checks import LONGEST
 from annotation.captions.rewriting.provider import AGAIN_TEMPERATURE, Answer, Item, ProviderAway, ProviderUnusable
-from annotation.corpora.importers.texts import is_storable
+from core.texts import is_storable
 
 logger = logging.getLogger(__name__)
 LONGEST_WAIT_S = 120.0

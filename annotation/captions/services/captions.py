@@ -8,13 +8,14 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from accounts.models import Project, User
 from annotation.captions import ner
 from annotation.captions.selectors import last_review
 from annotation.captions.services import checks
 from annotation.captions.services.rewriting import UNTOLD
 from annotation.corpora.services.video_files import members_of
-from annotation.models import Caption, CaptionRedo, CaptionReview, Project, User
-from annotation.services.audit import audit_record
+from annotation.models import Caption, CaptionRedo, CaptionReview
+from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.messages import send_on_commit
 
@@ -65,7 +66,7 @@ def caption_undo(*, project: Project, actor: User) -> Caption:
     Raises:
         NotPossible: there is none, somebody has decided since, or the caption serves a query already.
     """
-    review = last_review(project.corpus_id, actor.pk)
+    review = last_review(project.dataset.corpus_id, actor.pk)
     if redo := _called_off(project, actor, since=review.created_at if review else None):
         return redo.caption
     if review is None:
@@ -86,7 +87,9 @@ def caption_undo(*, project: Project, actor: User) -> Caption:
 
 def _called_off(project: Project, actor: User, *, since: datetime | None) -> CaptionRedo | None:
     """The actor's last decision may be to have asked for another wording that is not there yet."""
-    mine = CaptionRedo.objects.filter(actor=actor, caption__description__corpus=project.corpus_id, finished_at=None)
+    mine = CaptionRedo.objects.filter(
+        actor=actor, caption__description__corpus=project.dataset.corpus_id, finished_at=None
+    )
     redo = mine.filter(**{"asked_at__gt": since} if since else {}).select_related("caption").order_by("-pk").first()
     if redo is None or not mine.filter(pk=redo.pk).update(finished_at=timezone.now()):
         return None
@@ -121,7 +124,7 @@ def _decide(project: Project, held: Caption, actor: User, decision: str, *, text
     if decision == Decision.EDITED:  # what was measured was another text
         held.similarity = held.similarity_measure = held.name_score = None
         held.name_found = held.name_model = ""
-        send_on_commit(checks.TASK, project.corpus_id)
+        send_on_commit(checks.TASK, project.dataset.corpus_id)
     held.save()
     CaptionReview.objects.create(caption=held, actor=actor, decision=decision, before=before, text=text)
     audit_record(

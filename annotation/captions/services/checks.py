@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from datetime import datetime
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -12,6 +13,7 @@ from annotation.models import Caption
 from annotation.pools.services.candidates import measure_of, vectors_of
 from annotation.similarity.base import SimilarityMissing
 from annotation.similarity.registry import sentence_model
+from core.jobs import durable, swept
 from core.locks import only_one
 from core.messages import send_on_commit
 
@@ -47,6 +49,7 @@ def checks_failed(caption: Caption) -> list[Caption.Check]:
     return failed + ([Check.NAME] if score is not None and score > settings.CAPTION_NAME_SCORE_MAX else [])
 
 
+@durable(TASK)
 def edits_check(*, corpus_id: int) -> int:
     """Measure captions that people wrote, so that it can be told how they stand; they serve in any case.
 
@@ -77,7 +80,8 @@ def edits_unchecked() -> QuerySet[Caption]:
     return Caption.objects.filter(state=State.EDITED, name_model="")
 
 
-def edits_sweep() -> None:
+@swept
+def edits_sweep(now: datetime) -> None:
     """Send the check again where a message was lost."""
     for corpus_id in edits_unchecked().values_list("description__corpus", flat=True).distinct():
         send_on_commit(TASK, corpus_id)

@@ -1,27 +1,29 @@
 """Another wording of a caption in review: a person asks, a worker makes it, and whoever decides meanwhile was first."""
 
 import logging
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-from django.db import OperationalError, transaction
-from django.db.models import QuerySet
+from django.db import transaction
 from django.utils import timezone
 
+from accounts.models import Project, User
 from annotation.captions.rewriting.provider import Answer, Item, ProviderAway
 from annotation.captions.services.captions import caption_in_review, remembered
 from annotation.captions.services.rewriting import STOPS, Work, failure_of
-from annotation.models import Caption, CaptionFailure, CaptionRedo, CaptionReview, Project, Rewriting, User
-from annotation.services.audit import audit_record
+from annotation.models import Caption, CaptionFailure, CaptionRedo, CaptionReview, Rewriting
+from core.audit import audit_record
 from core.exceptions import NotPossible
-from core.locks import only_one
-from core.messages import send_on_commit
+from core.jobs import JobKind, durable
 
 logger = logging.getLogger(__name__)
-TASK = "annotation.tasks.caption_redo_make"
-LOCK = "caption-redo"
-LATE = timedelta(minutes=1)  # one that is not there by now has lost its worker or its message
 NOTHING_ELSE = "The rules have no other wording for this description. Write the caption yourself."
-EXPECTED = (NotPossible, ProviderAway, *STOPS)
+REDOS = JobKind(
+    "annotation.tasks.caption_redo_make",
+    lambda: CaptionRedo.objects.filter(finished_at=None).select_related("project", "actor"),
+    moved="asked_at",
+    late=timedelta(minutes=1),
+    expected=(NotPossible, ProviderAway, *STOPS),
+)
 
 
 @transaction.atomic
@@ -35,30 +37,16 @@ def caption_redo(*, project: Project, caption: Caption, actor: User) -> CaptionR
     if held.redos.filter(finished_at=None).exists():
         raise NotPossible("Another wording of this caption is on its way.")
     redo = CaptionRedo.objects.create(caption=held, project=project, actor=actor)
-    send_on_commit(TASK, redo.pk)
+    REDOS.send(redo.pk)
     return redo
 
 
+@durable(REDOS.task)
 def caption_redo_make(*, redo_id: int) -> None:
     """Ask the provider once and measure what it says; a repeat finds it done. What went wrong is kept to be shown."""
-    with only_one(LOCK, redo_id) as alone:
-        redo = CaptionRedo.objects.select_related("project", "actor").filter(pk=redo_id).first()
-        if not alone or redo is None or not redo.is_at_work:
-            return
-        try:
+    with REDOS.claim(redo_id) as redo:
+        if redo is not None:
             _make(redo)
-        except OperationalError:
-            raise  # the task is tried again
-        except Exception as error:
-            expected = isinstance(error, EXPECTED)
-            said = str(error) if expected else f"{type(error).__name__}: {error}"
-            logger.warning("another wording of caption %s: %s", redo.caption_id, said, exc_info=not expected)
-            _at_work(redo).update(finished_at=timezone.now(), error=said)
-
-
-def redos_sweep(*, now: datetime) -> None:
-    for redo_id in CaptionRedo.objects.filter(finished_at=None, asked_at__lte=now - LATE).values_list("pk", flat=True):
-        send_on_commit(TASK, redo_id)
 
 
 def _make(redo: CaptionRedo) -> None:
@@ -73,7 +61,7 @@ def _make(redo: CaptionRedo) -> None:
     with transaction.atomic():
         if remembered(caption_in_review(asked)) != before:
             raise NotPossible("Somebody has redone this caption meanwhile.")
-        if not _at_work(redo).update(finished_at=timezone.now()):
+        if not _end(redo):
             return  # called off
         if asked.failed:
             CaptionFailure.objects.bulk_create([failure_of(asked)], ignore_conflicts=True)
@@ -108,5 +96,10 @@ def _wordings_seen(caption: Caption) -> set[str]:
     return {caption.text, *caption.failures.values_list("text", flat=True), *decided}
 
 
-def _at_work(redo: CaptionRedo) -> QuerySet[CaptionRedo]:
-    return CaptionRedo.objects.filter(pk=redo.pk, finished_at=None)
+@REDOS.failure
+def _fail(redo: CaptionRedo, error: str) -> None:
+    _end(redo, error)
+
+
+def _end(redo: CaptionRedo, error: str = "") -> int:
+    return CaptionRedo.objects.filter(pk=redo.pk, finished_at=None).update(finished_at=timezone.now(), error=error)

@@ -11,6 +11,7 @@ from django.db import OperationalError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from accounts.models import Project, User
 from annotation.captions import ner
 from annotation.captions.rewriting import checks
 from annotation.captions.rewriting.chat import Chat, Endpoint
@@ -18,13 +19,14 @@ from annotation.captions.rewriting.lexicon import Lexicon, lexicon_for
 from annotation.captions.rewriting.provider import Answer, Item, Provider, ProviderAway, ProviderUnusable, Rules
 from annotation.captions.services.checks import captions_measure, checks_failed
 from annotation.corpora.services.video_files import members_of
-from annotation.models import Caption, CaptionFailure, Corpus, Description, Job, Project, Prompt, Rewriting, User
-from annotation.services.audit import audit_record
-from annotation.services.jobs import job_fail, job_finish, job_set, job_start, job_wait
+from annotation.models import Caption, CaptionFailure, Corpus, Description, Prompt, Rewriting
 from annotation.similarity.base import SimilarityMissing
+from core.audit import audit_record
 from core.exceptions import NotPossible
+from core.jobs import JobKind, durable, job_fail, job_finish, job_set, job_start, job_wait
 from core.locks import only_one
 from core.messages import send_on_commit
+from core.models import Job
 
 logger = logging.getLogger(__name__)
 KIND = "rewriting"
@@ -34,6 +36,15 @@ AWAY_FOR = timedelta(minutes=5)
 SOMEBODY_WAITS_S = 20  # the longest a page waits for the provider
 TEXT_KEPT = 20_000  # characters of a huge description that its caption in review shows
 STOPS = (ProviderUnusable, SimilarityMissing, ner.NameModelMissing)
+
+
+def _due() -> QuerySet[Rewriting]:
+    """Return the rewritings whose time it is."""
+    waiting = Rewriting.objects.filter(finished_at=None)
+    return waiting.filter(Q(next_try_at=None) | Q(next_try_at__lte=timezone.now()))
+
+
+REWRITINGS = JobKind("annotation.tasks.rewriting_run", _due, moved="")
 
 
 @transaction.atomic
@@ -79,7 +90,7 @@ def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, projec
         prompt=version,
         descriptions=left,
     )
-    send_on_commit("annotation.tasks.rewriting_run", rewriting.pk)
+    REWRITINGS.send(rewriting.pk)
     return rewriting
 
 
@@ -91,6 +102,7 @@ def _give_way(waiting: Rewriting, project: Project | None) -> None:
             job_fail(job=job, error="Another project over this corpus goes on with another provider.")
 
 
+@durable(REWRITINGS.task)
 def rewriting_run(*, rewriting_id: int) -> int:
     """Rewrite and check what is left; safe to repeat and to kill: a caption is made once, and none is lost.
 
@@ -160,15 +172,6 @@ class Progress:
     def fail(self, error: str) -> None:
         if self.job:
             job_fail(job=self.job, error=error)
-
-
-def rewritings_sweep() -> int:
-    """Send every rewriting whose time it is; its message may have been lost, or its worker killed."""
-    due = Q(next_try_at=None) | Q(next_try_at__lte=timezone.now())
-    ids = list(Rewriting.objects.filter(due, finished_at=None).values_list("pk", flat=True))
-    for rewriting_id in ids:
-        send_on_commit("annotation.tasks.rewriting_run", rewriting_id)
-    return len(ids)
 
 
 def descriptions_to_rewrite(corpus_id: int) -> QuerySet[Description]:

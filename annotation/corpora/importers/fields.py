@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from annotation.corpora.importers.base import BadLine, Durations, Given, Item, VideoRecord
-from annotation.corpora.importers.texts import is_storable, shown
+from annotation.corpora.importers.texts import shown
+from core.texts import is_storable
 
 END_SLACK_S = 1.0  # an end this much after its video's is a rounding of the annotation, and is clipped
 COUNTED_S = 1e-6  # what frames or sums of floats make of an end at the video's end is not past it

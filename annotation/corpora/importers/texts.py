@@ -1,4 +1,4 @@
-"""What a text looks like from outside: whether it can be stored, and what a person should look at in it."""
+"""What a text looks like from outside: what a person should look at in it."""
 
 import re
 import unicodedata
@@ -15,18 +15,6 @@ WITHOUT_WORDS = "holds no word"
 WITH_HTML = "holds HTML"
 WITH_SYMBOLS = "holds emoji or other symbols"
 WITH_CONTROLS = "holds control characters"
-
-
-def is_storable(text: str) -> bool:
-    """Whether PostgreSQL can hold the text: no null byte, no half of a surrogate pair."""
-    if text.isascii():
-        return "\0" not in text
-    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def storable(text: str) -> str:
-    """The text with what PostgreSQL cannot hold replaced, for messages that quote a file."""
-    return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def notes_of(text: str) -> tuple[str, ...]:

@@ -17,7 +17,8 @@ from annotation.corpora.importers.base import (
     VideoRecord,
 )
 from annotation.corpora.importers.fields import Numbers, Refused, Videos
-from annotation.corpora.importers.texts import is_storable, notes_of, shown
+from annotation.corpora.importers.texts import notes_of, shown
+from core.texts import is_storable
 
 KINDS: Mapping[str, Kind] = {"v": "video", "t": "subtitle", "vt": "both"}
 LARGEST_INDEX = 2**31 - 1  # what the database holds

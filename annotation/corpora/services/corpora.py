@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
 
+from accounts.models import Project, User
 from annotation.corpora.importers.base import (
     BadLine,
     DescriptionRecord,
@@ -19,10 +21,10 @@ from annotation.corpora.importers.base import (
 )
 from annotation.corpora.services.reports import ImportReport, OnRemark
 from annotation.corpora.services.video_files import video_files_add
-from annotation.models import Caption, Corpus, Description, Moment, Subtitle, User, Video
-from annotation.services.audit import audit_record
-from annotation.services.names import checked_name
+from annotation.models import Caption, Corpus, Description, Moment, ProjectCorpus, Subtitle, Video
+from core.audit import audit_record
 from core.exceptions import NotPossible
+from core.names import checked_name
 
 CHUNK = 5000  # records in memory
 ROWS = 2000  # of one statement, which holds at most 65,535 values
@@ -30,6 +32,14 @@ SPAN = ("video_id", "start_s", "end_s")
 Span = tuple[int, float, float]  # video, start, end
 Placed = DescriptionRecord | MomentRecord
 Row = Placed | SubtitleRecord
+
+
+@transaction.atomic
+def project_over(*, corpus: Corpus, name: str, similarity: str = "", **fields: Any) -> Project:
+    """Return a new project that judges ``corpus``; ``fields`` are further columns of Project."""
+    project = Project.objects.create(name=name, **fields)
+    ProjectCorpus.objects.create(project=project, corpus=corpus, similarity=similarity)
+    return project
 
 
 def corpus_durations(*, corpus_name: str) -> dict[str, tuple[float, int]]:

@@ -11,8 +11,9 @@ from tempfile import TemporaryFile
 from typing import IO, Any
 
 from django.core.files.uploadedfile import UploadedFile
-from django.db import IntegrityError, OperationalError, transaction
+from django.db import IntegrityError, transaction
 
+from accounts.models import Membership, User
 from annotation.corpora.importers import (
     FORMATS,
     BadLine,
@@ -30,7 +31,6 @@ from annotation.corpora.services.reports import ImportReport, remarks_writer
 from annotation.corpora.services.uploads import (
     BEING_READ,
     KEPT,
-    LATE,
     Progress,
     no_files,
     upload_fail,
@@ -39,18 +39,23 @@ from annotation.corpora.services.uploads import (
     upload_limits,
     upload_throw_away,
 )
-from annotation.models import Corpus, CorpusImport, Membership, User
-from annotation.services.audit import audit_record
+from annotation.models import Corpus, CorpusImport
+from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible, StorageAway
-from core.locks import only_one
-from core.messages import send_on_commit
+from core.jobs import JobKind, durable, swept
 
 logger = logging.getLogger(__name__)
-TASK = "annotation.tasks.corpus_import_work"
-LOCK = "corpus-import"
 PREVIEWED = 10
 STAFF = (Membership.Role.LEAD, Membership.Role.ADMIN)
 State = CorpusImport.State
+IMPORTS = JobKind(
+    "annotation.tasks.corpus_import_work",
+    lambda: CorpusImport.objects.filter(state__in=CorpusImport.AT_WORK).select_related("owner"),
+    moved="updated_at",
+    lock="corpus-import",
+    expected=(ImportFileError, MomentJudgeError),
+    fail=upload_fail,
+)
 
 
 def may_import_into(*, actor: User, corpus_name: str) -> bool:
@@ -60,9 +65,9 @@ def may_import_into(*, actor: User, corpus_name: str) -> bool:
         return True
     if corpus.is_placeholder:
         return False
-    is_staff = Membership.objects.filter(user=actor, role__in=STAFF, project__corpus=corpus).exists()
+    is_staff = Membership.objects.filter(user=actor, role__in=STAFF, project__dataset__corpus=corpus).exists()
     made = CorpusImport.objects.filter(owner=actor, corpus_name=corpus_name, state=State.DONE)
-    return is_staff or (made.exists() and not corpus.projects.exists())
+    return is_staff or (made.exists() and not corpus.datasets.exists())
 
 
 def corpus_import_create(
@@ -91,7 +96,7 @@ def corpus_import_create(
             row.save()
             about = {"corpus": corpus_name, "format": format, "bytes": row.bytes_total}
             audit_record(project=None, actor=actor, action="corpus.upload", subject=row.uuid, **about)
-            send_on_commit(TASK, row.pk)
+            IMPORTS.send(row.pk)
     except (IntegrityError, StorageAway) as error:
         upload_forget(row)
         if isinstance(error, StorageAway):
@@ -119,7 +124,7 @@ def corpus_import_confirm(*, row: CorpusImport, actor: User, skip_bad: bool) -> 
     except IntegrityError as error:
         raise NotPossible(BEING_READ) from error
     audit_record(project=None, actor=actor, action="corpus.confirm", subject=held.uuid, skip_bad=skip_bad)
-    send_on_commit(TASK, held.pk)
+    IMPORTS.send(held.pk)
 
 
 @transaction.atomic
@@ -132,28 +137,17 @@ def corpus_import_discard(*, row: CorpusImport, actor: User | None) -> None:
     upload_throw_away(row)
 
 
+@durable(IMPORTS.task)
 def corpus_import_work(*, import_id: int) -> None:
     """Take the next step of a file that is checked or imported; a repeat finds it done."""
-    with only_one(LOCK, import_id) as alone:
-        row = CorpusImport.objects.select_related("owner").filter(pk=import_id).first()
-        if not alone or row is None or not row.is_at_work:
-            return
-        try:
+    with IMPORTS.claim(import_id) as row:
+        if row is not None:
             _check(row) if row.state == State.CHECKING else _import(row)
-        except OperationalError:
-            raise
-        except (ImportFileError, MomentJudgeError) as error:
-            upload_fail(row, str(error))
-        except Exception as error:
-            upload_fail(row, f"{type(error).__name__}: {error}")
-            raise
 
 
-def imports_sweep(*, now: datetime) -> None:
-    """Send again what does not move; throw away what nobody said yes to."""
-    stale = CorpusImport.objects.filter(state__in=CorpusImport.AT_WORK, updated_at__lte=now - LATE)
-    for pk in stale.values_list("pk", flat=True):
-        send_on_commit(TASK, pk)
+@swept
+def unconfirmed_discard(now: datetime) -> None:
+    """Discard the checked files that nobody confirmed."""
     for row in CorpusImport.objects.filter(state=State.CHECKED, updated_at__lte=now - KEPT):
         corpus_import_discard(row=row, actor=None)
 

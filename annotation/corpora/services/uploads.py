@@ -11,11 +11,10 @@ from django.db import connection, transaction
 from django.db.models import F
 
 from annotation.corpora.importers.limits import Limits
-from annotation.corpora.importers.texts import storable
 from annotation.corpora.models import Upload
-from annotation.services.stored_files import files_delete
+from core.stored_files import files_delete
+from core.texts import storable
 
-LATE = timedelta(minutes=2)  # an import that has not moved for so long has lost its worker or its message
 KEPT = timedelta(days=7)  # a checked file waits so long for a yes
 BEING_READ = "A file of yours is still being read; wait until that is done."
 EVERY_S = 1.0  # how often progress is written

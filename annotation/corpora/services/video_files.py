@@ -10,12 +10,13 @@ from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import transaction
 
+from accounts.models import User
 from annotation.captions.rewriting.lexicon import Member
 from annotation.corpora.models import video_path
-from annotation.models import CastMember, Corpus, Moment, User, Video
-from annotation.services.audit import audit_record
-from annotation.services.stored_files import files_delete
+from annotation.models import CastMember, Corpus, Moment, Video
+from core.audit import audit_record
 from core.messages import send_on_commit
+from core.stored_files import files_delete
 
 VIDEO_SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v")
 NOT_FOUND = "The folder of videos holds no file of this name."

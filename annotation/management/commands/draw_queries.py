@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from accounts.models import Project
 from annotation.management.draws import add_draw_arguments, say_what_is_unwritten, sizes_asked
-from annotation.models import Project
 from annotation.queries.rules import JUDGED, NONE_OF, NoSplit
 from annotation.queries.selectors import draft_of
 from annotation.queries.services import draw_refusal, queries_draw
@@ -23,14 +23,14 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="say what would come out, and draw nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = Project.objects.select_related("corpus").filter(name=options["project"]).first()
+        project = Project.objects.select_related("dataset__corpus").filter(name=options["project"]).first()
         if project is None:
             raise CommandError(f"There is no project named {options['project']!r}.")
         sizes, seed = sizes_asked(options), options["seed"]
-        say_what_is_unwritten(project.corpus_id, options, self.stderr, only_say=options["dry_run"])
+        say_what_is_unwritten(project.dataset.corpus_id, options, self.stderr, only_say=options["dry_run"])
         try:
             if options["dry_run"]:
-                counts = draft_of(project.corpus_id, sizes, seed).counts
+                counts = draft_of(project.dataset.corpus_id, sizes, seed).counts
                 if refusal := draw_refusal(project=project, again=options["again"]):
                     self.stderr.write(f"This would be refused. {refusal}")
             else:

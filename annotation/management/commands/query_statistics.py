@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.models import Project
+from accounts.models import Project
 from annotation.statistics import reports as report
 from annotation.statistics.collection import published, tables
 from annotation.statistics.services import statistics_compute

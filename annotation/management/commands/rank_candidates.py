@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.models import Project
+from accounts.models import Project
 from annotation.pools.services.candidates import candidates_rank, similarity_choose
 from annotation.queries.selectors import measures_of
 from annotation.similarity.registry import NAMES, similarity

@@ -9,9 +9,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from accounts.models import Membership, Project, User
 from annotation.captions.selectors import captions_in_review
 from annotation.captions.services.captions import caption_accept, caption_edit
-from annotation.models import Caption, Membership, Project, User
+from annotation.models import Caption
 from core.exceptions import NotPossible
 from core.spreadsheets import csv_write, plain
 
@@ -63,7 +64,7 @@ class Command(BaseCommand):
 
 
 def _write(project: Project, path: Path) -> int:
-    waiting = list(captions_in_review(project.corpus_id))
+    waiting = list(captions_in_review(project.dataset.corpus_id))
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = ([row.uuid, row.description.text, row.text, " ".join(row.failed), ""] for row in waiting)
         csv_write(file, COLUMNS, rows)
@@ -89,7 +90,7 @@ def _take(project: Project, actor: User, decision: str, row: dict[str, str]) -> 
     if decision not in DECISIONS:
         raise NotPossible(f"A decision is one of {', '.join(DECISIONS)}, not {decision!r}.")
     try:
-        caption = Caption.objects.filter(description__corpus=project.corpus_id).get(uuid=row["caption"])
+        caption = Caption.objects.filter(description__corpus=project.dataset.corpus_id).get(uuid=row["caption"])
     except (Caption.DoesNotExist, ValidationError) as error:
         raise NotPossible(f"There is no caption {row['caption']!r} in the corpus.") from error
     if decision == "accept":

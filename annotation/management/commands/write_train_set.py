@@ -7,7 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.models import Project, TrainSet
+from accounts.models import Project
+from annotation.models import TrainSet
 from annotation.train_sets.services import FORMS, train_set_start, train_set_write
 from core.exceptions import MomentJudgeError
 

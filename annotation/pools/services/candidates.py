@@ -15,16 +15,17 @@ from django.db import transaction
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 
+from accounts.models import Project, User
 from annotation.captions.selectors import captions_serving
 from annotation.corpora.selectors import corpus_is_seen
-from annotation.models import Candidate, Measure, Moment, Project, Query, TextVector, User
+from annotation.models import Candidate, Measure, Moment, ProjectCorpus, Query, TextVector
 from annotation.pools.rules.pooling import DEPTH, top_moments
 from annotation.queries.selectors import queries_to_judge
-from annotation.services.audit import audit_record
 from annotation.similarity import registry, sentences
 from annotation.similarity.base import Similarity, SimilarityMissing, named_errors
 from annotation.similarity.gpu import ranker_here
 from annotation.similarity.model_folders import ModelRefused, model_check
+from core.audit import audit_record
 
 logger = logging.getLogger(__name__)
 CHUNK = 2048  # texts embedded and stored at once; longest first, so that a chunk holds texts of a length
@@ -109,7 +110,7 @@ def _stored(texts: Iterable[str], measure: Measure) -> dict[bytes, NDArray[np.fl
 
 def pool_texts_of(*, project: Project, preview: str = Moment.Preview.READY) -> PoolTexts:
     """The moments of the project's corpus that have a caption and a preview in this state, by id."""
-    captions = captions_serving(project.corpus_id).filter(moment__preview_state=preview)
+    captions = captions_serving(project.dataset.corpus_id).filter(moment__preview_state=preview)
     rows = list(captions.order_by("moment_id", "id").values_list("moment_id", "id", "text"))
     moments = np.array([moment_id for moment_id, *_ in rows], dtype=np.int64)
     ids, first = np.unique(moments, return_index=True)
@@ -144,7 +145,7 @@ def candidates_rank(
     """
     project = Project.objects.get(pk=project_id)
     queries = list(_queries_without_candidates(project).order_by("id"))
-    preview = Moment.Preview.READY if corpus_is_seen(project.corpus_id) else Moment.Preview.MISSING
+    preview = Moment.Preview.READY if corpus_is_seen(project.dataset.corpus_id) else Moment.Preview.MISSING
     pool = pool_texts_of(project=project, preview=preview)
     if not queries or not pool.captions:
         return 0
@@ -185,8 +186,8 @@ def similarity_of(project: Project) -> str:
     Raises:
         SimilarityMissing: it came with a file, or from a time before MOMENTJUDGE_MODELS, and names a folder elsewhere.
     """
-    _check_models(project.similarity)
-    return project.similarity or settings.SENTENCE_MODEL
+    _check_models(project.dataset.similarity)
+    return project.dataset.similarity or settings.SENTENCE_MODEL
 
 
 def _check_models(similarity: str) -> None:
@@ -208,18 +209,18 @@ def similarity_choose(*, project: Project, name: str, actor: User | None) -> Non
     """
     _check_models(name)
     registry.check(name or settings.SENTENCE_MODEL)
-    held = Project.objects.select_for_update().get(pk=project.pk)
-    if held.similarity != name:
+    dataset = ProjectCorpus.objects.select_for_update().get(pk=project.pk)
+    if dataset.similarity != name:
         audit_record(
             project=project,
             actor=actor,
             action="similarity.choose",
             subject=project.uuid,
-            before=held.similarity,
+            before=dataset.similarity,
             now=name,
         )
-        held.similarity = name
-        held.save(update_fields=["similarity"])
+        dataset.similarity = name
+        dataset.save(update_fields=["similarity"])
 
 
 @transaction.atomic

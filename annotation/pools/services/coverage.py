@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from annotation.models import Candidate, PoolAnswer, Pooling, PoolSource, Project, Query, User
+from accounts.models import Project, User
+from annotation.models import Candidate, PoolAnswer, Pooling, PoolSource, Query
 from annotation.pools.rules.coverage import OTHERS, TOP, others_drawn, top_of
 from annotation.pools.rules.run_pools import DEPTHS
 from annotation.pools.services.candidates import pool_texts_of, similarity_of, vectors_of

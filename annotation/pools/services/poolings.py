@@ -15,20 +15,10 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from annotation.models import (
-    Candidate,
-    Moment,
-    NamedQuerySet,
-    PoolAnswer,
-    PoolEntry,
-    Pooling,
-    PoolSource,
-    Project,
-    Query,
-    User,
-)
+from accounts.models import Project, User
+from annotation.models import Candidate, Moment, NamedQuerySet, PoolAnswer, PoolEntry, Pooling, PoolSource, Query
 from annotation.pools.rules.run_pools import DEPTH, DEPTHS, IOU_MIN, Found, Place, best_ranks, moment_of, pooled
-from annotation.services.audit import audit_record
+from core.audit import audit_record
 from core.exceptions import NotPossible
 
 logger = logging.getLogger(__name__)
@@ -126,7 +116,7 @@ class Answered:
 
 
 def watchable_moments(project: Project) -> set[int]:
-    ready = Moment.objects.filter(video__corpus=project.corpus_id, preview_state=Moment.Preview.READY)
+    ready = Moment.objects.filter(video__corpus=project.dataset.corpus_id, preview_state=Moment.Preview.READY)
     return set(ready.values_list("pk", flat=True))
 
 
@@ -157,7 +147,7 @@ class _Reader:
         self.depth, self.iou_min, self.queries = pooling.depth, pooling.iou_min, queries
         self.places: dict[str, list[Place]] = {}
         self.watchable = watchable_moments(pooling.project)
-        moments = Moment.objects.filter(video__corpus=pooling.project.corpus_id)
+        moments = Moment.objects.filter(video__corpus=pooling.project.dataset.corpus_id)
         for video, pk, start_s, end_s in moments.values_list("video__name", "pk", "start_s", "end_s"):
             self.places.setdefault(video, []).append(Place(pk, start_s, end_s))
 

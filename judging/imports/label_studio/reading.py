@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from annotation.corpora.importers import ImportFileError
-from annotation.corpora.importers.texts import storable
+from core.texts import storable
 from judging.imports.label_studio.mapping import TYPES, Mapped
 
 LARGEST_PAIR, LARGEST_PERSON = 2**53, 2**31 - 1

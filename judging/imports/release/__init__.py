@@ -8,9 +8,11 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import DataError, IntegrityError, transaction
 
-from annotation.models import Corpus, Membership, Project, User
-from annotation.services.audit import audit_record
-from annotation.services.members import member_add
+from accounts.models import Membership, Project, User
+from accounts.services.members import member_add
+from annotation.corpora.services.corpora import project_over
+from annotation.models import Corpus
+from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
 from judging.imports.release.corpus import corpus_store
 from judging.imports.release.grades import grades_store
@@ -69,7 +71,7 @@ def release_import(
 def counts_of(project: Project) -> dict[str, int]:
     batches = Batch.objects.filter(project=project)
     return {
-        "videos": project.corpus.videos.count(),
+        "videos": project.dataset.corpus.videos.count(),
         "queries": project.queries.count(),
         "batches": batches.count(),
         "pairs": Pair.objects.filter(batch__in=batches.values("pk")).count(),
@@ -86,12 +88,12 @@ def _project_create(settings: dict[str, Any], project_name: str | None, corpus_n
     if Corpus.objects.filter(name=corpus).exists():
         raise NotPossible(f"There is a corpus named {corpus!r} already; name this one otherwise.")
     made = Corpus.objects.create(name=corpus, is_placeholder=settings["corpus"]["placeholder"])
-    return Project.objects.create(name=name, corpus=made, similarity=settings["similarity"])
+    return project_over(corpus=made, name=name, similarity=settings["similarity"])
 
 
 def _store(project: Project, folder: Path, settings: dict[str, Any]) -> None:
     bad = BadLines()
-    held = corpus_store(project.corpus, folder, bad)
+    held = corpus_store(project.dataset.corpus, folder, bad)
     bad.refuse()
     ruled = rules_store(project, folder, settings, held)
     judged = pairs_store(project, folder, held, ruled, bad)

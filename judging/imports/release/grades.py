@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from itertools import islice
 from pathlib import Path
 
-from annotation.models import Membership, Project, User
+from accounts.models import Membership, Project, User
 from judging.imports.release.pairs import Judged
 from judging.imports.release.rules import Ruled
 from judging.models import SEATS, BatchReview, Judgment, Pair

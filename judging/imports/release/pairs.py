@@ -9,7 +9,8 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from annotation.models import Candidate, Moment, PoolAnswer, PoolEntry, Project, Query, Video
+from accounts.models import Project
+from annotation.models import Candidate, Moment, PoolAnswer, PoolEntry, Query, Video
 from judging.imports.release.corpus import Held
 from judging.imports.release.rules import Ruled
 from judging.models import Batch, Pair
@@ -135,7 +136,7 @@ def _placeholders_store(project: Project, judged: Judged, lines: list[tuple[Rank
     theirs = [place for place, _, _ in lines if judged.queries[place[0]].is_placeholder]
     if not theirs:
         return
-    video = Video.objects.create(corpus=project.corpus, name="placeholder", duration_s=len(theirs) + 1, index=0)
+    video = Video.objects.create(corpus=project.dataset.corpus, name="placeholder", duration_s=len(theirs) + 1, index=0)
     moments = Moment.objects.bulk_create(
         [
             Moment(video=video, start_s=i, end_s=i + 1, preview_state=Moment.Preview.PLACEHOLDER)

@@ -8,9 +8,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from annotation.models import Measure, NamedQuerySet, Pooling, PoolSource, Project
-from annotation.services.names import checked_name
+from accounts.models import Project
+from annotation.models import Measure, NamedQuerySet, Pooling, PoolSource
 from core.exceptions import ImportRefused, NotPossible
+from core.names import checked_name
 from judging.guidelines.models import POLICY_VALUES
 from judging.imports.release.corpus import Held
 from judging.models import WORDS, Guideline, GuidelineExample, Policy, ReleaseWords

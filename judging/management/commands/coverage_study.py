@@ -7,7 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.models import Pooling, Project, Query
+from accounts.models import Project
+from annotation.models import Pooling, Query
 from annotation.pools.rules.coverage import OTHERS, QUERIES, TOP
 from annotation.pools.services.coverage import Draw, coverage_create, coverage_plan
 from annotation.pools.services.poolings import pooling_discard
@@ -35,7 +36,7 @@ class Command(BaseCommand):
         parser.add_argument("--csv", type=Path, help="write the report here: a row for each query and band")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = Project.objects.filter(name=options["project"]).select_related("corpus").first()
+        project = Project.objects.filter(name=options["project"]).select_related("dataset__corpus").first()
         if project is None:
             names = ", ".join(repr(each.name) for each in Project.objects.order_by("name")) or "none"
             raise CommandError(f"There is no project named {options['project']!r}; there are: {names}.")

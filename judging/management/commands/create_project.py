@@ -6,9 +6,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Count
 
+from accounts.models import Project
+from accounts.services.members import leads_named
 from annotation.management.draws import add_draw_arguments, say_what_is_unwritten, sizes_unless
-from annotation.models import Corpus, Project
-from annotation.services.members import leads_named
+from annotation.models import Corpus
 from core.exceptions import MomentJudgeError
 from judging.projects.services import project_create
 
@@ -60,7 +61,7 @@ def _source(options: dict[str, Any]) -> Project | None:
         return None
     if options["with_queries"] and (options["val"] is not None or options["test"] is not None):
         raise CommandError("--with-queries takes queries along instead of drawing some: leave out --val and --test.")
-    found = Project.objects.select_related("corpus").filter(name=name).first()
+    found = Project.objects.select_related("dataset__corpus").filter(name=name).first()
     if found is None:
         raise CommandError(f"There is no project named {name!r}.")
     return found
@@ -68,7 +69,7 @@ def _source(options: dict[str, Any]) -> Project | None:
 
 def _corpus(options: dict[str, Any], source: Project | None) -> Corpus:
     if options["corpus"] is None and source:
-        return source.corpus
+        return source.dataset.corpus
     corpus = Corpus.objects.filter(name=options["corpus"]).first() if options["corpus"] else None
     if corpus is None:
         known = ", ".join(repr(name) for name in Corpus.objects.values_list("name", flat=True)) or "none"

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.models import Project
+from accounts.models import Project
 from judging.releases.services import release_build, release_create
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.services.members import leads_named
-from annotation.services.names import LONGEST_NAME, checked_name
+from accounts.services.members import leads_named
 from core.exceptions import MomentJudgeError
+from core.names import LONGEST_NAME, checked_name
 from judging.imports.historic import judgments_import
 
 

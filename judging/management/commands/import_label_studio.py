@@ -8,9 +8,9 @@ from typing import IO, Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from accounts.services.members import leads_named
 from annotation.corpora.importers import ImportFileError
 from annotation.corpora.services.reports import Remark, remarks_writer
-from annotation.services.members import leads_named
 from core.exceptions import MomentJudgeError
 from judging.imports.historic import project_holding
 from judging.imports.label_studio.mapping import BadMapping, Mapped, mapped

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.models import User
+from accounts.models import User
 from core.exceptions import MomentJudgeError
 from judging.people.services.standings import person_forget
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.models import User
+from accounts.models import User
 from judging.people.services.person_data import person_data
 
 

@@ -6,7 +6,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from annotation.models import Job, Project
+from accounts.models import Project
+from core.models import Job
 from judging.demo.seeding import demo_seed
 from judging.review.selectors import job_running
 

@@ -19,11 +19,12 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Identity, Membership, Project, User
-from annotation.services.audit import audit_record
-from annotation.services.identities import NewAccount, account_create
-from annotation.services.members import member_add
+from accounts.models import Identity, Membership, Project, User
+from accounts.services.identities import NewAccount, account_create
+from accounts.services.members import member_add
+from core.audit import audit_record
 from core.exceptions import NotPossible
+from core.jobs import durable, swept
 from core.locks import only_one
 from core.messages import send_on_commit
 from judging.exceptions import InvitationGone, InvitationUnknown, NotPossibleNow
@@ -203,6 +204,7 @@ def _unused_or_refused(invitation: Invitation) -> Invitation:
     return held
 
 
+@durable(MAIL_TASK, autoretry_for=())
 def invitation_mail(*, invitation_id: int) -> bool:
     """Send the link to whom it is for, if that still waits to be done and nobody is at it; False when it does not."""
     with only_one(MAIL_LOCK, invitation_id) as alone:
@@ -236,7 +238,8 @@ def _mail(invitation_id: int) -> bool:
     return True
 
 
-def invitations_sweep(*, now: datetime) -> None:
+@swept
+def invitations_sweep(now: datetime) -> None:
     """Send again what a lost message left unsent, and forget whom old invitations were for."""
     waiting = Invitation.objects.filter(mail=Invitation.Mail.WAITING, accepted_at=None, revoked_at=None)
     late = waiting.filter(created_at__lte=now - LATE, expires_at__gt=now, identity__isnull=False)

@@ -25,17 +25,18 @@ from django.db import models, transaction
 from django.db.models import Exists, Max, OuterRef, QuerySet
 from django.utils import timezone
 
-from annotation.models import AuditEvent, BrowserSession, Identity, Membership, User
-from annotation.services.audit import audit_record
+from accounts.models import BrowserSession, Identity, Membership, User
+from core.audit import audit_record
+from core.models import AuditEvent
 from core.spreadsheets import csv_text
 from judging.exceptions import NotPossibleNow
 from judging.models import Invitation
 from judging.people.services.standings import person_forget
 
 OWN: Mapping[str, tuple[str, Sequence[str]]] = {  # table: how it names the person, and its columns
-    "annotation.Membership": ("user", ["project__name", "role", "number", "standing", "created_at"]),
-    "annotation.BrowserSession": ("user", ["client", "began_at", "used_at"]),
-    "annotation.AccessToken": ("user", ["name", "scopes", "created_at", "expires_at", "used_at"]),
+    "accounts.Membership": ("user", ["project__name", "role", "number", "standing", "created_at"]),
+    "accounts.BrowserSession": ("user", ["client", "began_at", "used_at"]),
+    "accounts.AccessToken": ("user", ["name", "scopes", "created_at", "expires_at", "used_at"]),
     "judging.OwnGrade": ("annotator", ["pair__uuid", "grade", "comment", "created_at"]),  # gold among others
     "judging.Flag": ("annotator", ["pair__uuid", "reason", "comment", "created_at", "withdrawn_at"]),
     "judging.Assignment": ("annotator", ["uuid", "state", "created_at", "ended_at"]),
@@ -47,9 +48,9 @@ OWN: Mapping[str, tuple[str, Sequence[str]]] = {  # table: how it names the pers
     "judging.HoursCorrection": ("annotator", ["project__name", "day", "seconds", "reason"]),
     "models_runner.Run": ("owner", ["uuid", "split", "system", "team", "state", "file_name", "bytes", "created_at"]),
 }
-INDIRECT = {"annotation.StandingChange": "membership__user", "judging.JudgmentChange": "judgment__annotator"}
+INDIRECT = {"accounts.StandingChange": "membership__user", "judging.JudgmentChange": "judgment__annotator"}
 SECRET = {"password", "digest", "session_key", "session_data", "key", "token"}  # columns: they open something
-ELSEWHERE = {"annotation.Identity", "annotation.User", "judging.OwnGrade"}  # in person.json; a view of others
+ELSEWHERE = {"accounts.Identity", "accounts.User", "judging.OwnGrade"}  # in person.json; a view of others
 README = """What MomentJudge stores of you, as of {now}.
 
 person.json holds who you are. Each table is a CSV file: the first line names its columns, times are UTC.
@@ -102,12 +103,12 @@ def all_tables(user: User) -> Iterator[Table]:
             yield f"{model._meta.label}.{names_them}", columns, rows.values_list(*columns).iterator(chunk_size=2000)
     about = AuditEvent.objects.filter(subject=user.uuid).order_by("pk")
     columns = ["uuid", "project_id", "actor_id", "action", "data", "created_at"]
-    yield "annotation.AuditEvent.subject", columns, about.values_list(*columns).iterator(chunk_size=2000)
+    yield "core.AuditEvent.subject", columns, about.values_list(*columns).iterator(chunk_size=2000)
 
 
 def our_models() -> Iterator[type[models.Model]]:
     for config in apps.get_app_configs():
-        if config.label in ("annotation", "judging", "models_runner"):
+        if config.label in ("core", "accounts", "annotation", "judging", "models_runner"):
             yield from (model for model in config.get_models() if model._meta.label not in ELSEWHERE)
 
 

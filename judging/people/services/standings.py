@@ -4,11 +4,11 @@ from typing import Any
 
 from django.db import transaction
 
-from annotation.models import Membership, StandingChange, User
-from annotation.services.audit import audit_record
-from annotation.services.identities import account_led_or_refused, identity_erase, identity_forget, password_link
-from annotation.services.members import standing_change
-from annotation.standing import WAY
+from accounts.models import Membership, StandingChange, User
+from accounts.rules import WAY
+from accounts.services.identities import account_led_or_refused, identity_erase, identity_forget, password_link
+from accounts.services.members import standing_change
+from core.audit import audit_record
 from judging.exceptions import NotPossibleNow
 from judging.work.services.assignments import assignment_return
 

@@ -11,8 +11,9 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
-from annotation.models import Job, Project
+from accounts.models import Project
 from annotation.pools.rules.pooling import BATCHES
+from core.models import Job
 from judging.models import Assignment, Batch, JudgmentDay, Pair, Policy, Tally
 from judging.pay.forecast import TVR_RANKING
 from judging.projects.rules import PACE_DAYS, Finish, Left, finish, pace

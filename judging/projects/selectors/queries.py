@@ -14,7 +14,8 @@ from django.db import connection
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from annotation.models import NamedQuerySet, Project, Query
+from accounts.models import Project
+from annotation.models import NamedQuerySet, Query
 from annotation.queries.selectors import queries_to_judge
 from judging.models import Batch
 

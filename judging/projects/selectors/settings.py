@@ -7,7 +7,8 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from annotation.models import Caption, Moment, Project, Query
+from accounts.models import Project
+from annotation.models import Caption, Moment, Query
 from judging.guidelines.models import POLICY_VALUES
 from judging.models import GateAttempt, GateQuestion, KnownPair, Policy
 from judging.review.selectors import annotator_numbers
@@ -41,7 +42,7 @@ def clips_matching(project: Project, *, words: str, first: UUID | None = None) -
 
 def moments_of(project: Project) -> QuerySet[Moment]:
     """Every moment of the project's corpus that can be watched."""
-    ready = Moment.objects.filter(video__corpus=project.corpus_id, preview_state=Moment.Preview.READY)
+    ready = Moment.objects.filter(video__corpus=project.dataset.corpus_id, preview_state=Moment.Preview.READY)
     return ready.select_related("video").prefetch_related("captions")
 
 

@@ -11,9 +11,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
-from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from accounts.models import Project
 from annotation.corpora.selectors import corpus_is_seen
-from annotation.models import Candidate, Project
+from annotation.models import Candidate
 from annotation.queries.selectors import measures_of
 from annotation.similarity.base import SimilarityMissing
 from judging.forms import SimilarityForm
@@ -72,8 +73,8 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         "measures": measures_of(project),
         "candidates": Candidate.objects.filter(query__project=project, query__is_placeholder=False).count(),
         "unfrozen": queries_unfrozen(project).count(),
-        "is_seen": corpus_is_seen(project.corpus_id),
-        "form": SimilarityForm(chosen=project.similarity),
+        "is_seen": corpus_is_seen(project.dataset.corpus_id),
+        "form": SimilarityForm(chosen=project.dataset.similarity),
     }
     return render(request, "judging/queries.html", context)
 
@@ -95,7 +96,7 @@ def candidates_rank(request: MemberRequest, project: Project) -> HttpResponse:
 def _rank(request: MemberRequest, project: Project, asked: Callable[..., object], said: str) -> HttpResponse:
     similarity = None
     if "similarity" in request.POST:
-        form = SimilarityForm(request.POST, chosen=project.similarity)
+        form = SimilarityForm(request.POST, chosen=project.dataset.similarity)
         if not form.is_valid():
             messages.error(request, form.first_error())
             return redirect("judging:queries", project.uuid)

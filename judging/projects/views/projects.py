@@ -11,11 +11,12 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from annotation.access import LEAD, STAFF, MemberRequest, post_only, project_page, staff_page
+from accounts.access import LEAD, STAFF, MemberRequest, post_only, project_page, staff_page
+from accounts.models import Project, User
 from annotation.corpora.selectors import corpora_within_reach, projects_run_by
-from annotation.models import Corpus, Project, User
-from annotation.services.names import LONGEST_NAME
+from annotation.models import Corpus
 from core.exceptions import NotPossible
+from core.names import LONGEST_NAME
 from judging.exceptions import GateTooShort, PolicyStale
 from judging.models import Policy
 from judging.people.selectors import actor_names
@@ -39,7 +40,9 @@ class ProjectForm(forms.Form):
 
     def __init__(self, *args: Any, corpus: Corpus, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        mine = sorted(projects_run_by(user), key=lambda project: project.corpus_id != corpus.pk)
+        mine = sorted(
+            projects_run_by(user).select_related("dataset"), key=lambda project: project.dataset.corpus_id != corpus.pk
+        )
         self.corpus, self.projects = corpus, {str(project.uuid): project for project in mine}
         field = self.fields["settings_of"]
         assert isinstance(field, forms.ChoiceField)
@@ -48,12 +51,12 @@ class ProjectForm(forms.Form):
     @property
     def offered(self) -> list[tuple[str, str, bool]]:
         """UUID and name of a project, and whether it is over the same corpus."""
-        return [(uuid, row.name, row.corpus_id == self.corpus.pk) for uuid, row in self.projects.items()]
+        return [(uuid, row.name, row.dataset.corpus_id == self.corpus.pk) for uuid, row in self.projects.items()]
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}
         source = given["settings_of"] = self.projects.get(given.get("settings_of", ""))
-        if given.get("with_queries") and (source is None or source.corpus_id != self.corpus.pk):
+        if given.get("with_queries") and (source is None or source.dataset.corpus_id != self.corpus.pk):
             self.add_error("with_queries", "Queries come only from a project over the same corpus; choose one above.")
         return given
 

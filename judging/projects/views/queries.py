@@ -16,8 +16,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from annotation.models import Candidate, NamedQuerySet, Project
+from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from accounts.models import Project
+from annotation.models import Candidate, NamedQuerySet
 from core.exceptions import NotPossible
 from core.spreadsheets import csv_download, csv_stream
 from judging.forms import QuerySetChangeForm, QuerySetForm

@@ -9,7 +9,8 @@ from functools import lru_cache
 
 from django.db.models import Count, Q, QuerySet
 
-from annotation.models import Membership, Project, Query
+from accounts.models import Membership, Project
+from annotation.models import Query
 from judging.models import Exam, KnownPair, Pair, Sitting, SittingGrade
 from judging.qualification.rules.draws import TooFew, draw_even
 from judging.qualification.rules.passing import PassRule

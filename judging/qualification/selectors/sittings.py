@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from annotation.models import Membership
+from accounts.models import Membership
 from judging.models import Exam, Sitting
 from judging.qualification.rules.truth import is_aligned
 from judging.work.rules import sitting_key
@@ -28,10 +28,10 @@ SELECT sitting.id, sitting.uuid, sitting.purpose, sitting.state, sitting.annotat
     person.is_simulated, coalesce((SELECT max(created_at) FROM judging_sittinggrade WHERE sitting_id = sitting.id),
         sitting.created_at), guideline.id, guideline.levels
 FROM judging_sitting sitting
-JOIN annotation_project project ON project.id = sitting.project_id
-JOIN annotation_user person ON person.id = sitting.annotator_id
+JOIN accounts_project project ON project.id = sitting.project_id
+JOIN accounts_user person ON person.id = sitting.annotator_id
 LEFT JOIN judging_exam exam ON exam.id = sitting.exam_id
-LEFT JOIN annotation_membership member ON member.project_id = project.id AND member.user_id = sitting.annotator_id
+LEFT JOIN accounts_membership member ON member.project_id = project.id AND member.user_id = sitting.annotator_id
 CROSS JOIN LATERAL (SELECT id, levels FROM judging_guideline
     WHERE project_id = sitting.project_id ORDER BY version DESC LIMIT 1) guideline
 WHERE (%(annotator)s::bigint IS NULL OR sitting.annotator_id = %(annotator)s::bigint) AND sitting.id = """

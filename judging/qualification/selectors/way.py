@@ -25,10 +25,10 @@ SELECT member.standing, policy.gate_is_open,
     coalesce(exams.passed, false), coalesce(exams.waiting, false), coalesce(exams.feedback, false),
     coalesce(exams.counting, false), policy.exam_attempts - coalesce(exams.failed, 0),
     EXISTS (SELECT 1 FROM judging_exam exam WHERE exam.project_id = member.project_id AND exam.state = 'open')
-FROM annotation_membership member
+FROM accounts_membership member
 CROSS JOIN LATERAL (SELECT gate_is_open, exam_attempts FROM judging_policy
     WHERE project_id = member.project_id ORDER BY version DESC LIMIT 1) policy
-CROSS JOIN LATERAL (SELECT max(change.created_at) AS at FROM annotation_standingchange change
+CROSS JOIN LATERAL (SELECT max(change.created_at) AS at FROM accounts_standingchange change
     WHERE change.membership_id = member.id AND change.from_standing IN ('suspended', 'left')) returned
 CROSS JOIN LATERAL (SELECT bool_or(sat.passed AND counts.it) AS passed,
         bool_or(sat.state = 'waiting') AS waiting, bool_or(sat.state = 'feedback') AS feedback,

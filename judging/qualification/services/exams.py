@@ -11,16 +11,16 @@ from random import SystemRandom
 from typing import Any, NoReturn
 
 from django.conf import settings
-from django.db import OperationalError, transaction
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from annotation.models import Project, Query, User
+from accounts.models import Project, User
+from annotation.models import Query
 from annotation.pools.services.candidates import pool_of, vectors_of
-from annotation.services.audit import audit_record
+from core.audit import audit_record
 from core.exceptions import NotPossible
-from core.locks import only_one
-from core.messages import send_on_commit
+from core.jobs import JobKind, durable
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
 from judging.models import Exam, GuidelineExample, KnownPair, Sitting, SittingGrade
 from judging.qualification.rules.draws import TooFew, draw_even
@@ -28,14 +28,19 @@ from judging.qualification.rules.truth import agreed_truth, truth_of
 from judging.qualification.selectors.exams import EXAM_SPLITS, exam_unfinished
 from judging.qualification.selectors.known_pairs import known_pairs_in_stock
 from judging.qualification.selectors.sittings import Sat, sitting_by_id
-from judging.qualification.services.known_pairs import known_pairs_sweep
-from judging.qualification.services.reports import REPORT_EXAM_TASK
-from judging.qualification.services.sitting_grades import REPORT_TASK, handed_in, sitting_move
+from judging.qualification.services.reports import EXAM_REPORTS
+from judging.qualification.services.sitting_grades import handed_in, sitting_move
 from judging.review.selectors import annotator_numbers
 
 logger = logging.getLogger(__name__)
-PREPARE_TASK = "judging.tasks.exam_prepare"
-LATE = timedelta(minutes=1)
+EXAMS = JobKind(
+    "judging.tasks.exam_prepare",
+    lambda: Exam.objects.filter(state=Exam.State.PREPARING).select_related("project"),
+    moved="created_at",
+    late=timedelta(minutes=1),
+    lock="exam",
+    expected=(NotPossible,),
+)
 QUERIES, DEPTH = 10, 10  # of the paper
 MOST = 40  # of either
 
@@ -79,7 +84,7 @@ def exam_create(
     asked = {"kind": kind, "queries": queries, "depth": depth, "seed": seed}
     audit_record(project=project, actor=actor, action="exam.create", subject=exam.uuid, number=exam.number, **asked)
     if kind == Exam.Kind.COHORT:
-        send_on_commit(PREPARE_TASK, exam.pk)
+        EXAMS.send(exam.pk)
     return exam
 
 
@@ -93,24 +98,13 @@ def _enough_or_refused(project: Project, *, queries: int, depth: int, seed: int)
         )
 
 
+@durable(EXAMS.task)
 def exam_prepare(*, exam_id: int) -> Exam | None:
     """Draw the pairs of a first cohort's exam and open it; a repeat finds it open."""
-    with only_one("exam", exam_id) as alone:
-        exam = Exam.objects.select_related("project").filter(pk=exam_id).first()
-        if not alone or exam is None or exam.state != Exam.State.PREPARING:
-            return exam
-        try:
-            drawn = _drawn(exam)
-            _open(exam, drawn)
-        except NotPossible as error:
-            _fail(exam, str(error))
-        except OperationalError:
-            raise  # the task is tried again
-        except Exception as error:
-            _fail(exam, f"{type(error).__name__}: {error}")
-            raise
-    exam.refresh_from_db()
-    return exam
+    with EXAMS.claim(exam_id) as exam:
+        if exam is not None:
+            _open(exam, _drawn(exam))
+    return Exam.objects.select_related("project").filter(pk=exam_id).first()
 
 
 def _drawn(exam: Exam) -> list[KnownPair]:
@@ -152,26 +146,11 @@ def _open(exam: Exam, drawn: list[KnownPair]) -> None:
     logger.info("exam %s open: %s pairs", exam.pk, len(drawn))
 
 
+@EXAMS.failure
 def _fail(exam: Exam, error: str) -> None:
     failed = Exam.objects.filter(pk=exam.pk, state=Exam.State.PREPARING)
     failed.update(state=Exam.State.FAILED, error=error[:2000])
     logger.warning("exam %s failed: %s", exam.pk, error)
-
-
-def exams_sweep(*, now: datetime) -> None:
-    """Send again what was lost: exams being prepared, reports not computed, results not decided."""
-    late = now - LATE
-    preparing = Exam.objects.filter(state=Exam.State.PREPARING, created_at__lte=late)
-    unreported = Exam.objects.filter(
-        kind=Exam.Kind.COHORT, state=Exam.State.CLOSED, closed_at__lte=late, report__exact={}
-    )
-    undecided = Sitting.objects.filter(
-        purpose=Sitting.Purpose.EXAM, state=Sitting.State.DONE, passed__isnull=True, ended_at__lte=late
-    ).exclude(report__has_key=Sitting.NO_RESULT)
-    for task, rows in ((PREPARE_TASK, preparing), (REPORT_EXAM_TASK, unreported), (REPORT_TASK, undecided)):
-        for pk in rows.values_list("pk", flat=True):
-            send_on_commit(task, pk)
-    known_pairs_sweep(now=now)
 
 
 FEWEST = 3  # people whose grades make a truth
@@ -235,7 +214,7 @@ def exam_close(
     Sitting.objects.filter(pk__in=out).update(left_out=True)
     audit_record(project=held.project, actor=actor, action="exam.close", subject=held.uuid, **counts)
     if held.kind == Exam.Kind.COHORT:
-        send_on_commit(REPORT_EXAM_TASK, held.pk)
+        EXAM_REPORTS.send(held.pk)
     logger.info("exam %s closed: %s", held.pk, counts)
     return held
 

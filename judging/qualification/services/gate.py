@@ -10,8 +10,9 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.models import Membership, Moment, Project, User
-from annotation.services.audit import audit_record
+from accounts.models import Membership, Project, User
+from annotation.models import Moment
+from core.audit import audit_record
 from judging.exceptions import AnswersIncomplete, GateClosed, GateTooShort, NotPossibleNow
 from judging.models import GateAttempt, GateQuestion, Policy
 from judging.projects.policies import policy_in_force, policy_publish
@@ -149,7 +150,7 @@ def gate_attempt_answer(
 
 
 def _watchable(project: Project, moment: Moment) -> None:
-    if moment.preview_state != Moment.Preview.READY or moment.video.corpus_id != project.corpus_id:
+    if moment.preview_state != Moment.Preview.READY or moment.video.corpus_id != project.dataset.corpus_id:
         raise NotPossibleNow("This moment has no preview in the project.")
 
 

@@ -6,9 +6,10 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef
 
-from annotation.models import Project, User
-from annotation.services.audit import audit_record
+from accounts.models import Project, User
+from core.audit import audit_record
 from core.exceptions import NotPossible
+from core.jobs import swept
 from judging.exceptions import NotPossibleNow
 from judging.models import Exam, KnownPair, Sitting
 from judging.qualification.services.sitting_grades import sitting_settle
@@ -45,13 +46,14 @@ def known_pairs_enter(*, project_id: int, since: datetime | None = None) -> int:
         return int(cursor.rowcount)
 
 
-def known_pairs_sweep(*, now: datetime) -> None:
+@swept
+def known_pairs_sweep(now: datetime) -> None:
     """Enter what was settled lately, project by project; where nothing is entered yet, as after an upgrade, all."""
     lately = Project.objects.filter(batches__done_at__gte=now - RECENT)
     for project_id in lately.values_list("pk", flat=True).distinct():
         known_pairs_enter(project_id=project_id, since=now - RECENT)
     entered = KnownPair.objects.filter(project=OuterRef("pk"), source=KnownPair.Source.SETTLED)
-    bare = Project.objects.filter(~Exists(entered), batches__state="done", corpus__is_placeholder=False)
+    bare = Project.objects.filter(~Exists(entered), batches__state="done", dataset__corpus__is_placeholder=False)
     for project_id in bare.values_list("pk", flat=True).distinct():
         known_pairs_enter(project_id=project_id)
 

@@ -6,11 +6,13 @@ means over its people.
 
 import logging
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
 
-from annotation.models import Project, User
+from accounts.models import Project, User
+from core.jobs import JobKind, durable
 from judging.models import Exam, Sitting, SittingGrade
 from judging.projects.policies import pass_rule_of, policy_in_force
 from judging.qualification.rules.passing import gives_no_result, passes, why, why_no_result
@@ -24,15 +26,22 @@ from judging.qualification.rules.reports import (
     stored_report,
     transposed,
 )
+from judging.qualification.services.sitting_grades import SITTING_REPORTS
 from judging.qualification.services.way import way_advance
 
 logger = logging.getLogger(__name__)
-REPORT_EXAM_TASK = "judging.tasks.exam_report"
+EXAM_REPORTS = JobKind(
+    "judging.tasks.exam_report",
+    lambda: Exam.objects.filter(kind=Exam.Kind.COHORT, state=Exam.State.CLOSED, report__exact={}),
+    moved="closed_at",
+    late=timedelta(minutes=1),
+)
 Grades = dict[int, dict[int, int]]  # of each annotator by known pair
 State = Sitting.State
 NO_RESULT = Sitting.NO_RESULT
 
 
+@durable(EXAM_REPORTS.task)
 def exam_report(*, exam_id: int) -> Exam | None:
     """The report of a closed first cohort and of each of its people; those who are done learn their result."""
     exam = Exam.objects.filter(pk=exam_id).first()
@@ -54,6 +63,7 @@ def exam_report(*, exam_id: int) -> Exam | None:
     return exam
 
 
+@durable(SITTING_REPORTS.task)
 def sitting_report(*, sitting_id: int) -> Sitting | None:
     """One person's report; once nothing is asked of them any more, their result, and the step that follows from it."""
     sitting = Sitting.objects.select_related("exam", "project").filter(pk=sitting_id).first()

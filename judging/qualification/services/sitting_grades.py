@@ -7,18 +7,18 @@ Lock, look, write: the sitting stays locked until commit, so closing its exam wa
 
 import logging
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce, Least
 
-from annotation.models import Membership, Project, User
-from annotation.services.audit import audit_record
+from accounts.models import Membership, Project, User
 from core import clock
+from core.audit import audit_record
 from core.exceptions import NotPossible
-from core.messages import send_on_commit
+from core.jobs import JobKind
 from judging.exceptions import (
     AssignmentIncomplete,
     FormStale,
@@ -35,7 +35,14 @@ from judging.work import rules
 from judging.work.rules import GRADES
 
 logger = logging.getLogger(__name__)
-REPORT_TASK = "judging.tasks.sitting_report"
+SITTING_REPORTS = JobKind(
+    "judging.tasks.sitting_report",
+    lambda: Sitting.objects.filter(purpose=Sitting.Purpose.EXAM, state=Sitting.State.DONE, passed__isnull=True).exclude(
+        report__has_key=Sitting.NO_RESULT
+    ),
+    moved="ended_at",
+    late=timedelta(minutes=1),
+)
 State = Sitting.State
 
 
@@ -128,7 +135,7 @@ def sitting_move(sat: Sat, state: State, *, now: datetime) -> Sat:
     Sitting.objects.filter(pk=sat.sitting_id).update(**values)
     logger.info("sitting %s: %s to %s", sat.sitting_id, sat.state, state)
     if sat.purpose == Sitting.Purpose.EXAM and state in (State.FEEDBACK, State.DONE):
-        send_on_commit(REPORT_TASK, sat.sitting_id)
+        SITTING_REPORTS.send(sat.sitting_id)
     if sat.purpose == Sitting.Purpose.TUTORIAL and state == State.DONE:
         way_advance(project=Project.objects.get(pk=sat.project_id), annotator=User.objects.get(pk=sat.annotator_id))
     return sat.in_state(state)

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import QuerySet
 
-from annotation.models import Membership, Moment, Project, User
+from accounts.models import Membership, Project, User
+from annotation.models import Moment
 from core import clock
 from core.exceptions import NotPossible
 from judging.exceptions import GuidelineUnconfirmed, NotAnnotator, TooFewPairs

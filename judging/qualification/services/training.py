@@ -9,12 +9,14 @@ from django.conf import settings
 from django.db import OperationalError, transaction
 from django.db.models import Max, QuerySet
 
-from annotation.models import Job, Project, Query, User
+from accounts.models import Project, User
+from annotation.models import Query
 from annotation.pools.services.candidates import Pool, pool_of, vectors_of
-from annotation.services.audit import audit_record
-from annotation.services.jobs import job_fail, job_finish, job_set, job_start
+from core.audit import audit_record
+from core.jobs import durable, job_fail, job_finish, job_set, job_start, swept
 from core.locks import only_one
 from core.messages import send_on_commit
+from core.models import Job
 from judging.exceptions import NotPossibleNow
 from judging.guidelines.services import draft_example_set
 from judging.models import GuidelineDraft, KnownPair
@@ -35,7 +37,7 @@ def training_request(*, project: Project, actor: User, queries: int, seed: int) 
         NotPossibleNow: pairs are being drawn already, or the project has no moments to draw.
     """
     Project.objects.select_for_update().get(pk=project.pk)
-    if project.corpus.is_placeholder:
+    if project.dataset.corpus.is_placeholder:
         raise NotPossibleNow("Historic judgments have no moments to show.")
     if project.jobs.filter(kind=JOB, state=Job.State.RUNNING).exists():
         raise NotPossibleNow("Pairs are being drawn already.")
@@ -46,6 +48,7 @@ def training_request(*, project: Project, actor: User, queries: int, seed: int) 
     send_on_commit(DRAW_TASK, project.pk, queries, seed)
 
 
+@durable(DRAW_TASK)
 def training_draw(*, project_id: int, queries: int, seed: int) -> int:
     """Store pairs of ``queries`` random train queries, near and far, without a grade; say how many.
 
@@ -53,7 +56,7 @@ def training_draw(*, project_id: int, queries: int, seed: int) -> int:
     """
     with only_one(JOB, project_id) as alone:
         running = Job.objects.filter(project=project_id, kind=JOB, state=Job.State.RUNNING)
-        job = running.select_related("project__corpus").first() if alone else None
+        job = running.select_related("project__dataset__corpus").first() if alone else None
         return _draw(job.project, job, queries, seed) if job else 0
 
 
@@ -102,7 +105,8 @@ def _free_queries(project: Project) -> QuerySet[Query]:
     )
 
 
-def trainings_sweep(*, now: datetime) -> None:
+@swept
+def drawings_sweep(now: datetime) -> None:
     """Say of drawings whose message was lost that they failed; one that is at work holds its lock and goes on."""
     stale = Job.objects.filter(kind=JOB, state=Job.State.RUNNING, updated_at__lte=now - LATE)
     for job in stale:

@@ -2,9 +2,9 @@
 
 from django.db import transaction
 
-from annotation.models import Membership, Project, User
-from annotation.services.members import standing_change
-from annotation.standing import WAY
+from accounts.models import Membership, Project, User
+from accounts.rules import WAY
+from accounts.services.members import standing_change
 from judging.models import Sitting
 from judging.qualification.rules.way import Facts, standing_due
 from judging.qualification.selectors.way import way_facts

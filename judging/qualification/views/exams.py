@@ -10,8 +10,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from annotation.models import Membership, Project, User
+from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from accounts.models import Membership, Project, User
 from core.exceptions import NotPossible
 from core.refusals import refusal_log
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished

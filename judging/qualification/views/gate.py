@@ -11,8 +11,8 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from annotation.access import ANNOTATOR, LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from annotation.models import Membership, Project
+from accounts.access import ANNOTATOR, LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from accounts.models import Membership, Project
 from judging.exceptions import AnswersIncomplete, GateClosed
 from judging.models import GateAttempt, GateQuestion
 from judging.projects.forms import MOST_OPTIONS, GateQuestionForm, gate_answers
@@ -216,6 +216,8 @@ def _uuid_or_none(given: object) -> UUID | None:
 
 
 def _held(request: HttpRequest, question_uuid: UUID) -> GateQuestion:
-    held = get_object_or_404(GateQuestion.objects.select_related("project__corpus", "moment"), uuid=question_uuid)
+    held = get_object_or_404(
+        GateQuestion.objects.select_related("project__dataset__corpus", "moment"), uuid=question_uuid
+    )
     grant(request, held.project, LEAD)
     return held

@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
-from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from annotation.models import Project
+from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from accounts.models import Project
 from judging.models import KnownPair
 from judging.projects.forms import DrawForm, MoveForm, TrainingPairForm
 from judging.projects.selectors.settings import training_pairs, training_queries, tutorial_levels, tutorial_shown
@@ -135,7 +135,7 @@ def _tutorial_shown(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _held(request: HttpRequest, pair_uuid: UUID, roles: frozenset[Any]) -> KnownPair:
-    pairs = KnownPair.objects.filter(source=KnownPair.Source.LEAD).select_related("project__corpus")
+    pairs = KnownPair.objects.filter(source=KnownPair.Source.LEAD).select_related("project__dataset__corpus")
     held = get_object_or_404(pairs, uuid=pair_uuid)
     grant(request, held.project, roles)
     return held

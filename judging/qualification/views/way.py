@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from random import SystemRandom
 
-from annotation.models import Membership, Project, User
+from accounts.models import Membership, Project, User
 from judging.exceptions import TooFewPairs
 from judging.models import Exam, Sitting
 from judging.qualification.rules.way import Facts, Step, next_step, standing_due

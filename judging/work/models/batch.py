@@ -11,7 +11,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from annotation.models import Candidate, Pooling, Project, Query
+from accounts.models import Project
+from annotation.models import Candidate, Pooling, Query
 
 
 class Batch(models.Model):

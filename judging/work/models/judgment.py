@@ -11,7 +11,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from annotation.models import Moment, Project
+from accounts.models import Project
+from annotation.models import Moment
 from core import clock
 from judging.guidelines.models import Guideline, Policy
 from judging.work.models.batch import Batch, Pair

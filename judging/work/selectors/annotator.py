@@ -7,7 +7,8 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import QuerySet
 
-from annotation.models import Moment, Project, User
+from accounts.models import Project, User
+from annotation.models import Moment
 from judging.models import Assignment, Flag, OwnGrade
 
 VISIBLE = """
@@ -17,31 +18,31 @@ WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
         JOIN judging_pair pair ON pair.candidate_id = candidate.id
         JOIN judging_assignment held ON held.batch_id = pair.batch_id AND held.annotator_id = %(user)s
             AND pair.id = ANY (held.pair_ids)
-        JOIN annotation_membership member ON member.project_id = held.project_id AND member.user_id = %(user)s
+        JOIN accounts_membership member ON member.project_id = held.project_id AND member.user_id = %(user)s
             AND member.role <> 'participant' AND member.standing NOT IN ('suspended', 'left')
         WHERE candidate.moment_id = moment.id AND (held.state IN ('open', 'finished') OR EXISTS (
             SELECT 1 FROM judging_owngrade given WHERE given.pair_id = pair.id AND given.annotator_id = %(user)s)))
-    OR EXISTS (SELECT 1 FROM annotation_membership member JOIN annotation_project project
-            ON project.id = member.project_id AND project.corpus_id = video.corpus_id
+    OR EXISTS (SELECT 1 FROM accounts_membership member JOIN annotation_projectcorpus dataset
+            ON dataset.project_id = member.project_id AND dataset.corpus_id = video.corpus_id
         WHERE member.user_id = %(user)s AND member.role IN ('lead', 'admin'))
     OR EXISTS (SELECT 1 FROM judging_guidelineexample example
         JOIN judging_guideline guideline ON guideline.id = example.guideline_id
-        JOIN annotation_membership member ON member.project_id = guideline.project_id AND member.user_id = %(user)s
+        JOIN accounts_membership member ON member.project_id = guideline.project_id AND member.user_id = %(user)s
             AND member.role <> 'participant' AND member.standing NOT IN ('suspended', 'left')
         WHERE example.moment_id = moment.id)
     OR EXISTS (SELECT 1 FROM judging_gateattempt attempt
-        JOIN annotation_membership member ON member.project_id = attempt.project_id AND member.user_id = %(user)s
+        JOIN accounts_membership member ON member.project_id = attempt.project_id AND member.user_id = %(user)s
             AND member.role <> 'participant' AND member.standing NOT IN ('suspended', 'left')
         WHERE attempt.annotator_id = %(user)s
             AND attempt.asked @> jsonb_build_array(jsonb_build_object('moment', moment.uuid::text)))
     OR EXISTS (SELECT 1 FROM judging_knownpair known JOIN judging_sitting sat ON known.id = ANY (sat.known_ids)
-        JOIN annotation_membership member ON member.project_id = known.project_id AND member.user_id = %(user)s
+        JOIN accounts_membership member ON member.project_id = known.project_id AND member.user_id = %(user)s
             AND member.role <> 'participant' AND member.standing NOT IN ('suspended', 'left')
         WHERE known.moment_id = moment.id AND sat.annotator_id = %(user)s AND (sat.state <> 'missed' OR EXISTS (
             SELECT 1 FROM judging_sittinggrade given
             WHERE given.sitting_id = sat.id AND given.known_pair_id = known.id)))
     OR EXISTS (SELECT 1 FROM judging_knownpair known
-        JOIN annotation_membership member ON member.project_id = known.project_id AND member.user_id = %(user)s
+        JOIN accounts_membership member ON member.project_id = known.project_id AND member.user_id = %(user)s
             AND member.role <> 'participant' AND member.standing NOT IN ('suspended', 'left')
         WHERE known.moment_id = moment.id AND known.tutorial_position IS NOT NULL))"""
 
@@ -49,7 +50,7 @@ READINESS = """
 SELECT member.standing, EXISTS (SELECT 1 FROM judging_guidelineconfirmation confirmed
     WHERE confirmed.annotator_id = member.user_id AND confirmed.guideline_id = (SELECT id FROM judging_guideline
         WHERE project_id = member.project_id ORDER BY version DESC LIMIT 1))
-FROM annotation_membership member
+FROM accounts_membership member
 WHERE member.project_id = %(project)s AND member.user_id = %(annotator)s AND member.role = 'annotator'"""
 
 # All the person's grades less those of other projects, usually none: counted in an index, however many there are. Gold

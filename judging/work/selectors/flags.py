@@ -8,7 +8,9 @@ from uuid import UUID
 
 from django.db.models import Case, Exists, Max, OuterRef, Q, QuerySet, When
 
-from annotation.models import AuditEvent, Moment, Project
+from accounts.models import Project
+from annotation.models import Moment
+from core.models import AuditEvent
 from judging.models import (
     Assignment,
     Flag,

@@ -29,11 +29,11 @@ SELECT held.id, held.uuid, held.state, held.created_at, held.expires_at, held.ro
     held.batch_id, project.id, project.uuid, query.text, member.role, person.is_simulated,
     policy.id, policy.lease_minutes, policy.break_minutes, guideline.id, guideline.levels
 FROM judging_assignment held
-JOIN annotation_project project ON project.id = held.project_id
+JOIN accounts_project project ON project.id = held.project_id
 JOIN judging_batch batch ON batch.id = held.batch_id
 JOIN annotation_query query ON query.id = batch.query_id
-JOIN annotation_user person ON person.id = held.annotator_id
-LEFT JOIN annotation_membership member ON member.project_id = held.project_id AND member.user_id = held.annotator_id
+JOIN accounts_user person ON person.id = held.annotator_id
+LEFT JOIN accounts_membership member ON member.project_id = held.project_id AND member.user_id = held.annotator_id
 CROSS JOIN LATERAL (SELECT id, lease_minutes, break_minutes FROM judging_policy
     WHERE project_id = held.project_id ORDER BY version DESC LIMIT 1) policy
 CROSS JOIN LATERAL (SELECT id, levels FROM judging_guideline

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Least
 
-from annotation.models import Membership, Project, User
+from accounts.models import Membership, Project, User
 from core import clock
 from core.messages import send_on_commit
 from judging.exceptions import AssignmentIncomplete, GuidelineUnconfirmed, LeaseLost, NotQualified, WarmUpDue

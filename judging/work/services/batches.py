@@ -14,11 +14,13 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 
-from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query, User
+from accounts.models import User
+from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query
 from annotation.pools.rules.pooling import BATCH_SIZE, BATCHES
 from annotation.pools.rules.run_pools import in_batches
-from annotation.services.audit import audit_record
 from core import clock
+from core.audit import audit_record
+from core.jobs import durable
 from core.messages import send_on_commit
 from judging.exceptions import AlreadyReviewed, NothingBeyond, NotReviewable
 from judging.models import SEATS, Assignment, Batch, BatchReview, Judgment, Pair, Policy
@@ -90,6 +92,7 @@ def batches_open(*, project_id: int) -> int:
     return sum(batch_create(query=query, number=1) is not None for query in queries.order_by("number"))
 
 
+@durable(ADVANCE_TASK)
 @transaction.atomic
 def batch_advance(*, batch_id: int) -> None:
     """Decide every pair whose round is complete, open the second round, or close the batch.
@@ -197,6 +200,7 @@ def review_event(review: BatchReview, batch: Batch, **more: object) -> tuple[str
     return f"batch.{review.decision}", batch.uuid, data if review.decided_by_id else {**data, "automatic": True}
 
 
+@durable(EXTEND_TASK)
 @transaction.atomic
 def batch_extend(*, batch_id: int) -> Batch | None:
     """Open the second batch that was asked for; None when the decision was taken back, or no candidate is left.
@@ -209,6 +213,7 @@ def batch_extend(*, batch_id: int) -> Batch | None:
     return batch_create(query=query, number=2) if query and asked.exists() else None
 
 
+@durable(EXTEND_ALL_TASK)
 def batches_extend(*, project_id: int | None = None, after: int = 0) -> None:
     """Open second batches that were asked for, are not there, and have a pair that can be shown.
 

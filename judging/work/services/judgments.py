@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
 
-from annotation.models import Membership, User
+from accounts.models import Membership, User
 from core import clock
 from judging.exceptions import FormStale, JudgingError, NotAnnotator, NotAssigned, PairWithdrawn
 from judging.models import Assignment, Flag, Judgment, JudgmentChange

@@ -8,8 +8,8 @@ import logging
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.models import User
-from annotation.services.audit import audit_record
+from accounts.models import User
+from core.audit import audit_record
 from core.messages import send_on_commit
 from judging.exceptions import NotPossibleNow
 from judging.models import Assignment, Batch, Flag, FlagAnswer, Judgment, Pair

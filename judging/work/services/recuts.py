@@ -1,17 +1,17 @@
 """Previews cut anew on a lead's word, between other bounds where those were wrong."""
 
 import logging
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from annotation.models import Moment, User
+from accounts.models import User
+from annotation.models import Moment
 from annotation.previews.services import preview_cut, preview_replace
-from annotation.services.audit import audit_record
+from core.audit import audit_record
 from core.exceptions import NotPossible
-from core.locks import only_one
-from core.messages import send_on_commit
+from core.jobs import JobKind, durable
 from judging.exceptions import NotPossibleNow
 from judging.models import Batch, FlagAnswer, Pair, Recut
 from judging.work.rules import fault_of_bounds
@@ -19,8 +19,17 @@ from judging.work.selectors.flags import why_bounds_stay
 from judging.work.services.pairs import flags_answer
 
 logger = logging.getLogger(__name__)
-TASK = "judging.tasks.recut_work"
-LATE = timedelta(minutes=1)
+RECUTS = JobKind(
+    "judging.tasks.recut_work",
+    lambda: Recut.objects.filter(state=Recut.State.WAITING).select_related(
+        "moment__video", "pair__batch__project", "pair__candidate", "asked_by"
+    ),
+    moved="asked_at",
+    late=timedelta(minutes=1),
+    lock="recut",
+    expected=(NotPossible,),
+    fail=lambda recut, error: _end(recut, state=Recut.State.FAILED, error=error[:300]),
+)
 WAITS = "This clip is being cut already."
 
 
@@ -55,7 +64,7 @@ def recut_request(*, pair: Pair, lead: User, bounds: tuple[float, float] | None 
         moment=str(moment.uuid),
         **changed,
     )
-    send_on_commit(TASK, recut.pk)
+    RECUTS.send(recut.pk)
     return recut
 
 
@@ -72,19 +81,14 @@ def _fault_of(moment: Moment, bounds: tuple[float, float]) -> str | None:
     return why_bounds_stay(moment)
 
 
+@durable(RECUTS.task)
 def recut_work(*, recut_id: int) -> bool:
     """Cut it and put it in the old one's place; False when there was nothing to do, or it failed."""
-    with only_one("recut", recut_id) as alone:
-        found = Recut.objects.filter(pk=recut_id, state=Recut.State.WAITING) if alone else Recut.objects.none()
-        recut = found.select_related("moment__video", "pair__batch__project", "pair__candidate", "asked_by").first()
-        if recut is None:
-            return False
-        try:
+    with RECUTS.claim(recut_id) as recut:
+        if recut is not None:
             _replace(recut)
-        except NotPossible as error:
-            _end(recut, state=Recut.State.FAILED, error=str(error)[:300])
-            return False
-    return True
+            return True
+    return False
 
 
 def _replace(recut: Recut) -> None:
@@ -114,10 +118,3 @@ def _hold_still(moment: Moment) -> None:
 def _end(recut: Recut, *, state: str, error: str = "") -> None:
     Recut.objects.filter(pk=recut.pk).update(state=state, error=error, ended_at=timezone.now())
     logger.info("recut %s of moment %s: %s %s", recut.pk, recut.moment_id, state, error)
-
-
-def recuts_sweep(*, now: datetime) -> None:
-    """Send again what waits for long; its message may have been lost."""
-    late = Recut.objects.filter(state=Recut.State.WAITING, asked_at__lt=now - LATE)
-    for recut_id in late.values_list("pk", flat=True):
-        send_on_commit(TASK, recut_id)

@@ -5,7 +5,8 @@ import logging
 from django.db import connection, transaction
 from django.db.models import Count
 
-from annotation.models import Project
+from accounts.models import Project
+from core.jobs import swept
 from judging.models import JudgmentDay, Tally
 from judging.projects.selectors.overview import tallies
 
@@ -38,7 +39,8 @@ WHERE batch.project_id = %(project)s GROUP BY given.annotator_id, 3""",
 )
 
 
-def tallies_fold() -> None:
+@swept
+def tallies_fold(now: object = None) -> None:
     """Make one row of each count that has grown long; who reads or writes meanwhile is not disturbed."""
     long = Tally.objects.values("project").annotate(n=Count("pk")).filter(n__gte=FOLD_FROM).order_by()
     for project_id in long.values_list("project", flat=True):

@@ -12,9 +12,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
-from annotation.access import ANNOTATOR, MemberRequest, project_page
-from annotation.models import Project, User
-from annotation.standing import OUT
+from accounts.access import ANNOTATOR, MemberRequest, project_page
+from accounts.models import Project, User
+from accounts.rules import OUT
 from core.files import IMMUTABLE, file_answer
 from judging.models import Assignment
 from judging.qualification.views.way import way_of

@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django_htmx.http import HttpResponseClientRedirect, replace_url
 
-from annotation.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_page
-from annotation.models import Project, User
+from accounts.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_page
+from accounts.models import Project, User
 from core import clock
 from core.refusals import refusal_log
 from judging.exceptions import FormStale, GuidelineUnconfirmed, NotAssigned, PairWithdrawn, WarmUpDue

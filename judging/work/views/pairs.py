@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
-from annotation.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from annotation.models import Project, User
+from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
+from accounts.models import Project, User
 from core.refusals import refusal_log
 from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow

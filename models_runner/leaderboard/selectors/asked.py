@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from annotation.models import Membership, Project
+from accounts.models import Membership, Project
 from judging.models import Release
 from models_runner.leaderboard.selectors.shown_scores import BLIND_COLUMNS, BLIND_CONVENTION, BLIND_GAIN, is_blind
 from models_runner.models import Truth

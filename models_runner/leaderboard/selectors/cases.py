@@ -7,7 +7,7 @@ from uuid import UUID
 
 import numpy as np
 
-from annotation.models import Project
+from accounts.models import Project
 from models_runner.leaderboard.selectors.asked import Asked
 from models_runner.leaderboard.services.scorings import run_table
 from models_runner.leaderboard.services.truths import truth_table

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from annotation.models import Membership, Project
+from accounts.models import Membership, Project
 from models_runner.leaderboard import rules
 from models_runner.leaderboard.selectors.asked import Asked
 from models_runner.leaderboard.selectors.shown_scores import ScoreView, ShownScore, has_ladder, sees_all

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from django.conf import settings
 
-from annotation.models import Membership
+from accounts.models import Membership
 from models_runner.leaderboard import rules
 from models_runner.leaderboard.services.participants import leaderboard_of
 from models_runner.leaderboard.services.scorings import LEAST_ANSWERED, answers_enough

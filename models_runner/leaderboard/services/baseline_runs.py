@@ -5,11 +5,10 @@ from pathlib import Path
 from django.core.files import File
 from django.db import transaction
 
-from annotation.services.stored_files import files_delete
 from core.exceptions import NotPossible
 from core.files import checksum
-from core.messages import send_on_commit
-from models_runner.leaderboard.services.runs import TASK
+from core.stored_files import files_delete
+from models_runner.leaderboard.services.runs import UPLOADS
 from models_runner.leaderboard.services.truths import truths_make
 from models_runner.models import Run, Scoring, Training
 
@@ -43,7 +42,7 @@ def _run_make(training: Training, split: str, path: Path) -> Run:
         with transaction.atomic():
             run.save()
             Scoring.objects.create(run=run, release=of.release)
-            send_on_commit(TASK, run.pk)
+            UPLOADS.send(run.pk)
     except Exception:
         files_delete(str(run.file.name))
         raise

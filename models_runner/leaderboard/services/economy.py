@@ -4,18 +4,16 @@ import csv
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
 from io import TextIOWrapper
 from zipfile import ZipFile
 
-from django.db import IntegrityError, OperationalError, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from annotation.models import User
-from annotation.services.audit import audit_record
+from accounts.models import User
+from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible
-from core.locks import only_one
-from core.messages import send_on_commit
+from core.jobs import JobKind, durable
 from judging.models import Release
 from judging.releases.files import archive_opened
 from models_runner.leaderboard.services.scorings import run_table
@@ -25,8 +23,13 @@ from moment_retrieval.errors import ScoringError
 from moment_retrieval.statistics.economy import LEAST_RUNS, Pair, study
 
 logger = logging.getLogger(__name__)
-TASK = "models_runner.tasks.economy_work"
-LATE = timedelta(minutes=2)  # a study that has not moved for so long has lost its worker or its message
+STUDIES = JobKind(
+    "models_runner.tasks.economy_work",
+    lambda: EconomyStudy.objects.filter(state=EconomyStudy.State.RUNNING).select_related("release__project"),
+    moved="updated_at",
+    lock="economy",
+    expected=(ScoringError, MomentJudgeError, ValueError),
+)
 PAIRS, RAW = "pairs.csv", "raw_annotation.csv"
 USED = ("settled", "dropped")
 
@@ -46,30 +49,19 @@ def study_create(*, release: Release, split: str, actor: User | None, wake: bool
             said = {"version": release.version, "split": split}
             audit_record(project=release.project, actor=actor, action="economy.study", subject=made.uuid, **said)
             if wake:
-                send_on_commit(TASK, made.pk)
+                STUDIES.send(made.pk)
     except IntegrityError as error:
         raise NotPossible("A study of these runs is at work already.") from error
     return made
 
 
+@durable(STUDIES.task)
 def study_work(*, study_id: int) -> None:
     """Compute a study; a repeat finds it done."""
-    with only_one("economy", study_id) as alone:
-        held = EconomyStudy.objects.select_related("release__project").filter(pk=study_id).first()
-        if not alone or held is None or not held.is_at_work:
-            return
-        try:
-            result = _computed(held)
-        except OperationalError:
-            raise
-        except (ScoringError, MomentJudgeError, ValueError) as error:
-            _fail(held, str(error))
-        except Exception as error:
-            _fail(held, f"{type(error).__name__}: {error}")
-            raise
-        else:
-            at_work = EconomyStudy.objects.filter(pk=held.pk, state=EconomyStudy.State.RUNNING)
-            at_work.update(state=EconomyStudy.State.DONE, result=result, updated_at=timezone.now())
+    with STUDIES.claim(study_id) as study:
+        if study is not None:
+            values = {"state": EconomyStudy.State.DONE, "result": _computed(study), "updated_at": timezone.now()}
+            STUDIES.rows().filter(pk=study.pk).update(**values)
 
 
 def _computed(held: EconomyStudy) -> dict[str, object]:
@@ -94,7 +86,7 @@ def runs_of(release: Release, split: str) -> list[Run]:
     """The runs scored on the release, the oldest first."""
     scored = Scoring.objects.filter(release=release, run__split=split, state=Scoring.State.SCORED)
     scored = scored.filter(run__state=Run.State.SCORED, run__labels=Run.Labels.JUDGED)
-    return [scoring.run for scoring in scored.select_related("run__project__corpus").order_by("run_id")]
+    return [scoring.run for scoring in scored.select_related("run__project__dataset__corpus").order_by("run_id")]
 
 
 def lacking(release: Release) -> list[str]:
@@ -131,16 +123,3 @@ def _pair(row: dict[str, str], grades: list[int]) -> Pair:
         batch=int(row["batch"]) if row["batch"] else None,
         grades=tuple(grades),
     )
-
-
-def _fail(held: EconomyStudy, error: str) -> None:
-    at_work = EconomyStudy.objects.filter(pk=held.pk, state=EconomyStudy.State.RUNNING)
-    at_work.update(state=EconomyStudy.State.FAILED, error=error[:2000] or "unknown")
-    logger.warning("study %s failed: %s", held.pk, error)
-
-
-def studies_sweep(*, now: datetime) -> None:
-    """Send again every study that does not move."""
-    stale = EconomyStudy.objects.filter(state=EconomyStudy.State.RUNNING, updated_at__lte=now - LATE)
-    for pk in stale.values_list("pk", flat=True):
-        send_on_commit(TASK, pk)

@@ -10,8 +10,8 @@ import numpy as np
 from django.db import transaction
 from numpy.typing import NDArray
 
-from annotation.models import Membership, Project, User
-from annotation.services.audit import audit_record
+from accounts.models import Membership, Project, User
+from core.audit import audit_record
 from models_runner.leaderboard.services.scorings import run_table
 from models_runner.models import Leaderboard, Run
 from moment_retrieval import kept

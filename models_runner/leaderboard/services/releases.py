@@ -4,12 +4,10 @@ from datetime import datetime, timedelta
 
 from django.db.models import Exists, OuterRef, Q
 
+from core.jobs import durable, swept
 from core.messages import send_on_commit
 from judging.models import Release
-from models_runner.leaderboard.services.economy import studies_sweep
-from models_runner.leaderboard.services.runs import uploads_sweep
-from models_runner.leaderboard.services.score_tests import score_tests_sweep
-from models_runner.leaderboard.services.scorings import scorings_order, scorings_sweep
+from models_runner.leaderboard.services.scorings import scorings_order
 from models_runner.leaderboard.services.similarity import RUNS_TASK, similarity_runs_make
 from models_runner.leaderboard.services.truths import truths_make
 from models_runner.models import ReadRelease, Run, Truth
@@ -17,6 +15,7 @@ from models_runner.models import ReadRelease, Run, Truth
 LATE, RECENT = timedelta(minutes=1), timedelta(hours=1)
 
 
+@durable(RUNS_TASK)
 def release_receive(*, release_id: int) -> None:
     """Read the release, score the project's runs on it, make its runs by similarity; a repeat finds it done."""
     release = Release.objects.select_related("project").filter(pk=release_id, state=Release.State.READY).first()
@@ -28,15 +27,12 @@ def release_receive(*, release_id: int) -> None:
     similarity_runs_make(release_id=release_id)
 
 
-def runs_sweep(*, now: datetime) -> None:
+@swept
+def runs_sweep(now: datetime) -> None:
     """Send again whatever a lost message or a killed worker left undone."""
     ready = Release.objects.filter(state=Release.State.READY, created_at__lte=now - LATE)
     for pk in ready.filter(_unread() | _unmade() | _stopped(now)).values_list("pk", flat=True):
         send_on_commit(RUNS_TASK, pk)
-    uploads_sweep(now=now)
-    scorings_sweep(now=now)
-    score_tests_sweep(now=now)
-    studies_sweep(now=now)
 
 
 def _unread() -> Q:

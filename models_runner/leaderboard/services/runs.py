@@ -11,23 +11,24 @@ from typing import Any
 from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import UploadedFile
-from django.db import IntegrityError, OperationalError, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.formats import date_format
 
+from accounts.models import Membership, User
 from annotation.corpora.importers import ImportFileError
 from annotation.corpora.importers.limits import Budget, Limits
-from annotation.corpora.importers.texts import storable
 from annotation.corpora.services.uploads import upload_limits
-from annotation.models import Membership, Query, User
-from annotation.services.audit import audit_record
-from annotation.services.names import checked_name
-from annotation.services.stored_files import files_delete
+from annotation.models import Query
+from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible, TooLarge
 from core.files import checksum
+from core.jobs import JobKind, durable
 from core.locks import only_one
-from core.messages import send_on_commit
+from core.names import checked_name
+from core.stored_files import files_delete
+from core.texts import storable
 from judging.models import Release
 from models_runner.leaderboard.services.participants import answered_queries, concerns_about, leaderboard_of
 from models_runner.leaderboard.services.score_tests import score_tests_drop
@@ -50,8 +51,6 @@ from moment_retrieval.metrics.recall import DEPTH
 from moment_retrieval.tables import RunTable
 
 logger = logging.getLogger(__name__)
-TASK = "models_runner.tasks.run_work"
-LATE = timedelta(minutes=2)  # an upload that has not moved for so long has lost its worker or its message
 DAY = timedelta(days=1)
 UNREADABLE_PER_DAY = 20  # files of a participant
 MOST_PREDICTIONS = 1000  # of a query, as is usual at TREC; measures look at 100
@@ -61,6 +60,18 @@ UNSEEN = {"Cf", "Co", "Cn"}  # marks of direction, joiners, what has no shape: t
 AT_WORK = "An upload of yours is still being scored; wait until that is done."
 SEE_ALL = (Membership.Role.LEAD, Membership.Role.ADMIN)
 WITH_FILES = (Run.Source.UPLOAD, Run.Source.BASELINE)  # that are read by the task
+UPLOADS = JobKind(
+    "models_runner.tasks.run_work",
+    lambda: (
+        Run.objects.filter(state=Run.State.RUNNING, source__in=WITH_FILES)
+        .exclude(file="")
+        .select_related("release", "project__dataset__corpus")
+    ),
+    moved="updated_at",
+    lock="run",
+    expected=(ScoringError, ImportFileError, MomentJudgeError),
+    unexpected=UNEXPECTED,
+)
 Step = Run.Step
 
 
@@ -156,7 +167,7 @@ def _upload_keep(run: Run, membership: Membership, now: datetime) -> None:
     Scoring.objects.create(run=run, release=run.release)
     said = {"system": run.system, "split": run.split, "version": run.release.version, "sha256": run.sha256}
     audit_record(project=run.project, actor=run.owner, action="run.upload", subject=run.uuid, **said)
-    send_on_commit(TASK, run.pk)
+    UPLOADS.send(run.pk)
 
 
 def upload_possible_at(membership: Membership, now: datetime) -> datetime:
@@ -237,6 +248,7 @@ def run_withdraw(*, run: Run, actor: User, reason: str) -> Run:
     return held
 
 
+@durable(UPLOADS.task)
 def run_work(*, run_id: int) -> None:
     """Read, check and score an upload; a repeat finds it done. A bad file says why, and touches no other run.
 
@@ -260,24 +272,15 @@ def _place() -> Iterator[bool]:
 def _next_send() -> None:
     waiting = Run.objects.filter(source__in=WITH_FILES, state=Run.State.RUNNING, step=Step.WAITING)
     if run := waiting.order_by("created_at").first():
-        send_on_commit(TASK, run.pk)
+        UPLOADS.send(run.pk)
 
 
 def _run_work(run_id: int) -> bool:
     """Whether there was something to do."""
-    with only_one("run", run_id) as alone:
-        run = Run.objects.select_related("release", "project__corpus").filter(pk=run_id).first()
-        if not alone or run is None or not run.is_at_work or not run.file:
+    with UPLOADS.claim(run_id) as run:
+        if run is None:
             return False
-        try:
-            _work(run)
-        except OperationalError:
-            raise
-        except (ScoringError, ImportFileError, MomentJudgeError) as error:
-            run_fail(run, str(error))
-        except Exception:
-            run_fail(run, UNEXPECTED)
-            raise
+        _work(run)
     return True
 
 
@@ -375,6 +378,7 @@ def _step(run: Run, step: Step) -> None:
 
 
 @transaction.atomic
+@UPLOADS.failure
 def run_fail(run: Run, error: str) -> None:
     """The run says why; its file goes, its scorings too."""
     if Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(
@@ -384,10 +388,3 @@ def run_fail(run: Run, error: str) -> None:
         name = str(run.file.name)
         transaction.on_commit(lambda: files_delete(name))
         logger.warning("run %s failed: %s", run.pk, error)
-
-
-def uploads_sweep(*, now: datetime) -> None:
-    """Send every run with a file that does not move: its message may have been lost, or its worker killed."""
-    stale = Run.objects.filter(state=Run.State.RUNNING, source__in=WITH_FILES, updated_at__lte=now - LATE)
-    for pk in stale.values_list("pk", flat=True):
-        send_on_commit(TASK, pk)

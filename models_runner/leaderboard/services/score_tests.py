@@ -10,6 +10,7 @@ from django.db import OperationalError, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils.crypto import salted_hmac
 
+from core.jobs import durable, swept
 from core.messages import send_on_commit
 from models_runner.leaderboard.models import ATTEMPTS
 from models_runner.leaderboard.services.scorings import columns_of
@@ -33,6 +34,7 @@ def score_tests_order(*, base: int, others: Iterable[int]) -> None:
         send_on_commit(TASK, base)
 
 
+@durable(TASK)
 def score_tests_work(*, score_id: int) -> None:
     """Compute what waits of the tests that name this score; a repeat finds nothing, a second worker the rest."""
     try:
@@ -90,7 +92,8 @@ def score_tests_drop(*, run: Run) -> None:
     ScoreTest.objects.filter(_naming(Score.objects.filter(scoring__run=run))).delete()
 
 
-def score_tests_sweep(*, now: datetime) -> None:
+@swept
+def score_tests_sweep(now: datetime) -> None:
     """Send again what still waits: its message may have been lost."""
     late = _waiting().filter(created_at__lte=now - LATE).order_by("created_at")
     for score_id in covering(late.values_list("one_id", "other_id")[:SWEPT]):

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from annotation.models import Video
 from core.exceptions import MomentJudgeError
+from core.jobs import durable, swept
 from core.locks import only_one
 from core.messages import send_on_commit
 from judging.models import Release
@@ -70,6 +71,7 @@ def answers_enough(n_answered: int, n_queries: int) -> bool:
     return n_answered >= LEAST_ANSWERED * n_queries
 
 
+@durable(SCORE_TASK)
 def scoring_work(*, scoring_id: int) -> None:
     """Score what waits; a repeat finds it done, and what fails leaves other runs alone.
 
@@ -186,7 +188,8 @@ def scorings_complete() -> None:
     scorings_send(list(waiting.filter(release__in={one.release_id for one in new}).values_list("pk", flat=True)))
 
 
-def scorings_sweep(*, now: datetime) -> None:
+@swept
+def scorings_sweep(now: datetime) -> None:
     """Order what is missing; send again what still waits: its message may have been lost."""
     scorings_complete()
     late = Scoring.objects.filter(state=State.WAITING, created_at__lte=now - LATE, run__state=Run.State.SCORED)
@@ -195,7 +198,7 @@ def scorings_sweep(*, now: datetime) -> None:
 
 def durations_of(run: Run) -> dict[str, float]:
     """How long the videos of the run's project are."""
-    return dict(Video.objects.filter(corpus__projects=run.project_id).values_list("name", "duration_s"))
+    return dict(Video.objects.filter(corpus__datasets__project=run.project_id).values_list("name", "duration_s"))
 
 
 def run_table(run: Run) -> RunTable:

@@ -8,8 +8,9 @@ from django.core.files import File
 from django.core.files.base import ContentFile
 from django.db import transaction
 
-from annotation.models import Candidate, Query, User
-from annotation.services.audit import audit_record
+from accounts.models import User
+from annotation.models import Candidate, Query
+from core.audit import audit_record
 from core.files import checksum
 from core.messages import send_on_commit
 from judging.models import Release

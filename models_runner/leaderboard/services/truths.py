@@ -11,8 +11,8 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
 
-from annotation.services.stored_files import files_delete
 from core.exceptions import NotPossible
+from core.stored_files import files_delete
 from judging.models import Release
 from judging.releases.files import archive_opened
 from judging.releases.layout import JUDGED_SPLITS

@@ -4,8 +4,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 
-from annotation.access import RUNNERS, MemberRequest, project_page
-from annotation.models import Project
+from accounts.access import RUNNERS, MemberRequest, project_page
+from accounts.models import Project
 from models_runner.leaderboard.charts import differences_chart, scatter_chart
 from models_runner.leaderboard.selectors.asked import asked_by
 from models_runner.leaderboard.selectors.cases import MOST_RUNS, case

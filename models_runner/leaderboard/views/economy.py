@@ -7,8 +7,8 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from annotation.access import STAFF, MemberRequest, post_only, project_page
-from annotation.models import Project
+from accounts.access import STAFF, MemberRequest, post_only, project_page
+from accounts.models import Project
 from core.exceptions import NotPossible
 from core.spreadsheets import csv_download
 from judging.models import Release

@@ -4,8 +4,8 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 
-from annotation.access import RUNNERS, STAFF, MemberRequest, post_only, project_page
-from annotation.models import Membership, Project
+from accounts.access import RUNNERS, STAFF, MemberRequest, post_only, project_page
+from accounts.models import Membership, Project
 from judging.models import Release
 from models_runner.leaderboard import files
 from models_runner.leaderboard.charts import OVER_QUERIES, intervals_chart

@@ -10,8 +10,8 @@ from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from annotation.access import LEAD, RUNNERS, MemberRequest, grant, project_page
-from annotation.models import Project
+from accounts.access import LEAD, RUNNERS, MemberRequest, grant, project_page
+from accounts.models import Project
 from judging.models import Release
 from judging.releases.files import archive_opened
 from models_runner.leaderboard import files as leaderboard_files

@@ -14,8 +14,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
-from annotation.access import RUNNERS, MemberRequest, grant, post_only, project_page
-from annotation.models import Membership, Project, User
+from accounts.access import RUNNERS, MemberRequest, grant, post_only, project_page
+from accounts.models import Membership, Project, User
 from core.exceptions import NotPossible, StorageAway, TooLarge
 from core.files import ReceivedOnDisk, file_answer
 from models_runner.leaderboard.forms import SPLITS, RunForm, ready_releases

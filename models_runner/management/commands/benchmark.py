@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.models import Project
+from accounts.models import Project
 from core.exceptions import MomentJudgeError
 from models_runner.experiments.forms import CHANGES, form_of
 from models_runner.experiments.selectors import row_of

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.models import Project
+from accounts.models import Project
 from core.exceptions import MomentJudgeError
 from models_runner.features.making import feature_set_work
 from models_runner.features.services import (

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.models import Project
+from accounts.models import Project
 from core.exceptions import MomentJudgeError
 from core.spreadsheets import csv_write
 from models_runner.leaderboard.selectors.asked import SPLITS, asked_for

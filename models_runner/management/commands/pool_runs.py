@@ -7,7 +7,8 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.models import Pooling, Project
+from accounts.models import Project
+from annotation.models import Pooling
 from annotation.pools.rules.run_pools import DEPTH, IOU_MIN
 from annotation.pools.services.poolings import Scope, pooling_create, pooling_discard
 from core.exceptions import NotPossible
@@ -72,7 +73,7 @@ class Command(BaseCommand):
         return pool_open(pooling_id=pooling.pk)
 
     def _project(self, name: str) -> Project:
-        project = Project.objects.filter(name=name).select_related("corpus").first()
+        project = Project.objects.filter(name=name).select_related("dataset__corpus").first()
         if project is None:
             names = ", ".join(repr(each.name) for each in Project.objects.order_by("name")) or "none"
             raise CommandError(f"There is no project named {name!r}; there are: {names}.")

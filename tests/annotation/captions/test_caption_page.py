@@ -8,10 +8,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.captions.services.redos import TASK
-from annotation.models import Caption, CaptionRedo, Project, User
-from annotation.services.jobs import job_start, job_wait
-from core.messages import send_on_commit
+from accounts.models import Project, User
+from annotation.captions.services.redos import REDOS
+from annotation.models import Caption, CaptionRedo
+from core.jobs import job_start, job_wait
 from tests.annotation.captions.test_captions import waiting
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, ProjectFactory, lead
@@ -59,7 +59,9 @@ class TestPage:
         assert "A man and Joey wave." not in only and "A &lt;b&gt;man" in only
 
     def test_start(self, client: Client, project: Project, messages: Messages) -> None:
-        CaptionFactory(moment__video__corpus=project.corpus, description__text="Ross waves.", text="Ross waves.")
+        CaptionFactory(
+            moment__video__corpus=project.dataset.corpus, description__text="Ross waves.", text="Ross waves."
+        )
         assert "Rewrite 1 description<" in client.get(url(project)).content.decode()
         with messages():
             client.post(url(project, "captions-rewrite"), {"provider": "rules"})
@@ -90,7 +92,7 @@ class TestPage:
         again = decide(client, project, caption, "redo")
         assert (again[0], "on its way" in again[1]) == (409, True)
         with messages():
-            send_on_commit(TASK, CaptionRedo.objects.get().pk)
+            REDOS.send(CaptionRedo.objects.get().pk)
         part = client.get(url(project), {"caption": str(caption.uuid)}, headers=HTMX).content.decode()
         assert "Two people wave.</textarea>" in part and "on its way" not in part and "hx-get" not in part
         form = {"caption": str(caption.uuid), "act": "redo"}
@@ -149,7 +151,9 @@ class TestPage:
     def test_chat_api_that_is_not_set_up_cannot_be_chosen(
         self, client: Client, project: Project, settings: object
     ) -> None:
-        CaptionFactory(moment__video__corpus=project.corpus, description__text="Ross waves.", text="Ross waves.")
+        CaptionFactory(
+            moment__video__corpus=project.dataset.corpus, description__text="Ross waves.", text="Ross waves."
+        )
         settings.REWRITING_MODEL = settings.REWRITING_API_KEY = ""  # type: ignore[attr-defined]
         page = client.get(url(project)).content.decode()
         assert 'value="openai" disabled>Chat API (not set up)' in page and "set REWRITING_MODEL" in page
@@ -157,7 +161,9 @@ class TestPage:
         assert '<option value="openai">Chat API</option>' in client.get(url(project)).content.decode()
 
     def test_rewriting_that_waits_can_be_started_at_once(self, client: Client, project: Project) -> None:
-        CaptionFactory(moment__video__corpus=project.corpus, description__text="Ross waves.", text="Ross waves.")
+        CaptionFactory(
+            moment__video__corpus=project.dataset.corpus, description__text="Ross waves.", text="Ross waves."
+        )
         job = job_start(project=project, kind="rewriting", title="Rewriting", total=1)
         job_wait(job=job, title="Rewriting waits; next try at 14:05", error="It answers 503.")
         page = client.get(url(project)).content.decode()

@@ -6,15 +6,17 @@ from typing import NoReturn
 import pytest
 from django.utils import timezone
 
+from accounts.models import Project, User
 from annotation.captions import ner
 from annotation.captions.selectors import captions_serving
 from annotation.captions.services import checks
 from annotation.captions.services.captions import caption_accept, caption_edit, caption_undo
 from annotation.captions.services.checks import edits_check, edits_sweep
-from annotation.captions.services.redos import NOTHING_ELSE, caption_redo, caption_redo_make, redos_sweep
+from annotation.captions.services.redos import NOTHING_ELSE, REDOS, caption_redo, caption_redo_make
 from annotation.captions.services.rewriting import Work, failure_of
-from annotation.models import AuditEvent, Caption, CaptionReview, Description, Project, Prompt, Rewriting, User
+from annotation.models import Caption, CaptionReview, Description, Prompt, Rewriting
 from core.exceptions import NotPossible
+from core.models import AuditEvent
 from tests.annotation.captions.rewriting.chat_server import chat_server, completion, failure
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, ProjectFactory, QueryFactory, lead
@@ -33,10 +35,10 @@ def person(project: Project) -> User:
 
 
 def waiting(project: Project, *failed: str, text: str = "A man and Joey wave.") -> Caption:
-    Rewriting.objects.get_or_create(project=project, corpus=project.corpus, provider="rules", model="1")
+    Rewriting.objects.get_or_create(project=project, corpus=project.dataset.corpus, provider="rules", model="1")
     caption: Caption = CaptionFactory(
         description__text="Ross and Joey wave.",
-        moment__video__corpus=project.corpus,
+        moment__video__corpus=project.dataset.corpus,
         text=text,
         provider="rules",
         state="in_review",
@@ -61,7 +63,7 @@ def test_accept(project: Project, person: User) -> None:
     caption_accept(project=project, caption=caption, actor=person)
     caption.refresh_from_db()
     assert (caption.state, caption.reviewed_by, caption.failed) == ("accepted", person, ["name"])
-    assert caption in captions_serving(project.corpus_id)
+    assert caption in captions_serving(project.dataset.corpus_id)
     event = AuditEvent.objects.get(action="caption.accepted")
     assert (event.actor, event.subject, event.data["failed"]) == (person, caption.uuid, ["name"])
 
@@ -164,12 +166,12 @@ def test_a_lost_message_is_sent_again(project: Project, person: User, messages: 
     caption_redo(project=project, caption=asked_for, actor=person)
     caption_edit(project=project, caption=edited, text="Two men wave.", actor=person)
     with messages():
-        redos_sweep(now=timezone.now())
+        REDOS.sweep(timezone.now())
     asked_for.refresh_from_db()
     assert asked_for.attempt == 1  # its message may still come
     with messages():
-        redos_sweep(now=timezone.now() + timedelta(minutes=2))
-        edits_sweep()
+        REDOS.sweep(timezone.now() + timedelta(minutes=2))
+        edits_sweep(timezone.now())
     asked_for.refresh_from_db()
     edited.refresh_from_db()
     assert (asked_for.attempt, edited.name_model) == (2, "lexicon")
@@ -186,7 +188,7 @@ def test_without_a_model_there_is_no_other_wording_and_it_is_said(
     assert redo(project, caption, person) == "Set CAPTION_NER."
     assert (caption.attempt, caption.state) == (1, "in_review")
     caption_edit(project=project, caption=caption, text="Two men wave.", actor=person)
-    assert edits_check(corpus_id=project.corpus_id) == 0
+    assert edits_check(corpus_id=project.dataset.corpus_id) == 0
 
 
 class TestEditsAreChecked:
@@ -203,14 +205,14 @@ class TestEditsAreChecked:
         assert caption.similarity is not None and (caption.similarity >= 0.4) == is_like
         assert (caption.name_found, caption.name_score) == (name, float(bool(name)))
         assert (caption.state, caption.failed, caption.name_model) == ("edited", ["name"], "lexicon")
-        assert caption in captions_serving(project.corpus_id)
-        assert edits_check(corpus_id=project.corpus_id) == 0
+        assert caption in captions_serving(project.dataset.corpus_id)
+        assert edits_check(corpus_id=project.dataset.corpus_id) == 0
 
     def test_where_there_was_nothing_to_be_like(self, project: Project, person: User) -> None:
         caption = waiting(project, "empty")
         Description.objects.update(text="?!")
         caption_edit(project=project, caption=caption, text="Two men wave.", actor=person)
-        assert edits_check(corpus_id=project.corpus_id) == 1
+        assert edits_check(corpus_id=project.dataset.corpus_id) == 1
         caption.refresh_from_db()
         assert (caption.similarity, caption.name_score) == (None, 0.0)
 
@@ -226,7 +228,7 @@ class TestEditsAreChecked:
             caption_undo(project=project, actor=person)
 
         monkeypatch.setattr(checks, "captions_measure", slow)
-        assert edits_check(corpus_id=project.corpus_id) == 0
+        assert edits_check(corpus_id=project.dataset.corpus_id) == 0
         caption.refresh_from_db()
         assert (caption.state, caption.similarity, caption.name_model) == ("in_review", None, "")
 
@@ -235,7 +237,9 @@ def test_redo_is_credited_to_who_did_it(project: Project, person: User, settings
     caption = waiting(project)
     Rewriting.objects.update(finished_at=timezone.now())
     prompt = Prompt.objects.get(version=1)
-    Rewriting.objects.create(project=project, corpus=project.corpus, provider="openai", model="x", prompt=prompt)
+    Rewriting.objects.create(
+        project=project, corpus=project.dataset.corpus, provider="openai", model="x", prompt=prompt
+    )
     with chat_server(lambda text, before: completion("Monica and Joey wave.")) as server:
         settings.REWRITING_BASE_URL, settings.REWRITING_MODEL = server.url, "x"  # type: ignore[attr-defined]
         settings.REWRITING_API_KEY = "secret"  # type: ignore[attr-defined]
@@ -251,7 +255,11 @@ def test_redo_of_an_endpoint_that_is_away_is_said_at_once(project: Project, pers
     caption = waiting(project)
     Rewriting.objects.update(finished_at=timezone.now())
     Rewriting.objects.create(
-        project=project, corpus=project.corpus, provider="openai", model="x", prompt=Prompt.objects.get(version=1)
+        project=project,
+        corpus=project.dataset.corpus,
+        provider="openai",
+        model="x",
+        prompt=Prompt.objects.get(version=1),
     )
     with chat_server(lambda text, before: failure(503)) as server:
         settings.REWRITING_BASE_URL, settings.REWRITING_MODEL = server.url, "x"  # type: ignore[attr-defined]

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.models import Caption, Project
+from accounts.models import Project
+from annotation.models import Caption
 from tests.annotation.captions.test_captions import waiting
 from tests.factories import ProjectFactory, annotator, lead
 

@@ -12,29 +12,20 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from accounts.models import Project
 from annotation.captions.rewriting.chat import Chat
 from annotation.captions.rewriting.lexicon import Member
 from annotation.captions.rewriting.provider import Answer, Item, ProviderAway, Rules
 from annotation.captions.selectors import captions_report, captions_serving
 from annotation.captions.services import checks
 from annotation.captions.services import rewriting as service
-from annotation.captions.services.rewriting import rewriting_run, rewriting_start, rewritings_sweep
+from annotation.captions.services.rewriting import REWRITINGS, rewriting_run, rewriting_start
 from annotation.corpora.services.video_files import cast_import
-from annotation.models import (
-    AuditEvent,
-    Caption,
-    CaptionFailure,
-    CastMember,
-    Description,
-    Job,
-    Project,
-    Prompt,
-    Query,
-    Rewriting,
-)
+from annotation.models import Caption, CaptionFailure, CastMember, Description, Prompt, Query, Rewriting
 from annotation.queries.services import queries_draw
 from core.exceptions import NotPossible
 from core.locks import only_one
+from core.models import AuditEvent, Job
 from tests.annotation.captions.rewriting.chat_server import ChatServer, Reply, chat_server, completion, failure
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, DescriptionFactory, ProjectFactory
@@ -50,21 +41,21 @@ def project() -> Project:
 
 def describe(project: Project, *texts: str, captions: bool = True) -> list[Description]:
     """Descriptions of the corpus, as an import leaves them: each serves as its own caption."""
-    rows = [DescriptionFactory(moment__video__corpus=project.corpus, text=text) for text in texts]
+    rows = [DescriptionFactory(moment__video__corpus=project.dataset.corpus, text=text) for text in texts]
     for row in rows if captions else []:
         CaptionFactory(description=row, moment=row.moment, text=row.text)
     return rows
 
 
 def rewrite(project: Project, provider: str = "rules") -> Rewriting:
-    made = rewriting_start(corpus=project.corpus, provider=provider, actor=None, project=project)
+    made = rewriting_start(corpus=project.dataset.corpus, provider=provider, actor=None, project=project)
     rewriting_run(rewriting_id=made.pk)
     made.refresh_from_db()
     return made
 
 
 def captions(project: Project) -> list[tuple[str, str]]:
-    rows = Caption.objects.filter(description__corpus=project.corpus).order_by("description")
+    rows = Caption.objects.filter(description__corpus=project.dataset.corpus).order_by("description")
     return list(rows.values_list("text", "state"))
 
 
@@ -73,7 +64,7 @@ class TestRules:
         describe(project, "Ross waves at Rachel.", "A dog barks.")
         describe(project, "Joey eats a sandwich.", captions=False)
         with messages():
-            made = rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
+            made = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
         assert captions(project) == [
             ("A man waves at a woman.", "accepted"),
             ("A dog barks.", "accepted"),
@@ -98,10 +89,10 @@ class TestRules:
         describe(project, "Ross waves at Rachel.")
         rewrite(project)
         with pytest.raises(NotPossible, match="has its caption"):
-            rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
+            rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
 
     def test_cast_of_the_corpus(self, project: Project) -> None:
-        cast_import(corpus=project.corpus, members=[Member("Zork", "M"), Member("Zork", "F")], actor=None)
+        cast_import(corpus=project.dataset.corpus, members=[Member("Zork", "M"), Member("Zork", "F")], actor=None)
         assert CastMember.objects.get().gender == "F"
         describe(project, "Zork waves at the crowd.")
         rewrite(project)
@@ -120,23 +111,23 @@ class TestRules:
         rows = list(Caption.objects.order_by("description").values_list("state", "failed"))
         assert [state for state, _ in rows] == ["in_review"] * 5 + ["accepted"]
         assert [failed[0] for _, failed in rows[:5]] == list(flawed.values())
-        assert captions_serving(project.corpus_id).count() == 1
-        report = captions_report(project.corpus_id)
+        assert captions_serving(project.dataset.corpus_id).count() == 1
+        report = captions_report(project.dataset.corpus_id)
         assert (report.rewritten, report.left, report.failed, report.waiting) == (6, 0, 5, 5)
         first = {row.check: row.first for row in report.checks}
         assert [first[flaw] for flaw in flawed.values()] == [1] * 5
 
     def test_another_rewriting_of_the_corpus_waits_its_turn(self, project: Project) -> None:
         describe(project, "Ross waves at Rachel.")
-        first = rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
-        assert rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project) == first
+        first = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
+        assert rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project) == first
 
     def test_another_provider_waits_until_the_first_is_done(self, project: Project, settings: object) -> None:
         settings.REWRITING_MODEL = settings.REWRITING_API_KEY = "x"  # type: ignore[attr-defined]
         describe(project, "Ross waves at Rachel.")
-        rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
+        rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
         with pytest.raises(NotPossible, match="by rules, is not finished"):
-            rewriting_start(corpus=project.corpus, provider="openai", actor=None, project=project)
+            rewriting_start(corpus=project.dataset.corpus, provider="openai", actor=None, project=project)
 
     def test_command_says_that_another_process_is_at_it(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
@@ -144,15 +135,15 @@ class TestRules:
         describe(project, "Ross waves at Rachel.")
         monkeypatch.setattr(service, "only_one", lambda *place: nullcontext(False))
         with pytest.raises(CommandError, match="Another process"):
-            call_command("rewrite_captions", project.corpus.name)
+            call_command("rewrite_captions", project.dataset.corpus.name)
 
     def test_sweep_finds_what_was_left(self, project: Project, messages: Messages) -> None:
         describe(project, "Ross waves at Rachel.")
-        rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
+        rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
         with messages():
-            assert rewritings_sweep() == 1
+            REWRITINGS.sweep(timezone.now())
         assert captions(project)[0][1] == "accepted"
-        assert rewritings_sweep() == 0
+        assert not REWRITINGS.rows().exists()
 
 
 def test_commands(capsys: pytest.CaptureFixture[str], project: Project, tmp_path: Path) -> None:
@@ -164,18 +155,18 @@ def test_commands(capsys: pytest.CaptureFixture[str], project: Project, tmp_path
     )
     cast = tmp_path / "cast.csv"
     cast.write_text("name,gender\nZork,F\n")
-    call_command("import_cast", project.corpus.name, cast)
-    call_command("rewrite_captions", project.corpus.name)
+    call_command("import_cast", project.dataset.corpus.name, cast)
+    call_command("rewrite_captions", project.dataset.corpus.name)
     report = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (report["rewritten"], report["accepted"], report["waiting"]) == (2, 2, 0)
-    call_command("rewriting_report", corpus=project.corpus.name)
+    call_command("rewriting_report", corpus=project.dataset.corpus.name)
     said = capsys.readouterr().out
     assert "woman               2" in said and "two                 1" in said
     cast.write_text("name,gender\nZork,Q\n")
     for command in (
-        ["import_cast", project.corpus.name, cast],
+        ["import_cast", project.dataset.corpus.name, cast],
         ["rewrite_captions", "none"],
-        ["rewrite_captions", project.corpus.name],
+        ["rewrite_captions", project.dataset.corpus.name],
     ):
         with pytest.raises(CommandError):
             call_command(*command)
@@ -233,7 +224,7 @@ class TestChecks:
         describe(project, "Ross waves.")
         rewrite(project)
         assert captions(project) == [("A man waves.", "in_review")]
-        report = captions_report(project.corpus_id)
+        report = captions_report(project.dataset.corpus_id)
         (name,) = [row for row in report.checks if row.check == "name"]
         assert (name.first, name.again, name.waiting, report.redone) == (1, 0, 1, 1)
 
@@ -268,7 +259,7 @@ def test_killed_in_the_middle(
     """Wherever it is killed in its second batch, the next run makes every caption once, and none is missing."""
     provider = told(Ross_3=["Joey 3.", "Rachel 3."])
     describe(project, *[f"Ross {n}." for n in range(6)])
-    made = rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
+    made = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
     places = {
         "asking": (provider, "rewrite", 2, False),
         "storing": (service, "_store", 2, False),
@@ -285,7 +276,7 @@ def test_killed_in_the_middle(
     monkeypatch.setattr(service, "provider_of", lambda *args, **values: provider)
     monkeypatch.setattr("annotation.similarity.sentences.encode", encode_hashed)
     before = dict(Caption.objects.filter(state="accepted", provider="rules").values_list("pk", "text"))
-    with only_one(service.KIND, project.corpus_id) as free:
+    with only_one(service.KIND, project.dataset.corpus_id) as free:
         assert free, "the killed task left its lock"
     rewriting_run(rewriting_id=made.pk)
     assert captions(project) == [
@@ -366,7 +357,7 @@ class TestChat:
         assert first.prompt == Prompt.objects.get(version=1)
         assert (first.tokens_in, first.tokens_out, first.cost_usd) == (100, 10, Decimal("0.00035"))
         assert (second.tokens_in, second.temperature) == (200, 0.2)
-        report = captions_report(project.corpus_id)
+        report = captions_report(project.dataset.corpus_id)
         assert (report.tokens, report.cost_usd) == (880, Decimal("0.0028"))
         assert {row.check: (row.first, row.again) for row in report.checks} == {
             "similarity": (0, 0),
@@ -393,7 +384,7 @@ class TestChat:
             stopped = rewrite(project, "openai")
             assert "503" in stopped.error
             assert "503" in Job.objects.get(project=project, state="waiting").error
-            assert captions_report(project.corpus_id).left == 2
+            assert captions_report(project.dataset.corpus_id).left == 2
             away = False
             rewrite(project, "openai")
         assert [state for _, state in captions(project)] == ["accepted"] * 10
@@ -415,7 +406,7 @@ class TestChat:
         settings.REWRITING_MODEL = settings.REWRITING_API_KEY = ""  # type: ignore[attr-defined]
         describe(project, "Ross waves.")
         with pytest.raises(NotPossible, match="REWRITING_MODEL"):
-            rewriting_start(corpus=project.corpus, provider="openai", actor=None)
+            rewriting_start(corpus=project.dataset.corpus, provider="openai", actor=None)
 
 
 def test_fault_ends_the_job_and_is_said(project: Project, told: Callable[..., Provider]) -> None:
@@ -432,7 +423,7 @@ def test_every_answer_is_stored_before_the_next_is_awaited(project: Project, tol
     provider = told(Ross_0=["Joey 0.", "Joey 0."], Ross_1=["Joey 1.", "Joey 1."])
     provider.batch, provider.stored_at_once = 4, 1
     describe(project, *[f"Ross {n}." for n in range(4)])
-    made = rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
+    made = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
     real, asked = provider.rewrite, provider.asked
 
     def deadly(items: Sequence[Item], *, again: bool = False) -> Iterator[Answer]:
@@ -469,10 +460,10 @@ class TestAway:
         assert captions(project) == [("Ross waves.", "accepted")]
         job = Job.objects.get(project=project)
         assert (job.state, job.error, job.title[:27]) == ("waiting", "gone fishing", "Rewriting waits; next try a")
-        assert rewritings_sweep() == 0
+        assert not REWRITINGS.rows().exists()
         Rewriting.objects.update(next_try_at=timezone.now() - timedelta(seconds=1))
         with messages():
-            assert rewritings_sweep() == 1
+            REWRITINGS.sweep(timezone.now())
         waits.refresh_from_db()
         assert (waits.error, waits.finished_at is not None, waits.next_try_at) == ("", True, None)
         assert captions(project) == [("A man waves.", "accepted")]
@@ -494,8 +485,8 @@ class TestAway:
         self, project: Project, waits: Rewriting
     ) -> None:
         Rewriting.objects.update(provider="openai")
-        other = ProjectFactory(corpus=project.corpus)
-        made = rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=other)
+        other = ProjectFactory(corpus=project.dataset.corpus)
+        made = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=other)
         rewriting_run(rewriting_id=made.pk)
         assert dict(Job.objects.values_list("project", "state")) == {project.pk: "failed", other.pk: "done"}
 

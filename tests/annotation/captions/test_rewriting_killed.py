@@ -9,9 +9,10 @@ from zlib import crc32
 import pytest
 from django.db import connection
 
+from accounts.models import Project
 from annotation.captions.services import rewriting as service
 from annotation.captions.services.rewriting import rewriting_run
-from annotation.models import Caption, Project, Prompt, Rewriting
+from annotation.models import Caption, Prompt, Rewriting
 from tests.annotation.captions.rewriting.chat_server import Reply, chat_server, completion
 from tests.conftest import hashed
 from tests.factories import DescriptionFactory, ProjectFactory
@@ -33,7 +34,7 @@ def test_killed_process_asked_for_nothing_twice_that_is_stored(
     monkeypatch.setattr("annotation.similarity.sentences.encode", lambda texts, **values: hashed(texts))
     project: Project = ProjectFactory()
     for text in TEXTS:
-        DescriptionFactory(moment__video__corpus=project.corpus, text=text)
+        DescriptionFactory(moment__video__corpus=project.dataset.corpus, text=text)
     stuck, go = threading.Event(), threading.Event()
 
     def answer(text: str, before: int) -> Reply:
@@ -48,7 +49,7 @@ def test_killed_process_asked_for_nothing_twice_that_is_stored(
         settings.REWRITING_API_KEY, settings.REWRITING_PER_MINUTE = "secret", 10**9  # type: ignore[attr-defined]
         settings.REWRITING_CONCURRENCY = AT_A_TIME  # type: ignore[attr-defined]
         prompt = Prompt.objects.get(version=1)
-        made = Rewriting.objects.create(corpus=project.corpus, provider="openai", model="x", prompt=prompt)
+        made = Rewriting.objects.create(corpus=project.dataset.corpus, provider="openai", model="x", prompt=prompt)
         connection.close()
         child = get_context("fork").Process(target=work, args=[made.pk], daemon=True)
         child.start()
@@ -57,7 +58,7 @@ def test_killed_process_asked_for_nothing_twice_that_is_stored(
         os.kill(child.pid, signal.SIGKILL)
         child.join()
         with connection.cursor() as cursor:  # the server takes a moment to see that its client is gone
-            place = [crc32(service.KIND.encode()) - 2**31, project.corpus_id]
+            place = [crc32(service.KIND.encode()) - 2**31, project.dataset.corpus_id]
             cursor.execute("SELECT pg_advisory_lock(%s, %s), pg_advisory_unlock(%s, %s)", [*place, *place])
         stored = set(Caption.objects.values_list("description__text", flat=True))
         go.set()

@@ -11,7 +11,8 @@ from django.core.management import CommandError, call_command
 
 from annotation.corpora.importers import BadLine, DescriptionRecord, Given, read_durations, read_tvr
 from annotation.corpora.services.corpora import ImportReport, corpus_import
-from annotation.models import AuditEvent, Caption, Corpus, Description, Moment, Video
+from annotation.models import Caption, Corpus, Description, Moment, Video
+from core.models import AuditEvent
 from tests.conftest import Messages
 from tests.factories import VideoFactory
 

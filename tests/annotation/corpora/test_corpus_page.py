@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Project
+from accounts.models import Project
 from tests.factories import MomentFactory, ProjectFactory, VideoFactory, lead
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +23,7 @@ def page(client: Client, project: Project, query: str = "") -> str:
 
 
 def test_counts_by_video(client: Client, project: Project) -> None:
-    video = VideoFactory(corpus=project.corpus, index=8, duration_s=61.5)
+    video = VideoFactory(corpus=project.dataset.corpus, index=8, duration_s=61.5)
     MomentFactory(video=video, start_s=1)
     MomentFactory(video=video, start_s=2, uncut=True)
     MomentFactory(video=video, start_s=3, preview_state="failed", preview_error="It is damaged.")
@@ -38,5 +38,5 @@ def test_counts_by_video(client: Client, project: Project) -> None:
 def test_empty_and_many(client: Client, project: Project) -> None:
     assert "No video yet" in page(client, project)
     for _ in range(51):
-        VideoFactory(corpus=project.corpus)
+        VideoFactory(corpus=project.dataset.corpus)
     assert "2 of 2" in page(client, project, "?page=2")

@@ -2,8 +2,9 @@
 
 import pytest
 
+from accounts.models import Project
 from annotation.corpora.rules import next_step
-from annotation.models import Caption, Project, TrainSet
+from annotation.models import Caption, TrainSet
 from annotation.queries.services import queries_draw
 from tests.factories import CandidateFactory, CaptionFactory, ProjectFactory, QueryFactory
 
@@ -18,7 +19,7 @@ def said(project: Project) -> str:
 def test_from_an_empty_corpus_to_candidates() -> None:
     project = ProjectFactory()
     assert said(project) == ""
-    CaptionFactory(moment__video__corpus=project.corpus)
+    CaptionFactory(moment__video__corpus=project.dataset.corpus)
     assert said(project) == "1 description is not rewritten yet. annotation:captions"
     Caption.objects.update(provider="rules", state="in_review", failed=["name"])
     assert "1 caption waits for a person. annotation:captions" in said(project)
@@ -36,5 +37,5 @@ def test_from_an_empty_corpus_to_candidates() -> None:
 
 def test_historic_judgments_need_nothing() -> None:
     project = ProjectFactory(corpus__is_placeholder=True)
-    CaptionFactory(moment__video__corpus=project.corpus)
+    CaptionFactory(moment__video__corpus=project.dataset.corpus)
     assert said(project) == ""

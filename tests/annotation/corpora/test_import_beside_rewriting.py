@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
+from accounts.models import Project
 from annotation.captions.services.rewriting import rewriting_start
 from annotation.corpora.importers.base import DescriptionRecord
 from annotation.corpora.services.corpora import corpus_import
-from annotation.models import Project
 from core.exceptions import NotPossible
 from tests.annotation.captions.test_rewriting import describe
 from tests.factories import ProjectFactory
@@ -24,7 +24,7 @@ def test_rewriting_asked_for_during_a_check_is_refused_at_once_in_words() -> Non
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SET lock_timeout = '5s'")  # a wait is a failure, not a hanging test
-            rewriting_start(corpus=project.corpus, provider="rules", actor=None, project=project)
+            rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
         except NotPossible as error:
             return str(error)
         else:
@@ -37,14 +37,16 @@ def test_rewriting_asked_for_during_a_check_is_refused_at_once_in_words() -> Non
             told.append(other.submit(asked_for).result())
         yield from ()
 
-    corpus_import(corpus_name=project.corpus.name, source_split="", records=records(), dry_run=True)
-    assert told == [f"A file for {project.corpus.name!r} is being checked or imported. Try again when that is done."]
+    corpus_import(corpus_name=project.dataset.corpus.name, source_split="", records=records(), dry_run=True)
+    assert told == [
+        f"A file for {project.dataset.corpus.name!r} is being checked or imported. Try again when that is done."
+    ]
     assert asked_for() == "started"
 
 
 @pytest.mark.django_db(transaction=True)
 def test_project_over_a_corpus_is_made_during_a_check() -> None:
-    corpus, made = ProjectFactory().corpus, []
+    corpus, made = ProjectFactory().dataset.corpus, []
 
     def make() -> Project:
         try:
@@ -60,4 +62,4 @@ def test_project_over_a_corpus_is_made_during_a_check() -> None:
         yield from ()
 
     corpus_import(corpus_name=corpus.name, source_split="", records=records(), dry_run=True)
-    assert Project.objects.filter(pk=made[0].pk, corpus=corpus).exists()
+    assert Project.objects.filter(pk=made[0].pk, dataset__corpus=corpus).exists()

@@ -11,7 +11,8 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Corpus, CorpusImport, Description, User
+from accounts.models import User
+from annotation.models import Corpus, CorpusImport, Description
 from core.exceptions import StorageFull
 from tests.conftest import Messages
 from tests.factories import MembershipFactory, ProjectFactory, UserFactory, admin, annotator, lead
@@ -180,7 +181,7 @@ class TestRefused:
         assert not CorpusImport.objects.exists()
 
     def test_the_corpus_of_others(self, owner: User, messages: Messages) -> None:
-        answer = send(signed_in(owner), messages, corpus_name=ProjectFactory().corpus.name)
+        answer = send(signed_in(owner), messages, corpus_name=ProjectFactory().dataset.corpus.name)
         assert (answer.status_code, b"not yours" in answer.content) == (409, True)
 
     def test_a_disk_that_is_full(self, owner: User, messages: Messages, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,17 +12,19 @@ from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
+from accounts.models import User
 from annotation.corpora.services import imports
 from annotation.corpora.services.imports import (
     corpus_import_confirm,
     corpus_import_create,
     corpus_import_discard,
     corpus_import_work,
-    imports_sweep,
     may_import_into,
 )
-from annotation.models import AuditEvent, Corpus, CorpusImport, Description, Subtitle, User
+from annotation.models import Corpus, CorpusImport, Description, Subtitle
 from core.exceptions import NotPossible
+from core.jobs import sweep_all
+from core.models import AuditEvent
 from tests.conftest import Messages
 from tests.factories import CorpusFactory, ProjectFactory, UserFactory, VideoFactory, annotator, lead
 
@@ -191,9 +193,9 @@ class TestImport:
 
     def test_subtitles(self, bring: Any, messages: Messages) -> None:
         project = ProjectFactory()
-        VideoFactory(corpus=project.corpus, name="v")
+        VideoFactory(corpus=project.dataset.corpus, name="v")
         srt = SimpleUploadedFile("v.srt", b"1\n00:00:01,000 --> 00:00:02,000\nHello.\n")
-        values = {"format": "srt", "file": srt, "corpus_name": project.corpus.name, "actor": lead(project)}
+        values = {"format": "srt", "file": srt, "corpus_name": project.dataset.corpus.name, "actor": lead(project)}
         confirm(bring(**values), messages)
         assert Subtitle.objects.get().text == "Hello."
 
@@ -211,10 +213,10 @@ class TestDiscard:
     def test_what_nobody_said_yes_to_goes_after_a_week(self, bring: Any, messages: Messages) -> None:
         row = bring()
         with messages():
-            imports_sweep(now=timezone.now() + timedelta(days=6))
+            sweep_all(now=timezone.now() + timedelta(days=6))
         assert CorpusImport.objects.get().state == "checked"
         with messages():
-            imports_sweep(now=timezone.now() + timedelta(days=8))
+            sweep_all(now=timezone.now() + timedelta(days=8))
         row.refresh_from_db()
         assert row.state == "discarded"
 
@@ -222,10 +224,10 @@ class TestDiscard:
 def test_a_lost_message_is_sent_again(owner: User, messages: Messages) -> None:
     corpus_import_create(actor=owner, corpus_name="mine", format="csv", file=upload(GOOD))  # its message is lost
     with messages() as sent:
-        imports_sweep(now=timezone.now())
+        sweep_all(now=timezone.now())
     assert sent == []
     with messages():
-        imports_sweep(now=timezone.now() + timedelta(minutes=3))
+        sweep_all(now=timezone.now() + timedelta(minutes=3))
     assert CorpusImport.objects.get().state == "checked"
 
 
@@ -241,13 +243,13 @@ class TestWhose:
         project = ProjectFactory()
         for person, own in ((lead(project), True), (annotator(project), False), (UserFactory(), False)):
             assert may_import_into(actor=person, corpus_name="new")
-            assert may_import_into(actor=person, corpus_name=project.corpus.name) is own
+            assert may_import_into(actor=person, corpus_name=project.dataset.corpus.name) is own
         strange = CorpusFactory()
         assert not may_import_into(actor=lead(project), corpus_name=strange.name)
 
     def test_historic_judgments_take_no_file(self) -> None:
         project = ProjectFactory(corpus__is_placeholder=True)
-        assert not may_import_into(actor=lead(project), corpus_name=project.corpus.name)
+        assert not may_import_into(actor=lead(project), corpus_name=project.dataset.corpus.name)
 
     def test_ones_own_import_until_a_project_of_others_uses_it(
         self, bring: Any, messages: Messages, owner: User

@@ -8,7 +8,8 @@ import pytest
 from django.conf import settings
 from numpy.typing import NDArray
 
-from annotation.models import Candidate, Caption, Description, Measure, Moment, Project, TextVector, Video
+from accounts.models import Project
+from annotation.models import Candidate, Caption, Description, Measure, Moment, TextVector, Video
 from annotation.pools.services import candidates
 from annotation.pools.services.candidates import candidates_rank, pool_of, vectors_of
 from annotation.similarity import sentences
@@ -25,7 +26,7 @@ def project() -> Project:
 
 
 def moment(project: Project, *captions: str, **values: object) -> Moment:
-    made: Moment = MomentFactory(video__corpus=project.corpus, **values)
+    made: Moment = MomentFactory(video__corpus=project.dataset.corpus, **values)
     for text in captions:
         CaptionFactory(moment=made, text=text)
     return made
@@ -168,13 +169,13 @@ def test_five_hundred_queries_over_the_validation_set(project: Project, encoder:
     """As many queries and moments as TVR-Ranking's validation: 500 by 10,841, with 10,895 captions."""
     words = random.Random(4).choices([f"word{n}" for n in range(400)], k=8 * 10895)
     texts = [" ".join(words[8 * n : 8 * n + 8]) for n in range(10895)]
-    video: Video = VideoFactory(corpus=project.corpus, duration_s=20000)
+    video: Video = VideoFactory(corpus=project.dataset.corpus, duration_s=20000)
     moments = Moment.objects.bulk_create(
         Moment(video=video, start_s=n, end_s=n + 1, preview="previews/x.gif", preview_state="ready")
         for n in range(10841)
     )
     described = Description.objects.bulk_create(
-        Description(corpus=project.corpus, moment=moments[n % 10841], source_id=n, text=text, kind="video")
+        Description(corpus=project.dataset.corpus, moment=moments[n % 10841], source_id=n, text=text, kind="video")
         for n, text in enumerate(texts)
     )
     Caption.objects.bulk_create(

@@ -10,10 +10,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django.fixtures import Settings
 
-from annotation.models import AuditEvent, Candidate, Measure, Project
+from accounts.models import Project
+from annotation.models import Candidate, Measure, ProjectCorpus
 from annotation.pools.services.candidates import candidates_rank, similarity_choose, similarity_of
 from annotation.similarity.base import SimilarityMissing, TopNotOffered
 from annotation.similarity.model_folders import REFUSAL
+from core.models import AuditEvent
 from moment_retrieval.relevance.wordnet import WordNet
 from tests.factories import CaptionFactory, MomentFactory, ProjectFactory, QueryFactory
 
@@ -26,7 +28,7 @@ def project() -> Project:
     """Three moments, the last one with two captions, and a query."""
     made: Project = ProjectFactory()
     for texts in (["A dog sleeps."], ["A man shuts a door."], ["Rain.", "A man opens a door."]):
-        moment = MomentFactory(video__corpus=made.corpus)
+        moment = MomentFactory(video__corpus=made.dataset.corpus)
         for text in texts:
             CaptionFactory(moment=moment, text=text)
     QueryFactory(project=made, text="The man opens the door")
@@ -81,7 +83,7 @@ def test_vectors_are_remembered_under_meteor_too(project: Project, wordnet: Word
 def test_meteor_alone_is_refused_and_nothing_is_ranked(project: Project, wordnet: WordNet) -> None:
     with pytest.raises(TopNotOffered, match="'meteor over bow'"):
         similarity_choose(project=project, name="meteor", actor=None)
-    Project.objects.filter(pk=project.pk).update(similarity="meteor-official")
+    ProjectCorpus.objects.filter(pk=project.pk).update(similarity="meteor-official")
     with pytest.raises(TopNotOffered, match="'meteor-official over bow'"):
         candidates_rank(project_id=project.pk)
     assert not Candidate.objects.exists()
@@ -91,7 +93,7 @@ def test_what_is_missing_is_never_replaced(project: Project, tmp_path: Any, sett
     settings.MOMENTJUDGE_VAR = tmp_path
     with pytest.raises(SimilarityMissing):
         similarity_choose(project=project, name="pos", actor=None)
-    Project.objects.filter(pk=project.pk).update(similarity="pos")
+    ProjectCorpus.objects.filter(pk=project.pk).update(similarity="pos")
     with pytest.raises(SimilarityMissing, match="install_wordnet"):
         candidates_rank(project_id=project.pk)
     assert not Candidate.objects.exists()
@@ -103,7 +105,7 @@ def test_a_similarity_that_came_with_a_file_tells_nothing_of_the_folders_here(
     project: Project, tmp_path: Path, similarity: str, settings: Settings
 ) -> None:
     """An uploaded release may name any similarity; an admin reads why ranking failed."""
-    Project.objects.filter(pk=project.pk).update(similarity=similarity.format(there=tmp_path))
+    ProjectCorpus.objects.filter(pk=project.pk).update(similarity=similarity.format(there=tmp_path))
     with pytest.raises(SimilarityMissing, match=f"^{re.escape(REFUSAL)}$"):
         candidates_rank(project_id=project.pk)
     with pytest.raises(SimilarityMissing, match=f"^{re.escape(REFUSAL)}$"):
@@ -141,7 +143,7 @@ class TestCommand:
 
     @pytest.mark.usefixtures("encoder")
     def test_back_to_the_default(self, project: Project) -> None:
-        Project.objects.filter(pk=project.pk).update(similarity="bow")
+        ProjectCorpus.objects.filter(pk=project.pk).update(similarity="bow")
         assert self.call(project.name, "--similarity", "default")["by"] == [f"{MODEL}, hashed, as written"]
 
     @pytest.mark.parametrize(

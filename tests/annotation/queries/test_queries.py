@@ -7,7 +7,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.models import NamedQuerySet, Project, Query, Rewriting
+from accounts.models import Project
+from annotation.models import NamedQuerySet, Query, Rewriting
 from annotation.queries import services
 from annotation.queries.rules import size_of
 from annotation.queries.selectors import draft_of, last_draw, source_of
@@ -33,7 +34,7 @@ Use = Callable[[Query], object]
 def project() -> Project:
     """Twelve texts, two of them three times, and captions that are no candidates for queries."""
     made: Project = ProjectFactory()
-    video = VideoFactory(corpus=made.corpus)
+    video = VideoFactory(corpus=made.dataset.corpus)
     texts = [f"text {n}" for n in range(12)] + ["text 0", "text 0", "text 1", "text 1"]
     for place, text in enumerate(texts):
         moment = MomentFactory(video=video, start_s=place, end_s=place + 1, uncut=True)
@@ -100,15 +101,15 @@ def test_shares_are_of_the_different_texts(project: Project) -> None:
 def test_captions_that_wait_for_a_person_are_left_out_and_counted(project: Project) -> None:
     for state in ("in_review", "proposed"):
         values = {"description__source_id": 2000 + len(state), "state": state, "failed": ["name"]}
-        CaptionFactory(moment__video__corpus=project.corpus, text=f"is {state}", **values)
-    source = source_of(project.corpus_id)
+        CaptionFactory(moment__video__corpus=project.dataset.corpus, text=f"is {state}", **values)
+    source = source_of(project.dataset.corpus_id)
     assert (source.captions, source.texts, source.waiting, source.unwritten) == (16, 12, 2, 16)
     assert queries_draw(project=project, sizes=SIZES, seed=1)["waiting"] == 2
     assert not project.queries.filter(text__startswith="is ").exists()
 
 
 def test_nothing_is_drawn_while_descriptions_are_rewritten(project: Project) -> None:
-    rewriting = Rewriting.objects.create(corpus=project.corpus, provider="rules", model="1")
+    rewriting = Rewriting.objects.create(corpus=project.dataset.corpus, provider="rules", model="1")
     with pytest.raises(NotPossible, match="being rewritten"):
         queries_draw(project=project, sizes=SIZES, seed=1)
     rewriting.delete()
@@ -116,12 +117,12 @@ def test_nothing_is_drawn_while_descriptions_are_rewritten(project: Project) -> 
 
 
 def test_the_draft_is_what_is_drawn_and_what_was_seen_is_what_comes(project: Project) -> None:
-    seen = draft_of(project.corpus_id, SIZES, 1).counts
-    CaptionFactory(moment__video__corpus=project.corpus, text="came later", description__source_id=2000)
+    seen = draft_of(project.dataset.corpus_id, SIZES, 1).counts
+    CaptionFactory(moment__video__corpus=project.dataset.corpus, text="came later", description__source_id=2000)
     with pytest.raises(NotPossible, match="changed since you looked"):
         queries_draw(project=project, sizes=SIZES, seed=1, expected=seen)
     assert not project.queries.exists()
-    seen = draft_of(project.corpus_id, SIZES, 1).counts
+    seen = draft_of(project.dataset.corpus_id, SIZES, 1).counts
     assert queries_draw(project=project, sizes=SIZES, seed=1, expected=seen) == seen
 
 
@@ -217,14 +218,16 @@ class TestCommand:
         """A corpus that nobody rewrites is only said to be so; one rewritten in part needs a word."""
         call_command("draw_queries", project.name, "--val", "1", "--test", "0")
         assert "16 descriptions have not been rewritten" in capsys.readouterr().err
-        CaptionFactory(moment__video__corpus=project.corpus, provider="rules")
+        CaptionFactory(moment__video__corpus=project.dataset.corpus, provider="rules")
         words = ["--val", "2", "--test", "0", "--again"]
         with pytest.raises(CommandError, match="16 descriptions .* say --as-described"):
             self.draw(project, *words)
         assert self.draw(project, *words, "--dry-run")["val"] == 2
         assert project.queries.filter(split="val").count() == 1
         with pytest.raises(CommandError, match="--as-described"):
-            call_command("create_project", "other", "--corpus", project.corpus.name, "--val", "1", "--test", "0")
+            call_command(
+                "create_project", "other", "--corpus", project.dataset.corpus.name, "--val", "1", "--test", "0"
+            )
         assert self.draw(project, *words, "--as-described")["val"] == 2
 
     @pytest.mark.parametrize(

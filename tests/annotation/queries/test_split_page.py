@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Project, User
+from accounts.models import Project, User
 from annotation.queries.services import queries_draw
 from tests.factories import CandidateFactory, CaptionFactory, MomentFactory, ProjectFactory, VideoFactory, admin, lead
 
@@ -18,7 +18,7 @@ SIZES = {"val": "2", "test": "25%", "seed": "5"}
 def project() -> Project:
     """Eight texts, one of them twice, and a caption that waits for a person."""
     made: Project = ProjectFactory()
-    video = VideoFactory(corpus=made.corpus)
+    video = VideoFactory(corpus=made.dataset.corpus)
     for place, text in enumerate([*(f"text {n}" for n in range(8)), "text 0"]):
         moment = MomentFactory(video=video, start_s=place, end_s=place + 1, uncut=True)
         CaptionFactory(moment=moment, text=text, provider="rules", description__text=f"Ann {text}")
@@ -84,7 +84,7 @@ class TestDraw:
 
     def test_captions_that_changed_since_are_shown_first(self, client: Client, project: Project) -> None:
         form = shown(client.get(url(project), SIZES).content.decode())
-        CaptionFactory(moment__video__corpus=project.corpus, text="new", provider="rules")
+        CaptionFactory(moment__video__corpus=project.dataset.corpus, text="new", provider="rules")
         answer = client.post(url(project, "queries-draw"), form)
         assert (answer.status_code, b"changed since you looked" in answer.content) == (409, True)
         assert int(shown(answer.content.decode())["seen_train"]) == int(form["seen_train"]) + 1
@@ -123,7 +123,7 @@ class TestList:
         assert "No query found" in client.get(url(project), {"q": "nowhere"}).content.decode()
 
     def test_descriptions_not_rewritten_are_named(self, client: Client, project: Project) -> None:
-        CaptionFactory(moment__video__corpus=project.corpus, text="Ann waves.")
+        CaptionFactory(moment__video__corpus=project.dataset.corpus, text="Ann waves.")
         assert "1 description has not been rewritten" in client.get(url(project)).content.decode()
 
     def test_nothing_to_draw_from(self, client: Client) -> None:

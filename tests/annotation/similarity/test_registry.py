@@ -1,6 +1,5 @@
 """Similarities by name: what each says of itself, and what is said where one is missing."""
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -140,10 +139,6 @@ class TestVersion:
     def test_simcse_is_pooled_as_its_authors_do(self, name: str, pooling: str, folder: Path) -> None:
         (folder / "modules.json").unlink()
         assert sentences.find(str(folder.rename(folder.parent / name))).pooling == pooling
-
-    def test_vectors_kept_before_versions_were_are_those_of_the_packaged_model(self) -> None:
-        name, version = import_module("annotation.migrations.0015_fill_measures").PACKAGED
-        assert sentences.find(name).version == version
 
 
 @pytest.mark.parametrize(

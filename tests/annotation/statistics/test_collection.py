@@ -16,7 +16,8 @@ from django.test import Client
 from django.urls import reverse
 from pyarrow import parquet
 
-from annotation.models import Corpus, Project, TrainSet
+from accounts.models import Project
+from annotation.models import Corpus, TrainSet
 from annotation.similarity.base import SimilarityMissing
 from annotation.statistics import services
 from annotation.statistics.services import collection_compute, statistics_compute
@@ -55,8 +56,8 @@ def untagged(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def project() -> Project:
     """Two videos of two source splits with three moments, one of them described twice, one not at all."""
     made: Project = ProjectFactory()
-    first = VideoFactory(corpus=made.corpus, name="a", duration_s=100, source_split="one")
-    second = VideoFactory(corpus=made.corpus, name="b", duration_s=20, source_split="two")
+    first = VideoFactory(corpus=made.dataset.corpus, name="a", duration_s=100, source_split="one")
+    second = VideoFactory(corpus=made.dataset.corpus, name="b", duration_s=20, source_split="two")
     twice = MomentFactory(video=first, start_s=0, end_s=10)
     caption = CaptionFactory(moment=twice, description__text="Ross walks.", text="A man walks.")
     DescriptionFactory(moment=twice, text="Ross walks to the door.")
@@ -125,7 +126,7 @@ def test_a_changed_moment_makes_them_old(project: Project) -> None:
     kept = statistics_compute(project_id=project.pk)
     assert kept is not None
     before = kept.state_of_texts
-    MomentFactory(video=project.corpus.videos.first(), start_s=3, end_s=4)
+    MomentFactory(video=project.dataset.corpus.videos.first(), start_s=3, end_s=4)
     assert services.selectors.state_of_texts(project) != before
 
 

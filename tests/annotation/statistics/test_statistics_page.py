@@ -13,12 +13,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.models import Project
 from annotation.captions.rewriting.report import replacement_words
-from annotation.models import Caption, CastMember, Project, Query, TextStatistics
+from annotation.models import Caption, CastMember, Query, TextStatistics
 from annotation.queries.services import queries_draw, query_set_create
 from annotation.statistics import services
 from annotation.statistics.selectors import state_of_texts
-from annotation.statistics.services import statistics_compute, statistics_request, statistics_sweep
+from annotation.statistics.services import STATISTICS, statistics_compute, statistics_request
 from tests.conftest import Messages
 from tests.factories import (
     CandidateFactory,
@@ -47,8 +48,10 @@ def project() -> Project:
     for description, caption, kind, similarity in WORDS:
         values = {"description__text": description, "description__kind": kind, "similarity": similarity}
         values["similarity_measure"] = None if similarity is None else MeasureFactory()
-        CaptionFactory(moment__video__corpus=made.corpus, text=caption, provider="rules", **values)
-    DescriptionFactory(moment=MomentFactory(video__corpus=made.corpus), text="Ross leaves.")  # of no caption yet
+        CaptionFactory(moment__video__corpus=made.dataset.corpus, text=caption, provider="rules", **values)
+    DescriptionFactory(
+        moment=MomentFactory(video__corpus=made.dataset.corpus), text="Ross leaves."
+    )  # of no caption yet
     CaptionFactory(text="elsewhere")
     return made
 
@@ -86,7 +89,7 @@ class TestCompute:
         assert dict(computed(project)["kind video"]["replacements"]) == replacement_words(pairs)  # type: ignore[call-overload]
 
     def test_a_name_of_the_cast_list_counts(self, project: Project) -> None:
-        CastMember.objects.create(corpus=project.corpus, name="rains", gender="F")
+        CastMember.objects.create(corpus=project.dataset.corpus, name="rains", gender="F")
         assert computed(project)["kind subtitle"]["captions"]["with_names"] == 1  # type: ignore[index]
 
     def test_a_query_counts_as_it_is_asked(self, project: Project) -> None:
@@ -98,7 +101,7 @@ class TestCompute:
         assert found["kind video"]["captions"]["distinct"] == 1  # type: ignore[index]
 
     def test_queries_of_another_project_over_the_corpus_do_not_count(self, project: Project) -> None:
-        queries_draw(project=ProjectFactory(corpus=project.corpus), sizes={"val": 3}, seed=1)
+        queries_draw(project=ProjectFactory(corpus=project.dataset.corpus), sizes={"val": 3}, seed=1)
         found = computed(project)
         assert ("split val" in found, found["all"]["pairs"]) == (False, 5)
 
@@ -126,13 +129,13 @@ class TestCompute:
         elif change == "candidate":
             CandidateFactory(query=project.queries.first())
         elif change == "cast":
-            CastMember.objects.create(corpus=project.corpus, name="Ann", gender="F")
+            CastMember.objects.create(corpus=project.dataset.corpus, name="Ann", gender="F")
         else:
-            DescriptionFactory(moment=MomentFactory(video__corpus=project.corpus))
+            DescriptionFactory(moment=MomentFactory(video__corpus=project.dataset.corpus))
         assert state_of_texts(project) != before
 
     def test_few_statements(self, project: Project, django_assert_max_num_queries: Limit) -> None:
-        with django_assert_max_num_queries(23):
+        with django_assert_max_num_queries(24):
             statistics_compute(project_id=project.pk)
 
     def test_a_failure_is_kept_and_said(
@@ -151,10 +154,10 @@ class TestCompute:
     def test_a_lost_message_is_sent_again(self, project: Project, messages: Messages) -> None:
         statistics_request(project=project)
         with messages() as sent:
-            statistics_sweep(now=timezone.now())
+            STATISTICS.sweep(timezone.now())
         assert sent == []
         with messages():
-            statistics_sweep(now=timezone.now() + timedelta(minutes=5))
+            STATISTICS.sweep(timezone.now() + timedelta(minutes=5))
         kept = TextStatistics.objects.get()
         assert kept.computed_at is not None and kept.requested_at is None
 

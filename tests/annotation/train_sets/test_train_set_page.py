@@ -7,7 +7,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Project, TrainSet, User
+from accounts.models import Project, User
+from annotation.models import TrainSet
 from annotation.train_sets.services import train_set_start
 from tests.annotation.train_sets.train_sets import content, filled, small_blocks, written
 from tests.conftest import Messages

@@ -12,7 +12,8 @@ import pytest
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.core.management import CommandError, call_command
 
-from annotation.models import Caption, Project, TrainSet
+from accounts.models import Project
+from annotation.models import Caption, TrainSet
 from annotation.similarity.sentences import SentenceModelMissing
 from annotation.train_sets import services
 from annotation.train_sets.pool import train_pool_of
@@ -98,11 +99,13 @@ class TestWriting:
         assert {len(query["relevant_moment"]) for query in json.loads(content(row)[0])} == {4}
 
     def test_moments_without_preview_are_ranked_and_those_that_cannot_be_cut_are_not(self, project: Project) -> None:
-        MomentFactory(video__corpus=project.corpus, preview_state="failed", preview="", preview_error="beyond the end")
-        failed = MomentFactory(video__corpus=project.corpus, uncut=True)
+        MomentFactory(
+            video__corpus=project.dataset.corpus, preview_state="failed", preview="", preview_error="beyond the end"
+        )
+        failed = MomentFactory(video__corpus=project.dataset.corpus, uncut=True)
         CaptionFactory(moment=failed, text="a man sings")
         type(failed).objects.filter(pk=failed.pk).update(preview_state="failed", preview_error="beyond the end")
-        review = CaptionFactory(moment__video__corpus=project.corpus, state="in_review", failed=["name"])
+        review = CaptionFactory(moment__video__corpus=project.dataset.corpus, state="in_review", failed=["name"])
         queries = json.loads(content(written(project, 99))[0])
         names = {moment["video_name"] for query in queries for moment in query["relevant_moment"]}
         assert names == {"video 0", "video 1", "video 2", "video 3"}
@@ -172,7 +175,7 @@ class TestStarting:
 
     def test_without_queries_or_captions(self, project: Project) -> None:
         with pytest.raises(NotPossible, match="no training queries"):
-            train_set_start(project=ProjectFactory(corpus=project.corpus), depth=1, actor=None)
+            train_set_start(project=ProjectFactory(corpus=project.dataset.corpus), depth=1, actor=None)
         bare = QueryFactory(split="train").project
         with pytest.raises(NotPossible, match="caption that serves"):
             train_set_start(project=bare, depth=1, actor=None)
@@ -297,7 +300,7 @@ class TestCommand:
         with pytest.raises(CommandError, match="1 to 1,000,000"):
             call_command("write_train_set", project.name, depth=0)
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
-        with held_elsewhere(services.LOCK, row.pk), pytest.raises(CommandError, match="Another process"):
+        with held_elsewhere(services.TRAIN_SETS.lock, row.pk), pytest.raises(CommandError, match="Another process"):
             call_command("write_train_set", project.name, depth=3)
 
 

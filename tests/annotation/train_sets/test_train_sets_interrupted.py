@@ -14,9 +14,10 @@ from django.db import connection
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from annotation.models import Caption, Project, Query
+from accounts.models import Project
+from annotation.models import Caption, Query
 from annotation.train_sets import pool, services
-from annotation.train_sets.services import train_set_start, train_set_write, train_sets_sweep
+from annotation.train_sets.services import TRAIN_SETS, train_set_start, train_set_write
 from tests.annotation.train_sets.train_sets import (
     CAPTIONS,
     QUERIES,
@@ -134,7 +135,7 @@ class TestInterrupted:
 
     def test_a_second_worker_finds_it_taken(self, project: Project) -> None:
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
-        with held_elsewhere(services.LOCK, row.pk):
+        with held_elsewhere(services.TRAIN_SETS.lock, row.pk):
             assert train_set_write(train_set_id=row.pk) is False
             row.refresh_from_db()
             assert row.state == "running"
@@ -145,11 +146,11 @@ class TestInterrupted:
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
         now = timezone.now()
         with messages():
-            train_sets_sweep(now=now)
+            TRAIN_SETS.sweep(now)
         row.refresh_from_db()
         assert row.state == "running"
         with messages():
-            train_sets_sweep(now=now + timedelta(minutes=3))
+            TRAIN_SETS.sweep(now + timedelta(minutes=3))
         row.refresh_from_db()
         assert row.state == "done"
 
@@ -159,7 +160,7 @@ class TestInterrupted:
             (work / name).mkdir(parents=True)
         for name in (needed, "0" * 32):
             os.utime(work / name, (0, 0))
-        train_sets_sweep(now=timezone.now())
+        services.folders_sweep(timezone.now())
         assert {path.name for path in work.iterdir()} == {needed, "1" * 32}
 
 
@@ -178,7 +179,7 @@ def test_a_process_killed_in_the_middle_loses_nothing(monkeypatch: pytest.Monkey
     assert process.exitcode == -signal.SIGKILL
     assert len(list(work.glob("*/parts/*.npy"))) == 2
     with connection.cursor() as cursor:  # the server takes a moment to see that its client is gone
-        place = [crc32(services.LOCK.encode()) - 2**31, row.pk]
+        place = [crc32(services.TRAIN_SETS.lock.encode()) - 2**31, row.pk]
         cursor.execute("SELECT pg_advisory_lock(%s, %s), pg_advisory_unlock(%s, %s)", [*place, *place])
     ranked = spy_on_ranking(monkeypatch)
     assert train_set_write(train_set_id=row.pk)

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from annotation.models import Project, TrainSet
+from accounts.models import Project
+from annotation.models import TrainSet
 from annotation.train_sets import ranks, services
 from annotation.train_sets.ranks import Parts
 from annotation.train_sets.services import train_set_start, train_set_write
@@ -27,9 +28,9 @@ def small_blocks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def filled(project: Project) -> Project:
     """Four moments, the first with two captions, and seven training queries among others."""
     for place, text in enumerate(CAPTIONS):
-        moment = MomentFactory(video__corpus=project.corpus, video__name=f"video {place}", uncut=place == 2)
+        moment = MomentFactory(video__corpus=project.dataset.corpus, video__name=f"video {place}", uncut=place == 2)
         CaptionFactory(moment=moment, text=text)
-    CaptionFactory(moment=project.corpus.videos.get(name="video 0").moments.get(), text="somebody makes music")
+    CaptionFactory(moment=project.dataset.corpus.videos.get(name="video 0").moments.get(), text="somebody makes music")
     for number, text in enumerate(QUERIES):
         QueryFactory(project=project, number=70 - number, text=text, split="train")
     QueryFactory(project=project, number=71, split="val")

@@ -12,8 +12,9 @@ from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
-from annotation.models import User
-from config.metrics import page, process, site, tasks
+from accounts.models import User
+from config import metrics
+from core.observability import requests, tasks
 from models_runner.models import Training
 from tests.factories import AssignmentFactory
 from tests.judging.play import grade
@@ -71,13 +72,13 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Broker]:
     monkeypatch.setattr(tasks, "broker", lambda: held)
     monkeypatch.setattr(tasks, "_away_until", 0.0)
     monkeypatch.delenv("PROMETHEUS_MULTIPROC_DIR", raising=False)
-    page._of_site.cache_clear()
+    metrics._of_site.cache_clear()
     yield held
-    page._of_site.cache_clear()
+    metrics._of_site.cache_clear()
 
 
 def figures(client: Client) -> dict[str, dict[tuple[str, ...], float]]:
-    page._of_site.cache_clear()  # it keeps an answer for some seconds
+    metrics._of_site.cache_clear()  # it keeps an answer for some seconds
     answer = client.get("/metrics", headers=LOG_IN | {"host": "10.0.0.7"})
     assert answer.status_code == 200
     told: dict[str, dict[tuple[str, ...], float]] = {}
@@ -139,14 +140,14 @@ def test_a_scrape_survives_a_broker_that_is_away(
 @pytest.mark.django_db
 def test_a_scrape_asks_few_questions(broker: Broker, django_assert_max_num_queries: Any) -> None:
     with django_assert_max_num_queries(9):
-        list(site.figures())
+        list(metrics.figures())
 
 
 def test_a_worker_that_was_not_heard_of_is_not_up(broker: Broker) -> None:
     now = time.time()
     for host, ago in (("old@one", 90), ("gone@two", 200_000), ("new@three", 0)):
         broker.hset(tasks.SEEN, host, f"{now - ago:.0f}|celery")
-    told = {family.name: family.samples for family in site.of_broker()}
+    told = {family.name: family.samples for family in metrics.of_broker()}
     silent, up = told["momentjudge_worker_silent_seconds"], told["momentjudge_workers"]
     assert {sample.labels["worker"] for sample in silent} == {"old@one", "new@three"}
     assert {sample.labels["queue"]: sample.value for sample in up}["celery"] == 1
@@ -155,7 +156,7 @@ def test_a_worker_that_was_not_heard_of_is_not_up(broker: Broker) -> None:
 
 def test_trainings_tell_what_they_hold() -> None:
     at_work = [("gpu-1 cuda:0", 2048.0, 0.25, 3.0)]
-    told = {family.name: family.samples for family in site.trained([(Training.State.RUNNING, 1, 0)], at_work)}
+    told = {family.name: family.samples for family in metrics.trained([(Training.State.RUNNING, 1, 0)], at_work)}
     (memory,) = told["momentjudge_training_memory_bytes"]
     assert (memory.labels["device"], memory.value) == ("gpu-1 cuda:0", 2**31)
 
@@ -168,10 +169,10 @@ def test_the_dashboard_and_the_alarms_name_figures_that_are_told(
     for outcome in (tasks.RUNS, tasks.FAILURES, tasks.RETRIES):
         tasks.task_count("a.task", seconds=1, outcome=outcome)
     tasks.worker_note("worker@one", ["celery"])
-    process.SLOW.labels("home").inc()
-    process.POOLED.labels("size").set(1)
+    requests.SLOW.labels("home").inc()
+    requests.POOLED.labels("size").set(1)
     client.get("/login/")
-    page._of_site.cache_clear()
+    metrics._of_site.cache_clear()
     text = client.get("/metrics", headers=LOG_IN).content.decode()
     families = list(text_string_to_metric_families(text))
     known = {sample.name for family in families for sample in family.samples} | {family.name for family in families}

@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import User
-from annotation.services.tokens import token_create
+from accounts.models import User
+from accounts.services.tokens import token_create
 from judging.models import Assignment, Batch, Judgment, Pair
 from judging.work.rules import form_key
 from tests.factories import AssignmentFactory

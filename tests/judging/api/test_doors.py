@@ -11,7 +11,8 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import get_resolver
 
-from annotation.models import Membership, NamedQuerySet, Project, User
+from accounts.models import Membership, Project, User
+from annotation.models import NamedQuerySet
 from judging.models import Pair, Release
 from tests.factories import BatchFactory, MembershipFactory, ProjectFactory, UserFactory, admin, lead
 from tests.judging.api.acts import bearer, hold, key, refusal, rows, url

@@ -2,7 +2,8 @@
 
 import pytest
 
-from annotation.models import AuditEvent, NamedQuerySet
+from annotation.models import NamedQuerySet
+from core.models import AuditEvent
 from judging.models import Batch, BatchReview, Pair
 from judging.projects.selectors.overview import overview_counts
 from judging.review.selectors import annotator_numbers

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.models import Membership, Project
+from accounts.models import Membership, Project
 from annotation.train_sets.services import train_set_start
 from tests.annotation.train_sets.train_sets import filled, small_blocks, written
 from tests.factories import MembershipFactory, ProjectFactory, admin

@@ -13,8 +13,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import AuditEvent, Project, User
-from annotation.services.audit import audit_record
+from accounts.models import Project, User
+from core.audit import audit_record
+from core.models import AuditEvent
 from judging.projects.policies import guideline_publish, policy_publish
 from judging.work.services.pairs import pair_withdraw
 from tests.factories import (

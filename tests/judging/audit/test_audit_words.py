@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from accounts.models import Membership
 from annotation.captions.models import CaptionReview
-from annotation.models import Membership
 from judging.audit.rules import SENTENCES, actions_saying, in_words, kind_words
 
 ROOT = Path(__file__).resolve().parents[3]
 ACTION = re.compile(r"\"([a-z]+(?:_[a-z]+)*\.[a-z]+(?:[._-][a-z]+)*)\"")
-APPS = ("annotation", "judging", "models_runner")
+APPS = ("core", "accounts", "annotation", "judging", "models_runner")
 OF_NO_PROJECT = {  # nobody's page shows them
     *("token.create", "token.revoke", "identity.set", "identity.export", "session.end"),
     *("totp.confirm", "totp.codes", "totp.off", "totp.recover"),

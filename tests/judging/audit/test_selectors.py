@@ -2,8 +2,10 @@
 
 import pytest
 
-from annotation.models import AuditEvent, Corpus, CorpusImport, Project
-from annotation.services.audit import audit_record
+from accounts.models import Project
+from annotation.models import Corpus, CorpusImport
+from core.audit import audit_record
+from core.models import AuditEvent
 from judging.audit.selectors import AuditSieve, audit_all, audit_page
 from judging.models import JudgmentImport
 from tests.factories import CorpusFactory, ProjectFactory, UserFactory
@@ -73,6 +75,6 @@ def test_others_are_not_told_of(project: Project) -> None:
     assert shown(ProjectFactory()) == []
     before = AuditEvent.objects.count()
     told("corpus.confirm", of_corpus(CorpusFactory()))
-    told("corpus.discard", of_corpus(project.corpus, "discarded"))
-    told("queries.draw", project.corpus, ProjectFactory())
+    told("corpus.discard", of_corpus(project.dataset.corpus, "discarded"))
+    told("queries.draw", project.dataset.corpus, ProjectFactory())
     assert (AuditEvent.objects.count(), shown(project)) == (before + 3, ALL)

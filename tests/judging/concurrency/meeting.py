@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 
-from annotation.models import User
+from accounts.models import User
 from judging.models import Assignment, Batch
 from judging.work.services import assignments, judgments
 from tests.factories import MINUTES, NOW

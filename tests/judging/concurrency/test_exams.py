@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from annotation.models import Project
+from accounts.models import Project
 from judging.exceptions import SittingOver
 from judging.models import Exam, KnownPair, Sitting, SittingGrade
 from judging.qualification.selectors.sittings import sitting_by_id

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from annotation.models import Membership, User
-from annotation.services.identities import NewAccount
+from accounts.models import Membership, User
+from accounts.services.identities import NewAccount
 from core.exceptions import NotPossible
 from judging.exceptions import InvitationGone, NotQualified
 from judging.models import Assignment, Batch

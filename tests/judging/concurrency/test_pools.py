@@ -4,9 +4,10 @@ from functools import partial
 
 import pytest
 
-from annotation.models import AuditEvent, Candidate, Pooling
+from annotation.models import Candidate, Pooling
 from annotation.pools.services import poolings
 from annotation.pools.services.candidates import candidates_clear
+from core.models import AuditEvent
 from judging.exceptions import ReviewStands
 from judging.models import Batch, Pair
 from judging.review import services as review_services

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from annotation.models import User
+from accounts.models import User
 from judging.models import Assignment, Batch
 from judging.work.services import assignments, batches
 from tests.factories import NOW, AssignmentFactory, BatchFactory, annotator

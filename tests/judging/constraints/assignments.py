@@ -2,7 +2,7 @@
 
 from django.db.models import F
 
-from annotation.models import Membership
+from accounts.models import Membership
 from tests.factories import NOW, AssignmentFactory, BatchFactory, MembershipFactory, PairFactory, QueryFactory
 from tests.judging.constraints.writes import More, Prepare, Refused, Write, again, change
 

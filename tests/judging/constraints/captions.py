@@ -1,15 +1,6 @@
 """Captions and their rewriting."""
 
-from annotation.models import (
-    Caption,
-    CaptionFailure,
-    CaptionRedo,
-    CaptionReview,
-    CastMember,
-    Corpus,
-    Prompt,
-    Rewriting,
-)
+from annotation.models import Caption, CaptionFailure, CaptionRedo, CaptionReview, CastMember, Corpus, Prompt, Rewriting
 from tests.factories import CaptionFactory, CorpusFactory, ProjectFactory, QueryFactory, UserFactory
 from tests.judging.constraints.writes import More, Refused, again, change
 
@@ -20,7 +11,7 @@ def member() -> CastMember:
 
 def rewriting(corpus: Corpus | None = None) -> Rewriting:
     project = ProjectFactory(corpus=corpus or CorpusFactory())
-    return Rewriting.objects.create(project=project, corpus=project.corpus, provider="rules")
+    return Rewriting.objects.create(project=project, corpus=project.dataset.corpus, provider="rules")
 
 
 def failure(caption: Caption | None = None) -> CaptionFailure:

@@ -2,7 +2,9 @@
 
 from django.db import connection
 
-from annotation.models import AuditEvent, Job, Measure, Subtitle, TextStatistics, TextVector
+from accounts.models import Project
+from annotation.models import Measure, Subtitle, TextStatistics, TextVector
+from core.models import AuditEvent, Job
 from tests.factories import (
     NOW,
     CorpusFactory,
@@ -23,11 +25,17 @@ def audit_emptied() -> Write:
     """All at once, which no trigger for a row would see."""
     audit_event()
     connection.cursor().execute("SET CONSTRAINTS ALL IMMEDIATE")  # what waits to be checked would refuse it first
-    return lambda: connection.cursor().execute("TRUNCATE annotation_auditevent CASCADE")
+    return lambda: connection.cursor().execute("TRUNCATE core_auditevent CASCADE")
 
 
 def job(**values: object) -> Job:
     return Job.objects.create(**{"project": values.pop("project", None) or ProjectFactory(), "kind": "k", **values})
+
+
+def project_without_corpus() -> None:
+    Project.objects.create(name="empty")
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
 
 
 REFUSED: Refused = {
@@ -67,9 +75,11 @@ MORE: More = {
     "audit events do not change": ("append-only", change(audit_event, action="nothing")),
     "audit events stay": ("append-only", lambda: audit_event().delete),
     "audit events are not emptied out": ("append-only", audit_emptied),
+    "a project has a corpus": ("has no corpus", lambda: project_without_corpus),
 }
 TRIGGERS: set[str] = {
     "audit_event_is_append_only",
     "audit_event_is_never_emptied",
     "measure_is_append_only",
+    "project_has_a_corpus",
 }

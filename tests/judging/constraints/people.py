@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from annotation.models import AccessToken, Identity, StandingChange, Throttle
+from accounts.models import AccessToken, Identity, StandingChange, Throttle
 from judging.models import Invitation
 from tests.factories import NOW, MembershipFactory, ProjectFactory, UserFactory
 from tests.judging.constraints.writes import More, Refused, again, change

@@ -34,14 +34,14 @@ def pooled_candidate(**values: Any) -> Candidate:
     """A candidate behind those of its query's first batch."""
     query = values.pop("query", None) or BatchFactory().query
     pooling = values.pop("pooling", None) or PoolingFactory(project=query.project)
-    moment = MomentFactory(video__corpus=query.project.corpus)
+    moment = MomentFactory(video__corpus=query.project.dataset.corpus)
     given = {"rank": 3, "source": "pooled", "pooling": pooling, **values}
     return Candidate.objects.create(query=query, moment=moment, **given)
 
 
 def similar_candidate_after_the_batch() -> Write:
     query = BatchFactory().query
-    moment = MomentFactory(video__corpus=query.project.corpus)
+    moment = MomentFactory(video__corpus=query.project.dataset.corpus)
     measured = {"similarity": 0.5, "measure": MeasureFactory()}
     return lambda: Candidate.objects.create(query=query, moment=moment, rank=3, **measured)
 

@@ -1,6 +1,7 @@
 """Pseudo training sets."""
 
-from annotation.models import Project, TrainSet
+from accounts.models import Project
+from annotation.models import TrainSet
 from tests.factories import NOW, MeasureFactory, ProjectFactory
 from tests.judging.constraints.writes import More, Refused, again, change
 

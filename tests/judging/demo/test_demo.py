@@ -4,7 +4,9 @@ from collections import Counter
 
 import pytest
 
-from annotation.models import Job, Moment, Project, User, Video
+from accounts.models import Project, User
+from annotation.models import Moment, Video
+from core.models import Job
 from judging.demo import progress
 from judging.demo.progress import demo_advance, demo_render
 from judging.demo.seeding import demo_seed
@@ -21,7 +23,7 @@ class TestSeed:
     def test_rows(self, videos: int) -> None:
         project = seeded(videos)
         assert project.is_demo
-        assert Video.objects.filter(corpus=project.corpus).count() == videos
+        assert Video.objects.filter(corpus=project.dataset.corpus).count() == videos
         assert set(Moment.objects.values_list("preview_state", flat=True)) == {"missing"}
         assert set(project.queries.values_list("split", flat=True)) == {"val", "test", "train"}
         texts = [query.text for query in project.queries.exclude(split="train")]
@@ -53,7 +55,7 @@ class TestSeed:
 class TestRender:
     def test_one_video_with_its_previews(self, quick_rendering: list[str]) -> None:
         project = seeded()
-        video = project.corpus.videos.get(index=1)
+        video = project.dataset.corpus.videos.get(index=1)
         demo_render(video_id=video.pk)
         video.refresh_from_db()
         assert quick_rendering == [video.name]
@@ -63,14 +65,14 @@ class TestRender:
         assert (job.done, job.title) == (1, "Rendering the demo videos: 1 of 2")
 
     def test_again_renders_nothing(self, quick_rendering: list[str]) -> None:
-        video = seeded().corpus.videos.get(index=0)
+        video = seeded().dataset.corpus.videos.get(index=0)
         for _ in range(2):
             demo_render(video_id=video.pk)
         assert len(quick_rendering) == 1
 
     def test_the_last_one_wakes_the_next_step(self, messages: Messages) -> None:
         project = seeded()
-        first, last = project.corpus.videos.order_by("index")
+        first, last = project.dataset.corpus.videos.order_by("index")
         with messages() as sent:
             demo_render(video_id=first.pk)
         assert sent == []

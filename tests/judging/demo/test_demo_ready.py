@@ -9,10 +9,12 @@ import pytest
 from django.core.files.storage import FileSystemStorage
 from django.test import TestCase
 
-from annotation.models import Job, Project, User, Video
+from accounts.models import Project, User
+from annotation.models import Video
 from annotation.previews import services
 from annotation.previews.cutting import Preview
 from annotation.similarity import sentences
+from core.models import Job
 from judging.demo import progress
 from judging.demo.grading import truth_of_pair, visitors_answer
 from judging.demo.progress import demo_advance, demo_render

@@ -9,7 +9,8 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import NamedQuerySet, Project
+from accounts.models import Project
+from annotation.models import NamedQuerySet
 from judging.figures.catalogue import FIGURES
 from tests import factories
 from tests.factories import admin, lead

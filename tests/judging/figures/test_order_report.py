@@ -5,7 +5,7 @@ from statistics import mean
 
 import pytest
 
-from annotation.models import Project
+from accounts.models import Project
 from judging.figures.selectors import OrderEffects, Scope, order_effects
 from judging.models import Judgment
 from tests.factories import BatchFactory, ProjectFactory, QueryFactory, annotator

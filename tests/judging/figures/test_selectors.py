@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from annotation.models import NamedQuerySet, Project
+from accounts.models import Project
+from annotation.models import NamedQuerySet
 from benchmarks.replay import judgment_file
 from judging.figures.rules import Relevances, relevances_by, tables_of
 from judging.figures.selectors import (

@@ -8,7 +8,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Project, TextStatistics, Video
+from accounts.models import Project
+from annotation.models import TextStatistics, Video
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing
 from annotation.statistics.services import statistics_compute
@@ -51,8 +52,8 @@ def project() -> Project:
         PairFactory(batch=batch, candidate__rank=rank, state="settled", relevance=relevance)
     PairFactory(batch=closed, candidate__rank=3, state="dropped", reason="no_consensus")
     PairFactory(batch=undecided, candidate__rank=2)
-    Video.objects.filter(corpus=made.corpus).update(duration_s=100)
-    CaptionFactory(moment__video__corpus=made.corpus, description__text="It rains.")
+    Video.objects.filter(corpus=made.dataset.corpus).update(duration_s=100)
+    CaptionFactory(moment__video__corpus=made.dataset.corpus, description__text="It rains.")
     return made
 
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from annotation.models import AuditEvent, Membership, Project, User
+from accounts.models import Membership, Project, User
 from core.exceptions import NotPossible
+from core.models import AuditEvent
 from judging.exceptions import GuidelineStale, NotPossibleNow
 from judging.guidelines.selectors import changes_said, guideline_changes, guideline_confirmed
 from judging.guidelines.services import (
@@ -51,7 +52,7 @@ class TestDraft:
         assert not GuidelineDraft.objects.exists()
 
     def test_examples_go_over_and_change_in_the_draft_alone(self, project: Project, actor: User) -> None:
-        moment = MomentFactory(video__corpus=project.corpus)
+        moment = MomentFactory(video__corpus=project.dataset.corpus)
         old = guideline_publish(
             project=project,
             actor=None,
@@ -66,12 +67,12 @@ class TestDraft:
         assert shown(draft_publish(project=project, actor=actor)) == [(4, "other")]
 
     def test_a_version_published_at_once_carries_the_examples_of_the_last(self, project: Project) -> None:
-        moment = MomentFactory(video__corpus=project.corpus)
+        moment = MomentFactory(video__corpus=project.dataset.corpus)
         guideline_publish(project=project, actor=None, body="b", levels=LEVELS, examples=[Example(2, "q", moment.pk)])
         assert shown(guideline_publish(project=project, actor=None, body="c", levels=LEVELS)) == [(2, "q")]
 
     def test_an_example_can_be_watched_in_this_project(self, project: Project, actor: User) -> None:
-        for moment in (MomentFactory(), MomentFactory(video__corpus=project.corpus, uncut=True)):
+        for moment in (MomentFactory(), MomentFactory(video__corpus=project.dataset.corpus, uncut=True)):
             with pytest.raises(NotPossibleNow):
                 draft_example_set(project=project, actor=actor, grade=1, query_text="q", moment=moment)
 

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.models import AuditEvent, Membership, Moment, Project, Query, User
+from accounts.models import Membership, Project, User
+from annotation.models import Moment, Query
 from core.exceptions import ImportRefused, NotPossible
+from core.models import AuditEvent
 from judging.imports.historic import judgments_import, read_judgments
 from judging.models import Batch, Judgment, Pair
 from tests.factories import ProjectFactory, UserFactory

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Project, User
+from accounts.models import Project, User
 from judging.models import Judgment, JudgmentImport
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, UserFactory, admin, annotator, lead

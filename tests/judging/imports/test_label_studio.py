@@ -16,8 +16,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from annotation.models import AuditEvent, Membership, Project, User
+from accounts.models import Membership, Project, User
 from core.exceptions import NotPossible
+from core.jobs import sweep_all
+from core.models import AuditEvent
 from judging.imports import services
 from judging.imports.historic import judgments_import, read_judgments
 from judging.imports.label_studio.mapping import Mapped
@@ -156,11 +158,11 @@ class TestThroughTheWeb:
         file = SimpleUploadedFile("project-1.json", text(GOOD).encode())
         row = services.judgment_import_create(actor=owner, project_name="old", mapped=BY_PAIR, file=file)
         with messages():
-            services.judgment_imports_sweep(now=timezone.now() + timedelta(minutes=3))
+            sweep_all(now=timezone.now() + timedelta(minutes=3))
         row.refresh_from_db()
         assert row.state == "checked"
         with messages():
-            services.judgment_imports_sweep(now=timezone.now() + timedelta(days=8))
+            sweep_all(now=timezone.now() + timedelta(days=8))
         row.refresh_from_db()
         assert row.state == "discarded"
 

@@ -8,7 +8,7 @@ import pytest
 
 from annotation.corpora.importers import ImportFileError
 from annotation.corpora.importers.files import pieces_of
-from annotation.corpora.importers.texts import is_storable
+from core.texts import is_storable
 from judging.imports.label_studio.gathering import Export, read_export
 from judging.imports.label_studio.mapping import BadMapping, Mapped, mapped
 from judging.imports.label_studio.reading import Told

@@ -16,7 +16,8 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZipFile
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.models import Candidate, Corpus, Project, Query
+from accounts.models import Project
+from annotation.models import Candidate, Corpus, Query
 from core.exceptions import ImportRefused, NotPossible
 from judging.imports.historic import judgments_import
 from judging.imports.release import release_import
@@ -53,7 +54,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 def step_aside(project: Project, name: str = "was released") -> None:
     """Let another project have the names."""
-    Corpus.objects.filter(pk=project.corpus_id).update(name=name)
+    Corpus.objects.filter(pk=project.dataset.corpus_id).update(name=name)
     Project.objects.filter(pk=project.pk).update(name=name)
 
 
@@ -71,7 +72,7 @@ def all_done(kept_for_module: None) -> Project:
     """Every query is finished: under two guidelines, in a query set, with words; a seed is known."""
     made = HandMade()
     project = made.project
-    Corpus.objects.filter(pk=project.corpus_id).update(name="all done")
+    Corpus.objects.filter(pk=project.dataset.corpus_id).update(name="all done")
     Project.objects.filter(pk=project.pk).update(name="all done")
     guideline_publish(project=project, actor=made.lead, body="Grade, *please*.\r\n", levels=list("abcde"))
     policy_publish(project=project, actor=made.lead, lease_minutes=30)
@@ -109,7 +110,7 @@ def test_the_release_of_what_was_imported_is_the_same(all_done: Project, tmp_pat
     made, before, after = again(all_done, tmp_path)
     assert len(before) == 23
     assert after == before
-    assert made.corpus != all_done.corpus
+    assert made.dataset.corpus != all_done.dataset.corpus
 
 
 def test_states_relevance_and_grades_are_those_released(all_done: Project, released: Path) -> None:
@@ -172,7 +173,7 @@ def test_historic_judgments_come_back(tmp_path: Path) -> None:
     with (tmp_path / "one" / layout.PAIRS).open() as file:
         assert {row["source"] for row in csv.DictReader(file)} == {"imported"}
     assert after == before
-    assert imported.corpus.is_placeholder
+    assert imported.dataset.corpus.is_placeholder
     assert Judgment.objects.filter(pair__batch__project=imported, occurrence=1).exists()
 
 

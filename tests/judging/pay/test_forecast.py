@@ -3,7 +3,7 @@
 import pytest
 from django.db import transaction
 
-from annotation.models import Project
+from accounts.models import Project
 from judging.models import Judgment
 from judging.pay.selectors import forecast_measured
 from judging.projects.policies import policy_in_force

@@ -11,7 +11,8 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import AuditEvent, Membership, Project, User
+from accounts.models import Membership, Project, User
+from core.models import AuditEvent
 from judging.models import HoursCorrection, PayRate
 from judging.pay.services import hours_correct, pay_rate_set
 from tests.factories import BatchFactory, MembershipFactory, QueryFactory, annotator, lead

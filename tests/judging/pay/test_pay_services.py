@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from annotation.models import AuditEvent, Project, User
+from accounts.models import Project, User
 from core.exceptions import NotPossible
+from core.models import AuditEvent
 from judging.models import HoursCorrection, PayRate
 from judging.pay.services import hours_correct, pay_export, pay_rate_set
 from tests.factories import annotator, lead

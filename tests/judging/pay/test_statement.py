@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from annotation.models import Project, User
+from accounts.models import Project, User
 from judging.pay.selectors import Statement, pay_statement
 from judging.pay.services import hours_correct, pay_rate_set
 from tests.factories import annotator, lead, triggers_asleep

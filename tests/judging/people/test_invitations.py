@@ -10,9 +10,10 @@ from django.core import mail
 from django.db import connection
 from django.utils import timezone
 
-from annotation.models import AuditEvent, Identity, Membership, Project, User
-from annotation.services.identities import NewAccount, identity_set
+from accounts.models import Identity, Membership, Project, User
+from accounts.services.identities import NewAccount, identity_set
 from core.exceptions import NotPossible
+from core.models import AuditEvent
 from judging.exceptions import InvitationGone, InvitationUnknown, NotPossibleNow
 from judging.models import Invitation
 from judging.people.services import invitations
@@ -304,7 +305,7 @@ def test_secret_and_identity_are_in_no_other_table(project: Project, messages: M
     invitation_accept(secret=secret, person=NEW)
     assert not find_in_tables(secret)
     assert not find_in_tables(ADDRESS) and not find_in_tables("A Guest")
-    assert find_in_tables("New Comer") == find_in_tables("new@example.org") == ["annotation_identity"]
+    assert find_in_tables("New Comer") == find_in_tables("new@example.org") == ["accounts_identity"]
     held.refresh_from_db()
     assert AuditEvent.objects.filter(subject=held.uuid).count() == 2
 

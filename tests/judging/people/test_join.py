@@ -9,8 +9,8 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Membership, Project, User
-from annotation.services.identities import identity_set
+from accounts.models import Membership, Project, User
+from accounts.services.identities import identity_set
 from judging.models import Invitation
 from judging.people.services.invitations import invitation_create, invitation_revoke
 from tests.factories import (

@@ -9,9 +9,10 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import AuditEvent, Membership, Project, User
-from annotation.services.identities import identity_set
-from annotation.services.members import standing_change
+from accounts.models import Membership, Project, User
+from accounts.services.identities import identity_set
+from accounts.services.members import standing_change
+from core.models import AuditEvent
 from judging.models import GateAttempt, Invitation
 from judging.people.selectors import people_of
 from judging.people.services.invitations import invitation_create

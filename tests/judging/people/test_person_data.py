@@ -18,11 +18,12 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
-from annotation.models import AuditEvent, BrowserSession, Identity, Membership, StandingChange, User
-from annotation.services.identities import identity_set
-from annotation.services.tokens import token_create
-from annotation.services.totp import totp_begin
-from annotation.services.traces import traces
+from accounts.models import BrowserSession, Identity, Membership, StandingChange, User
+from accounts.services.identities import identity_set
+from accounts.services.tokens import token_create
+from accounts.services.totp import totp_begin
+from accounts.services.traces import traces
+from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow
 from judging.models import Invitation
 from judging.people.services.invitations import invitation_create
@@ -130,7 +131,7 @@ class TestInFull:
         }
         assert direct <= named
         assert {
-            ("annotation.StandingChange", "membership__user"),
+            ("accounts.StandingChange", "membership__user"),
             ("judging.JudgmentChange", "judgment__annotator"),
         } <= named
 
@@ -203,8 +204,8 @@ class TestForgetting:
         """The property: whatever column and file there is, now or later."""
         spread(person)
         before = traces(WORDS)
-        assert {"annotation_user.username", "annotation_identity.email", "axes_accessattempt.username"} <= set(before)
-        assert "annotation_accesstoken.name" in before
+        assert {"accounts_user.username", "accounts_identity.email", "axes_accessattempt.username"} <= set(before)
+        assert "accounts_accesstoken.name" in before
         person_forget(user=person, actor=None, reason="Asked for.")
         assert traces(WORDS) == {}
         assert in_files(WORDS) == []
@@ -282,13 +283,13 @@ class TestForgetting:
 
 class TestTraces:
     def test_a_word_is_found_as_it_is(self, person: User) -> None:
-        assert traces(["kowalkeit"])["annotation_identity.name"] == 1
+        assert traces(["kowalkeit"])["accounts_identity.name"] == 1
         assert traces(["k_walkeit"]) == {}
         assert traces(["100%"]) == {}
 
     def test_the_command_says_where(self, person: User, capsys: pytest.CaptureFixture[str]) -> None:
         call_command("person_traces", "kowalkeit")
-        assert "1 annotation_identity.name" in capsys.readouterr().out
+        assert "1 accounts_identity.name" in capsys.readouterr().out
 
 
 @pytest.fixture

@@ -4,11 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from annotation.models import AccessToken, AuditEvent, Membership, User
-from annotation.services.identities import identity_set
-from annotation.services.members import standing_change
-from annotation.services.tokens import token_create
+from accounts.models import AccessToken, Membership, User
+from accounts.services.identities import identity_set
+from accounts.services.members import standing_change
+from accounts.services.tokens import token_create
 from core.exceptions import NotPossible
+from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow
 from judging.models import Judgment
 from judging.people.services.standings import (

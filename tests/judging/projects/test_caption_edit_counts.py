@@ -2,9 +2,11 @@
 
 import pytest
 
+from accounts.models import Project, User
 from annotation.captions.services.captions import caption_accept, caption_edit, caption_undo
-from annotation.models import AuditEvent, Candidate, Caption, Project, Query, User
+from annotation.models import Candidate, Caption, Query
 from annotation.pools.services.candidates import candidates_rank
+from core.models import AuditEvent
 from judging.projects.selectors.queries import EditCounts, caption_edits, edit_counts
 from judging.projects.services import candidates_request
 from judging.work.services.batches import batches_open
@@ -25,7 +27,7 @@ def person(project: Project) -> User:
 
 
 def caption(project: Project, text: str, **values: object) -> Caption:
-    moment = MomentFactory(video__corpus=project.corpus)
+    moment = MomentFactory(video__corpus=project.dataset.corpus)
     description = DescriptionFactory(moment=moment)
     return CaptionFactory(description=description, moment=moment, text=text, **values)  # type: ignore[no-any-return]
 
@@ -119,7 +121,7 @@ class TestCandidates:
         QueryFactory(project=project)
         candidates_rank(project_id=project.pk)
         Caption.objects.filter(pk=one.pk).update(text="She waves")
-        assert caption_edits(ProjectFactory(corpus=project.corpus)) == []
+        assert caption_edits(ProjectFactory(corpus=project.dataset.corpus)) == []
 
 
 class TestQueries:

@@ -7,8 +7,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Candidate, Caption, Job, Project
+from accounts.models import Project
+from annotation.models import Candidate, Caption
 from annotation.pools.services.candidates import candidates_rank
+from core.models import Job
 from judging.work.services.batches import batches_open
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, DescriptionFactory, MomentFactory, ProjectFactory, QueryFactory, lead
@@ -20,7 +22,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 def project() -> Project:
     """One query, ranked over one caption."""
     made: Project = ProjectFactory()
-    moment = MomentFactory(video__corpus=made.corpus, video__name="alpha")
+    moment = MomentFactory(video__corpus=made.dataset.corpus, video__name="alpha")
     CaptionFactory(description=DescriptionFactory(moment=moment), moment=moment, text="Ross waves")
     QueryFactory(project=made, number=7)
     candidates_rank(project_id=made.pk)

@@ -6,7 +6,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.models import NamedQuerySet, Project, Query
+from accounts.models import Project
+from annotation.models import NamedQuerySet, Query
 from core.exceptions import NotPossible
 from judging.guidelines.models import POLICY_VALUES
 from judging.guidelines.texts import BODY
@@ -36,11 +37,11 @@ def source() -> Project:
         gate_question(project)
     gate_question(project, is_retired=True)
     policy_publish(project=project, actor=None, gate_is_open=True, gate_questions=2, gate_passing=1, pay_rate=20)
-    moment = MomentFactory(video__corpus=project.corpus)
+    moment = MomentFactory(video__corpus=project.dataset.corpus)
     examples = [Example(3, "A man sits", moment.pk)]
     guideline_publish(project=project, actor=None, body="# Ours", levels=["a"] * 5, examples=examples)
     first = NamedQuerySet.objects.create(project=project, name="first", priority=1, is_paused=True, is_pilot=True)
-    caption = CaptionFactory(moment__video__corpus=project.corpus)
+    caption = CaptionFactory(moment__video__corpus=project.dataset.corpus)
     judged = QueryFactory(project=project, number=1_000_005, text="A man sits", caption=caption, query_set=first)
     QueryFactory(project=project, number=1_000_006, text="A man sits", split="test", judged_as=judged)
     BatchFactory(query=judged)
@@ -50,7 +51,7 @@ def source() -> Project:
 
 
 def copied(source: Project, **values: object) -> Project:
-    given = {"name": "copy", "corpus": source.corpus, "settings_of": source, **values}
+    given = {"name": "copy", "corpus": source.dataset.corpus, "settings_of": source, **values}
     project, _ = project_create(**given)  # type: ignore[arg-type]
     return Project.objects.get(pk=project.pk)
 
@@ -67,7 +68,7 @@ class TestOverTheSameCorpus:
         assert (guideline.version, guideline.body) == (1, "# Ours")
         assert list(guideline.examples.values_list("grade", "query_text")) == [(3, "A man sits")]
         assert project.gate_questions.count() == 2
-        assert (project.similarity, project.registration_is_open) == ("bow", False)
+        assert (project.dataset.similarity, project.registration_is_open) == ("bow", False)
 
     def test_people_and_work_stay(self, source: Project) -> None:
         person = UserFactory()
@@ -129,7 +130,7 @@ class TestCommand:
         out = StringIO()
         call_command("create_project", "copy", "--settings-of", source.name, "--with-queries", stdout=out)
         assert json.loads(out.getvalue()) == {"val": 1, "test": 1, "train": 2}
-        assert Project.objects.get(name="copy").corpus == source.corpus
+        assert Project.objects.get(name="copy").dataset.corpus == source.dataset.corpus
         call_command("create_project", "plain", "--settings-of", source.name, "--no-queries", stdout=StringIO())
         assert not Query.objects.filter(project__name="plain").exists()
 

@@ -11,7 +11,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import AuditEvent, Job, Project
+from accounts.models import Project
+from annotation.models import ProjectCorpus
+from core.models import AuditEvent, Job
 from judging.models import Batch, Release
 from tests.conftest import Messages
 from tests.factories import (
@@ -79,7 +81,7 @@ class TestQueries:
     ) -> None:
         for _ in range(12):
             done(project, pairs=1)
-        with django_assert_max_num_queries(16):
+        with django_assert_max_num_queries(17):
             browser.get(url("queries", project))
 
     def test_rank_and_open(self, browser: Client, project: Project, messages: Messages, encoder: object) -> None:
@@ -97,7 +99,7 @@ class TestQueries:
         self, browser: Client, project: Project, messages: Messages, encoder: object
     ) -> None:
         query = QueryFactory(project=project, text="a dog")
-        CaptionFactory(moment=MomentFactory(video__corpus=project.corpus), text="A dog barks.")
+        CaptionFactory(moment=MomentFactory(video__corpus=project.dataset.corpus), text="A dog barks.")
         with messages():
             browser.post(url("batches-open", project), {"similarity": "bow"})
         assert query.candidates.get().similarity == 0.5
@@ -108,7 +110,9 @@ class TestQueries:
         self, browser: Client, project: Project, messages: Messages, encoder: object
     ) -> None:
         QueryFactory(project=project, text="a dog", number=7, split="val")
-        moment = MomentFactory(video__corpus=project.corpus, video__name="alpha", start_s=1, end_s=2, uncut=True)
+        moment = MomentFactory(
+            video__corpus=project.dataset.corpus, video__name="alpha", start_s=1, end_s=2, uncut=True
+        )
         CaptionFactory(moment=moment, text="=A dog barks.")
         page = browser.get(url("queries", project)).content.decode()
         assert "The corpus has no videos" in page
@@ -133,7 +137,7 @@ class TestQueries:
             assert said in answer.content.decode()
         assert not project.jobs.exists()
         project.refresh_from_db()
-        assert project.similarity == ""
+        assert project.dataset.similarity == ""
 
     def test_what_is_not_installed_cannot_be_chosen_and_is_said(
         self, browser: Client, project: Project, tmp_path: Path, settings: Any
@@ -148,7 +152,7 @@ class TestQueries:
     def test_a_ranking_that_stopped_says_why(self, browser: Client, project: Project) -> None:
         QueryFactory(project=project)
         Job.objects.create(project=project, kind="batches", state="failed", error="The sentence model is not here.")
-        Project.objects.filter(pk=project.pk).update(similarity="some/model")
+        ProjectCorpus.objects.filter(pk=project.pk).update(similarity="some/model")
         page = browser.get(url("queries", project)).content.decode()
         assert "The last ranking stopped. The sentence model is not here." in page
         assert '<option value="some/model" selected>some/model</option>' in page

@@ -9,7 +9,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Job, Project
+from accounts.models import Project
+from core.models import Job
 from judging.models import BatchReview, Flag, JudgmentDay
 from judging.projects.policies import policy_in_force
 from judging.projects.selectors import overview as projects_overview

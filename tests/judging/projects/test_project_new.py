@@ -6,8 +6,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from accounts.models import Project, User
 from annotation.corpora.services.imports import may_import_into
-from annotation.models import Corpus, CorpusImport, Project, User
+from annotation.models import Corpus, CorpusImport
 from judging.projects.services import project_name_free
 from tests.factories import CorpusFactory, ProjectFactory, QueryFactory, UserFactory, admin, annotator, lead
 
@@ -39,7 +40,7 @@ def test_whoever_makes_it_leads_it(role: object) -> None:
     answer = signed_in(person).post(url(corpus), {"name": " Winter "}, follow=True)
     made = Project.objects.get(name="Winter")
     assert answer.redirect_chain[-1][0] == reverse("annotation:corpus", args=[made.uuid])
-    assert (made.corpus, made.queries.count()) == (corpus, 0)
+    assert (made.dataset.corpus, made.queries.count()) == (corpus, 0)
     assert (made.memberships.get().user, made.memberships.get().role) == (person, "lead")
     assert made.audit_events.get(action="project.create").actor == person
 
@@ -54,14 +55,22 @@ def test_the_import_leads_on_to_it() -> None:
 def test_only_over_a_corpus_within_reach() -> None:
     mine = ProjectFactory()
     person, placeholder = lead(mine), ProjectFactory(corpus__is_placeholder=True)
-    of_others = [imported(lead(ProjectFactory())), ProjectFactory().corpus, CorpusFactory(), placeholder.corpus]
+    of_others = [
+        imported(lead(ProjectFactory())),
+        ProjectFactory().dataset.corpus,
+        CorpusFactory(),
+        placeholder.dataset.corpus,
+    ]
     assert {signed_in(person).post(url(corpus), {"name": "x"}).status_code for corpus in of_others} == {404}
     assert signed_in(person).get(reverse("judging:project-new", args=[uuid4()])).status_code == 404
     for stranger in (annotator(mine), UserFactory()):
-        assert signed_in(stranger).post(url(mine.corpus), {"name": "x"}).status_code == 403
+        assert signed_in(stranger).post(url(mine.dataset.corpus), {"name": "x"}).status_code == 403
     assert not Project.objects.filter(name="x").exists()
-    assert Client().post(url(mine.corpus)).headers["Location"] == f"{reverse('login')}?next={url(mine.corpus)}"
-    assert signed_in(person, enforce_csrf_checks=True).post(url(mine.corpus), {"name": "x"}).status_code == 403
+    assert (
+        Client().post(url(mine.dataset.corpus)).headers["Location"]
+        == f"{reverse('login')}?next={url(mine.dataset.corpus)}"
+    )
+    assert signed_in(person, enforce_csrf_checks=True).post(url(mine.dataset.corpus), {"name": "x"}).status_code == 403
 
 
 def test_a_corpus_of_an_import_is_its_owners_until_others_have_a_project_over_it() -> None:
@@ -76,17 +85,17 @@ def test_a_corpus_of_an_import_is_its_owners_until_others_have_a_project_over_it
 @pytest.mark.parametrize(("name", "status", "words"), [("", 422, "Name the project."), (" taken", 409, "already")])
 def test_a_name_that_cannot_be(name: str, status: int, words: str) -> None:
     project = ProjectFactory(name="taken")
-    answer = signed_in(lead(project)).post(url(project.corpus), {"name": name})
+    answer = signed_in(lead(project)).post(url(project.dataset.corpus), {"name": name})
     assert (answer.status_code, words in answer.content.decode()) == (status, True)
     assert Project.objects.count() == 1
 
 
 def test_a_name_that_is_free_is_suggested() -> None:
     project = ProjectFactory()
-    Corpus.objects.filter(pk=project.corpus_id).update(name="Winter")
+    Corpus.objects.filter(pk=project.dataset.corpus_id).update(name="Winter")
     for name in ("Winter", "Winter 2"):
         ProjectFactory(name=name)
-    assert 'value="Winter 3"' in signed_in(lead(project)).get(url(project.corpus)).content.decode()
+    assert 'value="Winter 3"' in signed_in(lead(project)).get(url(project.dataset.corpus)).content.decode()
     assert project_name_free(wanted="Spring") == "Spring"
 
 
@@ -95,11 +104,11 @@ class TestAsACopy:
         source = ProjectFactory()
         QueryFactory(project=source, text="A man sits")
         person = lead(source)
-        page = signed_in(person).get(url(source.corpus)).content.decode()
+        page = signed_in(person).get(url(source.dataset.corpus)).content.decode()
         assert f'value="{source.uuid}" data-same' in page
         assert f"as in {source.name}" in page and "What is copied and what is not" in page
         given = {"name": "copy", "settings_of": str(source.uuid), "with_queries": "on"}
-        answer = signed_in(person).post(url(source.corpus), given, follow=True)
+        answer = signed_in(person).post(url(source.dataset.corpus), given, follow=True)
         made = Project.objects.get(name="copy")
         assert answer.status_code == 200
         assert list(made.queries.values_list("text", flat=True)) == ["A man sits"]
@@ -108,7 +117,7 @@ class TestAsACopy:
     def test_not_of_a_project_of_others(self) -> None:
         mine, other = ProjectFactory(), ProjectFactory()
         given = {"name": "copy", "settings_of": str(other.uuid)}
-        answer = signed_in(lead(mine)).post(url(mine.corpus), given)
+        answer = signed_in(lead(mine)).post(url(mine.dataset.corpus), given)
         assert (answer.status_code, other.name in answer.content.decode()) == (422, False)
 
     def test_no_queries_from_another_corpus_or_of_nobody(self) -> None:
@@ -117,6 +126,6 @@ class TestAsACopy:
         elsewhere.memberships.create(user=person, role="lead")
         for source in ("", str(elsewhere.uuid)):
             given = {"name": "copy", "settings_of": source, "with_queries": "on"}
-            answer = signed_in(person).post(url(mine.corpus), given)
+            answer = signed_in(person).post(url(mine.dataset.corpus), given)
             assert (answer.status_code, "same corpus" in answer.content.decode()) == (422, True)
         assert not Project.objects.filter(name="copy").exists()

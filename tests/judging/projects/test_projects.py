@@ -8,14 +8,16 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from annotation.models import Corpus, Job, Project
+from accounts.models import Project
+from annotation.models import Corpus, ProjectCorpus
 from annotation.similarity.base import SimilarityMissing
 from core.exceptions import NotPossible
+from core.models import Job
 from judging.guidelines.texts import BODY, LEVELS
 from judging.models import Release
 from judging.projects import services
 from judging.projects.policies import guideline_in_force, guideline_publish, policy_in_force, policy_publish
-from judging.releases.services import release_create, releases_sweep
+from judging.releases.services import RELEASES, release_create
 from models_runner.leaderboard.services.releases import runs_sweep
 from models_runner.models import Run
 from moment_retrieval.metrics.board import COLUMNS
@@ -137,17 +139,17 @@ class TestPrepare:
         project = create(corpus)
         services.batches_request(project=project, actor=lead(project))
         with messages() as sent:
-            services.preparations_sweep(now=timezone.now())
+            services.PREPARATIONS.sweep(timezone.now())
         assert sent == []
         with messages():
-            services.preparations_sweep(now=timezone.now() + timedelta(minutes=10))
+            services.PREPARATIONS.sweep(timezone.now() + timedelta(minutes=10))
         assert project.batches.count() == 3
 
 
 def test_a_model_that_is_missing_is_said_before_and_during(corpus: Corpus) -> None:
     project, other = create(corpus), create(corpus, name="other")
     services.batches_request(project=other, actor=lead(other))
-    Project.objects.update(similarity="/no/model")
+    ProjectCorpus.objects.update(similarity="/no/model")
     project.refresh_from_db()
     with pytest.raises(SimilarityMissing, match="No model of this name can be used"):
         services.batches_request(project=project, actor=lead(project))
@@ -165,19 +167,19 @@ class TestLostReleases:
         release_create(project=made.project, actor=None)
         soon, later = timezone.now(), timezone.now() + timedelta(minutes=5)
         with messages() as sent:
-            releases_sweep(now=soon)
-            runs_sweep(now=soon)
+            RELEASES.sweep(soon)
+            runs_sweep(soon)
         assert sent == []
         with messages():
-            releases_sweep(now=later)
+            RELEASES.sweep(later)
         assert Release.objects.get().state == "ready"
         Run.objects.all().delete()
         with messages():
-            runs_sweep(now=later)
+            runs_sweep(later)
         assert Run.objects.filter(state="scored").count() == 2
         with messages() as sent:
-            releases_sweep(now=later)
-            runs_sweep(now=later)
+            RELEASES.sweep(later)
+            runs_sweep(later)
         assert sent == []
 
     def test_a_run_that_a_killed_worker_left_is_made_again(self, messages: Messages) -> None:
@@ -188,6 +190,6 @@ class TestLostReleases:
         left.scorings.all().delete()
         Run.objects.filter(pk=left.pk).update(state=Run.State.RUNNING)
         with messages():
-            runs_sweep(now=later)
+            runs_sweep(later)
         left.refresh_from_db()
         assert (left.state, left.scorings.get().scores.count()) == ("scored", len(COLUMNS))

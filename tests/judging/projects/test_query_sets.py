@@ -2,8 +2,10 @@
 
 import pytest
 
-from annotation.models import AuditEvent, NamedQuerySet, Project
+from accounts.models import Project
+from annotation.models import NamedQuerySet
 from core.exceptions import NotPossible
+from core.models import AuditEvent
 from judging.models import Batch
 from judging.projects.services import query_set_change, query_set_create
 from judging.work.services.assignments import assignment_take

@@ -6,7 +6,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from annotation.models import AuditEvent, Membership, Project, User
+from accounts.models import Membership, Project, User
+from core.models import AuditEvent
 from judging.models import GateAttempt, GuidelineConfirmation, GuidelineDraft, KnownPair
 from judging.projects.policies import Example, guideline_publish, policy_in_force, policy_publish
 from tests.factories import BatchFactory, MembershipFactory, MomentFactory, ProjectFactory, admin, annotator, lead
@@ -88,7 +89,7 @@ class TestGuidelineEditor:
         assert '<li class="new"><ins><span class="unseen">New: </span># Two</ins></li>' in shown
 
     def test_no_name_of_a_file_is_told_by_the_changes(self, project: Project) -> None:
-        moment = MomentFactory(video__corpus=project.corpus, video__name="the_secret_show")
+        moment = MomentFactory(video__corpus=project.dataset.corpus, video__name="the_secret_show")
         made = guideline_publish(
             project=project, actor=None, body="b", levels=LEVELS, examples=[Example(4, "a query", moment.pk)]
         )
@@ -246,7 +247,7 @@ class TestGate:
 
 class TestGateQuestions:
     def form(self, project: Project, **values: object) -> dict[str, object]:
-        moment = MomentFactory(video__corpus=project.corpus)
+        moment = MomentFactory(video__corpus=project.dataset.corpus)
         options = {"option_0": "a", "option_1": "", "option_2": "b", "correct": 2}
         return {"moment": moment.uuid, "description": "What?", **options, **values}
 

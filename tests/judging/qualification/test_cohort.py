@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from annotation.models import Project
+from accounts.models import Project
 from judging.models import Exam, KnownPair, Sitting, SittingGrade
 from judging.qualification.services.exams import exam_close
 from tests.conftest import Messages

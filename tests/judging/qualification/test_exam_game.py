@@ -8,8 +8,8 @@ from django.db import transaction
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from annotation.models import Membership, StandingChange, User
-from annotation.services.members import standing_change
+from accounts.models import Membership, StandingChange, User
+from accounts.services.members import standing_change
 from core.exceptions import MomentJudgeError
 from judging.models import Exam, KnownPair, Sitting, SittingGrade
 from judging.qualification.selectors.way import way_facts

@@ -6,7 +6,8 @@ import re
 import pytest
 from django.test import Client
 
-from annotation.models import AuditEvent, Identity, Project, User
+from accounts.models import Identity, Project, User
+from core.models import AuditEvent
 from judging.models import Exam, KnownPair, Sitting
 from judging.projects.policies import policy_publish
 from judging.qualification.services.exams import exam_close, exam_create

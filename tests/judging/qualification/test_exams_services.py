@@ -7,9 +7,11 @@ from unittest.mock import patch
 
 import pytest
 
-from annotation.models import AuditEvent, Project, Query, StandingChange
-from annotation.services.members import standing_change
+from accounts.models import Project, StandingChange
+from accounts.services.members import standing_change
+from annotation.models import Query
 from core.exceptions import NotPossible
+from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow, SittingOver, TooFewPairs, Unfinished
 from judging.models import Exam, KnownPair, Pair, Sitting
 from judging.projects.policies import policy_publish
@@ -20,7 +22,7 @@ from judging.qualification.selectors import exams as power_selectors
 from judging.qualification.selectors.exams import exam_anchor_rows, exam_pairs, exam_power
 from judging.qualification.selectors.known_pairs import known_pairs_in_stock, known_pairs_shown
 from judging.qualification.selectors.way import way_facts
-from judging.qualification.services.exams import exam_close, exam_create, exam_prepare, exams_sweep
+from judging.qualification.services.exams import EXAMS, exam_close, exam_create, exam_prepare
 from judging.qualification.services.known_pairs import known_pair_anchor
 from judging.qualification.services.reports import exam_report
 from judging.qualification.services.sitting_grades import missed_exam_count
@@ -62,7 +64,7 @@ def trained(queries: int = 4, moments: int = 5) -> Project:
     """A project with so many training queries, and moments to rank."""
     project = ProjectFactory()
     for place in range(moments):
-        moment = MomentFactory(video__corpus=project.corpus)
+        moment = MomentFactory(video__corpus=project.dataset.corpus)
         CaptionFactory(moment=moment, text=f"a person does thing {place}")
     for place in range(queries):
         QueryFactory(project=project, split=Query.Split.TRAIN, text=f"somebody does thing {place}")
@@ -131,7 +133,7 @@ class TestCreate:
         exam = exam_create(project=project, actor=None, kind="cohort", queries=1, depth=1)
         Exam.objects.filter(pk=exam.pk).update(created_at=NOW)
         with messages():
-            exams_sweep(now=NOW + 2 * MINUTES)
+            EXAMS.sweep(NOW + 2 * MINUTES)
         exam.refresh_from_db()
         assert exam.state == "open"
 
@@ -469,7 +471,7 @@ class TestTruthRule:
         before = list(exam.sittings.order_by("pk").values_list("report", flat=True))
         exam_report(exam_id=exam.pk)
         assert list(exam.sittings.order_by("pk").values_list("report", flat=True)) == before
-        exams_sweep(now=NOW + 10 * MINUTES)
+        EXAMS.sweep(NOW + 10 * MINUTES)
         with messages():
             pass
         assert self.results(exam) == [None] * 3

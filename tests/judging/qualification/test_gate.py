@@ -2,7 +2,8 @@
 
 import pytest
 
-from annotation.models import AuditEvent, Membership, Project, User
+from accounts.models import Membership, Project, User
+from core.models import AuditEvent
 from judging.exceptions import AnswersIncomplete, GateClosed, GateTooShort, NotPossibleNow
 from judging.models import GateAttempt, Policy
 from judging.projects.policies import policy_in_force, policy_publish

@@ -4,7 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from annotation.models import AuditEvent, Project, User
+from accounts.models import Project, User
+from core.models import AuditEvent
 from judging.models import Exam, KnownPair, Pair
 from judging.qualification.selectors.known_pairs import known_pairs_unseen
 from judging.qualification.services.known_pairs import (

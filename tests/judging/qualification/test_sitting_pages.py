@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Project, User
+from accounts.models import Project, User
 from judging.models import KnownPair, Sitting
 from judging.projects.policies import policy_publish
 from judging.qualification.services.exams import exam_close, exam_create

@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from annotation.models import Membership, Project, StandingChange
-from annotation.services.members import standing_change
+from accounts.models import Membership, Project, StandingChange
+from accounts.services.members import standing_change
 from core.exceptions import NotPossible
 from judging.exceptions import (
     AssignmentIncomplete,

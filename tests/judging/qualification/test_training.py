@@ -5,17 +5,18 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from annotation.models import AuditEvent, Job, Project, User
+from accounts.models import Project, User
+from core.models import AuditEvent, Job
 from judging.exceptions import NotPossibleNow
 from judging.models import GuidelineDraft, KnownPair
 from judging.qualification.services.training import (
     JOB,
     LATE,
+    drawings_sweep,
     training_draw,
     training_pair_as_example,
     training_pair_grade,
     training_request,
-    trainings_sweep,
     tutorial_add,
     tutorial_move,
     tutorial_remove,
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.django_db
 def project() -> Project:
     """Three training queries, a validation query, and twelve moments whose captions say what they show."""
     project: Project = ProjectFactory()
-    video = VideoFactory(corpus=project.corpus)
+    video = VideoFactory(corpus=project.dataset.corpus)
     for place in range(12):
         moment = MomentFactory(video=video, start_s=place, end_s=place + 0.5)
         CaptionFactory(moment=moment, description__moment=moment, text=f"a person holds thing{place}")
@@ -96,9 +97,9 @@ class TestDrawing:
         training_request(project=project, actor=actor, queries=1, seed=1)
         with pytest.raises(NotPossibleNow, match="already"):
             training_request(project=project, actor=actor, queries=1, seed=1)
-        trainings_sweep(now=timezone.now())
+        drawings_sweep(now=timezone.now())
         assert Job.objects.get(kind=JOB).state == "running"
-        trainings_sweep(now=timezone.now() + LATE + timedelta(seconds=1))
+        drawings_sweep(now=timezone.now() + LATE + timedelta(seconds=1))
         assert Job.objects.get(kind=JOB).state == "failed"
 
 

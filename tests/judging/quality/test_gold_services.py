@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 
-from annotation.models import Project, User
+from accounts.models import Project, User
 from judging.exceptions import FormStale
 from judging.models import Assignment, Batch, GoldGrade, Judgment, Pair
 from judging.projects.policies import policy_publish

@@ -6,8 +6,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import AuditEvent, Membership, Project, User
+from accounts.models import Membership, Project, User
 from core.exceptions import NotPossible
+from core.models import AuditEvent
 from judging.models import Batch, QualityAlert, QualityReport
 from judging.projects.policies import policy_publish
 from judging.quality.selectors import newest_judgment

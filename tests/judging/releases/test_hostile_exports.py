@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from markdown_it import MarkdownIt
 
-from annotation.models import Project, User
+from accounts.models import Project, User
 from annotation.statistics import collection
 from judging.figures.catalogue import FIGURES
 from judging.models import Batch, Release, ReleaseWords

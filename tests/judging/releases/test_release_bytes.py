@@ -14,7 +14,8 @@ from zipfile import ZipFile
 
 import pytest
 
-from annotation.models import Caption, Project
+from accounts.models import Project
+from annotation.models import Caption
 from judging.imports.historic import judgments_import
 from judging.models import BatchReview, Judgment, Release
 from judging.releases import files, layout

@@ -7,7 +7,8 @@ import pytest
 from django.core.files.base import ContentFile
 from django.test import Client
 
-from annotation.models import Corpus, Project
+from accounts.models import Project
+from annotation.models import Corpus
 from judging.models import Judgment, Pair, Release, ReleaseComparison, ReleaseWords
 from judging.releases.services import release_build, release_compare, release_comparison_of, release_create
 from tests.factories import NOW, ProjectFactory, admin, lead, triggers_asleep
@@ -124,7 +125,7 @@ def test_one_shows_its_files_and_its_datasheet(browser: Client, ready: Release) 
 def test_one_of_imported_judgments_says_that_no_run_can_be_scored_on_it(browser: Client, ready: Release) -> None:
     words = "this release has no ground truth, so no run can be scored on it"
     assert words not in text(browser, "release", ready)
-    Corpus.objects.filter(pk=ready.project.corpus_id).update(is_placeholder=True)
+    Corpus.objects.filter(pk=ready.project.dataset.corpus_id).update(is_placeholder=True)
     assert words in text(browser, "release", ready)
 
 

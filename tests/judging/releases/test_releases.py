@@ -11,7 +11,8 @@ from zipfile import ZipFile
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.models import Caption, Project, Query
+from accounts.models import Project
+from annotation.models import Caption, Query
 from annotation.pools.services.candidates import candidates_rank
 from annotation.queries.services import queries_draw
 from judging.exceptions import NotPossibleNow
@@ -218,7 +219,7 @@ def test_training_sets_hold_captions_and_never_descriptions(tmp_path: Path) -> N
     """Queries are drawn from captions, too; what a caption failed to say without names serves nowhere."""
     project = ProjectFactory(corpus=CorpusFactory())
     for place in range(3):
-        moment = MomentFactory(video__corpus=project.corpus)
+        moment = MomentFactory(video__corpus=project.dataset.corpus)
         CaptionFactory(moment=moment, provider="rules", description__text=f"Ross reads letter {place} to Rachel.")
     CaptionFactory(
         moment=moment, provider="rules", state="in_review", failed=["name"], text="Ross reads it.",

@@ -6,12 +6,13 @@ from uuid import uuid4
 
 import pytest
 
-from annotation.models import AuditEvent, Project
+from accounts.models import Project
 from core.exceptions import StorageAway, StorageFull
+from core.models import AuditEvent
 from judging.exceptions import FormStale, NotPossibleNow
 from judging.models import Release, ReleaseWords
 from judging.releases import files, services
-from judging.releases.services import release_build, release_create, release_retry, release_words_set, releases_sweep
+from judging.releases.services import RELEASES, release_build, release_create, release_retry, release_words_set
 from tests.conftest import Messages
 from tests.factories import NOW, ProjectFactory, lead
 from tests.judging.world import HandMade
@@ -115,7 +116,7 @@ def test_what_does_not_move_is_sent_again(messages: Messages) -> None:
     Release.objects.filter(pk=lost.pk).update(moved_at=NOW - timedelta(minutes=3))
     Release.objects.filter(pk=at_work.pk).update(moved_at=NOW)
     with messages():
-        releases_sweep(now=NOW)
+        RELEASES.sweep(NOW)
     states = dict(Release.objects.values_list("pk", "state"))
     assert (states[lost.pk], states[at_work.pk]) == ("ready", "preparing")
 

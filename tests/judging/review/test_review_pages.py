@@ -7,7 +7,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import AuditEvent, Project
+from accounts.models import Project
+from core.models import AuditEvent
 from judging.models import Assignment, Batch, BatchReview, Policy
 from judging.review import services, views
 from judging.review.services import review_undo

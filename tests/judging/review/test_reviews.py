@@ -5,7 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from annotation.models import AuditEvent, Project
+from accounts.models import Project
+from core.models import AuditEvent
 from judging.exceptions import NothingBeyond, NotPossibleNow, ReviewStands
 from judging.models import Assignment, Batch, BatchReview, ReviewUndone
 from judging.projects.policies import policy_publish

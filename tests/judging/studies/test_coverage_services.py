@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.models import AuditEvent, Candidate, Moment, PoolEntry, Pooling
+from annotation.models import Candidate, Moment, PoolEntry, Pooling
 from annotation.pools.services.coverage import RANDOM, SIMILAR, Draw
 from annotation.pools.services.poolings import pooling_discard
 from core.exceptions import NotPossible
+from core.models import AuditEvent
 from judging.figures.selectors import Scope, relevance_counted
 from judging.models import Batch, Pair
 from judging.releases.scope import finished_queries
 from judging.studies.selectors import coverage_found, moments_drawn_from, pool_report
-from judging.studies.services import coverage_prepare, coverage_request, coverage_sweep, queries_to_study
+from judging.studies.services import STUDIES, coverage_prepare, coverage_request, queries_to_study
 from judging.work.services.batches import batch_review
 from tests.conftest import Messages, hash_with
 from tests.factories import MINUTES, NOW, BatchFactory, MeasureFactory, QueryFactory
@@ -85,14 +86,14 @@ class TestPlan:
     def test_a_lost_message_is_sent_again(self, made: Covering, messages: Messages) -> None:
         study = coverage_request(project=made.project, queries=[made.query], draw=Draw(1, 4, 3), actor=None)
         with messages():
-            coverage_sweep(now=study.created_at + 2 * MINUTES)
+            STUDIES.sweep(study.created_at + 2 * MINUTES)
         study.refresh_from_db()
         assert study.state == "ready"
         before = list(PoolEntry.objects.values_list())
         coverage_prepare(pooling_id=study.pk)
         assert list(PoolEntry.objects.values_list()) == before
         with messages() as sent:
-            coverage_sweep(now=NOW)
+            STUDIES.sweep(NOW)
         assert sent == []
 
     def test_thrown_away(self, made: Covering) -> None:

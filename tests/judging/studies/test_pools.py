@@ -4,16 +4,17 @@ from copy import deepcopy
 
 import pytest
 
-from annotation.models import AuditEvent, Candidate, Job, Moment, PoolEntry, Pooling
+from annotation.models import Candidate, Moment, PoolEntry, Pooling
 from annotation.pools.services.poolings import pooling_discard
 from core.exceptions import NotPossible
+from core.models import AuditEvent, Job
 from judging.exceptions import NothingBeyond
 from judging.models import Batch, BatchReview, Pair
 from judging.releases.scope import finished_queries
 from judging.review.selectors import review_queue
 from judging.studies import services
 from judging.studies.selectors import contributions, pool_report
-from judging.studies.services import pool_open, pool_open_request, pools_sweep
+from judging.studies.services import OPENINGS, pool_open, pool_open_request
 from judging.work.services.batches import batch_create, batch_extend, batch_review, batches_sweep
 from tests.conftest import Messages, hash_with
 from tests.factories import MINUTES, NamedQuerySetFactory, QueryFactory
@@ -139,7 +140,7 @@ class TestOpen:
         Pooling.objects.update(state="opening")
         Job.objects.update(state="running")
         with messages():
-            pools_sweep(now=Job.objects.get().updated_at + 2 * MINUTES)
+            OPENINGS.sweep(Job.objects.get().updated_at + 2 * MINUTES)
         assert list(Batch.objects.filter(number=3).values_list("query__number", "pairs__candidate__rank")) == [
             (10, 3),
             (20, 3),
@@ -156,7 +157,7 @@ class TestOpen:
                 made.open(pooling)
         assert (Pooling.objects.get().state, Job.objects.get().state) == ("opening", "failed")
         with messages():
-            pools_sweep(now=Job.objects.get().updated_at + 2 * MINUTES)
+            OPENINGS.sweep(Job.objects.get().updated_at + 2 * MINUTES)
         assert not Candidate.objects.filter(source="pooled").exists()
         with messages():
             pool_open_request(pooling=pooling, actor=made.lead)

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import User
+from accounts.models import User
 from judging.models import Assignment, Batch, Judgment, Pair
 from judging.work.rules import form_key
 from judging.work.services.assignments import assignment_take

@@ -11,7 +11,7 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client
 
-from annotation.models import Membership
+from accounts.models import Membership
 from judging.models import Assignment, Pair
 from tests.factories import BatchFactory, triggers_asleep
 from tests.judging.play import finish, judge, judge_round, pairs_of

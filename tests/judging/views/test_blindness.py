@@ -10,7 +10,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Membership, Moment, User
+from accounts.models import Membership, User
+from annotation.models import Moment
 from judging.models import Assignment, Batch, Pair
 from judging.projects.policies import Example, guideline_publish
 from judging.work.services.assignments import assignment_finish
@@ -289,7 +290,7 @@ class TestPreview:
         assert [self.status(held.annotator, pair) for pair in shown(held)] == [200, 404, 404, 404]
 
     def test_examples_of_the_guideline_are_for_everybody_in_the_project(self, batch: Batch) -> None:
-        moment = MomentFactory(video__corpus=batch.project.corpus)
+        moment = MomentFactory(video__corpus=batch.project.dataset.corpus)
         guideline_publish(
             project=batch.project, actor=None, body="b", levels=["a"] * 5, examples=[Example(4, "q", moment.pk)]
         )
@@ -297,7 +298,7 @@ class TestPreview:
         assert self.get(MembershipFactory().user, moment).status_code == 404
 
     def test_a_moment_that_is_not_cut(self, batch: Batch) -> None:
-        moment = MomentFactory(video__corpus=batch.project.corpus, uncut=True)
+        moment = MomentFactory(video__corpus=batch.project.dataset.corpus, uncut=True)
         assert self.get(lead(batch.project), moment).status_code == 404
 
     def test_the_moments_own_uuid_opens_nothing(self, batch: Batch) -> None:
@@ -373,7 +374,7 @@ class TestClip:
         assert [self.get(person, moment).status_code for person in people] == [200] * 3
 
     def test_a_preview_without_a_twin(self, batch: Batch) -> None:
-        moment = MomentFactory(video__corpus=batch.project.corpus)
+        moment = MomentFactory(video__corpus=batch.project.dataset.corpus)
         person = lead(batch.project)
         assert self.get(person, moment).status_code == 404
         assert TestPreview().get(person, moment).status_code == 200

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from annotation.models import Membership, User
+from accounts.models import Membership, User
 from judging.models import Release
 from models_runner.models import Run
 from tests.factories import MembershipFactory, UserFactory, triggers_asleep

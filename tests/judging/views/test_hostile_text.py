@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 
-from annotation.models import CastMember, Identity, Job, StandingChange
+from accounts.models import Identity, StandingChange
+from annotation.models import CastMember
+from core.models import Job
 from judging.models import HoursCorrection, ReleaseWords
 from tests.factories import PoolSourceFactory
 from tests.hostile import HTML, INJECTED, spoil
@@ -41,7 +43,7 @@ def written(world: World) -> None:
     ReleaseWords.objects.get_or_create(project=project)
     PoolSourceFactory(pooling=world.pooling, name="system")
     Job.objects.create(project=project, kind="preview", title="Cutting previews", done=3, total=9)
-    CastMember.objects.create(corpus=project.corpus, name="Ada", gender="F", kind="name", noun="woman")
+    CastMember.objects.create(corpus=project.dataset.corpus, name="Ada", gender="F", kind="name", noun="woman")
     StandingChange.objects.create(membership=world.member, to_standing="suspended", reason="x", actor=lead)
     HoursCorrection.objects.create(
         project=project, annotator=person, day=date(2026, 3, 1), seconds=60, reason="x", made_by=lead

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import User
+from accounts.models import User
 from judging.people.services.invitations import invitation_create
 from tests.factories import ProjectFactory, lead
 from tests.judging.views.doors import DOORS, HELD, Door, World

@@ -10,14 +10,14 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import get_resolver
 
-from annotation.models import BrowserSession, Membership, User
+from accounts.models import BrowserSession, Membership, User
 from tests.factories import MembershipFactory
 from tests.judging.views.doors.owned import BY_ROLE, OWNED, TRIED, ByRole, Owned, OwnedWorld, client_of
 from tests.judging.views.doors.routes import DOORS, OPEN
 from tests.tables import rows_of
 
 pytestmark = pytest.mark.django_db
-APPS = ("annotation", "judging", "models_runner")
+APPS = ("core", "accounts", "annotation", "judging", "models_runner")
 
 
 @pytest.fixture(scope="module")

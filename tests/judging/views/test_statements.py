@@ -5,7 +5,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from annotation.models import Project
+from accounts.models import Project
 from judging.models import Assignment, Judgment
 from tests.factories import BatchFactory, QueryFactory, annotator
 from tests.judging import play

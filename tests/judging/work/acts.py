@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from annotation.models import Project, User
+from accounts.models import Project, User
 from judging.models import Assignment, Batch, Flag, Judgment, JudgmentChange, Pair
 from judging.work.services.assignments import assignment_take
 from judging.work.services.batches import batch_advance

@@ -6,7 +6,8 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from annotation.models import AuditEvent, Moment
+from annotation.models import Moment
+from core.models import AuditEvent
 from judging.exceptions import AlreadyReviewed, NothingBeyond, NotReviewable
 from judging.models import Assignment, Batch, BatchReview
 from judging.projects.policies import policy_publish

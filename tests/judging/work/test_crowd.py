@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 import pytest
 from django.db import connections, transaction
 
-from annotation.models import Project, User
+from accounts.models import Project, User
 from judging.exceptions import JudgingError
 from judging.models import Assignment, Batch, Pair
 from judging.work.selectors.held import Card, Held, held_open

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.test import Client
 
-from annotation.models import Membership
+from accounts.models import Membership
 from judging.models import Assignment, Flag
 from judging.work.services.judgments import flag_withdraw
 from tests.factories import NOW, BatchFactory, ProjectFactory, annotator

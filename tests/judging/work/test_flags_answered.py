@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.models import AuditEvent
+from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow
 from judging.models import Assignment, Batch, FlagAnswer, Pair
 from judging.work.selectors.flags import flags_waiting

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.models import Membership, User
+from accounts.models import Membership, User
 from judging.exceptions import JudgingError, LeaseLost, NotAnnotator, NotAssigned, PairWithdrawn
 from judging.models import Assignment, Flag, Judgment, JudgmentChange
 from judging.projects.policies import guideline_publish, policy_publish

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.models import AuditEvent
+from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow, PairWithdrawn
 from judging.models import Batch, Pair
 from judging.work.services.assignments import assignment_return

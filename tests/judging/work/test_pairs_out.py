@@ -10,7 +10,7 @@ from django.core.files.base import ContentFile
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Project
+from accounts.models import Project
 from judging.models import Assignment, Batch, FlagAnswer, Pair, Recut
 from judging.work.services.pairs import flags_dismiss, pair_withdraw
 from tests.factories import (

@@ -4,7 +4,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Membership, Moment, Project
+from accounts.models import Membership, Project
+from annotation.models import Moment
 from judging.models import GuidelineExample
 from judging.work.selectors.annotator import preview_visible_to
 from tests.factories import BatchFactory, KnownPairFactory, MembershipFactory, MomentFactory, ProjectFactory, annotator
@@ -20,7 +21,7 @@ def project() -> Project:
 
 @pytest.fixture
 def example(project: Project) -> Moment:
-    moment = MomentFactory(video__corpus=project.corpus, preview_state="ready")
+    moment = MomentFactory(video__corpus=project.dataset.corpus, preview_state="ready")
     GuidelineExample.objects.create(guideline=project.guidelines.get(), grade=4, query_text="a query", moment=moment)
     return moment
 
@@ -28,7 +29,7 @@ def example(project: Project) -> Moment:
 @pytest.fixture
 def taught(project: Project) -> Moment:
     """The moment of a tutorial's first pair."""
-    moment = MomentFactory(video__corpus=project.corpus, preview_state="ready")
+    moment = MomentFactory(video__corpus=project.dataset.corpus, preview_state="ready")
     KnownPairFactory(exam=None, project=project, moment=moment, source="lead", rank=None, tutorial_position=1, truth=4)
     return moment
 

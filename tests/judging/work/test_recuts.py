@@ -7,13 +7,14 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from annotation.models import AuditEvent, Moment, Video
+from annotation.models import Moment, Video
 from annotation.previews.cutting import Preview
+from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow
 from judging.models import Batch, Flag, FlagAnswer, Pair, Recut
 from judging.work.selectors.flags import why_bounds_stay
 from judging.work.services import recuts
-from judging.work.services.recuts import recut_request, recut_work, recuts_sweep
+from judging.work.services.recuts import RECUTS, recut_request, recut_work
 from tests.conftest import Messages
 from tests.factories import (
     GIF,
@@ -129,10 +130,10 @@ class TestRecut:
     def test_what_a_lost_message_left_is_sent_again(self, pair: Pair, cut: list[object], messages: Messages) -> None:
         ask(pair)
         with messages() as sent:
-            recuts_sweep(now=timezone.now())
+            RECUTS.sweep(timezone.now())
         assert sent == []
         with messages():
-            recuts_sweep(now=timezone.now() + 2 * MINUTES)
+            RECUTS.sweep(timezone.now() + 2 * MINUTES)
         assert Recut.objects.get().state == "done"
 
 

@@ -5,7 +5,7 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation.models import User
+from accounts.models import User
 from judging.models import Batch
 from judging.work.services.assignments import assignment_finish, assignment_return, assignment_take
 from judging.work.services.batches import batch_advance

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from annotation.models import Project
+from accounts.models import Project
 from judging.models import Batch, Judgment, JudgmentDay, Pair, Tally
 from judging.projects.policies import policy_publish
 from judging.projects.selectors import overview

@@ -12,7 +12,8 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Moment, Project
+from accounts.models import Project
+from annotation.models import Moment
 from judging.models import Assignment, Batch, KnownPair, Sitting
 from judging.work.services.assignments import assignment_finish
 from judging.work.services.judgments import flag_set, judgment_submit

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from annotation.models import Membership, Project, User
+from accounts.models import Membership, Project, User
 from judging.models import Batch
 from judging.work.selectors.annotator import work_done
 from tests.factories import NOW, BatchFactory, MembershipFactory, annotator

@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import AuditEvent
 from core.exceptions import NotPossible
+from core.models import AuditEvent
 from judging.audit.rules import in_words
 from judging.models import Release
 from models_runner.experiments import deletion, files, services, trainings

@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotation.models import Membership
+from accounts.models import Membership
 from judging.models import Release
 from models_runner.models import Experiment, Training
 from tests.conftest import Messages

@@ -11,7 +11,8 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Caption, Membership
+from accounts.models import Membership
+from annotation.models import Caption
 from models_runner.experiments import files
 from models_runner.experiments.forms import ExperimentForm
 from models_runner.experiments.selectors import ahead_of
@@ -81,7 +82,7 @@ def test_the_options_of_the_papers_can_be_chosen(site: Site) -> None:
     training_work(training_id=given.pk)
     conquer = {"baseline": "conquer", "candidates": given.uuid, "same_split": "yes"}
     assert "not known which split" in site.start(**conquer).content.decode()
-    site.made.project.corpus.videos.update(source_split="val")
+    site.made.project.dataset.corpus.videos.update(source_split="val")
     assert "not known which split" in site.start(**conquer).content.decode()
     site.made.project.queries.filter(pk=site.made.val.pk).update(caption=Caption.objects.first())
     assert site.start(**conquer).status_code == 302
@@ -92,7 +93,7 @@ def test_the_options_of_the_papers_can_be_chosen(site: Site) -> None:
 def test_a_corpus_of_few_videos_begins_small(
     site: Site, monkeypatch: pytest.MonkeyPatch, few: int, preset: str
 ) -> None:
-    assert site.made.project.corpus.videos.count() == 2
+    assert site.made.project.dataset.corpus.videos.count() == 2
     monkeypatch.setattr("models_runner.experiments.views.FEW_VIDEOS", few)
     page = site.client.get(site.url("experiment-new")).content.decode()
     assert f'<option value="{preset}" selected>' in page

@@ -67,7 +67,7 @@ READ = re.compile(r"env_(?:str|secret)\(\s*\"(\w+)\"")  # by the settings
 
 
 def test_the_program_is_told_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    sources = (settings.BASE_DIR / "config").rglob("*.py")
+    sources = [path for name in ("config", "core") for path in (settings.BASE_DIR / name).rglob("*.py")]
     read = {name for source in sources for name in READ.findall(source.read_text())}
     hidden = {name for name in read if SafeExceptionReporterFilter.hidden_settings.search(name)}
     assert {"SECRET_KEY", "EMAIL_PASSWORD", "REWRITING_API_KEY", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY"} <= hidden

@@ -17,10 +17,11 @@ from celery import current_app
 from django.db import IntegrityError, OperationalError, connection
 from django.utils import timezone
 
-from annotation.models import AuditEvent, Query
+from annotation.models import Query
 from core import locks
 from core import messages as annotation_messages
 from core.exceptions import NotPossible, StorageAway
+from core.models import AuditEvent
 from judging.models import Release
 from models_runner.experiments import devices, files, trainings
 from models_runner.experiments.child import TrainingChild
@@ -509,9 +510,9 @@ class TestOrdering:
             order(baseline="conquer", candidates=only(conquer))
 
     def test_candidates_may_be_kept_to_the_split_their_query_came_from(self, made: HandMade, order: Order) -> None:
-        made.project.corpus.videos.update(source_split="val")
-        first = made.project.corpus.videos.order_by("pk")[0]
-        made.project.corpus.videos.filter(pk=first.pk).update(source_split="train")
+        made.project.dataset.corpus.videos.update(source_split="val")
+        first = made.project.dataset.corpus.videos.order_by("pk")[0]
+        made.project.dataset.corpus.videos.filter(pk=first.pk).update(source_split="train")
         Query.objects.filter(pk=made.val.pk).update(caption=first.moments.first().captions.first())
         conquer = order(baseline="conquer", candidates=trained(only(order())), options={"same_split": True})
         place = files.plan_write(only(conquer))

@@ -19,11 +19,12 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from annotation.models import Project, Video
+from accounts.models import Project
+from annotation.models import Video
 from annotation.similarity.model_folders import REFUSAL
 from core.exceptions import NotPossible
 from models_runner.features import making, services
-from models_runner.features.making import feature_set_work, feature_sets_sweep
+from models_runner.features.making import FEATURE_SETS, feature_set_work
 from models_runner.features.services import (
     feature_set_cancel,
     feature_set_delete,
@@ -61,9 +62,9 @@ def project(roots: Path, clip: bytes, videos_on_disk: Path) -> Project:
     """Two videos of three seconds; the first speaks."""
     made = ProjectFactory()
     for name in ("one", "two"):
-        video = VideoFactory(corpus=made.corpus, name=name, duration_s=3.0)
+        video = VideoFactory(corpus=made.dataset.corpus, name=name, duration_s=3.0)
         video.file.save("x.mp4", ContentFile(clip))
-    made.corpus.videos.get(name="one").subtitles.create(start_s=0.2, end_s=1.0, text="Hello there")
+    made.dataset.corpus.videos.get(name="one").subtitles.create(start_s=0.2, end_s=1.0, text="Hello there")
     QueryFactory(project=made, number=7, text="somebody says hello")
     return made  # type: ignore[no-any-return]
 
@@ -109,7 +110,7 @@ def test_speech_and_queries_get_features_of_their_tokens(project: Project) -> No
 def test_features_know_nothing_of_names_moments_or_what_happens(project: Project, clip: bytes) -> None:
     """The same pixels and words under other names, files and moments give equal rows."""
     other = ProjectFactory()
-    video = VideoFactory(corpus=other.corpus, name="somebody dances", duration_s=3.0)
+    video = VideoFactory(corpus=other.dataset.corpus, name="somebody dances", duration_s=3.0)
     video.file.save("dance_waves.mp4", ContentFile(clip))
     video.subtitles.create(start_s=0.2, end_s=1.0, text="Hello there")
     CaptionFactory(moment__video=video, text="somebody dances")
@@ -121,7 +122,7 @@ def test_features_know_nothing_of_names_moments_or_what_happens(project: Project
 
 def test_a_bad_video_is_told_and_keeps_no_other_back(project: Project) -> None:
     Video.objects.get(name="one").file.save("y.mp4", ContentFile(b"junk" * 500))
-    VideoFactory(corpus=project.corpus, name="nobody has it", file="")
+    VideoFactory(corpus=project.dataset.corpus, name="nobody has it", file="")
     held = worked(start(project))
     assert (held.state, held.n_items, held.n_failed, held.is_fit) == ("done", 1, 2, False)
     assert "corrupt" in held.reasons["one"] and "does not exist" in held.reasons["nobody has it"]
@@ -130,10 +131,10 @@ def test_a_bad_video_is_told_and_keeps_no_other_back(project: Project) -> None:
 
 
 def test_where_nothing_can_be_made_it_fails_with_the_reason_and_can_go_on(project: Project, clip: bytes) -> None:
-    project.corpus.videos.update(file="")
+    project.dataset.corpus.videos.update(file="")
     held = worked(start(project))
     assert held.state == "failed" and "first one: the video file does not exist" in held.error
-    for video in project.corpus.videos.all():
+    for video in project.dataset.corpus.videos.all():
         video.file.save("x.mp4", ContentFile(clip))
     assert worked(feature_set_resume(feature_set=held, actor=None)).state == "done"
 
@@ -187,11 +188,11 @@ def test_a_killed_worker_leaves_a_set_that_the_sweep_sends_again(project: Projec
     assert killed is not None
     killed.add("one", np.full((2, 512), 0.25))
     with messages():
-        feature_sets_sweep(now=timezone.now() + timedelta(minutes=1))
+        FEATURE_SETS.sweep(timezone.now() + timedelta(minutes=1))
     held.refresh_from_db()
     assert held.state == "running"
     with messages():
-        feature_sets_sweep(now=timezone.now() + timedelta(minutes=3))
+        FEATURE_SETS.sweep(timezone.now() + timedelta(minutes=3))
     held.refresh_from_db()
     assert held.state == "done"
     with open_features(held.path) as store:
@@ -240,7 +241,7 @@ def test_a_worker_that_is_killed_ever_further_on_is_started_as_often_as_it_needs
 ) -> None:
     names = ["one", "two", *(f"more {count}" for count in range(5))]
     for name in names[2:]:
-        VideoFactory(corpus=project.corpus, name=name, file="")
+        VideoFactory(corpus=project.dataset.corpus, name=name, file="")
     held = start(project)
     monkeypatch.setattr(making, "EVERY_S", 0.0)
     for name in names:

@@ -10,7 +10,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Membership, Video
+from accounts.models import Membership
+from annotation.models import Video
 from judging.models import Release
 from models_runner.leaderboard.services.truths import truths_make
 from models_runner.models import Run, Score
@@ -32,7 +33,7 @@ def member(tmp_path: Path) -> Membership:
     made = participant(ProjectFactory())
     corpus = read_corpus(CORPUS)
     Video.objects.bulk_create(
-        Video(corpus=made.project.corpus, name=name, index=index, duration_s=corpus.durations_s[name])
+        Video(corpus=made.project.dataset.corpus, name=name, index=index, duration_s=corpus.durations_s[name])
         for index, name in corpus.names.items()
     )
     formats.write_ground_truth(tmp_path / "val.json", truth())

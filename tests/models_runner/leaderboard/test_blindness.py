@@ -12,7 +12,7 @@ from django.core.files.base import ContentFile
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from annotation.models import Membership
+from accounts.models import Membership
 from models_runner.leaderboard.selectors import shown_scores
 from models_runner.leaderboard.services.truths import truth_table
 from models_runner.models import Leaderboard, Score, Truth

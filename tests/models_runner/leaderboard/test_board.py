@@ -11,7 +11,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Membership, Moment
+from accounts.models import Membership
+from annotation.models import Moment
 from core.files import ReceivedOnDisk
 from judging.models import Release
 from models_runner.leaderboard.services.participants import leaderboard_change, leaderboard_of

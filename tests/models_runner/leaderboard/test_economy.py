@@ -12,9 +12,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.exceptions import NotPossible
+from core.jobs import sweep_all
 from judging.models import Release
 from models_runner.leaderboard.services.economy import pairs_of, study_create, study_work
-from models_runner.leaderboard.services.releases import release_receive, runs_sweep
+from models_runner.leaderboard.services.releases import release_receive
 from models_runner.models import EconomyStudy
 from tests.conftest import Messages
 from tests.judging.views.doors import zipped
@@ -59,7 +60,7 @@ def test_a_repeat_finds_it_done(release: Release) -> None:
 def test_a_lost_study_is_sent_again(release: Release, messages: Messages) -> None:
     study_create(release=release, split="val", actor=None)
     with messages():
-        runs_sweep(now=timezone.now() + timedelta(minutes=3))
+        sweep_all(now=timezone.now() + timedelta(minutes=3))
     assert EconomyStudy.objects.get().state == "done"
 
 

@@ -9,7 +9,7 @@ from django.core.files.base import ContentFile
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Membership
+from accounts.models import Membership
 from judging.models import Release
 from models_runner.leaderboard.selectors.asked import asked_by
 from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard
@@ -177,7 +177,7 @@ def seen(member: Membership, address: str, one: Run, other: Run) -> str:
 
 def test_no_remark_says_which_videos_hold_judged_moments(release: Release, member: Membership, made: HandMade) -> None:
     judged = {moment.video for query in truth_table(release=release, split="val").values() for moment in query}
-    free = VideoFactory(corpus=made.project.corpus, name="free", duration_s=90)
+    free = VideoFactory(corpus=made.project.dataset.corpus, name="free", duration_s=90)
     assert free.name not in judged
     run = bring(member, release, run_json({number: [[free.name, 1.0, 4.0, 1.0]] for number in (10, 11)}))
     assert (run.state, run.scorings.get().remarks) == ("scored", [])

@@ -9,14 +9,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation.models import Membership
+from accounts.models import Membership
 from core.exceptions import NotPossible
 from judging.models import Release
 from judging.releases.services import release_build, release_create
 from models_runner.leaderboard.selectors.asked import asked_for
 from models_runner.leaderboard.selectors.leaderboard import leaderboard
 from models_runner.leaderboard.services.releases import release_receive, runs_sweep
-from models_runner.leaderboard.services.scorings import scoring_work
+from models_runner.leaderboard.services.scorings import scoring_work, scorings_sweep
 from models_runner.leaderboard.services.truths import truth_table
 from models_runner.models import Run, Scoring
 from tests.conftest import Messages
@@ -39,7 +39,7 @@ def test_a_release_whose_message_was_lost_hours_ago_is_received(
     run = bring(member, release, BOTH)
     new = release_build(release_id=release_create(project=made.project, actor=None).pk)
     with messages():
-        runs_sweep(now=timezone.now() + timedelta(hours=2))
+        runs_sweep(timezone.now() + timedelta(hours=2))
     assert run.scorings.get(release=new).state == "scored"
 
 
@@ -50,7 +50,7 @@ def test_a_run_and_a_release_that_missed_each_other_meet(
     run = bring(member, release, BOTH)
     run.scorings.filter(release=new).delete()
     with messages():
-        runs_sweep(now=timezone.now() + timedelta(days=2))
+        scorings_sweep(timezone.now() + timedelta(days=2))
     assert run.scorings.get(release=new).state == "scored"
     assert Scoring.objects.filter(run__source="similarity").count() == 4  # they stay with their own releases
 
@@ -61,7 +61,7 @@ def test_a_run_stays_off_releases_before_its_own(
     run = bring(member, ready_release(made.project), BOTH)
     with messages():
         release_receive(release_id=release.pk)
-        runs_sweep(now=timezone.now() + timedelta(days=2))
+        runs_sweep(timezone.now() + timedelta(days=2))
     assert [scoring.release.version for scoring in run.scorings.all()] == [2]
 
 
@@ -94,7 +94,7 @@ def test_what_was_tried_again_in_time_is_scored(
         with pytest.raises(OSError, match="hidden words"):
             scoring_work(scoring_id=scoring.pk)
     with messages():
-        runs_sweep(now=timezone.now() + timedelta(minutes=2))
+        scorings_sweep(timezone.now() + timedelta(minutes=2))
     assert run.scorings.get(pk=scoring.pk).state == "scored"
 
 
@@ -112,15 +112,15 @@ def test_a_release_without_a_judged_query_is_read_once(
     later = timezone.now() + timedelta(hours=2)
     empty = [empty_release() for _ in range(2)]
     with messages() as sent:
-        runs_sweep(now=later)
+        runs_sweep(later)
     assert len(sent) == len(empty)
     with messages() as sent, CaptureQueriesContext(connection) as queries:
-        runs_sweep(now=later)
+        runs_sweep(later)
     assert sent == []
     of_two = len(queries)
     release_receive(release_id=empty_release().pk)
     with django_assert_num_queries(of_two):
-        runs_sweep(now=later)
+        runs_sweep(later)
     with django_assert_num_queries(2), pytest.raises(NotPossible, match="no judged query"):
         truth_table(release=empty[0], split="test")  # its archive is not opened again
 
@@ -128,5 +128,5 @@ def test_a_release_without_a_judged_query_is_read_once(
 def test_a_split_whose_run_by_similarity_is_missing_gets_it(release: Release, messages: Messages) -> None:
     Run.objects.filter(release=release, split="test").delete()
     with messages():
-        runs_sweep(now=timezone.now() + timedelta(hours=2))
+        runs_sweep(timezone.now() + timedelta(hours=2))
     assert Run.objects.filter(release=release, split="test", state="scored").exists()

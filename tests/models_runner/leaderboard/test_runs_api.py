@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.test import Client
 from rest_framework.parsers import MultiPartParser
 
-from annotation.models import Membership
+from accounts.models import Membership
 from judging.models import Release
 from models_runner.leaderboard.services.participants import leaderboard_change
 from models_runner.models import Run

@@ -10,14 +10,18 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Membership
+from accounts.models import Membership
 from judging.models import Release
 from models_runner.leaderboard.selectors.asked import asked_for
 from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard
 from models_runner.leaderboard.services import score_tests
-from models_runner.leaderboard.services.releases import runs_sweep
 from models_runner.leaderboard.services.runs import run_withdraw
-from models_runner.leaderboard.services.score_tests import covering, score_tests_order, score_tests_work
+from models_runner.leaderboard.services.score_tests import (
+    covering,
+    score_tests_order,
+    score_tests_sweep,
+    score_tests_work,
+)
 from models_runner.leaderboard.services.scorings import values_of
 from models_runner.leaderboard.views.leaderboard import leaderboard_tested
 from models_runner.models import PerQuery, Run, Score, ScoreTest, Scoring
@@ -171,7 +175,7 @@ def test_a_run_that_is_scored_anew_is_tested_anew(look: Look, messages: Messages
 def test_a_lost_message_is_found_and_a_repeat_is_harmless(look: Look, messages: Messages) -> None:
     look()  # its message is never sent
     with messages() as sent:
-        runs_sweep(now=timezone.now() + timedelta(minutes=2))
+        score_tests_sweep(timezone.now() + timedelta(minutes=2))
     assert len(sent) == 1
     before = p_values(look())
     score_tests_work(score_id=ScoreTest.objects.all()[0].one_id)

@@ -26,7 +26,7 @@ def test_two_uploads_count_each_other(monkeypatch: pytest.MonkeyPatch, per_day: 
     Leaderboard.objects.create(project=release.project, uploads_per_day=per_day)
     deleted: list[str] = []
     monkeypatch.setattr(default_storage, "delete", deleted.append)
-    monkeypatch.setattr(runs, "send_on_commit", lambda *sent: None)  # nobody reads the first meanwhile
+    monkeypatch.setattr(runs.UPLOADS, "send", lambda key: None)  # nobody reads the first meanwhile
     upload = [partial(bring, member, release, run_json({10: GOOD}), system=name, work=False) for name in "ab"]
     first, second = overlap(monkeypatch, KEPT, *upload)
     assert isinstance(second, NotPossible)

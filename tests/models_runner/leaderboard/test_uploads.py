@@ -14,15 +14,15 @@ import pytest
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
+from accounts.models import Membership
 from annotation.corpora.importers import ImportFileError
 from annotation.corpora.importers.limits import Budget, Limits
-from annotation.models import Membership
 from config.celery_app import app
 from core.exceptions import NotPossible, TooLarge
+from core.jobs import sweep_all
 from judging.models import Release
 from models_runner.leaderboard.services.participants import leaderboard_change
-from models_runner.leaderboard.services.releases import runs_sweep
-from models_runner.leaderboard.services.runs import TASK, UploadLimit, run_work, upload_possible_at
+from models_runner.leaderboard.services.runs import UPLOADS, UploadLimit, run_work, upload_possible_at
 from models_runner.leaderboard.services.scorings import scoring_work, values_of
 from models_runner.models import PerQuery, Run, Score, Scoring
 from moment_retrieval import formats
@@ -236,7 +236,7 @@ def test_few_uploads_are_read_at_once_and_the_next_follows(
 
 
 def test_uploads_have_a_queue_that_waits_behind_what_is_short() -> None:
-    queues = [app.amqp.router.route({}, name)["queue"].name for name in ("judging.tasks.invitation_mail", TASK)]
+    queues = [app.amqp.router.route({}, name)["queue"].name for name in ("judging.tasks.invitation_mail", UPLOADS.task)]
     assert queues == ["celery", "uploads"]
     consumed = app.amqp.Queues(app.conf.task_queues).consume_from  # others join ``app.amqp.queues`` when they are named
     assert list(consumed) == sorted(queues)  # which is the order they are emptied in
@@ -292,7 +292,7 @@ class TestSweep:
         run = bring(member, release, BOTH, work=False)
         Run.objects.filter(pk=run.pk).update(updated_at=timezone.now() - timedelta(minutes=3))
         with messages():
-            runs_sweep(now=timezone.now())
+            sweep_all(now=timezone.now())
         assert Run.objects.get(pk=run.pk).state == "scored"
 
     def test_a_lost_scoring_is_sent_again(self, release: Release, member: Membership, messages: Messages) -> None:
@@ -300,7 +300,7 @@ class TestSweep:
         run.scorings.all().delete()
         Scoring.objects.create(run=run, release=release)
         with messages():
-            runs_sweep(now=timezone.now() + timedelta(minutes=2))
+            sweep_all(now=timezone.now() + timedelta(minutes=2))
         assert run.scorings.get().state == "scored"
 
 

@@ -127,11 +127,15 @@ def test_the_runs_of_the_authors(tmp_path: Path) -> None:
     first, other = (query.moments[0] for query in runs[0][:2])
     wanted = {(m.video, m.start_s, m.end_s) for m in (first, other)}
     for video, start_s, end_s in sorted(wanted):
-        held = VideoFactory(corpus=project.corpus, name=video, index=len(project.corpus.videos.all()) + 30_000)
+        held = VideoFactory(
+            corpus=project.dataset.corpus, name=video, index=len(project.dataset.corpus.videos.all()) + 30_000
+        )
         MomentFactory(video=held, start_s=start_s, end_s=end_s)
     for ranked in runs[0][:2]:
         query = QueryFactory(project=project, number=int(ranked.query_id), text=ranked.text)
-        CandidateFactory(query=query, moment=MomentFactory(video__corpus=project.corpus, video__index=query.number))
+        CandidateFactory(
+            query=query, moment=MomentFactory(video__corpus=project.dataset.corpus, video__index=query.number)
+        )
         batch_create(query=query, number=1)
     lines, told = pool(*files, corpus=folder / "video_corpus.json", depth=40)
     assert "reloclnet_n40.val.json.gz: 498 queries are not among those pooled for" in lines

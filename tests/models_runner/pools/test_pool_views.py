@@ -8,9 +8,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Job, Pooling
+from annotation.models import Pooling
+from core.models import Job
 from judging.models import Batch
-from models_runner.pools.services import pools_sweep
+from models_runner.pools.services import PLANS
 from tests.conftest import Messages, hash_with
 from tests.factories import MINUTES, admin
 from tests.judging.growing import Growing
@@ -151,7 +152,7 @@ def test_a_plan_whose_message_was_lost_is_made_by_the_sweep(browser: Client, mad
     assert "Reading the runs" in browser.get(url("pool", pooling)).content.decode()
     for later, state in ((0, "preparing"), (2, "ready")):
         with messages():
-            pools_sweep(now=pooling.created_at + later * MINUTES)
+            PLANS.sweep(pooling.created_at + later * MINUTES)
         pooling.refresh_from_db()
         assert pooling.state == state
 

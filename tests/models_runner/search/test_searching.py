@@ -23,7 +23,8 @@ from django.urls import reverse
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from annotation.models import Membership, Moment, Video
+from accounts.models import Membership
+from annotation.models import Moment, Video
 from annotation.similarity.model_folders import REFUSAL
 from config.celery_app import app
 from models_runner import tasks
@@ -106,7 +107,7 @@ def site(made: HandMade, settings: Any, tmp_path: Path, trained_folder: Path) ->
 def filmed(site: Site) -> Video:
     """The first video that is found, in the project, with a file."""
     hit = json.loads(site.api(q="x").content)["hits"][0]
-    video = Video.objects.create(corpus=site.made.project.corpus, name=hit["video"], duration_s=30, index=900)
+    video = Video.objects.create(corpus=site.made.project.dataset.corpus, name=hit["video"], duration_s=30, index=900)
     video.file.save("film.mp4", ContentFile(b"0123456789"))
     return video
 

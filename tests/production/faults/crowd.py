@@ -22,7 +22,7 @@ from tests.production.topology.world import World
 TIMEOUT_S = 60  # longer than a page waits (htmx.config.timeout): a slow machine is no trouble
 AGAIN_S = 0.3  # until what was not answered is sent again
 QUARREL = (0, 4, 4, 4)  # the first two differ by more than one: two more are asked, and agree
-SWEEPS = ("judging.tasks.assignments_sweep", "judging.tasks.batches_sweep", "judging.tasks.work_sweep")
+SWEEPS = ("judging.tasks.assignments_sweep", "judging.tasks.batches_sweep", "core.tasks.sweep")
 
 
 class Trouble(Exception):

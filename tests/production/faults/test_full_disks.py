@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from annotation.models import CorpusImport
 from benchmarks.annotator import GRADE, KEY
-from config.embedded.postgres import share_with
+from core.embedded.postgres import share_with
 from judging.models import Judgment
 from tests.production.faults.background.acts import page_of, sweep
 from tests.production.faults.background.test_previews import (
@@ -87,7 +87,7 @@ class TestMedia:
 
     def test_gifs_are_cut_on_when_there_is_room_and_none_is_half(self, site: Site, clip: bytes, tmp_path: Path) -> None:
         world = World.make(annotators=0)
-        corpus, lead = world.project.corpus, world.person(site, world.lead)
+        corpus, lead = world.project.dataset.corpus, world.person(site, world.lead)
         with small_disk(site.shared / "media", megabytes=16) as disk:
             to_cut(corpus, clip)
             with latch(site, "annotation_moment", when=CUT, passing=PART) as closed:

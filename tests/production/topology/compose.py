@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from config.embedded.services import BASE_DIR
+from core.embedded.services import BASE_DIR
 from tests.production.topology.hosts import Web
 from tests.production.topology.site import Site, eventually
 

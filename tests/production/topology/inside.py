@@ -43,7 +43,7 @@ def _bucket(site: Site) -> dict[str, Any]:
         "secret_key": said["S3_SECRET_ACCESS_KEY"],
         "addressing": "path",
     }
-    return {"BACKEND": "config.storage.S3Media", "OPTIONS": options}
+    return {"BACKEND": "core.storage.bucket.S3Media", "OPTIONS": options}
 
 
 def _media(site: Site) -> str:

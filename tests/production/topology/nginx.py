@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from config.embedded.services import BASE_DIR
+from core.embedded.services import BASE_DIR
 from tests.production.topology.hosts import Web
 from tests.production.topology.server import Server, ServerFailed, descendants, free_port, program
 from tests.production.topology.stores import BUCKET

@@ -9,8 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from config.embedded.processes import all_pids, dies_with_parent
-from config.embedded.services import BASE_DIR
+from core.embedded.processes import all_pids, dies_with_parent
+from core.embedded.services import BASE_DIR
 
 READY_S = 90
 POLITE_S = 30

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from config.embedded import static
-from config.embedded.services import BASE_DIR
+from core.embedded import preparation
+from core.embedded.services import BASE_DIR
 from tests.production.topology import schema
 from tests.production.topology.hosts import Beat, Host, Web, Worker, clean_environment
 from tests.production.topology.nginx import Nginx
@@ -121,10 +121,10 @@ class Site:
         schema.keep(self.postgres, dump)
 
     def collect_static(self) -> None:
-        wanted = static.fingerprint()
-        if not static.is_collected(self.kept, wanted):
+        wanted = preparation.fingerprint()
+        if not preparation.is_collected(self.kept, wanted):
             self.manage("collectstatic", "--no-input", "--clear", "--verbosity", "0")
-            static.note_collected(self.kept, wanted)
+            preparation.note_collected(self.kept, wanted)
 
     def start_stores(self) -> None:
         start_missing([self.postgres, self.redis, self.storage])

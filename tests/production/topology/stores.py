@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import redis
 
-from config.embedded.postgres import share_with, unprivileged
+from core.embedded.postgres import share_with, unprivileged
 from tests.production.topology.server import Server, program
 
 NAME, PASSWORD = "momentjudge", "of-this-topology"

@@ -8,7 +8,7 @@ from uuid import UUID
 import requests
 from django.urls import reverse
 
-from annotation.models import Project, User
+from accounts.models import Project, User
 from benchmarks.annotator import FINISH, GO_ON, GRADE, KEY, TAKE
 from judging.models import Batch, Pair
 from judging.work.services.batches import batch_create
@@ -43,7 +43,7 @@ class World:
         """The first batch of a new query."""
         query = factories.QueryFactory(project=self.project, split=split)
         for rank in range(1, pairs + 1):
-            moment = factories.MomentFactory(video__corpus=self.project.corpus)
+            moment = factories.MomentFactory(video__corpus=self.project.dataset.corpus)
             factories.CandidateFactory(query=query, rank=rank, moment=moment)
             factories.CaptionFactory(moment=moment)
         opened = batch_create(query=query, number=1)

@@ -11,9 +11,9 @@ from annotation.corpora.importers import FORMATS, BadLine, Given, ImportFileErro
 from annotation.corpora.importers.archives import LARGEST_DIRECTORY
 from annotation.corpora.importers.files import read_file
 from annotation.corpora.importers.limits import Budget, Limits
-from annotation.corpora.importers.texts import is_storable
 from annotation.corpora.services import reports
 from annotation.corpora.services.reports import Remark, remarks_writer
+from core.texts import is_storable
 from tests.mutations import mutated
 
 TABLE = Given({"a": (60.0, 1), "b": (60.0, 2)})

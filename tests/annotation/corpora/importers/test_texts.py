@@ -2,7 +2,8 @@
 
 import pytest
 
-from annotation.corpora.importers.texts import foreign_share, is_only_a_name, is_storable, notes_of
+from annotation.corpora.importers.texts import foreign_share, is_only_a_name, notes_of
+from core.texts import is_storable
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,9 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import AccessToken, BrowserSession, CorpusImport, Membership, Moment, User, Video
-from annotation.services.tokens import token_create
+from accounts.models import AccessToken, BrowserSession, Membership, User
+from accounts.services.tokens import token_create
+from annotation.models import CorpusImport, Moment, ProjectCorpus, Video
 from judging.models import JudgmentImport
 from judging.work.rules import form_key
 from models_runner.experiments.files import folder_of
@@ -145,7 +146,7 @@ class OwnedWorld(World):
     def video(self) -> Video:
         video = self.pair.candidate.moment.video
         video.file.save("clip.mp4", ContentFile(b"a video"))
-        type(self.project).objects.filter(pk=self.project.pk).update(corpus=video.corpus)
+        ProjectCorpus.objects.filter(pk=self.project.pk).update(corpus=video.corpus)
         return video  # type: ignore[no-any-return]
 
     def left(self) -> None:

@@ -16,7 +16,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Membership, NamedQuerySet, Pooling, Project, TrainSet, User
+from accounts.models import Membership, Project, User
+from annotation.models import NamedQuerySet, Pooling, TrainSet
 from annotation.statistics.services import statistics_compute
 from judging.guidelines.services import draft_open
 from judging.models import (
@@ -162,7 +163,7 @@ class World:
     def train_form(self) -> dict[str, object]:
         """There is a training query, and a moment to rank."""
         QueryFactory(project=self.project, split="train")
-        CaptionFactory(moment__video__corpus=self.project.corpus)
+        CaptionFactory(moment__video__corpus=self.project.dataset.corpus)
         return {"depth": 1}
 
     @cached_property
@@ -214,7 +215,7 @@ class World:
     @cached_property
     def filmed(self) -> Project:
         """There is a video to make features of."""
-        VideoFactory(corpus=self.project.corpus)
+        VideoFactory(corpus=self.project.dataset.corpus)
         return self.project
 
     @cached_property

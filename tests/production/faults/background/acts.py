@@ -11,7 +11,7 @@ from django.db import connections
 from django.urls import reverse
 from PIL import Image
 
-from annotation.models import Project
+from accounts.models import Project
 from tests.factories import admin
 from tests.production.faults.latch import Latch
 from tests.production.topology import Person, Server, Site

@@ -7,8 +7,8 @@ from django.core.files.base import ContentFile
 from django.db.models import F
 from django.test import override_settings
 
-from annotation.models import Project
-from models_runner.features.making import FULL, LATE
+from accounts.models import Project
+from models_runner.features.making import FEATURE_SETS, FULL
 from models_runner.features.services import feature_set_resume, feature_set_start
 from models_runner.models import FeatureSet
 from moment_retrieval.features import open_features
@@ -20,7 +20,7 @@ from tests.production.topology import Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World
 
-SWEEP = "models_runner.tasks.runs_sweep"
+SWEEP = "core.tasks.sweep"
 VIDEOS, HALF = 120, 60
 MIDWAY = f"NEW.step = 'extracting' AND NEW.done >= {HALF}"
 
@@ -34,7 +34,7 @@ def shared(site: Site) -> Iterator[Site]:
 
 def filmed(project: Project, clip: bytes) -> None:
     for number in range(VIDEOS):
-        video = VideoFactory(corpus=project.corpus, name=f"walk_{number:03}", index=number, duration_s=4.0)
+        video = VideoFactory(corpus=project.dataset.corpus, name=f"walk_{number:03}", index=number, duration_s=4.0)
         video.file.save("clip.mp4", ContentFile(clip))
 
 
@@ -73,7 +73,7 @@ def test_features_go_on_where_they_were_after_a_kill(killed: str, shared: Site, 
             assert f"of {VIDEOS}" in page_of(shared, person, "models_runner:features", project.uuid)
         closed.open()
         start(shared, killed)
-    FeatureSet.objects.filter(pk=made.pk, state="running").update(moved_at=F("moved_at") - LATE)
+    FeatureSet.objects.filter(pk=made.pk, state="running").update(moved_at=F("moved_at") - FEATURE_SETS.late)
     sweep(SWEEP)
     eventually(lambda: told(made).state != "running")
     check_whole(made)

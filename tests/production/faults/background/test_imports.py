@@ -8,7 +8,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models import F
 
 from annotation.corpora.services.imports import corpus_import_confirm, corpus_import_create
-from annotation.models import AuditEvent, CorpusImport, Description, Moment
+from annotation.models import CorpusImport, Description, Moment
+from core.models import AuditEvent
 from judging.imports import services
 from judging.imports.label_studio.mapping import Mapped
 from judging.models import Judgment, JudgmentImport
@@ -40,7 +41,7 @@ def table() -> SimpleUploadedFile:
 @pytest.mark.parametrize("killed", KILLED)
 def test_a_corpus_is_imported_whole_and_once_after_a_kill(killed: str, site: Site) -> None:
     world = World.make(annotators=0)
-    name, lead = world.project.corpus.name, lead_of(site, world)
+    name, lead = world.project.dataset.corpus.name, lead_of(site, world)
     row = corpus_import_create(actor=world.lead, corpus_name=name, format="csv", file=table())
     eventually(lambda: told(row).state == "checked")
     with latch(site, "annotation_description", event="INSERT", passing=LINES // 2) as closed:
@@ -53,7 +54,7 @@ def test_a_corpus_is_imported_whole_and_once_after_a_kill(killed: str, site: Sit
         closed.open()
         start(site, killed)
     late(row)
-    sweep("annotation.tasks.imports_sweep")
+    sweep("core.tasks.sweep")
     eventually(lambda: told(row).state == "done")
     assert Description.objects.filter(corpus__name=name).count() == LINES
     assert Moment.objects.filter(video__corpus__name=name).count() == LINES
@@ -79,7 +80,7 @@ def test_judgments_are_imported_whole_and_once_after_a_kill(site: Site) -> None:
         closed.open()
         start(site, "worker")
     late(row)
-    sweep("judging.tasks.work_sweep")
+    sweep("core.tasks.sweep")
     eventually(lambda: told(row).state == "done")
     project = JudgmentImport.objects.get(pk=row.pk).project
     assert Judgment.objects.filter(pair__batch__project=project).count() == 2 * PAIRS

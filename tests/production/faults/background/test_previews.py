@@ -25,7 +25,7 @@ from tests.production.topology import Person, Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World
 
-SWEEP = "annotation.tasks.previews_sweep"
+SWEEP = "core.tasks.sweep"
 VIDEOS, MOMENTS = 10, 10
 ALL = VIDEOS * MOMENTS
 PART = ALL // 6
@@ -68,7 +68,7 @@ def counts_shown(page: str) -> dict[str, int]:
 
 
 def check_all_cut(site: Site, world: World, lead: Person, folder: Path) -> None:
-    done = ready(world.project.corpus)
+    done = ready(world.project.dataset.corpus)
     assert len(done) == ALL
     check_whole(done, folder)
     assert counts_shown(page_of(site, lead, "annotation:corpus", world.project.uuid)) == {"ready": ALL}
@@ -77,7 +77,7 @@ def check_all_cut(site: Site, world: World, lead: Person, folder: Path) -> None:
 @pytest.mark.parametrize("killed", KILLED)
 def test_all_gifs_are_cut_once_after_a_kill(killed: str, site: Site, clip: bytes, tmp_path: Path) -> None:
     world, before = World.make(annotators=0), set(default_storage.listdir("previews")[1] if previews(site) else ())
-    corpus, lead = world.project.corpus, lead_of(site, world)
+    corpus, lead = world.project.dataset.corpus, lead_of(site, world)
     to_cut(corpus, clip)
     with latch(site, "annotation_moment", when=CUT, passing=PART) as closed:
         sweep(SWEEP)
@@ -103,7 +103,7 @@ def previews(site: Site) -> bool:
 
 def test_all_gifs_are_cut_after_the_storage_was_away(bucket: Site, clip: bytes, tmp_path: Path) -> None:
     world = World.make(annotators=0)
-    corpus, lead = world.project.corpus, lead_of(bucket, world)
+    corpus, lead = world.project.dataset.corpus, lead_of(bucket, world)
     to_cut(corpus, clip)
     with latch(bucket, "annotation_moment", when=CUT, passing=PART) as closed:
         sweep(SWEEP)

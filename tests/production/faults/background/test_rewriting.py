@@ -3,8 +3,10 @@
 import pytest
 from django.db.models import Count
 
+from accounts.models import Project
 from annotation.captions.services.rewriting import rewriting_start
-from annotation.models import AuditEvent, Caption, Description, Job, Moment, Project, Rewriting
+from annotation.models import Caption, Description, Moment, Rewriting
+from core.models import AuditEvent, Job
 from tests.factories import VideoFactory
 from tests.production.faults.background.acts import KILLED, kill_at, lead_of, page_of, start, sweep
 from tests.production.faults.latch import latch
@@ -12,20 +14,20 @@ from tests.production.topology import Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World
 
-SWEEP = "annotation.tasks.rewritings_sweep"
+SWEEP = "core.tasks.sweep"
 SENTENCES = 240
 
 
 def described(project: Project) -> None:
     """Descriptions with names, some of which the rules cannot hide."""
-    video = VideoFactory(corpus=project.corpus, duration_s=2.0 * SENTENCES)
+    video = VideoFactory(corpus=project.dataset.corpus, duration_s=2.0 * SENTENCES)
     moments = Moment.objects.bulk_create(
         Moment(video=video, start_s=2.0 * n, end_s=2.0 * n + 1, preview_state="failed", preview_error="a test")
         for n in range(SENTENCES)
     )
     Description.objects.bulk_create(
         Description(
-            corpus=project.corpus,
+            corpus=project.dataset.corpus,
             moment=moment,
             source_id=n,
             text=f"Rachel hands Joey {n} letters and Monica reads letter {n + 1} aloud.",
@@ -37,7 +39,11 @@ def described(project: Project) -> None:
 
 def captions(project: Project) -> dict[str, int]:
     """How many there are in each state."""
-    found = Caption.objects.filter(description__corpus=project.corpus_id).values_list("state").annotate(n=Count("pk"))
+    found = (
+        Caption.objects.filter(description__corpus=project.dataset.corpus_id)
+        .values_list("state")
+        .annotate(n=Count("pk"))
+    )
     return dict(found.order_by())
 
 
@@ -47,7 +53,7 @@ def test_every_caption_is_made_and_checked_once_after_a_kill(killed: str, site: 
     project, lead = world.project, lead_of(site, world)
     described(project)
     with latch(site, "annotation_caption", passing=SENTENCES // 3) as closed:
-        row = rewriting_start(corpus=project.corpus, provider="rules", actor=world.lead, project=project)
+        row = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=world.lead, project=project)
         kill_at(closed, site, killed)
         if killed != "postgres":
             assert captions(project)["proposed"]
@@ -58,7 +64,7 @@ def test_every_caption_is_made_and_checked_once_after_a_kill(killed: str, site: 
     eventually(lambda: Rewriting.objects.get(pk=row.pk).finished_at)
     counts = captions(project)
     assert sum(counts.values()) == SENTENCES and set(counts) <= {"accepted", "in_review"}, counts
-    assert Caption.objects.filter(description__corpus=project.corpus_id, similarity=None).count() == 0
+    assert Caption.objects.filter(description__corpus=project.dataset.corpus_id, similarity=None).count() == 0
     assert Rewriting.objects.get(pk=row.pk).error == ""
     assert list(Job.objects.filter(project=project).values_list("state", "title")) == [
         ("done", "Descriptions rewritten")

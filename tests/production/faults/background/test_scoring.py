@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 from django.db.models import F
 
-from annotation.models import AuditEvent, Project, User
+from accounts.models import Project, User
+from core.models import AuditEvent
 from judging.models import Release
 from models_runner.leaderboard.services.runs import run_upload
 from models_runner.models import PerQuery, Run, Score, Scoring
@@ -19,7 +20,7 @@ from tests.production.topology import Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World
 
-SWEEP = "models_runner.tasks.runs_sweep"
+SWEEP = "core.tasks.sweep"
 ROWS = [["alpha" if n % 2 else "beta", n / 200, n / 200 + 1.0, 1000.0 - n] for n in range(900)]
 
 

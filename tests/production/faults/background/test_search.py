@@ -9,7 +9,8 @@ from django.core.files.base import ContentFile
 from django.test import override_settings
 from django.urls import reverse
 
-from annotation.models import Project, Video
+from accounts.models import Project
+from annotation.models import Video
 from models_runner.experiments.services import experiment_create
 from models_runner.features.selectors import Choice
 from models_runner.features.services import feature_set_start
@@ -32,7 +33,7 @@ def trained(site: Site, clip: bytes) -> Iterator[Trained]:
     """A checkpoint that was learnt from real features, so that typed words can be looked for with it."""
     world = World.make(annotators=0)
     release = trainable(world.project)
-    for video in Video.objects.filter(corpus=world.project.corpus):
+    for video in Video.objects.filter(corpus=world.project.dataset.corpus):
         video.file.save("clip.mp4", ContentFile(clip))
     with override_settings(FEATURES_ROOT=site.shared / "features"):
         features = {kind: Choice.of(made(world.project, kind, way)).told() for kind, way in WAYS.items()}

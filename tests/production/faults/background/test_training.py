@@ -11,7 +11,7 @@ import pytest
 from django.db.models import F
 from django.urls import reverse
 
-from config.embedded.processes import all_pids
+from core.embedded.processes import all_pids
 from models_runner.experiments.progress import EventsFile
 from models_runner.experiments.services import experiment_create
 from models_runner.models import Run, Training

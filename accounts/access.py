@@ -1,0 +1,113 @@
+"""Access is granted here: the project at hand and the viewer's role in it."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, cast
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect
+from django_htmx.middleware import HtmxDetails
+from rest_framework.request import Request
+from structlog.contextvars import bind_contextvars
+
+from accounts.models import Membership, Project, User
+
+Role = Membership.Role
+ANNOTATOR = frozenset({Role.ANNOTATOR})
+LEAD = frozenset({Role.LEAD})
+ADMIN = frozenset({Role.ADMIN})
+STAFF = frozenset({Role.LEAD, Role.ADMIN})
+EVERYONE = ANNOTATOR | STAFF  # of those who judge and lead; participants see the leaderboard alone
+RUNNERS = STAFF | {Role.PARTICIPANT}
+P = ParamSpec("P")
+
+
+class MemberRequest(HttpRequest):
+    """A request of somebody with a role in the project of the page."""
+
+    user: User
+    htmx: HtmxDetails
+    membership: Membership
+
+
+def grant(request: HttpRequest, project: Project, roles: frozenset[Membership.Role]) -> Membership:
+    """The viewer's membership of the project; 404 for strangers, 403 for another role."""
+    return grant_by(request, project.uuid, roles)
+
+
+def grant_by(request: HttpRequest, project_uuid: UUID, roles: frozenset[Membership.Role]) -> Membership:
+    """``grant`` for a project known by its UUID: one statement says whether it exists and who the viewer is there."""
+    memberships = Membership.objects.select_related("project")
+    membership = get_object_or_404(memberships, project__uuid=project_uuid, user=request.user)
+    if membership.role not in roles:
+        raise PermissionDenied
+    cast(MemberRequest, request).membership = membership
+    bind_contextvars(member=membership.label, project=str(project_uuid))  # for the logs
+    return membership
+
+
+def project_page(
+    roles: frozenset[Membership.Role],
+) -> Callable[
+    [Callable[Concatenate[MemberRequest, Project, P], HttpResponseBase]],
+    Callable[Concatenate[HttpRequest, UUID, P], HttpResponseBase],
+]:
+    """A view of one project, named by UUID in the URL, for people of these roles."""
+
+    def decorate(
+        view: Callable[Concatenate[MemberRequest, Project, P], HttpResponseBase],
+    ) -> Callable[Concatenate[HttpRequest, UUID, P], HttpResponseBase]:
+        @login_required
+        @wraps(view)
+        def page(request: HttpRequest, project_uuid: UUID, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            membership = grant_by(request, project_uuid, roles)
+            return view(cast(MemberRequest, request), membership.project, *args, **kwargs)
+
+        return page  # type: ignore[return-value]
+
+    return decorate
+
+
+def staff_page(
+    view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+    """A page of no project, for leads and admins of any; whose only project it is sees that project's header."""
+
+    @login_required
+    @wraps(view)
+    def page(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        held = Membership.objects.filter(user=cast(User, request.user), role__in=STAFF)
+        memberships = list(held.select_related("project")[:2])
+        if not memberships:
+            raise PermissionDenied
+        if len(memberships) == 1:
+            cast(MemberRequest, request).membership = memberships[0]
+        return view(request, *args, **kwargs)
+
+    return page  # type: ignore[return-value]
+
+
+def post_only(back: str) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
+    """A view that changes something; whoever comes by GET, as after logging in, is sent to the page ``back``.
+
+    The page takes what the view does, objects by their UUID.
+    """
+
+    def decorate(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+        @wraps(view)
+        def door(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if request.method == "POST":
+                return view(request, *args, **kwargs)
+            return redirect(back, *(getattr(place, "uuid", place) for place in [*args, *kwargs.values()]))
+
+        return door
+
+    return decorate
+
+
+def person_of(request: Request) -> User:
+    return cast(User, request.user)

@@ -1,0 +1,49 @@
+"""manage.py add_member PROJECT USERNAME ROLE: somebody's role in a project, and their account if they have none."""
+
+from secrets import token_urlsafe
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts.models import Membership, Project, User
+from accounts.services.members import member_add
+from core.exceptions import MomentJudgeError
+
+
+class Command(BaseCommand):
+    help = "Give somebody a role in a project; a new account's password is printed once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project")
+        parser.add_argument("username")
+        parser.add_argument("role", choices=Membership.Role.values)
+        parser.add_argument(
+            "--qualified",
+            metavar="WHY",
+            help="an annotator who was qualified elsewhere: without training and exam; say where",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = Project.objects.filter(name=options["project"]).first()
+        if project is None:
+            raise CommandError(f"There is no project named {options['project']!r}.")
+        user = User.objects.filter(username=options["username"]).first()
+        password = "" if user else token_urlsafe(12)
+        try:
+            user = user or self._account(options["username"], password)
+            standing, reason = self._standing(options["qualified"])
+            member = member_add(project=project, user=user, role=options["role"], standing=standing, reason=reason)
+        except (MomentJudgeError, ValidationError) as error:
+            raise CommandError(" ".join(getattr(error, "messages", [str(error)]))) from error
+        self.stdout.write(f"{user.username} is {member}.")
+        if password:
+            self.stdout.write(f"Password: {password}")
+
+    def _standing(self, qualified: str | None) -> tuple[Membership.Standing, str]:
+        standing = Membership.Standing
+        return (standing.QUALIFIED, qualified) if qualified else (standing.CANDIDATE, "")
+
+    def _account(self, username: str, password: str) -> User:
+        User(username=username).clean_fields(exclude=["password"])
+        return User.objects.create_user(username, password)

@@ -1,0 +1,23 @@
+"""manage.py totp_reset USERNAME: somebody lost their phone and their recovery codes."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts.models import User
+from accounts.services.totp import totp_reset
+
+
+class Command(BaseCommand):
+    help = "Turn the second step of somebody's log-in off, and log them out everywhere. Be sure who asks."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("username")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        user = User.objects.filter(username=options["username"]).first()
+        if user is None:
+            raise CommandError(f"There is no account named {options['username']!r}.")
+        if not totp_reset(user=user, actor=None):
+            raise CommandError(f"{user.username} logs in without a second step; there is nothing to reset.")
+        self.stdout.write(f"{user.username} logs in with the password alone, and was logged out everywhere.")

@@ -1,0 +1,271 @@
+"""User: who logs in. Identity: who that is, in a table that no export joins.
+
+Project: one campaign over one corpus, and who takes part in it in which role.
+
+BrowserSession: somebody's log-in in one browser. Throttle: how often something was tried of late.
+
+AccessToken: lets a program act as a person. The token itself is shown once and not kept.
+"""
+
+from typing import Any, ClassVar
+from uuid import uuid4
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.sessions.base_session import AbstractBaseSession
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
+from django.utils import timezone
+
+
+class UserManager(BaseUserManager["User"]):
+    def create_user(self, username: str, password: str | None = None, *, is_simulated: bool = False) -> "User":
+        """A new person; without a password nobody can log in as them."""
+        user = self.model(username=self.model.normalize_username(username), is_simulated=is_simulated)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+
+class User(AbstractBaseUser):
+    """One account. Roles belong to projects (Membership); names and e-mail to Identity."""
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    username = models.CharField(max_length=150, unique=True, validators=[UnicodeUsernameValidator()])
+    is_active = models.BooleanField(default=True)
+    is_simulated = models.BooleanField(default=False, help_text="A program that grades in the demo and in tests.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    USERNAME_FIELD = "username"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+    objects: ClassVar[UserManager] = UserManager()
+
+    def __str__(self) -> str:
+        return self.username
+
+
+class Identity(models.Model):
+    """Name and e-mail of a person; only leads see it, and deleting it keeps every judgment."""
+
+    user = models.OneToOneField(
+        User, models.CASCADE, null=True, related_name="identity", help_text="Null: invited, not here yet."
+    )
+    name = models.CharField(max_length=200, blank=True)
+    email = models.EmailField(blank=True)
+
+    class Meta:
+        verbose_name_plural = "identities"
+        constraints = [
+            models.UniqueConstraint(
+                Lower("email"), condition=Q(user__isnull=False) & ~Q(email=""), name="identity_email_of_one_account"
+            ),
+            models.CheckConstraint(
+                condition=Q(user__isnull=False) | ~Q(email=""), name="identity_of_the_invited_has_an_email"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Project(models.Model):
+    """One campaign and the people in it, each in their role; what they judge is ``annotation.ProjectCorpus``."""
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    name = models.CharField(max_length=200, unique=True)
+    demo_videos = models.PositiveSmallIntegerField(null=True, help_text="Videos of the rendered demo; null otherwise.")
+    demo_seed = models.PositiveIntegerField(null=True)
+    registration_is_open = models.BooleanField(default=False, help_text="Anybody may join as an annotator.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(demo_videos__isnull=True, demo_seed__isnull=True)
+                | models.Q(demo_videos__isnull=False, demo_seed__isnull=False),
+                name="project_demo_has_videos_and_seed",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_demo(self) -> bool:
+        return self.demo_videos is not None
+
+
+class Membership(models.Model):
+    """One person's single role in a project; who sees captions or others' grades can so never judge in it."""
+
+    class Role(models.TextChoices):
+        ANNOTATOR = "annotator"
+        LEAD = "lead"
+        ADMIN = "admin"
+        PARTICIPANT = "participant"  # uploads runs, and never sees hidden labels
+
+    class Standing(models.TextChoices):
+        """How far an annotator is; only the qualified are handed batches."""
+
+        CANDIDATE = "candidate"
+        TRAINING = "training"
+        EXAM = "exam"
+        QUALIFIED = "qualified"
+        SUSPENDED = "suspended"
+        LEFT = "left"
+
+    project = models.ForeignKey(Project, models.PROTECT, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="memberships")
+    role = models.CharField(max_length=20, choices=Role)
+    number = models.PositiveIntegerField(null=True, help_text="Annotator number; the only name judging data knows.")
+    standing = models.CharField(
+        max_length=9, choices=Standing, blank=True, help_text="Of annotators; empty for others."
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "user"], name="membership_one_role_per_person_and_project"),
+            models.UniqueConstraint(fields=["project", "number"], name="membership_number_once_per_project"),
+            models.CheckConstraint(
+                condition=models.Q(role="annotator", number__isnull=False)
+                | (~models.Q(role="annotator") & models.Q(number__isnull=True)),
+                name="membership_number_for_annotators_only",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(
+                    role="annotator",
+                    standing__in=["candidate", "training", "exam", "qualified", "suspended", "left"],
+                )
+                | (~models.Q(role="annotator") & models.Q(standing="")),
+                name="membership_standing_for_annotators_only",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(role__in=["annotator", "lead", "admin", "participant"]),
+                name="membership_role_is_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.label} of {self.project}"
+
+    @property
+    def label(self) -> str:
+        """The role, with the number where there is one."""
+        return self.role if self.number is None else f"{self.role} {self.number}"
+
+
+class StandingChange(models.Model):
+    """One step of an annotator's way, by whom and why; rows are only ever added."""
+
+    membership = models.ForeignKey(Membership, models.PROTECT, related_name="standing_changes")
+    from_standing = models.CharField(max_length=9, choices=Membership.Standing, blank=True, help_text="Empty: joined.")
+    to_standing = models.CharField(max_length=9, choices=Membership.Standing)
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    reason = models.CharField(max_length=1000, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=~models.Q(from_standing=models.F("to_standing")), name="standing_change_is_one"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.from_standing or 'joined'} to {self.to_standing}"
+
+
+WRITTEN_AGAIN = ["session_data", "expire_date", "user", "client"]
+
+
+class BrowserSession(AbstractBaseSession):
+    """Django's session, with whose it is. No address is kept; the browser is as rough as "Firefox on Linux"."""
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="browser_sessions")
+    client = models.CharField(max_length=60, blank=True)
+    began_at = models.DateTimeField(default=timezone.now)
+    used_at = models.DateTimeField(default=timezone.now, help_text="True to ten minutes.")
+
+    class Meta:
+        ordering = ["-used_at"]
+
+    @classmethod
+    def get_session_store_class(cls) -> Any:
+        from django.conf import settings
+        from django.utils.module_loading import import_string
+
+        return import_string(f"{settings.SESSION_ENGINE}.SessionStore")
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """A session store makes a new instance each time it saves: when it began is not to be written anew."""
+        if kwargs.get("force_update"):
+            kwargs["update_fields"] = WRITTEN_AGAIN
+        super().save(*args, **kwargs)
+
+
+class Throttle(models.Model):
+    """How often something was tried within its span of time; whose it was is kept as a digest under the site's key."""
+
+    kind = models.CharField(max_length=40)
+    digest = models.CharField(max_length=64)
+    tries = models.PositiveIntegerField(default=1)
+    began_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "digest"], name="throttle_once_per_kind_and_digest"),
+            models.CheckConstraint(condition=models.Q(digest__regex="^[0-9a-f]{64}$"), name="throttle_names_nobody"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.tries}"
+
+
+class AccessToken(models.Model):
+    """One token of a person, under a name they chose, good for some scopes until it expires or is revoked.
+
+    Revoking it deletes the row.
+    """
+
+    class Scope(models.TextChoices):
+        READ = "read", "Read: look at what you may see"
+        JUDGE = "judge", "Judge: take batches, grade, flag, finish"
+        UPLOAD = "upload", "Upload: bring runs to the leaderboard and withdraw them"
+        MANAGE = "manage", "Manage: review, withdraw pairs, set priorities, start benchmark runs"
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="access_tokens")
+    name = models.CharField(max_length=100)
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the token, in hexadecimal.")
+    scopes = ArrayField(  # what a release without scopes makes may do all, as its tokens could
+        models.CharField(max_length=10, choices=Scope), default=list, db_default=["read", "judge", "upload", "manage"]
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, help_text="Null: it does not end by itself.")
+    used_at = models.DateTimeField(null=True, help_text="True to ten minutes.")
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "name"], name="access_token_name_once_per_person"),
+            models.CheckConstraint(
+                condition=models.Q(digest__regex="^[0-9a-f]{64}$"), name="access_token_is_kept_as_digest"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(scopes__contained_by=["read", "judge", "upload", "manage"], scopes__len__gt=0),
+                name="access_token_has_known_scopes",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= timezone.now()

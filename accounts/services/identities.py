@@ -1,0 +1,228 @@
+"""Who somebody is: their account, name and e-mail; and how to be forgotten.
+
+Nothing here reaches the audit but which of these was touched: the audit is kept when an identity is not.
+"""
+
+import logging
+from functools import partial
+from secrets import token_urlsafe
+from typing import NamedTuple
+from uuid import uuid4
+
+from axes.models import AccessAttempt
+from django.conf import settings
+from django.contrib.auth.tokens import default_token_generator
+from django.core.mail import send_mail
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.dispatch import Signal
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+
+from accounts.models import Identity, Project, User
+from accounts.services.throttles import (
+    MAIL_ONCE,
+    MAILS_FROM,
+    MAILS_TO,
+    throttle_count,
+    throttle_once,
+    throttle_or_refuse,
+    throttle_take_back,
+)
+from accounts.services.totp import totp_forget
+from core.audit import audit_record
+from core.exceptions import Busy, NotPossible
+from core.jobs import durable
+from core.messages import send_now
+
+logger = logging.getLogger(__name__)
+ERASED = "erased-"  # how the user name of a forgotten account begins
+identity_forgotten = Signal()  # with `user`, in the transaction: other apps drop what they hold of them
+NO_MAIL = "This site sends no e-mail. Ask the lead of your project for a link to a new password."
+NOBODY = 0  # no account's; the broker is asked all the same, so that its answer tells nothing of the address
+RESET_TASK = "accounts.tasks.password_link_mail"
+CHANGED_TASK = "accounts.tasks.email_changed_mail"
+NAME_TAKEN = "This user name is taken. Choose another."
+EMAIL_TAKEN = "This e-mail address belongs to another account. Log in with that one, or use another address."
+RESET_SUBJECT = "MomentJudge: a new password"
+RESET_WORDS = """Somebody, probably you, asked for a new password for your MomentJudge account {username}.
+
+Choose it here within a day:
+{link}
+
+If it was not you, nothing needs to be done; your password stays as it is.
+"""
+CHANGED_SUBJECT = "MomentJudge: your e-mail address was changed"
+CHANGED_WORDS = """The e-mail address of your MomentJudge account is no longer this one. Nothing more is sent here.
+
+If it was not you, tell the lead of your project at once.
+"""
+
+
+class NewAccount(NamedTuple):
+    """What somebody who has no account says about themselves."""
+
+    username: str
+    password: str
+    name: str
+    email: str = ""
+
+
+@transaction.atomic
+def account_create(new: NewAccount) -> User:
+    """An account with its identity.
+
+    Raises:
+        NotPossible: the user name or the e-mail address is another account's.
+    """
+    if User.objects.filter(username__iexact=User.normalize_username(new.username)).exists():
+        raise NotPossible(NAME_TAKEN)
+    try:
+        with transaction.atomic():
+            user = User.objects.create_user(new.username, new.password)
+    except IntegrityError as error:  # somebody was faster
+        raise NotPossible(NAME_TAKEN) from error
+    identity_set(user=user, name=new.name, email=new.email)
+    return user
+
+
+@transaction.atomic
+def identity_set(*, user: User, name: str, email: str) -> Identity:
+    """What is known of a person from now on; an empty e-mail address is none.
+
+    Raises:
+        NotPossible: the e-mail address is another account's.
+    """
+    values = {"name": name.strip(), "email": email.strip()}
+    held = Identity.objects.filter(user=user).first()
+    changed = sorted(field for field, value in values.items() if value != getattr(held, field, ""))
+    try:
+        with transaction.atomic():
+            identity, _ = Identity.objects.update_or_create(user=user, defaults=values)
+    except IntegrityError as error:
+        raise NotPossible(EMAIL_TAKEN) from error
+    if held and held.email and "email" in changed and settings.EMAIL_HOST:
+        transaction.on_commit(partial(_tell_former, held.email))
+    if changed:
+        audit_record(project=None, actor=user, action="identity.set", subject=user.uuid, changed=", ".join(changed))
+    return identity
+
+
+@transaction.atomic
+def identity_erase(*, user: User, actor: User, project: Project) -> None:
+    """Forget who an annotator is: nobody can log in as them again. Numbers, judgments and pay stay.
+
+    Repeating it changes nothing.
+
+    Raises:
+        NotPossible: the actor does not lead every project that the person has a role in.
+    """
+    account_led_or_refused(user=user, lead=actor)
+    identity_forget(user=user, actor=actor, project=project)
+
+
+@transaction.atomic
+def identity_forget(*, user: User, actor: User | None, project: Project | None, reason: str = "") -> None:
+    """As ``identity_erase``, of anybody, by whom the site itself listens to: its commands and its retention."""
+    held = User.objects.select_for_update().get(pk=user.pk)
+    if not held.is_active and held.username.startswith(ERASED):
+        return
+    forgotten = [held.username]
+    for identity in Identity.objects.filter(user=held):
+        if identity.email:  # an invitation may wait under the same address
+            Identity.objects.filter(user=None, email__iexact=identity.email).delete()
+            forgotten.append(identity.email)  # as many type it where the user name is asked for
+        identity.delete()
+    held.username = f"{ERASED}{token_urlsafe(16)}"
+    held.set_unusable_password()
+    held.is_active = False  # ends every session: see accounts.sessions
+    held.last_login = None
+    held.save()
+    tokens, _ = held.access_tokens.all().delete()
+    held.browser_sessions.all().delete()
+    totp_forget(user=held)
+    for name in forgotten:
+        AccessAttempt.objects.filter(username__iexact=name).delete()
+    identity_forgotten.send(sender=User, user=held)
+    said: dict[str, object] = {"tokens": tokens, **({"reason": reason} if reason else {})}
+    audit_record(project=project, actor=actor, action="identity.erase", subject=held.uuid, **said)
+    logger.info("identity of account %s erased", held.pk)
+
+
+def account_led_or_refused(*, user: User, lead: User) -> None:
+    """An account is one for all projects, so only who leads all of them may touch it, and never another lead's.
+
+    Raises:
+        NotPossible: the person leads or administers a project, or is an annotator where ``lead`` does not lead.
+    """
+    if user.memberships.filter(role__in=["lead", "admin"]).exists():
+        raise NotPossible("This person leads or administers another project; nobody else can change their account.")
+    led = lead.memberships.filter(role="lead").values("project")
+    if user.memberships.exclude(project__in=led).exists():
+        raise NotPossible("This person also works in a project that you do not lead; its lead must take part in this.")
+
+
+def password_link(user: User) -> str:
+    """The path of a page where the person chooses a new password, once, within a day."""
+    uid = urlsafe_base64_encode(force_bytes(user.pk))
+    return reverse("password-choose", args=[uid, default_token_generator.make_token(user)])
+
+
+def password_reset_request(*, email: str, address: str) -> None:
+    """Send whoever has this address a link to a new password; nobody learns here whether somebody has.
+
+    Nor does anybody learn that an address was written to often enough for now.
+
+    Raises:
+        NotPossible: this site sends no messages.
+        TooOften: whoever asks (``address``) has asked too often.
+        Busy: the broker is away, whoever asks.
+    """
+    if not settings.EMAIL_HOST:
+        raise NotPossible(NO_MAIL)
+    throttle_or_refuse(MAILS_FROM, address, "Too many links to new passwords were asked for from here.")
+    if not throttle_count(MAILS_TO, email.strip()):
+        return
+    known = [user.pk for user in _accounts_of(email)] or [NOBODY]
+    if not all(send_now(RESET_TASK, pk, uuid4().hex) for pk in known):
+        throttle_take_back(MAILS_FROM, address)
+        throttle_take_back(MAILS_TO, email.strip())
+        raise Busy("No message can be sent just now. Try again in some minutes; what you asked for was not counted.")
+
+
+@durable(RESET_TASK, autoretry_for=())
+def password_link_mail(*, user_id: int, request: str = "") -> None:
+    """Write the message, once for each ``request``; one whose worker was killed is written when it is repeated."""
+    user = User.objects.filter(pk=user_id, is_active=True).select_related("identity").first()
+    if user is None or not getattr(user, "identity", None) or not user.identity.email:
+        return
+    words = RESET_WORDS.format(username=user.username, link=settings.SITE_URL + password_link(user))
+    with throttle_once(MAIL_ONCE, request or uuid4().hex) as is_due:
+        if is_due:
+            send_mail(RESET_SUBJECT, words, None, [user.identity.email])
+
+
+def _tell_former(email: str) -> None:
+    """No row holds the address any more, so no sweep would find it: without a broker the message is written here."""
+    request = uuid4().hex
+    if send_now(CHANGED_TASK, email, request):
+        return
+    try:
+        email_changed_mail(email=email, request=request)
+    except OSError as error:
+        logger.error("who changed their e-mail address was not told at the former one: %s", error)
+
+
+@durable(CHANGED_TASK, autoretry_for=())
+def email_changed_mail(*, email: str, request: str) -> None:
+    """Tell the address that an account had, as above."""
+    with throttle_once(MAIL_ONCE, request) as is_due:
+        if is_due:
+            send_mail(CHANGED_SUBJECT, CHANGED_WORDS, None, [email])
+
+
+def _accounts_of(email: str) -> QuerySet[User]:
+    if not email:
+        return User.objects.none()
+    return User.objects.filter(identity__email__iexact=email, is_active=True, is_simulated=False)

@@ -1,0 +1,94 @@
+"""People and their roles in a project."""
+
+import logging
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.db.models import Max
+
+from accounts.models import Membership, Project, StandingChange, User
+from accounts.rules import may_become
+from core.audit import audit_record
+from core.exceptions import NotPossible
+
+logger = logging.getLogger(__name__)
+Standing = Membership.Standing
+
+
+@transaction.atomic
+def member_add(
+    *,
+    project: Project,
+    user: User,
+    role: str,
+    actor: User | None = None,
+    standing: str = Standing.CANDIDATE,
+    reason: str = "",
+) -> Membership:
+    """Give somebody their role in a project; annotators get the next free number, and begin as candidates.
+
+    Raises:
+        NotPossible: they have a role in it already.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)
+    if Membership.objects.filter(project=project, user=user).exists():
+        raise NotPossible(f"{user.username} has a role in {project.name!r} already.")
+    judges = role == Membership.Role.ANNOTATOR
+    number = _next_number(project) if judges else None
+    member = Membership.objects.create(
+        project=project, user=user, role=role, number=number, standing=standing if judges else ""
+    )
+    if judges:
+        StandingChange.objects.create(membership=member, to_standing=standing, actor=actor, reason=reason)
+    audit_record(project=project, actor=actor, action="member.add", subject=user.uuid, role=role, number=number)
+    return member
+
+
+@transaction.atomic
+def standing_change(*, membership: Membership, to: str, actor: User | None, reason: str = "") -> Membership:
+    """Take an annotator a step on their way, or out of it; who and why are kept. Repeating it changes nothing.
+
+    Raises:
+        NotPossible: this standing does not follow the present one.
+    """
+    held = Membership.objects.select_for_update(of=("self",)).select_related("project").get(pk=membership.pk)
+    if held.standing == to:
+        return held
+    if held.role != Membership.Role.ANNOTATOR or not may_become(held.standing, to):
+        raise NotPossible(f"{held.label.capitalize()} is {held.standing or held.role} and cannot become {to}.")
+    StandingChange.objects.create(
+        membership=held, from_standing=held.standing, to_standing=to, actor=actor, reason=reason
+    )
+    audit_record(
+        project=held.project,
+        actor=actor,
+        action=f"annotator.{to}",
+        subject=held.user.uuid,
+        number=held.number,
+        was=held.standing,
+        reason=reason,
+    )
+    logger.info("annotator %s of project %s: %s to %s", held.number, held.project_id, held.standing, to)
+    held.standing = to
+    held.save(update_fields=["standing"])
+    return held
+
+
+def leads_named(usernames: Sequence[str]) -> list[User]:
+    """Who is to lead a new project: the people named, else the installation's only lead, else nobody yet.
+
+    Raises:
+        NotPossible: somebody named has no account.
+    """
+    if not usernames:
+        leads = User.objects.filter(memberships__role=Membership.Role.LEAD).distinct()[:2]
+        return list(leads) if len(leads) == 1 else []
+    found = {user.username: user for user in User.objects.filter(username__in=usernames)}
+    if missing := [name for name in usernames if name not in found]:
+        raise NotPossible(f"There is no account named {', '.join(map(repr, missing))}.")
+    return list(found.values())
+
+
+def _next_number(project: Project) -> int:
+    highest = project.memberships.aggregate(highest=Max("number"))["highest"]
+    return 1 if highest is None else highest + 1

@@ -1,0 +1,121 @@
+"""Where somebody is logged in, and how to end it.
+
+Who is asking: the session and the account, each read by one prepared statement.
+
+Every request needs both. Django's ORM spends more time on wording these two look-ups than on a whole judgment's SQL.
+"""
+
+import re
+from typing import Any, cast
+from uuid import UUID
+
+from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.signals import user_logged_in
+from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
+from django.db import connection, transaction
+from django.dispatch import receiver
+from django.http import HttpRequest
+from django.utils import timezone
+
+from accounts.models import BrowserSession, User
+from core.audit import audit_record
+
+BROWSERS = [  # the first that fits: the others say that they are Safari, too
+    *[("Edge", "Edg"), ("Opera", "OPR/"), ("Firefox", "Firefox|FxiOS"), ("Chrome", "Chrome|CriOS")],
+    ("Safari", "Safari"),
+]
+SYSTEMS = [
+    *[("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("Windows", "Windows")],
+    *[("macOS", "Mac OS"), ("ChromeOS", "CrOS"), ("Linux", "Linux")],
+]
+
+
+def rough_client(user_agent: str) -> str:
+    """A browser as people know theirs: no version, nothing that tells two of one kind apart."""
+    browser = next((name for name, pattern in BROWSERS if re.search(pattern, user_agent)), "")
+    system = next((name for name, pattern in SYSTEMS if re.search(pattern, user_agent)), "")
+    return f"{browser or 'A browser'} on {system}" if system else browser or "A program or an unknown browser"
+
+
+def sessions_of(user: User) -> list[BrowserSession]:
+    """Those that still open something, the one used last first."""
+    return list(user.browser_sessions.filter(expire_date__gt=timezone.now()))
+
+
+@transaction.atomic
+def session_end(*, user: User, uuid: UUID) -> bool:
+    """Log the person out there; False when they have no such session."""
+    ended, _ = user.browser_sessions.filter(uuid=uuid).delete()
+    if ended:
+        audit_record(project=None, actor=user, action="session.end", subject=user.uuid, sessions=ended)
+    return bool(ended)
+
+
+@transaction.atomic
+def sessions_end(*, user: User, actor: User | None, but: str | None = None) -> int:
+    """Log the person out everywhere, but for the session with the key ``but``."""
+    ended, _ = user.browser_sessions.exclude(session_key=but or "").delete()
+    if ended:
+        audit_record(project=None, actor=actor, action="session.end", subject=user.uuid, sessions=ended)
+    return ended
+
+
+def sessions_sweep() -> int:
+    """Delete what has ended by itself."""
+    return BrowserSession.objects.filter(expire_date__lt=timezone.now()).delete()[0]
+
+
+CLIENT = "client"
+TABLE = BrowserSession._meta.db_table
+SESSION = (
+    f"SELECT session_data, used_at < now() - interval '10 minutes' FROM {TABLE}"  # noqa: S608  # nosec B608 - constants
+    " WHERE session_key = %s AND expire_date > now()"
+)
+USED = f"UPDATE {TABLE} SET used_at = now() WHERE session_key = %s"  # noqa: S608  # nosec B608 - constants
+FIELDS = [field.attname for field in User._meta.concrete_fields]
+ACCOUNT = f"SELECT {', '.join(FIELDS)} FROM {User._meta.db_table} WHERE id = %s"  # noqa: S608  # nosec B608 - constants
+
+
+class SessionStore(DatabaseStore):
+    """Django's sessions in the database, in a table that says whose they are; reading one is our own."""
+
+    @classmethod
+    def get_model_class(cls) -> type[BrowserSession]:
+        return BrowserSession
+
+    def create_model_instance(self, data: dict[str, Any]) -> BrowserSession:
+        made = cast(BrowserSession, super().create_model_instance(data))
+        made.user_id = int(data[SESSION_KEY]) if SESSION_KEY in data else None
+        made.client = data.get(CLIENT, "")
+        return made
+
+    def load(self) -> dict[str, Any]:
+        row = None
+        if "\0" not in (self.session_key or ""):  # a cookie may hold anything
+            with connection.cursor() as cursor:
+                cursor.execute(SESSION, [self.session_key])
+                row = cursor.fetchone()
+                if row and row[1]:
+                    cursor.execute(USED, [self.session_key])
+        if row is None:
+            self._session_key = None
+            return {}
+        return self.decode(row[0])
+
+
+class AccountBackend(ModelBackend):
+    """Django's log-in by name and password; only reading the account of a session is our own."""
+
+    def get_user(self, user_id: int) -> User | None:
+        with connection.cursor() as cursor:
+            cursor.execute(ACCOUNT, [user_id])
+            row = cursor.fetchone()
+        user = User.from_db(connection.alias, FIELDS, row) if row else None
+        return user if user is not None and self.user_can_authenticate(user) else None
+
+
+@receiver(user_logged_in)
+def client_remember(request: HttpRequest, **kwargs: Any) -> None:
+    """The person's list of sessions says in which browser each is."""
+    request.session[CLIENT] = rough_client(request.headers.get("User-Agent", ""))

@@ -1,0 +1,47 @@
+"""The tables of what there is to judge, listed for Django."""
+
+from annotation.captions.models import CaptionFailure, CaptionRedo, CaptionReview, CastMember, Prompt, Rewriting
+from annotation.corpora.models import (
+    Caption,
+    Corpus,
+    CorpusImport,
+    Description,
+    Moment,
+    ProjectCorpus,
+    Subtitle,
+    TextVector,
+    Video,
+)
+from annotation.pools.models import PoolAnswer, PoolEntry, Pooling, PoolSource
+from annotation.queries.models import Candidate, NamedQuerySet, Query
+from annotation.similarity.models import Measure
+from annotation.statistics.models import TextStatistics
+from annotation.train_sets.models import TrainSet
+
+__all__ = [
+    "Candidate",
+    "Caption",
+    "CaptionFailure",
+    "CaptionRedo",
+    "CaptionReview",
+    "CastMember",
+    "Corpus",
+    "CorpusImport",
+    "Description",
+    "Measure",
+    "Moment",
+    "NamedQuerySet",
+    "PoolAnswer",
+    "PoolEntry",
+    "PoolSource",
+    "Pooling",
+    "ProjectCorpus",
+    "Prompt",
+    "Query",
+    "Rewriting",
+    "Subtitle",
+    "TextStatistics",
+    "TextVector",
+    "TrainSet",
+    "Video",
+]

@@ -1,0 +1,269 @@
+"""Figures for Prometheus. ``process``: of web processes. ``site``: of the database and the broker, the same from every
+host. ``page``: /metrics. ``tasks``: what workers count, in the broker.
+
+/metrics, for whoever holds METRICS_TOKEN; without that setting there is no such page.
+
+What the database and the broker know of the whole site: every host answers the same, so take the largest.
+
+Only counts that are kept anyway are read, few rows each, and an answer is given again for some seconds.
+"""
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from secrets import compare_digest
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from config.celery_app import QUEUES
+from core.observability import tasks
+from core.observability.requests import OWN
+
+
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Figures as Prometheus reads them."""
+    if not settings.METRICS_TOKEN:
+        return _plain("There is nothing here.\n", 404)
+    if not _allowed(request.headers.get("Authorization", "")):
+        refused = _plain("Send METRICS_TOKEN as a bearer token.\n", 401)
+        refused["WWW-Authenticate"] = "Bearer"
+        return refused
+    if request.method not in ("GET", "HEAD"):
+        return _plain("Only to be read.\n", 405)
+    told = generate_latest(_of_processes()) + generate_latest(_of_site())
+    answer = HttpResponse(told, content_type=CONTENT_TYPE_LATEST)
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+def _allowed(said: str) -> bool:
+    kind, _, token = said.partition(" ")
+    return kind.lower() == "bearer" and compare_digest(token.strip().encode(), settings.METRICS_TOKEN.encode())
+
+
+def _of_processes() -> CollectorRegistry:
+    """Of all web processes of this host, of those too that have ended; of this one alone without a common folder."""
+    if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+        return OWN
+    all_of_them = CollectorRegistry()
+    MultiProcessCollector(all_of_them)  # type: ignore[no-untyped-call]
+    return all_of_them
+
+
+@cache
+def _of_site() -> CollectorRegistry:
+    registry = CollectorRegistry()
+    registry.register(SiteCollector())
+    return registry
+
+
+def _plain(words: str, status: int) -> HttpResponse:
+    answer = HttpResponse(words, status=status, content_type="text/plain")
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+KEPT_S = 4.0
+UP_S = 60.0  # a worker that was not heard of for so long is not up
+GONE_S = 24 * 3600.0  # nor is it spoken of after so long
+logger = logging.getLogger(__name__)
+
+JUDGMENTS = """
+SELECT coalesce(sum(judgments - simulated - imported), 0), coalesce(sum(simulated), 0), coalesce(sum(imported), 0)
+FROM judging_judgmentday"""
+TALLIES = "SELECT what, sum(n) FROM judging_tally GROUP BY what"
+REVIEWS = "SELECT count(*) FROM judging_batch WHERE awaits_review"  # its index holds these alone
+LEASES = """
+SELECT count(*) FILTER (WHERE state = 'lapsed'), count(*) FILTER (WHERE state = 'open')
+FROM judging_assignment WHERE state IN ('lapsed', 'open')"""  # as these two
+TRAININGS = """
+SELECT state, count(*), coalesce(sum(memory_mb) FILTER (WHERE state IN ('running', 'cancelling')), 0)
+FROM models_runner_training GROUP BY state"""
+AT_WORK = """
+SELECT device, memory_mb, seconds_per_step, extract(epoch FROM now() - heartbeat)
+FROM models_runner_training WHERE state IN ('running', 'cancelling')"""
+CONNECTIONS = """
+SELECT coalesce(state, 'unknown'), count(*) FROM pg_stat_activity WHERE datname = current_database() GROUP BY 1"""
+SIZE = "SELECT pg_database_size(current_database())"
+
+
+class SiteCollector:
+    """Asked by prometheus_client at each scrape."""
+
+    def __init__(self) -> None:
+        self.asked_at, self.known = float("-inf"), list[Metric]()
+
+    def collect(self) -> Iterator[Metric]:
+        if time.monotonic() - self.asked_at > KEPT_S:
+            self.known = list(figures())
+            self.asked_at = time.monotonic()
+        yield from self.known
+
+    def describe(self) -> list[Metric]:
+        """Nothing is asked of anybody to be registered."""
+        return []
+
+
+def figures() -> Iterator[Metric]:
+    """Of the database, then of the broker; the one that is away is said to be, and the other is told all the same."""
+    up = GaugeMetricFamily("momentjudge_up", "Whether the part answered this scrape.", labels=["part"])
+    for part, ask in (("database", of_database), ("broker", of_broker)):
+        found = _asked(part, ask)
+        up.add_metric([part], float(found is not None))
+        yield from found or []
+    yield up
+
+
+def _asked(part: str, ask: Callable[[], Iterable[Metric]]) -> list[Metric] | None:
+    try:
+        return list(ask())
+    except Exception as error:  # a scrape must not fail where the site is in need
+        logger.warning("no figures of the %s: %s", part, type(error).__name__)
+        return None
+
+
+# The database
+
+
+def of_database() -> Iterator[Metric]:
+    with connection.cursor() as cursor:
+
+        def rows(statement: str) -> list[tuple[Any, ...]]:
+            cursor.execute(statement)
+            return list(cursor.fetchall())
+
+        yield judgments(*rows(JUDGMENTS)[0])
+        yield from tallied(rows(TALLIES))
+        yield gauge(
+            "momentjudge_batches_awaiting_review", "First batches that a lead has to decide.", rows(REVIEWS)[0][0]
+        )
+        lapsed, held = rows(LEASES)[0]
+        yield counter("momentjudge_leases_expired", "Assignments whose time ran out.", lapsed)
+        yield gauge("momentjudge_leases_open", "Assignments in annotators' hands.", held)
+        yield from trained(rows(TRAININGS), rows(AT_WORK))
+        label = "Connections to the database, by what they do."
+        yield gauges("momentjudge_database_connections", label, ["state"], [((s,), n) for s, n in rows(CONNECTIONS)])
+        yield gauge("momentjudge_database_bytes", "Size of the database on disk.", rows(SIZE)[0][0])
+
+
+def judgments(people: int, simulated: int, imported: int) -> Metric:
+    told = CounterMetricFamily(
+        "momentjudge_judgments", "Grades given, by who gave them; gold not counted.", labels=["source"]
+    )
+    for source, n in (("person", people), ("simulated", simulated), ("imported", imported)):
+        told.add_metric([source], n)
+    return told
+
+
+def tallied(rows: list[tuple[Any, ...]]) -> Iterator[Metric]:
+    """Pairs by state; batches by state, number and round."""
+    pairs: dict[tuple[str, ...], float] = {}
+    batches: dict[tuple[str, ...], float] = {}
+    for what, n in rows:
+        kind, *parts = what.split(":")
+        if kind == "pair":
+            pairs[(parts[0],)] = pairs.get((parts[0],), 0) + n
+        elif kind == "batch":
+            number, state, round_ = parts
+            key = (state, "pooled" if int(number) > 2 else number, round_)
+            batches[key] = batches.get(key, 0) + n
+    yield gauges("momentjudge_pairs", "Pairs, by state.", ["state"], pairs.items())
+    yield gauges("momentjudge_batches", "Batches; the open ones wait.", ["state", "number", "round"], batches.items())
+
+
+def trained(states: list[tuple[Any, ...]], at_work: list[tuple[Any, ...]]) -> Iterator[Metric]:
+    """What trainings wrote down of themselves; how busy a GPU is beside them, its own exporter knows."""
+    counts = [((state,), n) for state, n, _ in states]
+    yield gauges("momentjudge_trainings", "Trainings, by state.", ["state"], counts)
+    memory = [((device,), 2**20 * (mb or 0)) for device, mb, _, _ in at_work]
+    yield gauges("momentjudge_training_memory_bytes", "Held by the training on a device.", ["device"], memory)
+    steps = [((device,), each or 0) for device, _, each, _ in at_work]
+    yield gauges("momentjudge_training_step_seconds", "Time of a step on a device.", ["device"], steps)
+    silent = [((device,), float(age or 0)) for device, _, _, age in at_work]
+    yield gauges("momentjudge_training_silent_seconds", "Since the training was last looked at.", ["device"], silent)
+
+
+# The broker
+
+
+def of_broker() -> Iterator[Metric]:
+    queues = queue_names()
+    with tasks.broker().pipeline(transaction=False) as pipe:
+        for queue in queues:
+            pipe.llen(queue)
+        pipe.hlen("unacked")
+        pipe.hgetall(tasks.COUNTS)
+        pipe.hgetall(tasks.SEEN)
+        *lengths, unacked, counts, seen = pipe.execute()
+    waiting = [((queue,), n) for queue, n in zip(queues, lengths, strict=True)]
+    yield gauges("momentjudge_queue_length", "Tasks that wait in a queue.", ["queue"], waiting)
+    yield gauge("momentjudge_tasks_taken", "Tasks that workers have taken and not finished.", unacked)
+    yield from counted(_text(counts))
+    now, told = time.time(), _text(seen)
+    for host in [host for host, said in told.items() if silent_s(said, now) >= GONE_S]:
+        tasks.worker_forget(host)  # its container was replaced: nobody else would
+        del told[host]
+    yield from workers(told, now=now)
+
+
+def queue_names() -> list[str]:
+    return sorted(QUEUES)
+
+
+def counted(counts: dict[str, str]) -> Iterator[Metric]:
+    runs = CounterMetricFamily("momentjudge_task_runs", "Tasks that ended, well or not.", labels=["task"])
+    failures = CounterMetricFamily("momentjudge_task_failures", "Tasks that failed for good.", labels=["task"])
+    retries = CounterMetricFamily("momentjudge_task_retries", "Tasks that will be tried again.", labels=["task"])
+    seconds = CounterMetricFamily("momentjudge_task_seconds", "Time that tasks took.", labels=["task"])
+    families = {tasks.RUNS: runs, tasks.FAILURES: failures, tasks.RETRIES: retries, tasks.MILLISECONDS: seconds}
+    for field, n in sorted(counts.items()):
+        what, _, task = field.partition("|")
+        if what in families:
+            families[what].add_metric([task], float(n) / 1000 if what == tasks.MILLISECONDS else float(n))
+    yield from families.values()
+
+
+def workers(seen: dict[str, str], *, now: float) -> Iterator[Metric]:
+    silent, up = [], dict.fromkeys(queue_names(), 0)
+    for host, said in sorted(seen.items()):
+        age = silent_s(said, now)
+        silent.append(((host,), age))
+        for queue in filter(None, said.partition("|")[2].split(",")):
+            up[queue] = up.get(queue, 0) + (age < UP_S)
+    yield gauges("momentjudge_worker_silent_seconds", "Since a worker was last heard of.", ["worker"], silent)
+    yield gauges("momentjudge_workers", "Workers that are up, by queue.", ["queue"], [((q,), n) for q, n in up.items()])
+
+
+def silent_s(said: str, now: float) -> float:
+    return max(0.0, now - float(said.partition("|")[0]))
+
+
+def _text(found: dict[bytes, bytes]) -> dict[str, str]:
+    return {name.decode(): value.decode() for name, value in found.items()}
+
+
+# Families
+
+
+def gauge(name: str, words: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, words, value=value)
+
+
+def counter(name: str, words: str, value: float) -> Metric:
+    return CounterMetricFamily(name, words, value=value)
+
+
+def gauges(name: str, words: str, labels: list[str], values: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
+    told = GaugeMetricFamily(name, words, labels=labels)
+    for said, value in values:
+        told.add_metric(list(said), float(value))
+    return told

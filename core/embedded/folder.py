@@ -1,0 +1,187 @@
+"""Where the data, the logs and the unix sockets lie.
+
+Advisory file locks (flock): the kernel drops them when their process ends, however it ends.
+
+The SECRET_KEY of a local installation, made once and kept beside its data.
+"""
+
+import fcntl
+import hashlib
+import os
+import re
+import secrets
+import stat
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from core.embedded.errors import FolderUnusable
+
+LONGEST_SOCKET = 107  # bytes: sun_path holds 108, the last of them a zero
+LONGEST_FOLDER = LONGEST_SOCKET - len("/.s.PGSQL.5432")
+SAFE_IN_URLS = re.compile(r"[A-Za-z0-9._/-]+")  # the folder stands in the database's and the broker's URL
+NOBODY = 65534
+
+
+def socket_folder(var: Path) -> Path:
+    """Name the folder of the sockets; nothing is created here, see ``make_private_folder``.
+
+    It is ``<var>/s``, or a folder in /tmp where that is too long for a unix socket or holds
+    characters that a connection URL cannot carry.
+
+    Raises:
+        FolderUnusable: the folder in /tmp exists and belongs to somebody else.
+    """
+    beside = var.resolve() / "s"
+    if len(os.fsencode(beside)) <= LONGEST_FOLDER and SAFE_IN_URLS.fullmatch(str(beside)):
+        return beside
+    name = hashlib.sha256(os.fsencode(beside)).hexdigest()[:12]
+    folder = Path("/tmp") / f"momentjudge-{os.geteuid()}-{name}"  # nosec B108 - checked to be private
+    if os.path.lexists(folder):
+        _check_private(folder)
+    return folder
+
+
+def make_var_folder(var: Path) -> Path:
+    """Make the data folder and its ``log`` unless they exist, readable by their owner alone.
+
+    Raises:
+        FolderUnusable: it cannot be made or written.
+    """
+    for folder in (var, var / "log"):
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise FolderUnusable(f"The data folder {folder} cannot be made: {error.strerror}. {_remedy()}") from error
+    if not os.access(var, os.W_OK | os.X_OK):
+        raise FolderUnusable(f"The data folder {var} cannot be written by user {os.geteuid()}. {_remedy()}")
+    return var
+
+
+def make_private_folder(folder: Path) -> Path:
+    """Make ``folder`` for its owner alone, or check that an existing one is.
+
+    Raises:
+        FolderUnusable: it cannot be made, or others own it or may enter it.
+    """
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise FolderUnusable(f"The folder {folder} cannot be made: {error.strerror}. {_remedy()}") from error
+    _check_private(folder)
+    return folder
+
+
+def _check_private(folder: Path) -> None:
+    found = folder.lstat()
+    # As root PostgreSQL may run as nobody, which then enters through the group (see postgres.share_with).
+    allowed = 0o770 if os.geteuid() == 0 and found.st_gid == NOBODY else 0o700
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & ~allowed:
+        raise FolderUnusable(
+            f"The folder {folder} must be a folder of user {os.geteuid()} that nobody else may enter. "
+            f"If it is yours, run: chmod 700 {folder}; otherwise remove it. {_remedy()}"
+        )
+
+
+def _remedy() -> str:
+    return "MOMENTJUDGE_VAR=/some/other/folder chooses another place."
+
+
+POLL_S = 0.05
+
+
+def no_wait() -> None:
+    """The default of every ``waiting``: a hook called while something is awaited; it may raise to give up."""
+
+
+class FileLock:
+    """One open lock file; ``with`` closes it, which drops the lock."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise FolderUnusable(f"The lock file {path} cannot be opened: {error.strerror}.") from error
+
+    def try_exclusive(self) -> bool:
+        return self._try(fcntl.LOCK_EX)
+
+    def exclusive(self, waiting: Callable[[], None] = no_wait) -> Self:
+        """Wait until nobody else holds the lock; polls, so that ``waiting`` can give up."""
+        while not self._try(fcntl.LOCK_EX):
+            waiting()
+            time.sleep(POLL_S)
+        return self
+
+    def shared(self) -> Self:
+        """Wait until nobody holds the lock exclusively."""
+        fcntl.flock(self._fd, fcntl.LOCK_SH)
+        return self
+
+    def write(self, text: str) -> None:
+        os.ftruncate(self._fd, 0)
+        os.pwrite(self._fd, text.encode(), 0)
+
+    def read(self) -> str:
+        return os.pread(self._fd, 4096, 0).decode(errors="replace")
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _try(self, kind: int) -> bool:
+        try:
+            fcntl.flock(self._fd, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+SHORTEST = 32
+
+
+def local_secret(var: Path) -> str:
+    """The key in ``<var>/secret_key``, made on first use; racing processes all get the same one.
+
+    Raises:
+        FolderUnusable: the file cannot be made or read, or holds no usable key.
+    """
+    path = var / "secret_key"
+    try:
+        if not path.exists():
+            make_var_folder(var)
+            _write_once(path, secrets.token_urlsafe(48))
+        secret = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FolderUnusable(f"The secret key {path} cannot be used: {error}") from error
+    if len(secret) < SHORTEST:
+        raise FolderUnusable(f"{path} holds no usable key. Delete it: a new one is made, and everybody logs in again.")
+    return secret
+
+
+def _write_once(path: Path, text: str) -> None:
+    """Give ``path`` its content in one step; if somebody else was first, theirs stays."""
+    handle, draft = tempfile.mkstemp(prefix="secret_key.", dir=path.parent)  # mode 0600
+    try:
+        with open(handle, "w", encoding="ascii") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        os.unlink(draft)

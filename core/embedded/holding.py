@@ -1,0 +1,143 @@
+"""Who may use the embedded PostgreSQL, and who stops it: the last one out.
+
+Every user holds ``<var>/postgres.users`` shared. Starting and stopping happen under
+``<var>/postgres.start``, held exclusively and briefly. Who leaves tries to take the users' lock
+exclusively; that succeeds only for the last one, who stops the server. Both are flocks, so a killed
+user counts as gone; the server it leaves is adopted, and in the end stopped, by the next one.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.embedded.errors import EmbeddedError
+from core.embedded.folder import FileLock, make_var_folder, no_wait
+from core.embedded.postgres import Postgres
+
+WITHOUT_DATABASE = {
+    *("help", "version", "--version", "--help", "-h"),
+    *("collectstatic", "findstatic", "diffsettings", "startapp", "makemessages", "compilemessages"),
+    "score",
+}
+
+
+class Hold:
+    """One user's share in the server of a data folder, from ``take`` to ``release``."""
+
+    def __init__(self, var: Path) -> None:
+        self.var = make_var_folder(var.resolve())
+        self.postgres = Postgres(self.var)
+        self.since = time.monotonic()
+        self._users: FileLock | None = None
+
+    @property
+    def held(self) -> bool:
+        return self._users is not None
+
+    def take(
+        self, *, die_with_caller: bool = False, fresh: bool = False, waiting: Callable[[], None] = no_wait
+    ) -> Postgres:
+        """Have the server run while this is held.
+
+        Args:
+            die_with_caller: see ``Postgres.ensure_running``.
+            fresh: replace a server that nobody holds any more, so that this process is its parent.
+            waiting: called while waiting; may raise to give up.
+        """
+        with self._start_lock(waiting):
+            users = self._users or FileLock(self.var / "postgres.users")
+            try:
+                if fresh and users.try_exclusive():
+                    self.postgres.stop()
+                users.shared()
+                self.postgres.ensure_running(die_with_caller=die_with_caller, waiting=waiting)
+            except BaseException:
+                self._leave(users)
+                raise
+            self._users, self.since = users, time.monotonic()
+        return self.postgres
+
+    def release(self, *, stop_own: bool = False, patience_s: float = 30, waiting: Callable[[], None] = no_wait) -> bool:
+        """Give the share back; returns whether the server is stopped.
+
+        Args:
+            stop_own: stop a server that this process started even if others use it.
+            patience_s: seconds for an orderly shutdown.
+        """
+        users, self._users = self._users, None
+        if users is None:
+            return False
+        with self._start_lock(waiting):
+            return self._leave(users, stop_own=stop_own, patience_s=patience_s)
+
+    def _start_lock(self, waiting: Callable[[], None]) -> FileLock:
+        return FileLock(self.var / "postgres.start").exclusive(waiting)
+
+    def _leave(self, users: FileLock, *, stop_own: bool = False, patience_s: float = 30) -> bool:
+        with users:
+            if users.try_exclusive() or (stop_own and self.postgres.started_here()):
+                self.postgres.stop(patience_s)
+                return True
+            self.postgres.let_go()
+            return False
+
+
+@contextmanager
+def hold_database(var: Path) -> Iterator[Postgres]:
+    """The embedded PostgreSQL of ``var`` runs inside the block; the last of all holders stops it.
+
+    Raises:
+        EmbeddedError: it cannot be had; the message says why.
+    """
+    hold = Hold(var)
+    postgres = hold.take()
+    try:
+        yield postgres
+    finally:
+        hold.release()
+
+
+def needs_database(argv: Sequence[str]) -> bool:
+    """Whether a ``manage.py`` command line may touch the database."""
+    if len(argv) < 2 or argv[1] in WITHOUT_DATABASE or {"--help", "-h"} & set(argv[2:]):
+        return False
+    return argv[1] != "check" or "--database" in argv
+
+
+@contextmanager
+def database_for_command(argv: Sequence[str]) -> Iterator[None]:
+    """Run a ``manage.py`` command with the database it needs; what cannot be had ends it with a clear line."""
+    _obey_settings_option(argv)
+    try:
+        var = _embedded_var() if needs_database(argv) else None
+        hold = Hold(var) if var is not None else None
+        if hold is not None:
+            hold.take()
+    except EmbeddedError as error:
+        raise SystemExit(f"MomentJudge: {error}") from error
+    try:
+        yield
+    finally:
+        if hold is not None:
+            hold.release()
+
+
+def _embedded_var() -> Path | None:
+    """The data folder when the settings use the embedded PostgreSQL, else None."""
+    from django.conf import settings
+    from django.core.exceptions import ImproperlyConfigured
+
+    try:
+        return Path(settings.MOMENTJUDGE_VAR) if settings.EMBEDDED_DATABASE else None
+    except (ImproperlyConfigured, ImportError):
+        return None  # Django meets the same error in a moment and words it better
+
+
+def _obey_settings_option(argv: Sequence[str]) -> None:
+    """``--settings`` counts before the settings are first read, as in Django's own commands."""
+    for word, following in zip(argv, [*argv[1:], ""], strict=True):
+        name, given, value = word.partition("=")
+        if name == "--settings" and (value or following):
+            os.environ["DJANGO_SETTINGS_MODULE"] = value if given else following

@@ -1,0 +1,316 @@
+"""Runs the site on one machine: starts its services in order, restarts what dies, ends them all.
+
+One thread, one loop: the kernel ties a child's life to the thread that started it. Signals only set a
+flag, which every wait looks at (``_attend``), so that nothing is interrupted half done.
+"""
+
+import http.client
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+from core.compatibility import TooOld
+from core.embedded import preparation, processes, valkey
+from core.embedded.errors import AlreadyRunning, EmbeddedError, ServiceFailed
+from core.embedded.folder import FileLock, make_private_folder, make_var_folder
+from core.embedded.holding import Hold
+from core.embedded.output import Relay, end_children, say, welcome
+from core.embedded.ports import HOST, check_port_free
+from core.embedded.postgres import log_tail
+from core.embedded.services import (
+    Child,
+    Restarts,
+    Service,
+    beat_command,
+    environment_for,
+    gpu_command,
+    judging_command,
+    manage,
+    search_command,
+    web_command,
+    worker_command,
+)
+
+TICK_S = 0.1
+VALKEY_S = 30
+WEB_S = 90
+LARGEST_LOG = 10_000_000  # bytes; a larger one is set aside at the next start
+
+
+class Stopped(BaseException):
+    """Ctrl-C or a signal asked for the end; no error."""
+
+
+class Supervisor:
+    """One run of the site on the data folder ``var``, answering at ``port``."""
+
+    def __init__(self, *, var: Path, port: int) -> None:
+        self.var, self.port = make_var_folder(var.resolve()), port
+        self.address = f"http://{HOST}:{port}/"
+        self.embedded_database = not os.environ.get("DATABASE_URL")
+        self.embedded_broker = not os.environ.get("BROKER_URL")
+        self.hold = Hold(self.var)
+        self.broker_socket = self.hold.postgres.sockets / "valkey.sock"
+        self.run_file = processes.RunFile.new()
+        self.children: dict[str, Child] = {}
+        self.restarts: dict[str, Restarts] = {}
+        self.due: dict[str, float] = {}  # services that ended, and when they start again
+        self.relay: Relay | None = None
+        self.stopping = False
+
+    def run(self) -> int:
+        """Run until asked to stop; returns the exit status.
+
+        Raises:
+            EmbeddedError: the site cannot start, or a service cannot be kept alive; everything is ended by then.
+        """
+        with FileLock(self.var / "supervisor.lock") as lock:
+            if not lock.try_exclusive():
+                raise AlreadyRunning(_running_already(lock.read(), self.var))
+            lock.write(f"{os.getpid()} {self.address}")
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, self._on_signal)
+            try:
+                self._start()
+                while True:
+                    self._attend()
+                    time.sleep(TICK_S)
+            except Stopped:
+                say("\nStopping ...")
+                return 0
+            finally:
+                self._stop()
+
+    # Starting
+
+    def _start(self) -> None:
+        began = time.monotonic()
+        self._end_leftovers()
+        check_port_free(self.port)
+        self._set_large_logs_aside()
+        if self.embedded_database:
+            say("1/4 PostgreSQL ...")
+            self._start_database()
+        if self.embedded_broker:
+            say("2/4 Valkey ...")
+            self._start_broker()
+        say("3/4 Database schema and static files ...")
+        self._prepare_site()
+        say("4/4 Web server, workers, beat ...")
+        for name in ("web", "judging", "worker", "gpu", "search", "beat"):
+            self._start_service(name)
+        self._await(lambda: self._web_status("/healthz") is not None, WEB_S, "The web server", self._log("web"))
+        if self._web_status("/readyz") != 200:
+            say(f"The site is not ready: {self.address}readyz says what it lacks.")
+        if (self._web_status("/") or 500) >= 500:
+            say(f"The start page answers with an error. The end of {self._log('web')}:\n{log_tail(self._log('web'))}")
+        say(welcome(self.address, self.var, time.monotonic() - began))
+        self.relay = Relay(self._spawn("demo", manage("seed_demo"), piped=True), prefix="demo | ")
+
+    def _end_leftovers(self) -> None:
+        """End what outlived a supervisor that was killed, and nothing else."""
+        path = self.var / "run.json"
+        earlier = processes.RunFile.load(path)
+        if earlier is not None and (leftovers := earlier.survivors()):
+            say(f"Ending {len(leftovers)} processes that an interrupted run left behind ...")
+            processes.end(leftovers, 2)
+        self.run_file.save(path)
+
+    def _set_large_logs_aside(self) -> None:
+        for log in (self.var / "log").glob("*.log"):
+            if log.stat().st_size > LARGEST_LOG:
+                log.replace(log.with_suffix(".log.1"))
+
+    def _start_database(self) -> None:
+        self.hold.take(die_with_caller=True, fresh=True, waiting=self._check_stopping)
+
+    def _start_broker(self) -> None:
+        make_private_folder(self.broker_socket.parent)
+        (self.var / "valkey").mkdir(mode=0o700, exist_ok=True)
+        self._start_service("valkey")
+        self._await_broker()
+
+    def _await_broker(self) -> None:
+        self._await(lambda: valkey.answers(self.broker_socket), VALKEY_S, "Valkey", self._log("valkey"))
+
+    def _prepare_site(self) -> None:
+        """Migrate, and beside it collect the static files if any changed."""
+        wanted = preparation.fingerprint()
+        steps = [self._spawn("migrate", manage("migrate", "--verbosity", "1", "--no-input"))]
+        collecting = not preparation.is_collected(self.var, wanted)
+        if collecting:
+            steps.append(self._spawn("static", manage("collectstatic", "--no-input", "--clear", "--verbosity", "0")))
+        for step in steps:
+            self._finish(step)
+        if collecting:
+            preparation.note_collected(self.var, wanted)
+
+    def _finish(self, step: Child) -> None:
+        while step.alive():
+            self._attend()
+            time.sleep(TICK_S / 2)
+        if step.process.returncode:
+            log = step.service.log
+            if step.process.returncode == TooOld.exit_code:
+                raise ServiceFailed(log_tail(log, start=step.log_start).rpartition("CommandError: ")[2])
+            raise ServiceFailed(f"{step.service.name} failed. The end of {log}:\n{log_tail(log, start=step.log_start)}")
+        del self.children[step.service.name]
+
+    def _await(self, there: Callable[[], bool], seconds: float, what: str, log: Path) -> None:
+        deadline = time.monotonic() + seconds
+        while not there():
+            self._attend()
+            if time.monotonic() > deadline:
+                raise ServiceFailed(f"{what} has not answered for {seconds:.0f} s. The end of {log}:\n{log_tail(log)}")
+            time.sleep(TICK_S / 2)
+
+    def _web_status(self, path: str) -> int | None:
+        """The status of a page, None when nothing answers."""
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=5)
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().status
+        except (OSError, http.client.HTTPException):
+            return None
+        finally:
+            connection.close()
+
+    # Children
+
+    def _start_service(self, name: str) -> None:
+        """Start one of the services that are kept alive."""
+        match name:
+            case "valkey":
+                self._spawn(name, valkey.command(self.var / "valkey", self.broker_socket))
+            case "web":
+                self._spawn(name, web_command(self.port))
+            case "judging":
+                self._restore_tasks("judging")
+                self._spawn(name, judging_command(), orphaned=signal.SIGQUIT)
+            case "worker":
+                self._restore_tasks("celery", "uploads")
+                self._spawn(name, worker_command(), orphaned=signal.SIGQUIT)  # SIGTERM would finish a long task first
+            case "gpu":  # nothing to restore: its tasks are acknowledged as they begin, and sent again by a sweep
+                self._spawn(name, gpu_command(), orphaned=signal.SIGQUIT)
+            case "search":  # nothing to restore: nobody waits for an answer that was lost
+                self._spawn(name, search_command(), orphaned=signal.SIGQUIT)
+            case "beat":
+                self._spawn(name, beat_command(self.var))
+        self.restarts.setdefault(name, Restarts())
+
+    def _restore_tasks(self, *queues: str) -> None:
+        """Give the tasks of a killed worker back to its queues; the broker may have died with it, so await it."""
+        if self.embedded_broker:
+            self._await_broker()
+            if restored := valkey.restore_unacknowledged(self.broker_socket, queues):
+                say(f"Interrupted tasks that wait for the worker again: {restored}.")
+
+    def _spawn(
+        self, name: str, command: list[str], *, orphaned: signal.Signals = signal.SIGTERM, piped: bool = False
+    ) -> Child:
+        environment = environment_for(name, var=self.var, mark={processes.MARK: self.run_file.mark})
+        child = Child.start(Service(name, command, environment, self._log(name), orphaned), piped=piped)
+        self.children[name] = child
+        if child.identity is not None:
+            self.run_file.processes[name] = child.identity
+            self.run_file.save(self.var / "run.json")
+        return child
+
+    def _log(self, name: str) -> Path:
+        return self.var / "log" / f"{name}.log"
+
+    # Watching
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self.stopping = True
+
+    def _check_stopping(self) -> None:
+        if self.stopping:
+            raise Stopped
+
+    def _attend(self) -> None:
+        """One look at everything: signals, dead services, output to show."""
+        self._check_stopping()
+        self._keep_database()
+        for name in [name for name in self.restarts if name in self.children and not self.children[name].alive()]:
+            self._bury(name)
+        for name in [name for name, when in self.due.items() if when <= time.monotonic()]:
+            del self.due[name]
+            self._start_service(name)
+        if self.relay is not None and self.relay.pump(self._log("demo"), self.address):
+            self.relay = None
+            del self.children["demo"]
+
+    def _bury(self, name: str) -> None:
+        """Note a dead service, clear what it left of its group, and plan its return."""
+        child = self.children.pop(name)
+        child.kill_group()
+        self._plan_return(name, child.lived_s(), f"ended ({_reason(child.process.returncode)})", child.log_start)
+
+    def _plan_return(self, name: str, lived_s: float, what: str, log_start: int = 0) -> float:
+        pause = self.restarts.setdefault(name, Restarts()).pause_after(lived_s)
+        if pause is None:
+            tail = log_tail(self._log(name), start=log_start)
+            raise ServiceFailed(f"{name} {what} again and again. The end of {self._log(name)}:\n{tail}")
+        say(f"{name} {what}; it starts again. Log: {self._log(name)}")
+        self.due[name] = time.monotonic() + pause
+        return pause
+
+    def _keep_database(self) -> None:
+        """Have a dead PostgreSQL back at once; its log says why it ended."""
+        if not self.embedded_database or not self.hold.held:
+            return
+        if self.hold.postgres.server() is not None:
+            self.hold.postgres.finish_stopping()
+            return
+        self._plan_return("postgres", time.monotonic() - self.hold.since, "ended")
+        while time.monotonic() < self.due["postgres"]:
+            self._check_stopping()
+            time.sleep(TICK_S)
+        del self.due["postgres"]
+        self._start_database()
+
+    # Stopping
+
+    def _stop(self) -> None:
+        """End everything within ten seconds; whatever happens here, nothing may be left behind."""
+        try:
+            last = self.children.pop("valkey", None)
+            end_children(list(self.children.values()))
+            end_children([last] if last else [], patience_s=1.5)
+        finally:
+            processes.end(processes.marked(self.run_file.mark), 0)
+            deadline = time.monotonic() + 1.0
+            self._release_database(deadline)
+            (self.var / "run.json").unlink(missing_ok=True)
+        if self.stopping:
+            say("Stopped.")
+
+    def _release_database(self, deadline: float) -> None:
+        """Stop PostgreSQL unless another command brought it up and still uses it."""
+
+        def waiting() -> None:
+            if time.monotonic() > deadline:
+                raise EmbeddedError("The lock on PostgreSQL's start is taken.")
+
+        try:
+            if self.hold.held and not self.hold.release(stop_own=True, patience_s=1.5, waiting=waiting):
+                say("PostgreSQL stays up for another command, which will stop it.")
+        except EmbeddedError as error:
+            say(f"{error} PostgreSQL ends by itself if this run started it.")
+
+
+def _reason(status: int) -> str:
+    return f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+
+
+def _running_already(note: str, var: Path) -> str:
+    pid, _, address = note.partition(" ")
+    return (
+        f"It is already running on {var}: process {pid or '?'}, {address or 'starting'}\n"
+        "Stop that one with Ctrl-C in its terminal, or run a second one beside it on other data:\n"
+        "  make run PORT=8001 MOMENTJUDGE_VAR=/some/other/folder"
+    )

@@ -1,0 +1,108 @@
+"""The body of a refused request: the files that came with it go at once, and the rest of it is read.
+
+Whoever still sends when the connection closes never sees why.
+
+Headers of every answer, whatever gives it: pages, refusals, static files, media. The length is one of them.
+
+Files in forms: pages take none, unless their view says so by handlers of its own.
+"""
+
+import contextlib
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any, cast
+
+from django.conf import settings
+from django.core.exceptions import TooManyFilesSent
+from django.core.files.uploadhandler import FileUploadHandler
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.deprecation import MiddlewareMixin
+
+from core.files import uploads_discard
+
+PIECE = 64 * 1024
+MOST = 32 * 2**20  # who sends more loses the connection
+
+
+class UnreadBodyMiddleware(MiddlewareMixin):
+    """Removes what a refused request has sent as files; reads what it still sends, and throws it away."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        if response.status_code >= 400:
+            uploads_discard(request)
+            with contextlib.suppress(OSError):  # the client is gone
+                throw_away(unread(request))
+        return response
+
+
+def unread(request: HttpRequest) -> Any:
+    """The stream of the body. Django takes one without a length for empty; the server knows where it ends."""
+    if is_chunked(request) and request.META.get("wsgi.input_terminated"):
+        return request.META["wsgi.input"]
+    return request
+
+
+def is_chunked(request: HttpRequest) -> bool:
+    return "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH")
+
+
+def throw_away(stream: Any) -> None:
+    left = MOST
+    while left > 0 and (piece := stream.read(PIECE)):
+        left -= len(piece)
+
+
+BODILESS = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": settings.SECURE_REFERRER_POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": settings.X_FRAME_OPTIONS,
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",  # where no other was set
+    "Permissions-Policy": ", ".join(f"{feature}=()" for feature in settings.FEATURES_REFUSED),
+}
+
+
+class HeadersMiddleware:
+    """What the browser must not do with an answer, and how long it is. It stands outside of the others, so that it
+    misses none, and what they made of the content is final."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        if not response.streaming:
+            length_set(request, cast(HttpResponse, response))
+        return response
+
+
+def length_set(request: HttpRequest, response: HttpResponse) -> None:
+    """Announce the length of the content as it is now: whoever replaced it further inside need not think of it.
+
+    Where nothing is sent nothing is announced, as RFC 9110 (8.6) wants it: a 304 has the length of its 200. An answer
+    to HEAD without content keeps what it says of the one to GET.
+    """
+    if response.status_code in BODILESS:
+        response.headers.pop("Content-Length", None)
+    elif response.content or request.method != "HEAD":
+        response.headers["Content-Length"] = str(len(response.content))
+    else:
+        response.headers.setdefault("Content-Length", "0")
+
+
+class NoFiles(FileUploadHandler):
+    """Refuses the first file of a form."""
+
+    def new_file(self, *args: Any, **kwargs: Any) -> None:
+        raise TooManyFilesSent("This page takes no files.")
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes | None:
+        return None
+
+    def file_complete(self, file_size: int) -> None:
+        return None

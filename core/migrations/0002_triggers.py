@@ -1,0 +1,12 @@
+"""Installs the triggers of the .sql files beside it."""
+
+from pathlib import Path
+
+from django.db import migrations
+
+FILES = ("audit.sql",)
+
+
+class Migration(migrations.Migration):
+    dependencies = [("core", "0001_initial")]
+    operations = [migrations.RunSQL(Path(__file__).with_name(name).read_text()) for name in FILES]

@@ -1,0 +1,139 @@
+"""How log lines look: lines for people, JSON for machines; each with its request, its task and who asked, by number.
+
+What is bound with ``structlog.contextvars.bind_contextvars`` is in every line of the request or task at hand: see
+core.observability.requests and core.observability.tasks. Names and e-mail addresses are bound by nobody.
+
+The web server's log of requests, without what opens something.
+"""
+
+import logging
+import os
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+from django.core.exceptions import ImproperlyConfigured
+from gunicorn.glogging import Logger
+
+from core.refusals import without_emails, without_secrets
+
+FORMATS = ("json", "lines")
+NOTES = "momentjudge.notes"  # in a request's environ, for the access log: what core.observability.requests knows of it
+EXTRA = [
+    *("status_code", "method", "path", "bytes", "duration_ms", "statement", "client_went", "request_id", "route"),
+    "account",
+]
+Event = MutableMapping[str, Any]
+
+
+def log_format() -> str:
+    """What LOG_FORMAT says; JSON in production, lines elsewhere. Asked by the web server before settings are read."""
+    production = os.environ.get("DJANGO_SETTINGS_MODULE", "").endswith(".production")
+    said = os.environ.get("LOG_FORMAT") or ("json" if production else "lines")
+    if said not in FORMATS:
+        raise ImproperlyConfigured(f"LOG_FORMAT must be one of {', '.join(FORMATS)}; it is {said!r}.")
+    return said
+
+
+def formatter(form: str | None = None) -> logging.Formatter:
+    """Of every handler of ours."""
+    is_json = (form or log_format()) == "json"
+    stamp = structlog.processors.TimeStamper(fmt="iso", utc=True, key="time")
+    plain = structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S", utc=False, key="time")
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[
+            structlog.contextvars.merge_contextvars,
+            structlog.stdlib.add_log_level,
+            logger_name,
+            structlog.stdlib.ExtraAdder(allow=EXTRA),
+            stamp if is_json else plain,
+        ],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.format_exc_info,
+            secrets_out,
+            structlog.processors.JSONRenderer(default=str) if is_json else as_line,
+        ],
+    )
+
+
+def logger_name(logger: Any, method: str, event: Event) -> Event:
+    event["logger"] = event["_record"].name
+    return event
+
+
+def secrets_out(logger: Any, method: str, event: Event) -> Event:
+    """What the filter WithoutSecrets does for the message, for everything that a line holds; and e-mail addresses:
+    the database repeats the row it refuses."""
+    clean = without_secrets if _names_workers(event) else _without_secrets_and_emails
+    return {key: clean(value) if isinstance(value, str) else value for key, value in event.items()}
+
+
+def _without_secrets_and_emails(text: str) -> str:
+    return without_emails(without_secrets(text))
+
+
+def _names_workers(event: Event) -> bool:
+    """Celery's workers are named like addresses: worker@judge.example.org."""
+    return event.get("level") == "info" and str(event.get("logger")).startswith("celery")
+
+
+def as_line(logger: Any, method: str, event: Event) -> str:
+    """One line to read, its context at the end; a traceback below."""
+    told = [str(event.pop("time")), event.pop("level").upper(), event.pop("logger"), str(event.pop("event"))]
+    below = [str(event.pop(name)) for name in ("exception", "stack") if name in event]
+    about = [f"{name}={event[name]}" for name in sorted(event)]
+    return "\n".join([" ".join([*told, *([f"[{' '.join(about)}]"] if about else [])]), *below])
+
+
+def logging_for(*, verbose: bool) -> dict[str, Any]:
+    """Django's LOGGING: everything to the standard error, without what opens something."""
+    ours = ("core", "annotation", "judging", "models_runner", "moment_retrieval", "config")
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"ours": {"()": "core.observability.logs.formatter"}},
+        "filters": {"without_secrets": {"()": "core.refusals.WithoutSecrets"}},
+        "handlers": {
+            "console": {"class": "logging.StreamHandler", "formatter": "ours", "filters": ["without_secrets"]}
+        },
+        "root": {"handlers": ["console"], "level": "INFO" if verbose else "WARNING"},
+        "loggers": {"axes": {"level": "ERROR"}} | {name: {"level": "INFO"} for name in ours},
+    }
+
+
+class AccessLog(Logger):  # type: ignore[misc]
+    """gunicorn's own, but the secrets of invitations and password links are left out of paths and referrers.
+
+    As JSON a line names its request, its route and the account by number, and no address.
+    """
+
+    def setup(self, cfg: Any) -> None:
+        super().setup(cfg)
+        self.is_json = log_format() == "json"
+        if self.is_json:
+            for log in (self.error_log, self.access_log):
+                for handler in log.handlers:
+                    handler.setFormatter(formatter("json"))
+
+    def atoms(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        known = super().atoms(*args, **kwargs)
+        return {name: without_secrets(value) if isinstance(value, str) else value for name, value in known.items()}
+
+    def access(self, resp: Any, req: Any, environ: dict[str, Any], request_time: Any) -> None:
+        if not self.is_json:
+            super().access(resp, req, environ, request_time)
+        elif self.access_log_enabled:
+            self.access_log.info("request", extra=told(resp, environ, request_time.total_seconds()))
+
+
+def told(resp: Any, environ: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """A request in a few words; what it asked for by its query string is not among them."""
+    return {
+        "method": environ.get("REQUEST_METHOD", ""),
+        "path": environ.get("RAW_URI", environ.get("PATH_INFO", "")).partition("?")[0],
+        "status_code": int(str(resp.status).split()[0]),
+        "bytes": getattr(resp, "sent", 0),
+        "duration_ms": round(seconds * 1000, 1),
+        **environ.get(NOTES, {}),
+    }

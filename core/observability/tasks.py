@@ -1,0 +1,122 @@
+"""What workers do, counted in the broker: they have no door of their own that could be asked.
+
+A broker that is away costs a count, never a task. The counts begin anew where the broker lost its data; Prometheus
+knows that of counters.
+
+What a task inherits from the request that sent it, what is counted of it, and that its worker lives.
+
+Celery's signals call all of it: no task and no sender knows.
+"""
+
+import logging
+import time
+from contextvars import Token
+from functools import cache
+from typing import Any
+
+from celery import signals
+from django.conf import settings
+from structlog.contextvars import bind_contextvars, get_contextvars, reset_contextvars
+
+COUNTS = "momentjudge:tasks"  # a hash: what|task
+SEEN = "momentjudge:workers"  # a hash: host name -> "seconds|queues"
+BEAT_S = 10.0
+AWAY_S = 30.0
+RUNS, FAILURES, RETRIES, MILLISECONDS = "runs", "failures", "retries", "ms"
+Command = tuple[Any, ...]
+logger = logging.getLogger(__name__)
+_away_until = 0.0
+
+
+@cache
+def broker() -> Any:
+    """Its client, of this process; redis-py's pool notices a fork by itself."""
+    import redis
+
+    url = settings.CELERY_BROKER_URL.replace("redis+socket://", "unix://")
+    return redis.Redis.from_url(url, socket_connect_timeout=1, socket_timeout=1)
+
+
+def task_count(task: str, *, seconds: float, outcome: str) -> None:
+    """One run of a task has ended; ``outcome`` is RUNS where it went well."""
+    said: list[Command] = [
+        ("hincrby", COUNTS, f"{RUNS}|{task}", 1),
+        ("hincrby", COUNTS, f"{MILLISECONDS}|{task}", round(seconds * 1000)),
+    ]
+    _tell([*said, *([("hincrby", COUNTS, f"{outcome}|{task}", 1)] if outcome != RUNS else [])])
+
+
+def worker_note(host: str, queues: list[str]) -> None:
+    """This worker talks to its broker."""
+    _tell([("hset", SEEN, host, f"{time.time():.0f}|{','.join(sorted(queues))}")])
+
+
+def worker_forget(host: str) -> None:
+    """This worker ends as it should."""
+    _tell([("hdel", SEEN, host)])
+
+
+def _tell(commands: list[Command]) -> None:
+    """In one round trip, as well as can be: what fails is said once, then not tried for a while."""
+    global _away_until  # noqa: PLW0603
+    if time.monotonic() < _away_until:
+        return
+    try:
+        with broker().pipeline(transaction=False) as pipe:
+            for name, *words in commands:
+                getattr(pipe, name)(*words)
+            pipe.execute()
+    except Exception as error:  # whatever it is, no task fails by it
+        _away_until = time.monotonic() + AWAY_S
+        logger.warning("tasks are not counted for now: %s", type(error).__name__)
+
+
+INHERITED = ("request_id", "member", "project")
+FIELD = "momentjudge"  # of a message's headers
+_begun: dict[str, tuple[float, dict[str, Token[Any]]]] = {}
+_worker: dict[str, Any] = {"host": "", "queues": [], "told_at": float("-inf")}
+
+
+@signals.before_task_publish.connect
+def message_sign(headers: dict[str, Any] | None = None, **more: Any) -> None:
+    """A message says in which request it was sent."""
+    context = get_contextvars()
+    if headers is not None and (said := {name: context[name] for name in INHERITED if name in context}):
+        headers[FIELD] = said
+
+
+@signals.task_prerun.connect
+def task_begin(task_id: str, task: Any, **more: Any) -> None:
+    said = task.request.get(FIELD) or {}
+    inherited = {name: str(said[name])[:100] for name in INHERITED if name in said}
+    _begun[task_id] = time.monotonic(), dict(bind_contextvars(task_id=task_id, task=task.name, **inherited))
+
+
+@signals.task_postrun.connect
+def task_end(task_id: str, task: Any, state: str | None = None, **more: Any) -> None:
+    began, tokens = _begun.pop(task_id, (time.monotonic(), {}))
+    reset_contextvars(**tokens)
+    if not task.request.get("is_eager"):
+        outcome = {"FAILURE": FAILURES, "RETRY": RETRIES}.get(state or "", RUNS)
+        task_count(task.name, seconds=time.monotonic() - began, outcome=outcome)
+
+
+@signals.worker_ready.connect
+def worker_begin(sender: Any, **more: Any) -> None:
+    consumer = getattr(sender, "task_consumer", None)
+    _worker.update(host=sender.hostname, queues=[queue.name for queue in getattr(consumer, "queues", [])])
+    worker_note(_worker["host"], _worker["queues"])
+
+
+@signals.heartbeat_sent.connect
+def worker_live(**more: Any) -> None:
+    """Every two seconds; told seldom."""
+    if _worker["host"] and time.monotonic() - _worker["told_at"] > BEAT_S:
+        _worker["told_at"] = time.monotonic()
+        worker_note(_worker["host"], _worker["queues"])
+
+
+@signals.worker_shutdown.connect
+def worker_end(**more: Any) -> None:
+    if _worker["host"]:
+        worker_forget(_worker["host"])

@@ -1,0 +1,55 @@
+"""Removing stored files: only once no backup may still copy them, and again when the storage did not answer.
+
+Whoever calls this has committed, or never wrote, the row that named the file. A backup holds its lock before it takes
+its snapshot; so a file that is removed without that lock in sight is named by no snapshot.
+"""
+
+import logging
+from collections.abc import Iterable
+
+from django.core.files.storage import default_storage
+from django.db import DatabaseError
+
+from core.exceptions import StorageAway
+from core.locks import is_held
+from core.models import LeftFile
+
+logger = logging.getLogger(__name__)
+BACKUP = "backup"  # the lock of a backup, from before its snapshot until its last file is copied
+AT_ONCE = 1000
+
+
+def files_delete(*names: str) -> None:
+    """Remove these files, now or when a backup has ended or the storage answers again; never raises."""
+    wanted = [name for name in names if name]
+    if not wanted:
+        return
+    try:
+        if is_held(BACKUP):
+            _leave(wanted)
+            return
+    except DatabaseError:  # it is why they are not needed; whether a backup runs cannot be asked
+        logger.warning("%s files stay in the storage, named by no row", len(wanted))
+        return
+    for place, name in enumerate(wanted):
+        try:
+            default_storage.delete(name)
+        except StorageAway as error:
+            logger.warning("files are removed later: %s", error.reason)
+            _leave(wanted[place:])
+            return
+
+
+def left_files_sweep() -> int:
+    """Remove what was left, unless a backup runs; returns how many files went."""
+    if is_held(BACKUP):
+        return 0
+    rows = list(LeftFile.objects.order_by("pk")[:AT_ONCE])
+    for row in rows:
+        default_storage.delete(row.name)
+        row.delete()
+    return len(rows)
+
+
+def _leave(names: Iterable[str]) -> None:
+    LeftFile.objects.bulk_create([LeftFile(name=name) for name in names], ignore_conflicts=True)

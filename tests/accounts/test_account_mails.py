@@ -1,0 +1,94 @@
+"""Messages about accounts: one for each request, and none is lost with the worker that was sending it."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from django.core import mail
+
+from accounts.models import User
+from accounts.services import identities
+from accounts.services.identities import email_changed_mail, identity_set, password_link_mail
+from accounts.services.throttles import MAIL_ONCE, throttle_digest
+from tests.conftest import Messages
+from tests.locks import held_elsewhere
+
+pytestmark = pytest.mark.django_db
+REQUEST = "0" * 32
+
+
+class Killed(BaseException):
+    """What a test kills a task with."""
+
+
+def die(*args: object) -> None:
+    raise Killed
+
+
+@pytest.fixture(params=["password link", "address changed"])
+def write(request: pytest.FixtureRequest) -> Callable[[], None]:
+    if request.param == "address changed":
+        return partial(email_changed_mail, email="old@example.org", request=REQUEST)
+    user = User.objects.create_user("somebody")
+    identity_set(user=user, name="", email="some@example.org")
+    return partial(password_link_mail, user_id=user.pk, request=REQUEST)
+
+
+def test_a_repeat_sends_no_other(write: Callable[[], None]) -> None:
+    write()
+    write()
+    assert len(mail.outbox) == 1
+
+
+class TestFormerAddress:
+    """Nothing but the message knows it."""
+
+    @pytest.fixture(autouse=True)
+    def mails(self, settings: Any) -> None:
+        settings.EMAIL_HOST = "mail.example.org"
+
+    @pytest.fixture
+    def user(self) -> User:
+        made = User.objects.create_user("somebody")
+        identity_set(user=made, name="", email="old@example.org")
+        return made
+
+    def test_it_is_told_by_a_worker(self, user: User, messages: Messages) -> None:
+        with messages():
+            identity_set(user=user, name="", email="new@example.org")
+        assert [message.to for message in mail.outbox] == [["old@example.org"]]
+
+    def test_it_is_told_without_a_broker(self, user: User, messages: Messages, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(identities, "send_now", lambda *message: False)
+        with messages():
+            identity_set(user=user, name="", email="new@example.org")
+        assert [message.to for message in mail.outbox] == [["old@example.org"]]
+
+    def test_a_mail_server_that_is_away_too_is_logged(
+        self, user: User, messages: Messages, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def refuse(*args: object) -> None:
+            raise ConnectionRefusedError("nobody listens")
+
+        monkeypatch.setattr(identities, "send_now", lambda *message: False)
+        monkeypatch.setattr(identities, "send_mail", refuse)
+        with messages():
+            identity_set(user=user, name="", email="new@example.org")
+        assert "was not told at the former one: nobody listens" in caplog.text
+        assert "old@example.org" not in caplog.text
+
+
+def test_a_killed_worker_loses_none(write: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(identities, "send_mail", die)
+        with pytest.raises(Killed):
+            write()
+    write()
+    assert len(mail.outbox) == 1
+
+
+def test_not_while_another_worker_sends_it(write: Callable[[], None]) -> None:
+    with held_elsewhere(MAIL_ONCE.kind, int(throttle_digest(REQUEST), 16)):
+        write()
+    assert not mail.outbox

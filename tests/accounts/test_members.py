@@ -1,0 +1,78 @@
+"""People and their roles."""
+
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from accounts.models import Membership, User
+from accounts.services.members import leads_named, member_add
+from core.exceptions import NotPossible
+from tests.factories import ProjectFactory, UserFactory, lead
+
+pytestmark = pytest.mark.django_db
+
+
+def test_annotators_are_numbered_in_order() -> None:
+    project = ProjectFactory()
+    roles = ["annotator", "lead", "annotator", "admin", "annotator"]
+    made = [member_add(project=project, user=UserFactory(), role=role) for role in roles]
+    assert [(member.role, member.number) for member in made] == [
+        ("annotator", 1),
+        ("lead", None),
+        ("annotator", 2),
+        ("admin", None),
+        ("annotator", 3),
+    ]
+
+
+def test_one_role_in_a_project_but_another_elsewhere() -> None:
+    person, project = UserFactory(), ProjectFactory()
+    member_add(project=project, user=person, role="annotator")
+    with pytest.raises(NotPossible, match="has a role"):
+        member_add(project=project, user=person, role="lead")
+    assert member_add(project=ProjectFactory(), user=person, role="lead").role == "lead"
+
+
+def test_written_down() -> None:
+    project, person, actor = ProjectFactory(), UserFactory(), UserFactory()
+    member_add(project=project, user=person, role="lead", actor=actor)
+    event = project.audit_events.get(action="member.add")
+    assert (event.actor, event.subject, event.data) == (actor, person.uuid, {"role": "lead", "number": None})
+
+
+class TestLeadsNamed:
+    def test_by_name(self) -> None:
+        people = [UserFactory(), UserFactory()]
+        assert set(leads_named([person.username for person in people])) == set(people)
+        with pytest.raises(NotPossible, match="'nobody'"):
+            leads_named([people[0].username, "nobody"])
+
+    def test_nobody_named(self) -> None:
+        assert leads_named([]) == []
+        only = lead(ProjectFactory())
+        assert leads_named([]) == [only]
+        lead(ProjectFactory())
+        assert leads_named([]) == []
+
+
+class TestCommand:
+    def test_a_new_account_and_a_known_one(self) -> None:
+        ProjectFactory(name="one")
+        ProjectFactory(name="two")
+        out = StringIO()
+        call_command("add_member", "one", "ann", "annotator", stdout=out)
+        password = out.getvalue().splitlines()[-1].removeprefix("Password: ")
+        assert User.objects.get(username="ann").check_password(password)
+        out = StringIO()
+        call_command("add_member", "two", "ann", "lead", stdout=out)
+        assert "Password" not in out.getvalue()
+        assert set(Membership.objects.values_list("project__name", "role")) == {("one", "annotator"), ("two", "lead")}
+
+    def test_refusals(self) -> None:
+        with pytest.raises(CommandError, match="no project"):
+            call_command("add_member", "none", "ann", "lead")
+        ProjectFactory(name="one")
+        call_command("add_member", "one", "ann", "lead", stdout=StringIO())
+        with pytest.raises(CommandError, match="has a role"):
+            call_command("add_member", "one", "ann", "annotator", stdout=StringIO())

@@ -1,0 +1,335 @@
+"""The second step of a log-in: a code from a phone, or one from paper."""
+
+import re
+import time
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django_otp.oath import totp
+from django_otp.plugins.otp_static.models import StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from pytest_django import Settings
+
+from accounts.models import BrowserSession, Throttle, User
+from accounts.services import totp as totp_service
+from accounts.services.identities import identity_erase
+from accounts.services.totp import RECOVERY_CODES, code_of, totp_begin, totp_confirm, totp_reset, totp_verify
+from core.models import AuditEvent
+from tests.factories import MembershipFactory, lead
+from tests.judging.api.acts import bearer
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "a long password"
+CODE = re.compile(r"<code>([a-z2-9]{5}(?:-[a-z2-9]{5}){2})</code>")
+
+
+@pytest.fixture
+def person() -> User:
+    return User.objects.create_user("somebody", PASSWORD)
+
+
+@pytest.fixture
+def paper(person: User) -> list[str]:
+    """The person logs in with codes; these are on paper."""
+    totp_begin(user=person)
+    return totp_confirm(user=person, code=shown_on_phone(person), session=None)
+
+
+def shown_on_phone(person: User, steps: int = 0) -> str:
+    """What the phone shows now, as if the last code were of long ago."""
+    TOTPDevice.objects.filter(user=person).update(last_t=-1)
+    device = TOTPDevice.objects.get(user=person)
+    return f"{totp(device.bin_key, drift=steps):06}"
+
+
+def wrong(person: User) -> str:
+    near = {shown_on_phone(person, steps) for steps in (-2, -1, 0, 1, 2)}
+    return next(code for code in ("000000", "111111", "222222", "333333", "444444", "555555") if code not in near)
+
+
+def log_in(client: Client, **more: Any) -> HttpResponse:
+    return client.post(reverse("login"), {"username": "somebody", "password": PASSWORD, **more})  # type: ignore[return-value]
+
+
+def owes(client: Client) -> bool:
+    return client.get(reverse("account")).status_code == 302
+
+
+def body(answer: HttpResponse) -> str:
+    return answer.content.decode()
+
+
+class TestSettingUp:
+    def test_on_by_a_first_code_and_codes_for_paper_are_shown_once(self, client: Client, person: User) -> None:
+        client.force_login(person)
+        assert "<svg" not in body(client.get(reverse("totp")))
+        page = body(client.post(reverse("totp-begin"), {"password": PASSWORD}, follow=True))
+        assert re.search(r'<svg viewBox="0 0 (\d+) \1" class="qr">', page)  # with a size it would be cut, not shrunk
+        assert "style=" not in page  # which the content security policy would drop
+        assert 'autocomplete="one-time-code"' in page
+        answer = client.post(reverse("totp"), {"code": shown_on_phone(person)})
+        codes = CODE.findall(body(answer))
+        assert len(set(codes)) == RECOVERY_CODES
+        assert answer.headers["Cache-Control"] == "no-store"
+        later = body(client.get(reverse("totp")))
+        assert "10 recovery codes left" in later
+        assert CODE.findall(later) == []
+        assert TOTPDevice.objects.get().key not in later
+
+    def test_asks_for_the_password_and_shows_the_secret_in_this_session_alone(
+        self, client: Client, person: User
+    ) -> None:
+        client.force_login(person)
+        assert client.post(reverse("totp-begin"), {"password": "no"}).status_code == 422
+        assert not TOTPDevice.objects.exists()
+        client.post(reverse("totp-begin"), {"password": PASSWORD})
+        other = Client()
+        other.force_login(person)
+        assert "<svg" in body(client.get(reverse("totp")))
+        assert "<svg" not in body(other.get(reverse("totp")))
+        assert other.post(reverse("totp"), {"code": shown_on_phone(person)}).headers["Location"] == reverse("totp")
+        assert not TOTPDevice.objects.get().confirmed
+
+    def test_every_beginning_has_a_secret_of_its_own(self, client: Client, person: User) -> None:
+        client.force_login(person)
+        secrets = []
+        for _ in range(2):
+            client.post(reverse("totp-begin"), {"password": PASSWORD})
+            secrets.append(TOTPDevice.objects.get().key)
+        assert secrets[0] != secrets[1]
+
+    def test_a_wrong_code_turns_nothing_on(self, client: Client, person: User) -> None:
+        client.force_login(person)
+        client.post(reverse("totp-begin"), {"password": PASSWORD})
+        assert client.post(reverse("totp"), {"code": wrong(person)}).status_code == 422
+        assert not TOTPDevice.objects.get().confirmed
+
+    def test_other_sessions_end(self, client: Client, person: User) -> None:
+        other = Client()
+        for browser in (client, other):
+            browser.force_login(person)
+        client.post(reverse("totp-begin"), {"password": PASSWORD})
+        client.post(reverse("totp"), {"code": shown_on_phone(person)})
+        assert (owes(client), owes(other)) == (False, True)
+
+    def test_codes_on_paper_are_kept_as_digests(self, person: User, paper: list[str]) -> None:
+        kept = set(StaticToken.objects.values_list("token", flat=True))
+        assert len(kept) == RECOVERY_CODES
+        assert not kept & {code.replace("-", "")[:16] for code in paper}
+
+    def test_nobody_sets_up_a_second_phone_over_the_first(self, client: Client, person: User, paper: list[str]) -> None:
+        client.force_login(person)
+        assert client.post(reverse("totp-begin"), {"password": PASSWORD}).status_code == 409
+
+
+class TestLoggingIn:
+    def test_the_password_alone_opens_nothing(self, client: Client, person: User, paper: list[str]) -> None:
+        answer = log_in(client, next=reverse("tokens"))
+        assert answer.headers["Location"] == reverse("login-code")
+        assert owes(client)
+        assert client.get(reverse("login-code")).status_code == 200
+        answer = client.post(reverse("login-code"), {"code": shown_on_phone(person)})
+        assert answer.headers["Location"] == reverse("tokens")
+        assert not owes(client)
+
+    def test_a_code_works_once(self, person: User, paper: list[str]) -> None:
+        code = shown_on_phone(person)
+        answers = []
+        for browser in (Client(), Client()):
+            log_in(browser)
+            answers.append(browser.post(reverse("login-code"), {"code": code}).status_code)
+        assert answers == [302, 422]
+
+    def test_a_code_on_paper_works_once(self, person: User, paper: list[str]) -> None:
+        answers = []
+        for browser in (Client(), Client()):
+            log_in(browser)
+            answers.append(browser.post(reverse("login-code"), {"code": paper[0].upper()}).status_code)
+        assert answers == [302, 422]
+        assert StaticToken.objects.count() == RECOVERY_CODES - 1
+
+    def test_of_somebody_else_it_opens_nothing(self, client: Client, person: User, paper: list[str]) -> None:
+        other = User.objects.create_user("other", PASSWORD)
+        totp_begin(user=other)
+        others_paper = totp_confirm(user=other, code=shown_on_phone(other), session=None)
+        log_in(client)
+        for code in (shown_on_phone(other), others_paper[0]):
+            assert client.post(reverse("login-code"), {"code": code}).status_code == 422
+        assert owes(client)
+
+    def test_after_six_wrong_codes_the_right_one_waits(self, client: Client, person: User, paper: list[str]) -> None:
+        log_in(client)
+        answers = [client.post(reverse("login-code"), {"code": wrong(person)}).status_code for _ in range(7)]
+        assert answers == [422] * 6 + [429]
+        for code in (shown_on_phone(person), paper[0]):
+            assert client.post(reverse("login-code"), {"code": code}).status_code == 429
+        Throttle.objects.update(began_at="2026-01-01T00:00Z")
+        assert client.post(reverse("login-code"), {"code": shown_on_phone(person)}).status_code == 302
+
+    def test_a_password_changed_meanwhile_or_ten_minutes_end_the_wait(
+        self, client: Client, person: User, paper: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        log_in(client)
+        later = time.time() + 601
+        with monkeypatch.context() as patch:
+            patch.setattr("accounts.second_step.time.time", lambda: later)
+            assert client.get(reverse("login-code")).headers["Location"] == reverse("login")
+        log_in(client)
+        person.set_password("another long one")
+        person.save()
+        answer = client.post(reverse("login-code"), {"code": paper[0]})
+        assert answer.headers["Location"] == reverse("login")
+
+    def test_without_a_password_there_is_no_second_step(self, client: Client) -> None:
+        assert client.get(reverse("login-code")).headers["Location"] == reverse("login")
+
+    def test_the_session_has_another_key_after_each_step(self, client: Client, person: User, paper: list[str]) -> None:
+        client.get(reverse("login"))
+        keys = set()
+        log_in(client)
+        keys.add(client.cookies["sessionid"].value)
+        client.post(reverse("login-code"), {"code": paper[0]})
+        keys.add(client.cookies["sessionid"].value)
+        assert len(keys) == 2
+        assert BrowserSession.objects.count() == 1
+
+    @pytest.mark.parametrize("typed", ["", "12345", "1234567", "+12345", "1_2345", "١٢٣٤٥٦", "12345\0", "abcdef"])
+    def test_what_is_no_code(self, typed: str) -> None:
+        assert code_of(typed) == ""
+
+    def test_a_code_as_phones_show_it(self) -> None:
+        assert code_of(" 123 456 ") == "123456"
+
+
+class TestTurningOff:
+    def test_asks_for_the_password(self, client: Client, person: User, paper: list[str]) -> None:
+        client.force_login(person)
+        assert client.post(reverse("totp-off"), {"password": "no"}).status_code == 422
+        assert TOTPDevice.objects.exists()
+        assert client.post(reverse("totp-off"), {"password": PASSWORD}).status_code == 302
+        assert not TOTPDevice.objects.exists()
+        assert not StaticToken.objects.exists()
+        assert log_in(Client()).headers["Location"] == "/"
+
+    def test_other_sessions_end(self, client: Client, person: User, paper: list[str]) -> None:
+        other = Client()
+        for browser in (client, other):
+            browser.force_login(person)
+        client.post(reverse("totp-off"), {"password": PASSWORD})
+        assert (owes(client), owes(other)) == (False, True)
+
+    def test_wrong_passwords_are_counted(self, client: Client, person: User, paper: list[str]) -> None:
+        client.force_login(person)
+        answers = [client.post(reverse("totp-off"), {"password": "no"}).status_code for _ in range(7)]
+        assert answers == [422] * 6 + [429]
+        assert client.post(reverse("totp-off"), {"password": PASSWORD}).status_code == 429
+
+    def test_new_codes_void_the_old(self, client: Client, person: User, paper: list[str]) -> None:
+        client.force_login(person)
+        assert client.post(reverse("totp-codes"), {"password": "no"}).status_code == 422
+        answer = client.post(reverse("totp-codes"), {"password": PASSWORD})
+        new = CODE.findall(body(answer))
+        assert len(new) == RECOVERY_CODES
+        assert not set(new) & set(paper)
+        browser = Client()
+        log_in(browser)
+        assert browser.post(reverse("login-code"), {"code": paper[0]}).status_code == 422
+        assert browser.post(reverse("login-code"), {"code": new[0]}).status_code == 302
+
+    def test_a_reset_by_who_runs_the_site(self, client: Client, person: User, paper: list[str]) -> None:
+        client.force_login(person)
+        call_command("totp_reset", "somebody")
+        assert owes(client)
+        assert log_in(client).headers["Location"] == "/"
+        assert AuditEvent.objects.filter(action="totp.reset", subject=person.uuid).count() == 1
+        for name in ("somebody", "nobody"):
+            with pytest.raises(CommandError):
+                call_command("totp_reset", name)
+
+    def test_what_is_decided_is_written_down_without_codes(self, person: User, paper: list[str]) -> None:
+        totp_verify(user=person, code=paper[0])
+        events = AuditEvent.objects.filter(subject=person.uuid).order_by("id").values_list("action", "data")
+        assert list(events) == [("totp.confirm", {}), ("totp.recover", {})]
+
+    def test_who_is_erased_leaves_no_phone(self, person: User, paper: list[str]) -> None:
+        member = MembershipFactory(user=person)
+        identity_erase(user=person, actor=lead(member.project), project=member.project)
+        assert not TOTPDevice.objects.exists()
+        assert not StaticToken.objects.exists()
+
+
+class TestRequired:
+    @pytest.fixture(autouse=True)
+    def _required(self, settings: Settings) -> None:
+        settings.TOTP_REQUIRED_FOR = ["lead", "admin"]
+
+    def test_whose_role_requires_it_sets_it_up_first(self, client: Client, person: User) -> None:
+        project = MembershipFactory(user=person, role="lead").project
+        client.force_login(person)
+        for place in ("/", reverse("judging:overview", args=[project.uuid]), reverse("tokens"), "/corpora/"):
+            assert client.get(place).headers["Location"] == reverse("totp"), place
+        refused = client.get("/api/v1/projects/")
+        assert (refused.status_code, refused.json()["code"]) == (403, "totp_required")
+        assert client.get(reverse("account")).status_code == 200
+        client.post(reverse("totp-begin"), {"password": PASSWORD})
+        client.post(reverse("totp"), {"code": shown_on_phone(person)})
+        assert client.get(reverse("judging:overview", args=[project.uuid])).status_code == 200
+        assert client.get("/api/v1/projects/").status_code == 200
+
+    def test_htmx_is_sent_there_as_a_whole(self, client: Client, person: User) -> None:
+        project = MembershipFactory(user=person, role="admin").project
+        client.force_login(person)
+        answer = client.get(reverse("judging:overview", args=[project.uuid]), headers={"HX-Request": "true"})
+        assert answer.headers["HX-Redirect"] == reverse("totp")
+
+    def test_others_are_asked_for_nothing(self, client: Client, person: User) -> None:
+        project = MembershipFactory(user=person).project
+        client.force_login(person)
+        assert client.get(reverse("judging:desk", args=[project.uuid])).status_code == 200
+
+    def test_a_token_made_without_it_counts_no_more(self, person: User) -> None:
+        """Be it that the person leads since, has set it up since, or set it up on another phone."""
+        proof = bearer(person)
+        assert Client(headers=proof).get("/api/v1/projects/").status_code == 200
+        MembershipFactory(user=person, role="lead")
+        refused = Client(headers=proof).get("/api/v1/projects/")
+        assert (refused.status_code, refused.json()["code"]) == (403, "totp_required")
+        totp_begin(user=person)
+        begun = bearer(person)
+        totp_confirm(user=person, code=shown_on_phone(person), session=None)
+        for old in (proof, begun):
+            assert Client(headers=old).get("/api/v1/projects/").status_code == 403
+        new = bearer(person)
+        assert Client(headers=new).get("/api/v1/projects/").status_code == 200
+        totp_reset(user=person, actor=None)
+        assert Client(headers=new).get("/api/v1/projects/").status_code == 403
+
+    def test_a_reset_is_whole_or_not_at_all(
+        self, person: User, paper: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(totp_service, "audit_record", Mock(side_effect=OSError))
+        with pytest.raises(OSError):
+            totp_reset(user=person, actor=None)
+        assert TOTPDevice.objects.filter(user=person).exists() and StaticToken.objects.exists()
+
+    def test_a_token_opens_no_page(self, client: Client, person: User, paper: list[str]) -> None:
+        project = MembershipFactory(user=person, role="lead").project
+        proof = bearer(person)
+        assert Client(headers=proof).get("/api/v1/projects/").status_code == 200
+        client.force_login(person)
+        page = reverse("judging:overview", args=[project.uuid])
+        assert client.get(page, headers=proof).headers["Location"] == reverse("totp")
+        for header in ("Bearer mj_no", "bearer"):  # never falls back to the session
+            assert client.get("/api/v1/projects/", headers={"Authorization": header}).status_code == 401
+
+    def test_it_cannot_be_turned_off(self, client: Client, person: User, paper: list[str]) -> None:
+        MembershipFactory(user=person, role="lead")
+        client.force_login(person)
+        assert "stays on" in body(client.get(reverse("totp")))
+        assert client.post(reverse("totp-off"), {"password": PASSWORD}).status_code == 409
+        assert TOTPDevice.objects.filter(confirmed=True).exists()

@@ -1,0 +1,51 @@
+"""What a database holds, in numbers that tell two databases apart."""
+
+import pytest
+from django.core.files.base import ContentFile
+from django.db import connection
+
+from core.backup.tables import Content, contents, differences, files_named
+from core.models import Job
+from tests.factories import MomentFactory, ProjectFactory, VideoFactory
+
+pytestmark = pytest.mark.django_db
+A = Content(2, "a")
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"t": A}, []),
+        ({}, ["t: missing"]),
+        ({"t": Content(3, "a")}, ["t: 3 rows instead of 2"]),
+        ({"t": Content(2, "b")}, ["t: other content in its 2 rows"]),
+        ({"t": A, "u": A}, ["u: only here"]),
+    ],
+)
+def test_differences_are_told_by_table(found: dict[str, Content], said: list[str]) -> None:
+    assert differences({"t": A}, found) == said
+
+
+def test_a_digest_knows_values_and_not_the_order_of_rows() -> None:
+    said = [_digest(rows) for rows in (["a", "b"], ["b", "a"], ["a", "c"], ["a", "b", "b"], [])]
+    assert said[0] == said[1]
+    assert len({one.digest for one in said[1:]}) == 4
+    assert [one.rows for one in said] == [2, 2, 2, 3, 0]
+
+
+def _digest(jobs: list[str]) -> Content:
+    """Of a table that holds these texts, inside a transaction."""
+    link = connection.connection
+    with link.cursor() as cursor:
+        cursor.execute("CREATE TABLE backup_example (word text)")
+        cursor.executemany("INSERT INTO backup_example VALUES (%s)", [[word] for word in jobs])
+    found = contents(link)["backup_example"]
+    link.execute("DROP TABLE backup_example")
+    return found
+
+
+def test_every_column_of_files_is_looked_at() -> None:
+    moment, video = MomentFactory(), VideoFactory()
+    video.file.save("a.mp4", ContentFile(b"a"))
+    Job.objects.create(project=ProjectFactory(), kind="a", title="a")
+    assert {moment.preview.name, video.file.name} <= set(files_named(connection.connection))

@@ -1,0 +1,265 @@
+"""With real servers, each in its own folder."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from core.embedded import hold_database
+from core.embedded.errors import FolderUnusable, PostgresFailed
+from core.embedded.holding import needs_database
+from core.embedded.postgres import Postgres
+from core.embedded.processes import wait_gone
+
+COMMAND = """
+import sys
+from core.embedded import database_for_command
+with database_for_command(["manage.py", *sys.argv[1:]]):
+    print("in", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def var(tmp_path: Path) -> Iterator[Path]:
+    """A data folder; whatever server a test leaves on it is stopped."""
+    folder = tmp_path / "var"
+    yield folder
+    if folder.is_dir():
+        Postgres(folder).stop()
+
+
+@contextmanager
+def command(var: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """A process inside ``database_for_command``; it leaves when the block ends."""
+    environment = {**os.environ, "MOMENTJUDGE_VAR": str(var), "DJANGO_SETTINGS_MODULE": "config.settings.test"}
+    environment.pop("DATABASE_URL", None)
+    with subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            yield process
+        finally:
+            leave(process)
+
+
+def leave(process: subprocess.Popen[str]) -> None:
+    """Let the command end, and wait for that."""
+    if process.poll() is None and process.stdin is not None:
+        process.stdin.write("\n")
+        process.stdin.flush()
+        process.wait(30)
+
+
+def rows(url: str) -> int:
+    with psycopg.connect(url) as connection:
+        found = connection.execute("SELECT count(*) FROM kept").fetchone()
+    assert found is not None
+    return int(found[0])
+
+
+def keep_rows(url: str, count: int) -> None:
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT generate_series(1, %s::int)", [count])
+
+
+@pytest.mark.parametrize(
+    ("words", "needed"),
+    [
+        (["migrate"], True),
+        (["shell"], True),
+        (["check"], False),
+        (["check", "--database", "default"], True),
+        ([], False),
+        (["help"], False),
+        (["--help"], False),
+        (["--version"], False),
+        (["migrate", "--help"], False),
+        (["collectstatic", "--no-input"], False),
+        (["score", "run.txt"], False),
+    ],
+)
+def test_commands_without_database_start_none(words: list[str], needed: bool) -> None:
+    assert needs_database(["manage.py", *words]) is needed
+
+
+def test_last_holder_stops_the_server(var: Path) -> None:
+    with hold_database(var) as postgres:
+        first = postgres.server()
+        with hold_database(var) as again:
+            assert again.server() == first is not None
+        assert postgres.server() == first
+        keep_rows(postgres.url, 10)
+    assert postgres.server() is None
+    with hold_database(var) as postgres:
+        assert rows(postgres.url) == 10
+
+
+def test_commands_overlap_and_the_last_one_stops_the_server(var: Path) -> None:
+    postgres = Postgres(var)
+    with command(var, "migrate"):
+        first = postgres.server()
+        assert first is not None
+        with command(var, "shell"), command(var, "help"):
+            pass
+        assert postgres.server() == first
+    assert postgres.server() is None
+
+
+def test_first_command_may_leave_before_the_second(var: Path) -> None:
+    postgres = Postgres(var)
+    with command(var, "migrate") as first:
+        with command(var, "shell"):
+            server = postgres.server()
+            leave(first)
+            assert postgres.server() == server is not None
+        assert postgres.server() is None
+
+
+def test_server_of_a_killed_command_is_adopted_and_stopped(var: Path) -> None:
+    postgres = Postgres(var)
+    with command(var, "migrate") as killed:
+        server = postgres.server()
+        killed.kill()
+        killed.wait()
+    assert postgres.server() == server is not None
+    with command(var, "migrate"):
+        assert postgres.server() == server
+    assert postgres.server() is None
+
+
+def test_ctrl_c_leaves_the_database_until_the_command_ends(var: Path) -> None:
+    with command(var, "migrate") as process:
+        server = Postgres(var).server()
+        assert server is not None
+        assert os.getsid(server.pid) != os.getsid(process.pid)
+        interrupt(process)
+    assert Postgres(var).server() is None
+
+
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """Press Ctrl-C until it ends: a signal that comes just before a read is seen only after it."""
+    for _ in range(3):
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(30)
+            return
+    pytest.fail("Ctrl-C does not end the command.")
+
+
+def test_committed_rows_survive_a_killed_server(var: Path) -> None:
+    with hold_database(var) as postgres:
+        keep_rows(postgres.url, 1000)
+        server = postgres.server()
+        assert server is not None
+        os.kill(server.pid, signal.SIGKILL)
+        wait_gone([server], 60)
+        with hold_database(var) as recovered:
+            assert rows(recovered.url) == 1000
+    assert postgres.server() is None
+
+
+def test_stale_locks_that_name_a_foreign_process_are_cleared(var: Path) -> None:
+    with hold_database(var) as postgres:
+        keep_rows(postgres.url, 5)
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as foreign:
+        (postgres.data / "postmaster.pid").write_text(f"{foreign.pid}\n{postgres.data}\n")
+        (postgres.sockets / ".s.PGSQL.5432.lock").write_text(f"{foreign.pid}\n")
+        (postgres.sockets / ".s.PGSQL.5432").touch()
+        with hold_database(var) as postgres:
+            assert rows(postgres.url) == 5
+        assert foreign.poll() is None
+        foreign.kill()
+
+
+def test_half_made_cluster_is_not_used(var: Path) -> None:
+    (var / "pg.new.killed").mkdir(parents=True)
+    (var / "pg.new.killed" / "PG_VERSION").write_text("18\n")
+    with hold_database(var) as postgres:
+        assert postgres.server() is not None
+    assert [path.name for path in var.glob("pg*") if path.is_dir()] == ["pg"]
+
+
+def test_data_of_another_version_is_refused(var: Path) -> None:
+    (var / "pg").mkdir(parents=True)
+    (var / "pg" / "PG_VERSION").write_text("16\n")
+    with pytest.raises(PostgresFailed, match="made by PostgreSQL 16"), hold_database(var):
+        pass
+
+
+def test_unusable_folder_ends_a_command_with_a_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "var").write_text("")
+    with pytest.raises(FolderUnusable), hold_database(tmp_path / "var"):
+        pass
+    environment = {
+        **os.environ,
+        "MOMENTJUDGE_VAR": str(tmp_path / "var"),
+        "DJANGO_SETTINGS_MODULE": "config.settings.local",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", COMMAND, "migrate"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "MomentJudge: The data folder" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_path_too_long_for_a_socket_works(tmp_path: Path) -> None:
+    var = tmp_path / ("v" * 120) / "with a space"
+    with hold_database(var) as postgres:
+        assert postgres.sockets.parent == Path("/tmp")
+        keep_rows(postgres.url, 1)
+    postgres.sockets.rmdir()
+
+
+@pytest.mark.slow
+def test_many_commands_at_once_share_one_server(var: Path) -> None:
+    code = (
+        "import sys, psycopg\nfrom pathlib import Path\nfrom core.embedded import hold_database\n"
+        "for _ in range(5):\n"
+        "    with hold_database(Path(sys.argv[1])) as postgres:\n"
+        "        psycopg.connect(postgres.url).close()\n"
+    )
+    crowd = [subprocess.Popen([sys.executable, "-c", code, str(var)]) for _ in range(6)]
+    assert [process.wait(120) for process in crowd] == [0] * 6
+    assert Postgres(var).server() is None
+
+
+def test_a_server_that_waits_for_its_clients_to_go_is_ended(var: Path) -> None:
+    """As ``kill PID`` asks it to: those of a running site never go, and nobody new is let in."""
+    with hold_database(var) as postgres, closing(psycopg.connect(postgres.url)) as client:
+        client.execute("SELECT 1")
+        server = postgres.server()
+        assert server is not None
+        assert not postgres.finish_stopping()
+        os.kill(server.pid, signal.SIGTERM)
+        wait_until(postgres.finish_stopping)
+        assert wait_gone([server], 60) == []
+        postgres.ensure_running()
+        assert rows_of_nothing(postgres.url) == 0
+
+
+def rows_of_nothing(url: str) -> int:
+    with psycopg.connect(url) as connection:
+        return len(connection.execute("SELECT 1 WHERE false").fetchall())
+
+
+def wait_until(holds: Callable[[], bool], *, within_s: float = 60) -> None:
+    deadline = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < deadline, "it did not come true"
+        time.sleep(0.02)

@@ -1,0 +1,155 @@
+"""Durable work and its progress."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.db import OperationalError
+from django.utils import timezone
+
+from accounts.models import Project
+from core import jobs
+from core.exceptions import NotPossible
+from core.jobs import JobKind, job_fail, job_finish, job_set, job_start, job_wait, sweep_all
+from core.models import Job
+from tests.factories import ProjectFactory
+from tests.locks import held_elsewhere
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def project() -> Project:
+    return ProjectFactory()  # type: ignore[no-any-return]
+
+
+def start(project: Project, kind: str = "demo") -> Job:
+    return job_start(project=project, kind=kind, title="Working", total=3)
+
+
+def test_one_running_job_of_a_kind(project: Project) -> None:
+    assert start(project) == start(project) != start(project, "other")
+    job_finish(job=start(project), title="Done")
+    assert start(project).state == "running"
+    assert Job.objects.filter(kind="demo").count() == 2
+
+
+@pytest.mark.parametrize(("done", "percent"), [(0, 0), (1, 33), (3, 100), (9, 100)])
+def test_progress_stays_within_the_total(project: Project, done: int, percent: int) -> None:
+    job = start(project)
+    job_set(job=job, done=done, title="Further")
+    job.refresh_from_db()
+    assert (job.percent, job.title) == (percent, "Further")
+
+
+def test_a_waiting_job_is_the_same_that_goes_on(project: Project) -> None:
+    job = start(project)
+    job_wait(job=job, title="Waits", error="nobody answers")
+    assert start(project) == job
+    job.refresh_from_db()
+    assert (job.state, job.error, Job.objects.count()) == ("running", "", 1)
+
+
+def test_an_ended_job_does_not_move(project: Project) -> None:
+    job = start(project)
+    job_fail(job=job, error="no disk")
+    job_set(job=job, done=1, title="Further")
+    job_finish(job=job, title="Done")
+    job.refresh_from_db()
+    assert (job.state, job.error, job.done, job.title) == ("failed", "no disk", 0, "Working")
+
+
+def test_finished(project: Project) -> None:
+    job = start(project)
+    job_finish(job=job, title="Done")
+    job.refresh_from_db()
+    assert (job.state, job.percent, job.title) == ("done", 100, "Done")
+
+
+@pytest.fixture
+def kind(monkeypatch: pytest.MonkeyPatch) -> JobKind[Job]:
+    """A kind whose task nobody knows; only its own sweep is called."""
+    monkeypatch.setattr(jobs, "SWEEPS", [])
+    return JobKind(
+        "tests.work",
+        lambda: Job.objects.filter(state=Job.State.RUNNING),
+        moved="updated_at",
+        expected=(NotPossible,),
+        unexpected="Something went wrong.",
+    )
+
+
+def told(kind: JobKind[Job], job: Job, error: Exception) -> tuple[str, bool]:
+    """Return what the row says of the error, and whether it was raised on."""
+    raised = False
+    try:
+        with kind.claim(job.pk):
+            raise error
+    except type(error):
+        raised = True
+    job.refresh_from_db()
+    return (job.error if job.state == "failed" else job.state), raised
+
+
+@pytest.mark.parametrize(
+    ("error", "told_and_raised"),
+    [
+        (NotPossible("No words."), ("No words.", False)),
+        (OSError("No space left."), ("No space left.", True)),
+        (KeyError("secret"), ("Something went wrong.", True)),
+        (NotPossible(f"a\0b{'c' * 5000}"), (f"a\N{REPLACEMENT CHARACTER}b{'c' * 1997}", False)),
+        (NotPossible(""), ("unknown", False)),
+        (OperationalError("away"), ("running", True)),
+    ],
+)
+def test_an_error_is_the_rows_failure(
+    kind: JobKind[Job], project: Project, error: Exception, told_and_raised: tuple[str, bool]
+) -> None:
+    assert told(kind, start(project), error) == told_and_raised
+
+
+def test_what_was_ended_meanwhile_does_not_fail(kind: JobKind[Job], project: Project) -> None:
+    job = start(project)
+    with kind.claim(job.pk):
+        job_finish(job=job, title="Cancelled")
+        raise NotPossible("too late")
+    job.refresh_from_db()
+    assert (job.state, job.error) == ("done", "")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_process_has_it(kind: JobKind[Job], project: Project) -> None:
+    job = start(project)
+    with held_elsewhere("tests.work", job.pk), kind.claim(job.pk) as row:
+        assert row is None
+    with kind.claim(job.pk) as row:
+        assert row == job
+    job_finish(job=job, title="Done")
+    with kind.claim(job.pk) as row:
+        assert row is None
+
+
+def test_the_sweep_sends_what_has_not_moved(
+    kind: JobKind[Job], project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, now = start(project), timezone.now()
+    job_finish(job=start(project, "other"), title="Done")
+    sent: list[tuple[str, int]] = []
+    monkeypatch.setattr(jobs, "send_on_commit", lambda task, key: sent.append((task, key)))
+    sweep_all(now=now + timedelta(minutes=1))
+    assert sent == []
+    sweep_all(now=now + timedelta(minutes=3))
+    assert sent == [("tests.work", job.pk)]
+
+
+def test_one_sweep_that_fails_keeps_none_back(kind: JobKind[Job]) -> None:
+    called = []
+
+    def broken(now: datetime) -> None:
+        raise OSError("no disk")
+
+    jobs.swept(broken)
+    jobs.swept(called.append)
+    with pytest.raises(ExceptionGroup, match="sweeps failed") as failed:
+        sweep_all(now=timezone.now())
+    assert len(called) == 1
+    assert [str(error) for error in failed.value.exceptions] == ["no disk"]

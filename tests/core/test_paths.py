@@ -1,0 +1,72 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from core.embedded import folder as embedded_folder
+from core.embedded.errors import FolderUnusable
+
+
+def var_of_length(length: int) -> Path:
+    """A data folder whose ``s`` has a path of ``length`` bytes."""
+    return Path("/" + "v" * (length - len("//s")))
+
+
+def test_sockets_lie_beside_the_data() -> None:
+    assert embedded_folder.socket_folder(Path("/srv/judge/var")) == Path("/srv/judge/var/s")
+
+
+def test_longest_folder_leaves_room_for_the_socket() -> None:
+    folder = embedded_folder.socket_folder(var_of_length(embedded_folder.LONGEST_FOLDER))
+    assert len(str(folder / ".s.PGSQL.5432")) == embedded_folder.LONGEST_SOCKET
+
+
+@pytest.mark.parametrize(
+    "var",
+    [var_of_length(embedded_folder.LONGEST_FOLDER + 1), Path("/srv/my judge/var"), Path("/srv/größe"), Path("/a,b?c")],
+)
+def test_folder_that_no_socket_or_url_can_carry_moves_to_tmp(var: Path) -> None:
+    folder = embedded_folder.socket_folder(var)
+    assert folder.parent == Path("/tmp") and folder == embedded_folder.socket_folder(var)
+    assert folder != embedded_folder.socket_folder(var / "other")
+
+
+def test_private_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    folder = embedded_folder.make_private_folder(tmp_path / "s")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert embedded_folder.make_private_folder(folder) == folder
+
+
+def test_folder_that_others_may_enter_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s").chmod(0o755)
+    with pytest.raises(FolderUnusable, match="chmod 700"):
+        embedded_folder.make_private_folder(tmp_path / "s")
+
+
+def test_link_in_the_place_of_a_private_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir(mode=0o700)
+    (tmp_path / "s").symlink_to(tmp_path / "theirs")
+    with pytest.raises(FolderUnusable):
+        embedded_folder.make_private_folder(tmp_path / "s")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_folder_of_another_user_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir(mode=0o700)
+    os.chown(tmp_path / "s", 12345, 12345)
+    with pytest.raises(FolderUnusable):
+        embedded_folder.make_private_folder(tmp_path / "s")
+
+
+def test_file_in_the_place_of_the_data_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "var").write_text("")
+    with pytest.raises(FolderUnusable, match=r"var.*MOMENTJUDGE_VAR"):
+        embedded_folder.make_var_folder(tmp_path / "var")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_read_only_data_folder_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(FolderUnusable, match="MOMENTJUDGE_VAR"):
+        embedded_folder.make_var_folder(tmp_path / "var")

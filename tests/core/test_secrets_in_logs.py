@@ -1,0 +1,142 @@
+"""What opens something is in no line of any log, however it is used or misused."""
+
+import io
+import logging
+import re
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
+import pytest
+from django.core import mail
+from django.test import Client
+from django.urls import reverse
+from django_otp.oath import totp
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from pytest_django import Settings
+
+from accounts.models import User
+from accounts.services.identities import identity_set
+from accounts.services.tokens import token_create
+from accounts.services.totp import totp_begin, totp_confirm, totp_secret
+from annotation.captions.rewriting.chat import Chat, Endpoint
+from annotation.captions.rewriting.provider import Item, ProviderAway
+from core.refusals import WithoutSecrets, without_secrets
+from judging.people.services.invitations import invitation_create
+from tests.conftest import Messages
+from tests.factories import ProjectFactory, lead
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "a long password"
+KEY = "sk-this-key-opens-the-provider"
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[io.StringIO]:
+    """What the site's own handler writes of everything from INFO on."""
+    out = io.StringIO()
+    handlers = logging.getLogger().handlers
+    (console,) = [held for held in handlers if any(isinstance(each, WithoutSecrets) for each in held.filters)]
+    monkeypatch.setattr(console, "stream", out)
+    for name in ("", "axes", "django", "django.request", "django.security", "httpx", "openai"):
+        monkeypatch.setattr(logging.getLogger(name), "level", logging.INFO)
+    logging.getLogger().manager._clear_cache()  # type: ignore[attr-defined]
+    yield out
+    logging.getLogger().manager._clear_cache()  # type: ignore[attr-defined]
+
+
+def test_of_log_ins_tokens_invitations_and_links(written: io.StringIO, messages: Messages) -> None:
+    person = User.objects.create_user("somebody", PASSWORD)
+    identity_set(user=person, name="Some Body", email="some@example.org")
+    project = ProjectFactory()
+    browser = Client(raise_request_exception=False)
+    _, link = invitation_create(project=project, actor=lead(project), role="annotator")
+    with messages():
+        browser.post(reverse("password-forgotten"), {"email": "some@example.org"})
+    (reset,) = re.findall(r"http://testserver(\S+)", mail.outbox[0].body)
+    token = token_create(user=person, name="laptop")
+    secret = totp_secret(totp_begin(user=person)).replace(" ", "")
+    code = f"{totp(TOTPDevice.objects.get().bin_key):06}"
+    codes = totp_confirm(user=person, code=code, session=None)
+    for password in ("a wrong password", PASSWORD):
+        browser.post(reverse("login"), {"username": "somebody", "password": password})
+    for wrong in ("123123", codes[0]):
+        browser.post(reverse("login-code"), {"code": wrong})
+    session = browser.cookies["sessionid"].value
+    for path in (link, reset, f"{link}x", f"{reset}x", f"/api/v1/{token}/", f"/nowhere/?token={token}"):
+        for way in (browser.get, browser.post, browser.delete):
+            way(path)
+    for proof in (token, token + "x"):
+        Client(headers={"Authorization": f"Bearer {proof}"}).post("/api/v1/projects/", {"token": proof})
+    said = written.getvalue()
+    assert "404" in said  # it was written, only without them
+    secrets = [PASSWORD, "a wrong password", token, token[3:], secret, *codes, session, "some@example.org"]
+    secrets += [link.strip("/").split("/")[-1], *reset.strip("/").split("/")[-2:]]
+    assert [one for one in secrets if len(one) > 4 and one in said] == []
+
+
+def test_of_a_fault(written: io.StringIO, settings: Settings) -> None:
+    settings.REWRITING_API_KEY = KEY
+    token = "mj_" + "x" * 43
+    try:
+        raise RuntimeError(f"the provider said: {KEY} and {token} are wrong")
+    except RuntimeError:
+        logging.getLogger("annotation").exception("a fault with %s", KEY)
+    said = written.getvalue()
+    assert "Traceback" in said
+    assert "the provider said: [secret] and mj_[secret] are wrong" in said
+    assert KEY not in said
+    assert token not in said
+
+
+class Echo(BaseHTTPRequestHandler):
+    """A provider that repeats what it was given."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        said = f'{{"error": {{"message": "no good: {self.headers["Authorization"]}"}}}}'.encode()
+        self.send_response(418)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_of_a_provider_that_repeats_the_key(written: io.StringIO, settings: Settings) -> None:
+    settings.REWRITING_API_KEY = KEY
+    server = HTTPServer(("127.0.0.1", 0), Echo)
+    Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/v1"
+    endpoint = Endpoint(url, "any", KEY, "Rewrite: {text}", tries=1, probes=False)
+    with pytest.raises(ProviderAway) as away:
+        list(Chat(endpoint).rewrite([Item(1, "A man walks.")]))
+    server.shutdown()
+    server.server_close()
+    assert "no good: Bearer [key]" in str(away.value)
+    said = written.getvalue()
+    assert "no good" in said
+    assert KEY not in said
+
+
+def test_of_stores_that_repeat_what_opens_them(settings: Settings) -> None:
+    settings.STORAGES = {
+        "default": {"BACKEND": "core.storage.bucket.S3Media", "OPTIONS": {"secret_key": "opens/the+bucket"}}
+    }
+    settings.CELERY_BROKER_URL = "redis://:opens%2Fthe-broker@redis:6379/0"
+    settings.DATABASES["default"] = settings.DATABASES["default"] | {"PASSWORD": "opens@the/database"}
+    said = without_secrets(
+        "opens/the+bucket opens%2Fthe%2Bbucket; redis://:opens%2Fthe-broker@redis opens/the-broker;"
+        " postgresql://momentjudge:opens%40the%2Fdatabase@postgres opens%40the/database opens@the/database"
+    )
+    assert said == (
+        "[secret] [secret]; redis://:[secret]@redis [secret];"
+        " postgresql://momentjudge:[secret]@postgres [secret] [secret]"
+    )
+
+
+def test_a_broker_without_a_password_hides_no_word(settings: Settings) -> None:
+    settings.CELERY_BROKER_URL = "redis+socket:///srv/valkey.sock"
+    assert without_secrets("redis+socket:///srv/valkey.sock is away") == "redis+socket:///srv/valkey.sock is away"

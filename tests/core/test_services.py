@@ -1,0 +1,130 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from config.celery_app import QUEUES
+from core.embedded import preparation
+from core.embedded.output import Relay, end_children
+from core.embedded.processes import identify, wait_gone
+from core.embedded.services import (
+    PAUSES_S,
+    Child,
+    Restarts,
+    Service,
+    environment_for,
+    gpu_command,
+    judging_command,
+    search_command,
+    worker_command,
+)
+
+
+def service(tmp_path: Path, code: str) -> Service:
+    return Service("probe", [sys.executable, "-c", code], dict(os.environ), tmp_path / "probe.log")
+
+
+def test_quick_deaths_wait_longer_each_time_and_are_given_up() -> None:
+    restarts = Restarts()
+    assert [restarts.pause_after(0.1) for _ in range(5)] == [*PAUSES_S, None]
+
+
+def test_long_life_forgives_quick_deaths() -> None:
+    restarts = Restarts(quick_deaths=4)
+    assert restarts.pause_after(3600) == PAUSES_S[0]
+    assert restarts.pause_after(0.1) == PAUSES_S[0]
+
+
+def test_only_the_web_server_pools_connections(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DATABASE_POOL", "9")
+    web, worker = (environment_for(name, var=tmp_path, mark={}) for name in ("web", "worker"))
+    assert web["DATABASE_POOL"] == "4" and "DATABASE_POOL" not in worker
+    assert worker["OMP_NUM_THREADS"] == "1" and worker["HF_HUB_OFFLINE"] == "1"
+    assert web["DJANGO_SETTINGS_MODULE"] == worker["DJANGO_SETTINGS_MODULE"] == "config.settings.local"
+
+
+def test_every_queue_has_a_worker_that_listens() -> None:
+    commands = (judging_command(), worker_command(), gpu_command(), search_command())
+    listened = [command[command.index("--queues") + 1].split(",") for command in commands]
+    assert sorted(queue for queues in listened for queue in queues) == sorted(QUEUES)  # and none is listened to twice
+    assert listened[0] == ["judging"]
+    assert judging_command()[judging_command().index("--concurrency") + 1] == "1"
+    assert gpu_command()[gpu_command().index("--concurrency") + 1] == "1"
+
+
+def test_farewell_reaches_the_whole_group(tmp_path: Path) -> None:
+    code = (
+        "import signal, subprocess, sys, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.signal(signal.SIGQUIT, signal.SIG_IGN)\n"
+        "print(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']).pid, flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    child = Child.start(service(tmp_path, code))
+    while not (text := child.service.log.read_text().strip()):
+        time.sleep(0.02)
+    grandchild = identify(int(text))
+    assert grandchild is not None
+    end_children([child], patience_s=0.1)
+    assert child.process.returncode == -signal.SIGKILL
+    assert wait_gone([grandchild], 60) == []
+
+
+def test_farewell_waits_for_nobody_when_everybody_listens(tmp_path: Path) -> None:
+    child, patience_s = Child.start(service(tmp_path, "import time; time.sleep(600)")), 60
+    began = time.monotonic()
+    end_children([child], patience_s=patience_s)
+    assert child.process.returncode == -signal.SIGTERM
+    assert time.monotonic() - began < patience_s
+
+
+def test_relay_shows_every_line_and_the_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    child = Child.start(service(tmp_path, "print('one\\rtwo\\nthree', end='', flush=True); exit(3)"), piped=True)
+    relay = Relay(child, prefix="demo | ")
+    while not relay.pump(tmp_path / "demo.log", "http://here/"):
+        time.sleep(0.02)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == ["demo | one", "demo | two", "demo | three"] and "status 3" in lines[3]
+    assert (tmp_path / "demo.log").read_bytes() == b"one\rtwo\nthree"
+
+
+def test_static_fingerprint_follows_the_sources(tmp_path: Path) -> None:
+    (tmp_path / "static").mkdir()
+    file = tmp_path / "static" / "a.css"
+    file.write_text("a")
+    before = preparation.fingerprint(tmp_path)
+    (tmp_path / "var" / "static").mkdir(parents=True)
+    (tmp_path / "var" / "static" / "a.css").write_text("a")
+    assert preparation.fingerprint(tmp_path) == before
+    preparation.note_collected(tmp_path / "var", before)
+    assert preparation.is_collected(tmp_path / "var", before)
+    file.write_text("ab")
+    assert not preparation.is_collected(tmp_path / "var", preparation.fingerprint(tmp_path))
+
+
+def test_second_supervisor_is_told_who_runs(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from core.embedded.folder import FileLock\n"
+        f"lock = FileLock(Path({str(tmp_path / 'supervisor.lock')!r}))\n"
+        "assert lock.try_exclusive()\n"
+        "lock.write('4711 http://127.0.0.1:8000/')\n"
+        "print(flush=True); sys.stdin.readline()\n"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code], **pipes) as first:  # type: ignore[call-overload]
+        first.stdout.readline()
+        done = subprocess.run(
+            [sys.executable, "-m", "core.embedded"],
+            env={**os.environ, "MOMENTJUDGE_VAR": str(tmp_path), "PORT": ""},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        first.stdin.write(b"\n")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "process 4711, http://127.0.0.1:8000/" in done.stdout

@@ -1,0 +1,68 @@
+"""Files that nobody needs any more go at once, or later."""
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.db import OperationalError
+
+from core import stored_files
+from core.exceptions import StorageAway
+from core.locks import only_one
+from core.models import LeftFile
+from core.stored_files import BACKUP, files_delete, left_files_sweep
+
+pytestmark = pytest.mark.django_db
+
+
+def stored(*names: str) -> list[str]:
+    return [default_storage.save(f"imports/{name}", ContentFile(b"a")) for name in names]
+
+
+def there(names: list[str]) -> list[bool]:
+    return [default_storage.exists(name) for name in names]
+
+
+def test_they_go_at_once() -> None:
+    names = stored("a", "b")
+    files_delete(*names, "")
+    assert there(names) == [False, False]
+    assert not LeftFile.objects.exists()
+
+
+def test_they_wait_for_a_backup() -> None:
+    names = stored("c", "d")
+    with only_one(BACKUP):
+        files_delete(*names)
+        files_delete(*names)
+        assert there(names) == [True, True]
+        assert left_files_sweep() == 0
+    assert left_files_sweep() == 2
+    assert there(names) == [False, False]
+    assert not LeftFile.objects.exists()
+
+
+def test_they_wait_for_the_storage(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = stored("e", "f")
+
+    def silent(name: str) -> None:
+        raise StorageAway(reason="no route")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(default_storage, "delete", silent)
+        files_delete(*names)
+        with pytest.raises(StorageAway):
+            left_files_sweep()
+    assert LeftFile.objects.count() == 2
+    left_files_sweep()
+    assert there(names) == [False, False]
+
+
+def test_without_the_database_nothing_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = stored("g")
+
+    def away(name: str) -> bool:
+        raise OperationalError("no route")
+
+    monkeypatch.setattr(stored_files, "is_held", away)
+    files_delete(*names)
+    assert there(names) == [True]

@@ -1,0 +1,52 @@
+"""python -m tools.audit: known weaknesses of the locked packages; what could not be asked is no clean bill.
+
+Exit status 0: asked, and nothing is known. 1: something is. 3: nothing is of what was asked, and some was not, as the
+service of advisories could not be reached.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+LOCKS = sorted((Path(__file__).resolve().parent.parent / "requirements").glob("*.lock"))
+UNREACHABLE = re.compile(r"connection|timeout|timed out|max retries|resol|proxy|ssl|httperror", re.IGNORECASE)
+CLEAN, FOUND, NOT_ASKED = 0, 1, 3
+
+
+def command(lock: Path) -> list[str]:
+    known = [sys.executable, "-m", "pip_audit", "--requirement", str(lock), "--require-hashes", "--disable-pip"]
+    return [*known, "--progress-spinner", "off", "--timeout", "15"]
+
+
+def audit(locks: Sequence[Path] = LOCKS) -> int:
+    """Ask about each lock and print what is known."""
+    outcomes = {CLEAN}
+    for lock in locks:
+        asked = subprocess.run(command(lock), capture_output=True, text=True, check=False)
+        outcome = outcome_of(asked.returncode, asked.stdout + asked.stderr)
+        print(words_of(lock.name, outcome, asked.stdout, asked.stderr))
+        outcomes.add(outcome)
+    return next(outcome for outcome in (FOUND, NOT_ASKED, CLEAN) if outcome in outcomes)
+
+
+def outcome_of(status: int, said: str) -> int:
+    """pip-audit ends with 1 both for a weakness and for a service that does not answer."""
+    if status == 0:
+        return CLEAN
+    return FOUND if re.search(r"Found \d+ known vulnerabilit", said) else NOT_ASKED
+
+
+def words_of(name: str, outcome: int, stdout: str, stderr: str) -> str:
+    if outcome == CLEAN:
+        return f"{name}: no known weakness."
+    if outcome == FOUND:
+        return f"{name}:\n{stdout.strip()}"
+    last = (stderr.strip().splitlines() or ["it said nothing"])[-1][:200]
+    why = "could not be reached" if UNREACHABLE.search(stderr) else "was not asked"
+    return f"{name}: NOT CHECKED. The service of advisories {why}, so nothing is known about these packages: {last}"
+
+
+if __name__ == "__main__":
+    sys.exit(audit())
