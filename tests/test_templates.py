@@ -1,0 +1,35 @@
+"""One page, one template, in the folder of its concept."""
+
+import re
+
+import pytest
+
+from core.embedded.services import BASE_DIR
+from tests.migrated import APPS
+
+FOLDER = BASE_DIR / "templates"
+TEMPLATES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.html"))
+ELSEWHERE = {"404.html", "403.html", "500.html"}  # Django's own handlers look for them
+
+
+@pytest.fixture(scope="module")
+def named() -> set[str]:
+    """What code and templates name between quotes, without the name of a part."""
+    sources = [*FOLDER.rglob("*.html"), *(path for app in (*APPS, "config") for path in (BASE_DIR / app).rglob("*.py"))]
+    return {name for path in sources for name in re.findall(r"""["']([\w/]+\.html)[#"'{]""", path.read_text())}
+
+
+def is_at_home(template: str) -> bool:
+    """Whether it is APP/CONCEPT/NAME, APP/_PART, or of ``accounts``, which has no concepts."""
+    app, *concept, name = template.split("/")
+    known = app in APPS and len(concept) <= 1 and (BASE_DIR / app).joinpath(*concept).is_dir()
+    return known and (bool(concept) or name.startswith("_") or app == "accounts")
+
+
+def test_it_stands_with_its_concept() -> None:
+    assert [template for template in TEMPLATES if "/" in template and not is_at_home(template)] == []
+
+
+def test_every_template_is_used_and_there(named: set[str]) -> None:
+    assert set(TEMPLATES) - ELSEWHERE - named == set()
+    assert named - set(TEMPLATES) == set()
