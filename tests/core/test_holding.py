@@ -19,7 +19,8 @@ from core.embedded.postgres import Postgres
 from core.embedded.processes import wait_gone
 
 COMMAND = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background of a shell
 from core.embedded import database_for_command
 with database_for_command(["manage.py", *sys.argv[1:]]):
     print("in", flush=True)
