@@ -2,6 +2,7 @@
 
     python benchmarks/judging_loop.py --annotators 8 --seconds 20 --json
     python benchmarks/judging_loop.py --annotators 1,4,8
+    python benchmarks/judging_loop.py --against v0.1.0
 
 One judgment is one POST of a grade and its answer with the next pair. Method and figures:
 docs/benchmarks/judging-loop.md. Exit status 1: an error, or a pair in too many hands.
@@ -24,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # started as a script
 
+from benchmarks.against import compare  # noqa: E402
 from benchmarks.annotator import PASSWORD, Annotator, work_together  # noqa: E402
 from benchmarks.figures import each_ms, percentile_ms  # noqa: E402
 from benchmarks.machine import machine  # noqa: E402
@@ -32,6 +34,13 @@ from benchmarks.own_site import WORKERS, OwnSite, own_site  # noqa: E402
 SHOWN_ERRORS = 5
 FEWEST_QUERIES = 200
 QUERIES_PER_S = 10  # more than annotators use up
+COMPARED = "1,8"  # annotators, beside another revision
+RATIOS = {
+    "pace": (1, "judgments_per_s"),
+    "cpu": (1, "cpu_ms"),
+    "p50_one": (0, "p50_ms"),
+    "take_p95": (1, "take_p95_ms"),
+}
 
 
 @dataclass(frozen=True)
@@ -79,11 +88,18 @@ class Options:
     media: bool
     statements: bool
     json: bool
+    against: str
+    rounds: int
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = options_from(argv)
     signal.signal(signal.SIGTERM, _interrupt)
+    if options.against:
+        arguments = ["--annotators", COMPARED, "--seconds", str(options.seconds), "--queries", str(options.queries)]
+        script = Path(__file__).relative_to(ROOT).as_posix()
+        print(json.dumps(compare(options.against, script, arguments, rounds=options.rounds, ratios=RATIOS)))
+        return 0
     try:
         with own_site() as site:
             import django
@@ -105,15 +121,19 @@ def options_from(argv: Sequence[str] | None) -> Options:
     parser.add_argument("--media", action="store_true", help="fetch each preview once, as a browser does")
     parser.add_argument("--statements", action="store_true", help="list the SQL of one judgment on stderr")
     parser.add_argument("--json", action="store_true", help="one JSON line per count instead of a table")
+    parser.add_argument("--against", default="", metavar="REV", help="in turns with this revision; one JSON line")
+    parser.add_argument("--rounds", type=int, default=3, help="of both sides, with --against (default: 3)")
     given = parser.parse_args(argv)
     try:
         counts = [int(word) for word in given.annotators.split(",")]
     except ValueError:
         parser.error(f"--annotators takes numbers, got {given.annotators!r}")
-    if min(counts) < 1 or given.seconds <= 0 or given.queries < 0:
-        parser.error("--annotators and --seconds must be positive")
+    if min(counts) < 1 or given.seconds <= 0 or given.queries < 0 or given.rounds < 1:
+        parser.error("--annotators, --seconds and --rounds must be positive")
     queries = given.queries or max(FEWEST_QUERIES, math.ceil(given.seconds * QUERIES_PER_S))
-    return Options(counts, given.seconds, queries, given.media, given.statements, given.json)
+    return Options(
+        counts, given.seconds, queries, given.media, given.statements, given.json, given.against, given.rounds
+    )
 
 
 def measure(site: OwnSite, count: int, options: Options) -> Result:

@@ -2,6 +2,7 @@
 
     python benchmarks/load.py --json
     python benchmarks/load.py --annotators 5 --seconds 20 --pairs 20000
+    python benchmarks/load.py --against v0.1.0
 
 It starts a site of its own as it runs in production (nginx, gunicorn, PostgreSQL and redis-server of Debian, a worker,
 beat), fills it, and lets locust send annotators, leads and uploads (tests/production/load/locustfile.py). Method and
@@ -28,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))  # started as a script
 
+from benchmarks.against import compare  # noqa: E402
 from benchmarks.figures import percentile_ms  # noqa: E402
 from benchmarks.machine import machine  # noqa: E402
 from benchmarks.own_site import cpu_s_of, family_of  # noqa: E402
@@ -42,6 +44,13 @@ COMING_PER_S = 10  # people who log in: argon2 takes a processor as long as it i
 WARM_UP_S = 15.0
 PATIENCE_S = 120.0
 SHOWN_ERRORS = 10
+RATIOS = {
+    "judgment_p95": (0, "judgment_p95_ms"),
+    "p95": (0, "p95_ms"),
+    "cpu": (0, "cpu_percent"),
+    "memory": (0, "web_process_mb"),
+    "cold_start": (0, "cold_start_s"),
+}
 WANTED = {"p95_ms": 100.0, "errors": 0, "cpu_percent": 60.0, "web_process_mb": 150.0, "cold_start_s": 3.0}
 
 
@@ -110,6 +119,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         say(f"Missing: {' '.join(missing)}. On Debian and Ubuntu: sudo apt-get install {' '.join(missing)}")
         return 2
     signal.signal(signal.SIGTERM, _interrupt)
+    if options.against:
+        arguments = [f"--annotators={options.annotators}", f"--leads={options.leads}", f"--seconds={options.seconds}"]
+        arguments += [f"--pairs={options.pairs}", f"--cores={options.cores}"] + ["--no-uploads"] * (not options.uploads)
+        script = Path(__file__).relative_to(ROOT).as_posix()
+        print(json.dumps(compare(options.against, script, arguments, rounds=options.rounds, ratios=RATIOS)))
+        return 0
     load = os.getloadavg()[0]
     cores = fewer_cores(options.cores)
     try:
@@ -132,9 +147,11 @@ def options_from(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, default=200_000, help="judged before, and waiting (200,000)")
     parser.add_argument("--cores", type=int, default=CORES, help="that site and people share (2)")
     parser.add_argument("--json", action="store_true", help="one JSON line")
+    parser.add_argument("--against", default="", metavar="REV", help="in turns with this revision; one JSON line")
+    parser.add_argument("--rounds", type=int, default=3, help="of both sides, with --against (3)")
     given = parser.parse_args(argv)
-    if given.annotators < 1 or given.seconds <= 0 or given.leads < 0 or given.cores < 1:
-        parser.error("--annotators, --seconds and --cores must be positive")
+    if given.annotators < 1 or given.seconds <= 0 or given.leads < 0 or given.cores < 1 or given.rounds < 1:
+        parser.error("--annotators, --seconds, --cores and --rounds must be positive")
     return given
 
 
