@@ -16,7 +16,6 @@ from core.api.fields import ChoiceOfField, CountField, GradeField, KeyField, Wor
 from judging.models import Batch, BatchReview, Flag, OwnGrade, Pair
 from judging.work.selectors.held import Held
 from judging.work.services.judgments import WORDS, Answer
-from judging.work.views.screens import Screen
 
 
 class ProjectGiven(serializers.ModelSerializer[Membership]):
@@ -56,8 +55,8 @@ class PairGiven(serializers.Serializer[Any]):
     withdrawn = serializers.BooleanField(source="card.withdrawn", help_text="Needs no grade any more.")
 
     @extend_schema_field(PreviewsGiven)
-    def get_previews(self, screen: Screen) -> dict[str, str | None]:
-        return previews(self.context["request"], screen.card.preview, has_clip=screen.card.has_clip)
+    def get_previews(self, pair: dict[str, Any]) -> dict[str, str | None]:
+        return previews(self.context["request"], pair["card"].preview, has_clip=pair["card"].has_clip)
 
 
 class LevelGiven(serializers.Serializer[Any]):
@@ -74,13 +73,18 @@ class AssignmentGiven(serializers.Serializer[Any]):
     next = serializers.UUIDField(allow_null=True, help_text="The first of them.")
 
 
+def pair_shown(held: Held, index: int) -> dict[str, Any]:
+    card = held.cards[index]
+    return {"card": card, "position": index + 1, "key": held.key_of(card)}
+
+
 def assignment(held: Held) -> dict[str, Any]:
     index = held.next_index()
     return {
         "query": held.query,
         "levels": [{"grade": grade, "meaning": meaning} for grade, meaning in enumerate(held.levels)],
         "lease_ends_at": held.expires_at,
-        "pairs": [Screen(held, place) for place in range(len(held.cards))],
+        "pairs": [pair_shown(held, index) for index in range(len(held.cards))],
         "left": len(held.cards) - held.answered,
         "next": None if index is None else held.cards[index].uuid,
     }
@@ -97,8 +101,8 @@ class AnswerGiven(serializers.Serializer[Any]):
 def answer(given: Answer, pair: UUID) -> dict[str, Any]:
     held = given.held
     return {
-        "pair": Screen(held, held.index_of(pair)),
-        "next": None if given.index is None else Screen(held, given.index),
+        "pair": pair_shown(held, held.index_of(pair)),
+        "next": None if given.index is None else pair_shown(held, given.index),
         "left": len(held.cards) - held.answered,
     }
 

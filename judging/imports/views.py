@@ -12,9 +12,9 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from accounts.access import post_only, staff_page
 from accounts.models import User
 from annotation.corpora.selectors import import_remarks
-from annotation.corpora.views import FORM_ROOM, IMPORTS_SHOWN
-from core.exceptions import NotPossible, StorageAway, TooLarge
-from core.files import ReceivedOnDisk
+from annotation.corpora.views import IMPORTS_SHOWN
+from core.exceptions import NotPossible, StorageAway
+from core.files import receive_on_disk
 from judging.imports import services
 from judging.imports.forms import JudgmentImportForm
 from judging.models import JudgmentImport
@@ -34,11 +34,7 @@ def imports(request: HttpRequest) -> HttpResponse:
 @staff_page
 def import_new(request: HttpRequest) -> HttpResponse:
     """The form for an export, which goes into a temporary file of limited size."""
-    length = request.META.get("CONTENT_LENGTH") or ""
-    if length.isdigit() and int(length) > settings.IMPORT_MAX_MB * 2**20 + FORM_ROOM:
-        most = settings.IMPORT_MAX_MB
-        raise TooLarge(f"The file is larger than {most} MB; import it with manage.py import_label_studio.")
-    request.upload_handlers = [ReceivedOnDisk(request)]
+    receive_on_disk(request, most_mb=settings.IMPORT_MAX_MB, instead="import it with manage.py import_label_studio")
     return _import_form(request)
 
 

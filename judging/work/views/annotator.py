@@ -1,25 +1,21 @@
-"""Pages of the annotator around the judging page: where to start, and what was given.
+"""Pages of the annotator around the judging page: where to start, what was given, and the previews."""
 
-Previews, to those who may watch them.
-"""
-
-from typing import cast
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
 from accounts.access import ANNOTATOR, MemberRequest, project_page
-from accounts.models import Project, User
+from accounts.models import Project
 from accounts.rules import OUT
-from core.files import IMMUTABLE, file_answer
 from judging.models import Assignment
 from judging.qualification.views.way import way_of
 from judging.review.selectors import job_running
-from judging.work.selectors.annotator import given_in, open_assignment, preview_visible_to, work_done
+from judging.work.media import preview_gif, preview_mp4
+from judging.work.selectors.annotator import given_in, open_assignment, work_done
 from judging.work.selectors.seats import work_waits
 from judging.work.views.judge import midnight
 
@@ -53,17 +49,9 @@ def own_grades(request: MemberRequest, project: Project) -> HttpResponse:
 
 @login_required
 def preview(request: HttpRequest, preview_uuid: UUID) -> HttpResponseBase:
-    """The GIF of a moment; 404 for everybody but its judges, leads and admins, and where it is an example."""
-    moment = preview_visible_to(user=cast(User, request.user), preview=preview_uuid)
-    if moment is None:
-        raise Http404
-    return file_answer(request, moment.preview, content_type="image/gif", cache=IMMUTABLE)
+    return preview_gif(request, preview_uuid)
 
 
 @login_required
 def clip(request: HttpRequest, preview_uuid: UUID) -> HttpResponseBase:
-    """The GIF's twin, an MP4 or a part of it, to the same people; 404 where there is none."""
-    moment = preview_visible_to(user=cast(User, request.user), preview=preview_uuid)
-    if moment is None or not moment.preview_clip:
-        raise Http404
-    return file_answer(request, moment.preview_clip, content_type="video/mp4", cache=IMMUTABLE)
+    return preview_mp4(request, preview_uuid)
