@@ -30,7 +30,7 @@ from judging.releases.layout import (
     JsonArrayFile,
     yes,
 )
-from judging.releases.scope import Listed, Scope
+from judging.releases.selectors import Listed, Scope
 from judging.studies.selectors import contributions
 
 OPENED = (Pooling.State.OPENING, Pooling.State.DONE)

@@ -28,8 +28,7 @@ from judging.exceptions import FormStale, NotPossibleNow
 from judging.models import WORDS, Release, ReleaseChange, ReleaseComparison, ReleaseWords
 from judging.releases import files
 from judging.releases.compare import Compared
-from judging.releases.files import DAMAGED, archive_opened
-from judging.releases.scope import Scope, scope_of
+from judging.releases.selectors import DAMAGED, Scope, archive_opened, scope_of
 
 logger = logging.getLogger(__name__)
 READY_TASK = "models_runner.tasks.similarity_runs_make"

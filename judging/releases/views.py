@@ -1,4 +1,6 @@
-"""Releases: the list, one with its files and its datasheet, what changed since another, and downloads.
+"""The form of what a team says of its releases.
+
+Releases: the list, one with its files and its datasheet, what changed since another, and downloads.
 
 What the team says of its releases: leads write it, admins may read it.
 """
@@ -7,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -19,24 +22,60 @@ from django.utils.safestring import SafeString
 
 from accounts.access import LEAD, STAFF, MemberRequest, post_only, project_page
 from accounts.models import Project
+from core.forms import KeyForm
 from core.spreadsheets import csv_stream
 from judging.exceptions import FormStale, NotPossibleNow
-from judging.forms import KeyForm
 from judging.guidelines.texts import markdown_html
 from judging.models import WORDS, Release, ReleaseComparison, ReleaseWords
 from judging.releases import compare, services
-from judging.releases.files import datasheet_of
-from judging.releases.forms import WordsForm
-from judging.releases.readme import told_of
-from judging.releases.scope import STATES, unfinished_queries
+from judging.releases.documents import told_of
 from judging.releases.selectors import (
+    STATES,
+    datasheet_of,
     judgments_csv_response,
     others,
     ready_release,
     release_file,
     release_granted,
+    unfinished_queries,
 )
 from judging.releases.services import release_comparison_of, release_words_set
+
+LONGEST = 10_000
+LABELS = {
+    "title": ("Title", "Without one, the project's name."),
+    "description": ("What is it?", "One or two sentences; search engines for data show them."),
+    "motivation": ("Why was it made?", ""),
+    "creators": ("Who made it?", "A team or an institution."),
+    "funding": ("Who paid for it?", ""),
+    "collection": ("Collection", "How annotators were found, whether they agreed to the release, who reviewed that."),
+    "uses": ("What can it be used for?", ""),
+    "limits": ("What should it not be used for?", ""),
+    "distribution": ("How is it distributed?", "Also how to get the videos, which no release holds."),
+    "maintenance": ("Who maintains it, and how?", ""),
+    "licence": ("Licence", "Such as CC BY 4.0."),
+    "licence_url": ("Address of the licence", ""),
+    "url": ("Address of the data", ""),
+    "contact": ("Who can be asked?", "It is published as it stands here."),
+    "citation": ("How is it cited?", "BibTeX, or as text."),
+}
+SHORT = 3  # lines
+
+
+class WordsForm(forms.ModelForm):  # type: ignore[type-arg]
+    class Meta:
+        model = ReleaseWords
+        fields = WORDS
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        for name, (label, help_text) in LABELS.items():
+            field = self.fields[name]
+            field.label, field.help_text = label, help_text
+            if isinstance(field.widget, forms.Textarea):
+                field.widget.attrs |= {"rows": SHORT, "maxlength": LONGEST}
+                field.max_length = LONGEST  # type: ignore[attr-defined]
+
 
 PER_PAGE = 20
 CHANGES_PER_PAGE = 50

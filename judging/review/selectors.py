@@ -20,7 +20,7 @@ from annotation.pools.rules.pooling import BATCH_SIZE
 from annotation.queries.selectors import queries_to_judge
 from core.models import AuditEvent, Job
 from judging.models import Assignment, Batch, BatchReview, Flag, Judgment, Pair, Policy
-from judging.pay.forecast import TVR_RANKING, Forecast, Part
+from judging.pay.rules import TVR_RANKING, Forecast, Part
 from judging.people.selectors import actor_names
 from judging.review.rules import Suggestion, suggest
 

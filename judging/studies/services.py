@@ -26,7 +26,7 @@ from core.exceptions import MomentJudgeError, NotPossible
 from core.jobs import JobKind, durable, job_fail, job_finish, job_set, job_start
 from core.models import Job
 from judging.models import BatchReview
-from judging.releases.scope import finished_queries
+from judging.releases.selectors import finished_queries
 from judging.studies.selectors import queries_to_pool
 from judging.work.services.batches import batches_pool
 

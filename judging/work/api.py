@@ -13,9 +13,8 @@ from accounts.access import ANNOTATOR, grant_by, person_of
 from accounts.models import Membership, Project
 from core import clock
 from core.api.base import ApiView, Pages, Problem, body_of, paged
-from judging import serializers
-from judging.work.media import preview_gif, preview_mp4
-from judging.work.selectors.annotator import final_grades
+from judging.work import serializers
+from judging.work.selectors.annotator import final_grades, preview_gif, preview_mp4
 from judging.work.selectors.held import held_open
 from judging.work.services import assignments, judgments
 

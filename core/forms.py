@@ -1,12 +1,27 @@
-"""A form that cannot be taken: its page again, with what was sent and why."""
+"""Forms whose first error is shown in one line, and the page that answers a refused one."""
 
 from typing import Any
 
+from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from core.refusals import refusal_log
-from judging.forms import SubmitForm
+
+UNREADABLE_KEY = "The key of this form cannot be read. Load the page again."
+
+
+class SubmitForm(forms.Form):
+    """Shows its first error in one line."""
+
+    def first_error(self) -> str:
+        return str(next(iter(self.errors.values()))[0])
+
+
+class KeyForm(SubmitForm):
+    """What is sent again with the same key is answered as the first time."""
+
+    key = forms.UUIDField(required=False, error_messages={"invalid": UNREADABLE_KEY})
 
 
 def refused_form(

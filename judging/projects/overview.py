@@ -15,7 +15,7 @@ from accounts.models import Project
 from annotation.pools.rules.pooling import BATCHES
 from core.models import Job
 from judging.models import Assignment, Batch, JudgmentDay, Pair, Policy, Tally
-from judging.pay.forecast import TVR_RANKING
+from judging.pay.rules import TVR_RANKING
 from judging.projects.rules import PACE_DAYS, Finish, Left, finish, pace
 from judging.review.selectors import review_queue
 from judging.work.selectors.flags import flags_waiting

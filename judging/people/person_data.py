@@ -31,7 +31,7 @@ from core.models import AuditEvent
 from core.spreadsheets import csv_text
 from judging.exceptions import NotPossibleNow
 from judging.models import Invitation
-from judging.people.services.standings import person_forget
+from judging.people.services import person_forget
 
 OWN: Mapping[str, tuple[str, Sequence[str]]] = {  # table: how it names the person, and its columns
     "accounts.Membership": ("user", ["project__name", "role", "number", "standing", "created_at"]),
