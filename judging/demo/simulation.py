@@ -1,9 +1,4 @@
-"""Simulated annotators: they grade by the demo's known truth, with noise and bias. Pure but for the script.
-
-Simulated annotators at work, through the same services as people.
-
-The demo's way of an annotator: a short test, a tutorial, and an exam that the simulated annotators have sat.
-"""
+"""Simulated annotators: graders that know the demo's truth, with noise and bias, who use the services of people."""
 
 import math
 import random

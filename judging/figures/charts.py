@@ -1,11 +1,4 @@
-"""Relevance against similarity and rank, grades before consensus, what pairs settled with.
-
-Agreement of annotators: over time, between every two of them, and by the order of pairs.
-
-Case studies: single queries with the relevance of their candidates and the line of similarity.
-
-What a coverage study found, as charts and numbers.
-"""
+"""Figures: relevance by similarity and rank, agreement over time and between annotators, single queries, coverage."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date

@@ -1,9 +1,4 @@
-"""Which figures there are, and who may see them.
-
-The doors of the figures: a page, an SVG and a CSV each, under the same filters.
-
-Tables 1 and 4 of TVR-Ranking over what was judged, beside what the paper prints.
-"""
+"""Which figures there are and who may see them: a page, an SVG and a CSV each; and Tables 1 and 4 of TVR-Ranking."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""The guideline in force, as a page and beside the pair; annotators confirm it there.
-
-Versions of the guideline, and the lead's editor of the next one.
-"""
+"""The guideline in force, which annotators confirm, and the lead's editor of the next version."""
 
 from functools import partial
 from typing import Any

@@ -1,10 +1,6 @@
-"""Exports of Label Studio: which field says what, and reading them piece by piece. Pure.
+"""Read exports of Label Studio into pairs with their grades. Pure.
 
-What of an export means what. Pure.
-
-One element of an export: a task with its annotations (the full form), or one annotation (JSON-MIN). Pure.
-
-An export as pairs with their grades, and what is to be told of it. Pure.
+It is read piece by piece: an element is a task with its annotations (the full form) or one annotation (JSON-MIN).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""Pages of judgments from Label Studio: bringing an export, its check, its report.
-
-What people fill in to import judgments from Label Studio.
-"""
+"""Pages of judgments from Label Studio: uploading an export, its check, its report."""
 
 from typing import Any, cast
 from uuid import UUID

@@ -1,17 +1,12 @@
-"""Currencies by their letters, as ISO 4217 lists them.
-
-Months of the calendar. Pure.
-
-Hours and pay: what somebody's time comes to. Pure.
+"""Hours and pay: what somebody's time comes to, and what a project will take. Pure.
 
 Time is kept in whole milliseconds and added up exactly. Only what is shown is rounded, half up: hours to hundredths,
 the amount of a line to cents. An amount is computed from the time itself, not from the rounded hours.
 
-What a project will ask of its annotators: judgments, hours and money. Pure.
-
-The defaults are those of TVR-Ranking (Liang et al., arXiv:2407.06597): 3,281 queries, of which 1,544 got a second
-batch; 4,825 batches of 96,483 pairs, the last ones short; 17,421 pairs were given four grades; 23 people gave 227,808
-judgments in about 1,200 hours, at 14 SGD. They are kept as fractions: rounded, they miss the judgments by hundreds.
+The forecast's defaults are those of TVR-Ranking (Liang et al., arXiv:2407.06597): 3,281 queries, of which 1,544 got a
+second batch; 4,825 batches of 96,483 pairs, the last ones short; 17,421 pairs were given four grades; 23 people gave
+227,808 judgments in about 1,200 hours, at 14 SGD. They are kept as fractions: rounded, they miss the judgments by
+hundreds.
 """
 
 from collections.abc import Iterable, Sequence

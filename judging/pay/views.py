@@ -1,13 +1,4 @@
-"""The period that a page about hours is asked for.
-
-Hours and pay of everybody, for leads alone.
-
-An annotator's own hours, pay and progress; never anybody else's.
-
-What a project will take, before it starts and on its way. For leads: it is about money.
-
-Statements as CSV. Seconds are exact; hours and amounts are rounded as on the page (judging/pay/rules.py).
-"""
+"""Hours and pay: all and the forecast for leads alone, their own for annotators; as pages and as CSV."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,10 +1,8 @@
-"""What is stored of one person, as a zip file: for themselves, and in full for who runs the site.
+"""What is stored of a person, as a zip file for themselves or in full for who runs the site; and how long it is kept.
 
 For themselves there is nothing that an annotator must not know while they judge: which pairs are gold, what is true,
 what others gave. The full file is found by walking every table for references to the account, so that a new table is
 in it without being named here.
-
-What names people is deleted when it was kept as long as settings say; a repeat finds nothing.
 """
 
 import io

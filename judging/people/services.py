@@ -1,10 +1,8 @@
-"""Invitations and self-registration: the two ways into a project.
+"""The two ways into a project, invitation and self-registration; and what a lead makes of an annotator's status.
 
 A link holds a secret of which only a digest is kept. A link that goes by e-mail gets its secret when the message is
 written: a secret made any earlier would lie in the broker's queue, which is a file. The row says that it was sent once
 the mail server has it: a worker that is killed before leaves it waiting, and another message with a new secret follows.
-
-What becomes of an annotator besides the way itself: suspended, back, qualified by a lead's word, gone, forgotten.
 """
 
 import logging

@@ -1,7 +1,4 @@
-"""The ways into a project, for whoever holds a link, and the way out.
-
-People of a project: for leads alone, who see their names.
-"""
+"""Joining and leaving a project, and its people as leads alone see them: by name."""
 
 from collections.abc import Callable
 from typing import Any, cast

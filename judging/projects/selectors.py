@@ -1,11 +1,7 @@
-"""Query sets and what they hold.
-
-Captions that were edited after queries or candidates were made of them: reported, never applied.
+"""What pages about queries and settings read: query sets, edited captions, clips to choose from, earlier policies.
 
 A query keeps the text it was drawn with, a candidate the texts it was ranked by; both are compared with the captions
-as they read now.
-
-What the pages of settings read: clips to choose from, training material, the gate's figures, earlier policies.
+as they read now. Differences are reported, never applied.
 """
 
 from collections import Counter

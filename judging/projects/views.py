@@ -1,15 +1,4 @@
-"""Pages of the lead: state, queries, one batch. Admins may look, leads decide.
-
-A new project over an imported corpus.
-
-The policy: every number of a project on one page, and its earlier versions.
-
-Query sets: what goes first, and what rests.
-
-The candidates of all queries, for study outside.
-
-Captions edited after queries and candidates were made of them: told, not applied.
-"""
+"""Pages of a project for its leads and admins: new project, state, policy, queries, query sets, edited captions."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, cast

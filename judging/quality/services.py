@@ -1,8 +1,7 @@
-"""Gold: pairs of known truth among those an annotator is asked. Nothing they can see tells them apart.
+"""Gold pairs among those an annotator is asked; figures about the work, computed by a task; and alerts to the lead.
 
-Their grades go into a table of their own, so that consensus, releases and figures about pairs never meet them.
-
-Figures about the work itself, computed by a task and shown as last computed. Alerts tell a lead and do no more.
+Nothing that annotators see tells gold from other pairs. Its grades go into a table of their own, so that consensus,
+releases and figures about pairs never meet them.
 """
 
 import logging

@@ -1,7 +1,4 @@
-"""What moments are retrieved from: videos, moments, the captions that serve; and all queries of the project.
-
-The pseudo training sets of a release: each training query's top moments, ranked once for all of the files.
-"""
+"""Write what moments are retrieved from: videos, moments, captions, all queries; and the pseudo training sets."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack

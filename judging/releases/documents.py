@@ -1,10 +1,7 @@
-"""What a release counts.
+"""README.md and datasheet.md of a release, with the counts they state.
 
-What people write, as part of a Markdown file: a viewer that runs HTML must find none of theirs. Pure.
-
-README.md of an archive: what each file is, and how to load it. Pure.
-
-datasheet.md: Datasheets for Datasets (Gebru et al. 2021, arXiv:1803.09010), by counts and the team's words. Pure.
+The datasheet follows Datasheets for Datasets (Gebru et al. 2021, arXiv:1803.09010). What people wrote is escaped: a
+viewer that runs HTML must find none of theirs.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""The archive of a release as it was released: another of its name is not read.
-
-All files of a release, written into a folder; the archive made of them.
-"""
+"""Write all files of a release into a folder, and make its archive."""
 
 import json
 from collections.abc import Callable

@@ -1,7 +1,4 @@
-"""croissant.json: the release in MLCommons Croissant 1.0, for programs that look for data. Pure.
-
-settings.json and the guideline: by which rules and versions the data came to be.
-"""
+"""croissant.json (Croissant 1.0), settings.json and the guideline: how to read the data and how it was made."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""Opens a release that comes from outside: an archive or a folder, every file checked before one is believed. Pure.
-
-The lines of a release's files, each cell as what it stands for; lines that cannot be are told together. Pure.
-"""
+"""Read a release from outside, archive or folder: files are checked first, bad lines are reported together. Pure."""
 
 import csv
 import json

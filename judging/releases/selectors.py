@@ -1,7 +1,4 @@
-"""Which queries a release holds, and which it lacks.
-
-Releases and grades, to those who may read them, and as files that are sent.
-"""
+"""Which queries a release holds and which it lacks; releases to those who may read them, and their files."""
 
 import lzma
 import zlib

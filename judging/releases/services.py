@@ -1,7 +1,4 @@
-"""Making a release: its row, its files, its archive; and what the team says of its releases.
-
-What differs between two releases: found once by a task, kept in rows, read by pages.
-"""
+"""Make releases and compare two of them, each by a task; keep what the team says of its releases."""
 
 import logging
 from collections import Counter

@@ -1,9 +1,4 @@
-"""The form of what a team says of its releases.
-
-Releases: the list, one with its files and its datasheet, what changed since another, and downloads.
-
-What the team says of its releases: leads write it, admins may read it.
-"""
+"""All releases, each with its files and datasheet, what changed since another, and what the team says of them."""
 
 from typing import Any
 from urllib.parse import urlencode

@@ -1,7 +1,4 @@
-"""What leads and tasks read: what is decided, what waits, who gave which grade.
-
-What the lead decides after first batches: the queue, what each case shows, what is suggested and what follows.
-"""
+"""What leads and tasks read: grades of a batch, the queue of first batches, what is suggested and what follows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

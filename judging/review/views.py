@@ -1,7 +1,4 @@
-"""Pages where leads decide which queries get a second batch: one by one, or as suggested. Admins may look.
-
-Forms of the second batch: decisions one by one, and together.
-"""
+"""Pages where leads decide which queries get a second batch: one by one, or as suggested. Admins may look."""
 
 from collections import Counter
 from collections.abc import Sequence

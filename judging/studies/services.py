@@ -1,7 +1,4 @@
-"""Coverage studies: which queries they are of, their plan by a task. Opening one is opening a pool.
-
-Pooling from runs: planning what would be added to whom, and opening it as batches.
-"""
+"""Coverage studies and pools from runs: planned by a task, opened as batches."""
 
 import logging
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,4 @@
-"""Queries, their candidates, pools' answers, batches and pairs, as a release tells them.
-
-Judgments under the numbers of people, and the lead's decisions, as a release tells them.
-"""
+"""Queries, candidates, pools, batches and pairs, with their judgments and the lead's decisions, read from a release."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable

@@ -1,6 +1,4 @@
-"""Who passes the exam, and why in words. Pure.
-
-How likely an exam lets somebody pass who cannot grade. Pure.
+"""Who passes the exam and why in words, and how likely an exam lets somebody pass who cannot grade. Pure.
 
 Somebody is a table of chances: which grade they give to a pair of each true level. Their first grades are drawn from it
 for the truths that the exam asks, and the pass rule itself decides about each draw. Four people ought to fail: one who
@@ -8,7 +6,7 @@ grades at random, one who gives the same grade always, one who tells only 0 from
 high always. Where such a person can go about it in several ways the way that passes most often counts. A fifth one
 ought to pass: true grades with the noise of the paper's annotators.
 
-Attempts are of different pairs and told nothing of each other, so ``within`` is one minus the chance to fail all.
+Attempts are of different pairs and independent of each other, so ``within`` is one minus the chance to fail all.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,20 +1,15 @@
-"""What a pair of the exam is worth, and whether an answer is aligned with it. Pure.
+"""Pairs of known truth: what they are worth, which are drawn, and how far somebody's grades are from them. Pure.
 
 Source: TVR-Ranking, section 3.1 (arXiv:2407.06597).
 
-How somebody's first grades lie beside a lead's own: who is far from these anchors. Pure.
-
-How many levels of the truth somebody's grades tell apart. Pure.
-
-The levels 0 to 4 are cut into steps of neighbouring levels in every possible way. A cut counts where the mean grade
-rises from each step to the next by more than chance explains: Student's two-sample t of the two steps, with their
-pooled variance, reaches ``LEAST_T``. The answer is the number of steps of the finest cut that counts. Somebody who
-grades 0 rightly and all the rest at random tells 2 apart, a constant grade 1, a careful person 4 or 5.
+For the levels that somebody's grades tell apart, 0 to 4 are cut into steps of neighbouring levels in every possible
+way. A cut counts where the mean grade rises from each step to the next by more than chance explains: Student's
+two-sample t of the two steps, with their pooled variance, reaches ``LEAST_T``. The answer is the number of steps of the
+finest cut that counts. Somebody who grades 0 rightly and all the rest at random tells 2 apart, a constant grade 1, a
+careful person 4 or 5.
 
 Source: Student 1908, The probable error of a mean (Biometrika 6); the cuts are all tried, so nothing is assumed about
 where somebody's levels lie.
-
-Which pairs of known truth are drawn for a later exam or a warm-up. Pure.
 """
 
 import math

@@ -1,11 +1,7 @@
-"""What leads see of exams: how far people are, and what was given. People are numbers here.
-
-How likely the exam that a lead is about to open lets somebody pass who cannot grade.
-
-Pairs of known truth that may be asked: of closed exams, or settled with equal grades; never seen by the person.
+"""Exams as leads see them, who would pass one, and the pairs of known truth that may be asked. People are numbers here.
 
 A person has seen a query with a moment when any sitting or assignment of theirs holds it, by the query's words, or
-when it is shown to everybody: in the tutorial, or as an example of a guideline.
+when it is shown to everybody: in the tutorial, or as an example of a guideline. Such pairs are not asked again.
 """
 
 from collections.abc import Collection, Sequence

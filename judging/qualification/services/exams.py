@@ -1,8 +1,6 @@
-"""A new exam: its pairs drawn by a task for a first cohort, or drawn for each person from pairs of known truth.
+"""Open and close an exam, and keep the pairs of known truth: enter, explain, grade, retire them.
 
-Closing an exam: the truth of a first cohort, and what its sittings become.
-
-Pairs of known truth: those settled with equal grades are entered, a bad one is retired, an explanation is kept.
+A first cohort's pairs are drawn by a task; later ones are drawn for each person from pairs of known truth.
 """
 
 import logging

@@ -1,7 +1,4 @@
-"""Who sits, for what, and with which pairs.
-
-Whether a session begins with a warm-up.
-"""
+"""Start a sitting: for whom, for what, with which pairs; and say whether a session begins with a warm-up."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta

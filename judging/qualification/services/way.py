@@ -1,7 +1,4 @@
-"""The way of an annotator, taken step by step as far as the rows entitle to.
-
-What the rows say of an annotator's way: one statement for all of it.
-"""
+"""What an annotator has done of test, training and exam, and the status that it entitles to."""
 
 from datetime import datetime
 from typing import NamedTuple

@@ -1,7 +1,4 @@
-"""Pages of leads about exams. Admins may look; people are numbers here.
-
-Figures of exams as pages and files show them.
-"""
+"""Pages of leads about exams and their figures. Admins may look; people are numbers here."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,4 @@
-"""The multiple-choice test, as annotators take it.
-
-The multiple-choice test, as leads write it.
-"""
+"""The multiple-choice test: annotators take it, leads write it."""
 
 from typing import Any, cast
 from uuid import UUID

@@ -1,7 +1,4 @@
-"""Pages of a sitting: one pair at a time, a last look before an exam is handed in, feedback, the result.
-
-One screen of a sitting: a pair to grade, what is told of it, or a last look. No statement is sent from here.
-"""
+"""Pages of a sitting: one pair at a time, a last look before an exam is handed in, feedback, the result."""
 
 from dataclasses import dataclass
 from decimal import Decimal

@@ -1,12 +1,8 @@
-"""What an annotator's pages read besides what they hold.
+"""What an annotator may see and is handed next.
 
-Which batch an annotator is handed next, and which seat of it.
-
-Order: the lead's priority, escalated pairs, batches that somebody has begun, new ones; among the nearest of those,
-the one begun by whom the annotator has shared the fewest of their latest batches with, so that agreement can be
+Order of batches: the lead's priority, escalated pairs, batches that somebody has begun, new ones; among the nearest of
+those, the one begun by whom the annotator has shared the fewest of their latest batches with, so that agreement can be
 told of every two; then the oldest. Paused query sets are left out.
-
-Previews of moments, sent to those who may watch them.
 """
 
 from datetime import datetime

@@ -1,11 +1,4 @@
-"""Batches: opening them, deciding their pairs, and the lead's word on a second one.
-
-What a batch says of itself, put right from the rows: free seats, pairs that flags have withdrawn.
-
-Every function here wants the batch's row locked by the caller's transaction.
-
-Kept counts: folded so that reading them stays quick, and counted anew from the rows.
-"""
+"""Batches: opened, decided, extended on the lead's word; their seats, flags and tallies kept right from the rows."""
 
 import logging
 from collections.abc import Sequence
@@ -264,7 +257,7 @@ FLAGS_TO_WITHDRAW = 2
 
 
 def seats_count(batch: Batch, asked: list[AskedPair] | None = None) -> None:
-    """Write how many seats of the batch are free; ``asked`` spares reading the pairs."""
+    """Write how many seats of the batch, locked by the caller, are free; ``asked`` spares reading the pairs."""
     if batch.state == Batch.State.DONE:
         free = 0
     else:
@@ -276,7 +269,11 @@ def seats_count(batch: Batch, asked: list[AskedPair] | None = None) -> None:
 
 
 def flagged_withdraw(batch: Batch) -> list[AskedPair]:
-    """Withdraw what the batch asks for though two annotators have flagged it for good; returns what it still asks."""
+    """Withdraw what two annotators have flagged for good from the batch, locked by the caller.
+
+    Returns:
+        What the batch still asks for.
+    """
     asked = pairs_asked_now(batch_id=batch.pk)
     flagged = [pair.pair_id for pair in asked if pair.final_flags >= FLAGS_TO_WITHDRAW]
     if flagged:

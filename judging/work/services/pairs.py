@@ -1,9 +1,4 @@
-"""A lead's word on single pairs: withdrawn with a reason, or put back.
-
-A lead's answers to flags: an answered flag withdraws no pair and waits no more.
-
-Previews cut anew on a lead's word, between other bounds where those were wrong.
-"""
+"""A lead's decisions on single pairs: withdraw, restore, answer flags, have a preview cut anew."""
 
 import logging
 from datetime import timedelta

@@ -1,9 +1,4 @@
-"""The judging page: one pair at a time, a last look, and the ways out.
-
-One screen of the judging page, made of what the annotator holds. No statement is sent from here.
-
-Pages of the annotator around the judging page: where to start, what was given, and the previews.
-"""
+"""The annotator's pages: where to start, one pair at a time, a last look, own grades, previews."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
