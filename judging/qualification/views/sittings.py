@@ -158,7 +158,7 @@ def _result(request: HttpRequest, sat: Sat, *, status: int = 200) -> HttpRespons
         "told": [(card, told_of(sat, card)) for card in sat.cards],
     }
     part = "#result" if _htmx(request) else ""
-    return render(request, f"exams/result.html{part}", context, status=status)
+    return render(request, f"judging/qualification/result.html{part}", context, status=status)
 
 
 def _own(request: HttpRequest, sitting_uuid: UUID) -> Sat:
@@ -198,8 +198,8 @@ def _htmx(request: HttpRequest) -> bool:
     return bool(cast(Any, request).htmx)
 
 
-PAIR = "exams/pair.html"
-LOOK = "exams/last_look.html"
+PAIR = "judging/qualification/pair.html"
+LOOK = "judging/qualification/last_look.html"
 TITLES = {"tutorial": "Tutorial", "exam": "Exam", "warm-up": "Warm-up"}
 
 

@@ -250,8 +250,8 @@ def _htmx(request: HttpRequest) -> bool:
     return bool(cast(Any, request).htmx)
 
 
-PAGE = "judging/judge.html"
-LAST_LOOK = "judging/last_look.html"
+PAGE = "judging/work/judge.html"
+LAST_LOOK = "judging/work/last_look.html"
 FLAG_REASONS = Flag.Reason.choices
 
 
@@ -306,7 +306,7 @@ def grade_buttons(levels: tuple[str, ...], pressed: int | None) -> SafeString:
     """The five buttons, the same on every screen of a guideline: a level reads "Good: the action agrees"."""
     parts = [line.partition(":") for line in levels]
     named = [(grade, name.strip(), meaning.strip()) for grade, (name, _, meaning) in enumerate(parts)]
-    return loader.render_to_string("judging/_grades.html", {"levels": named, "pressed": pressed})
+    return loader.render_to_string("judging/work/_grades.html", {"levels": named, "pressed": pressed})
 
 
 @lru_cache(maxsize=1)
@@ -361,7 +361,7 @@ def desk(request: MemberRequest, project: Project) -> HttpResponse:
         "way": way_of(project=project, annotator=request.user),
     }
     part = "#start" if request.htmx else ""
-    return render(request, f"judging/desk.html{part}", context)
+    return render(request, f"judging/work/desk.html{part}", context)
 
 
 @project_page(ANNOTATOR)
@@ -371,7 +371,7 @@ def own_grades(request: MemberRequest, project: Project) -> HttpResponse:
     page = Paginator(ended.select_related("batch__query").order_by("-id"), PER_PAGE).get_page(request.GET.get("page"))
     given = [(assignment, *given_in(assignment)) for assignment in page]
     context = {"page": page, "given": given, "is_out": request.membership.standing in OUT}
-    return render(request, "judging/own_grades.html", context)
+    return render(request, "judging/work/own_grades.html", context)
 
 
 @login_required
