@@ -22,8 +22,10 @@ urlpatterns = [
     path("<uuid:project_uuid>/training/", train_sets_views.train_sets, name="train-sets"),
     path("<uuid:project_uuid>/training/new/", train_sets_views.start, name="train-set-start"),
     path("training/<uuid:set_uuid>/discard/", train_sets_views.discard, name="train-set-discard"),
-    path("training/<uuid:set_uuid>/json/", train_sets_views.json, name="train-set-json"),
-    path("training/<uuid:set_uuid>/parquet/", train_sets_views.parquet, name="train-set-parquet"),
+    path("training/<uuid:set_uuid>/json/", train_sets_views.train_file, {"form": "json"}, name="train-set-json"),
+    path(
+        "training/<uuid:set_uuid>/parquet/", train_sets_views.train_file, {"form": "parquet"}, name="train-set-parquet"
+    ),
     path("<uuid:project_uuid>/splits/", queries_views.splits, name="splits"),
     path("<uuid:project_uuid>/splits/draw/", queries_views.draw, name="queries-draw"),
     path("<uuid:project_uuid>/statistics/", statistics_views.statistics, name="statistics"),

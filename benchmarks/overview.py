@@ -110,7 +110,7 @@ def one_round(lead: Lead, path: str, page: Times, changed: Times, unchanged: Tim
 def recount_s(project: str) -> float:
     """How long counting anew takes; it must find the counts right."""
     from accounts.models import Project
-    from judging.work.services.tallies import tallies_recount
+    from judging.work.services.batches import tallies_recount
 
     began = time.monotonic()
     if tallies_recount(project=Project.objects.get(uuid=project)):

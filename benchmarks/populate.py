@@ -219,7 +219,7 @@ def fill(pairs: int, judgments: int, annotators: int) -> "tuple[Seeded, dict[str
     from django.db import connection, transaction
 
     from benchmarks import seeding
-    from judging.work.services.tallies import tallies_recount
+    from judging.work.services.batches import tallies_recount
 
     size = sizes(pairs=pairs, judgments=judgments)
     if annotators < FEWEST_ANNOTATORS:

@@ -1,11 +1,11 @@
-"""The door of stored files: who may pass was decided before; here the file is sent, or the way to it.
+"""Files on their way in and out of the site.
 
-Three ways, by settings: this process sends it; nginx does, told by X-Accel-Redirect; or the browser is sent to the
-bucket with an address that is signed for a few minutes. Nothing that is sent names the file.
+A stored file is sent in one of three ways, by settings: by this process; by nginx, with X-Accel-Redirect; or the
+browser is redirected to the bucket, with an address that is signed for a few minutes. Who may read it was decided
+before, and nothing that is sent names the file.
 
-Files on their way in or out: on the disk of the data folder, as a /tmp may lie in memory.
-
-What an upload is, by its first bytes: its name and the type that a browser gives it are anybody's to choose.
+An upload is received on the disk of the data folder, as a /tmp may lie in memory. What it is, its first bytes say: its
+name and the type that a browser gives it are anybody's to choose.
 """
 
 import re
@@ -28,10 +28,18 @@ from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpRe
 from django.http.response import HttpResponseBase
 from django.utils.http import content_disposition_header
 
+from core.exceptions import TooLarge
+
 IMMUTABLE = "private, max-age=86400, immutable"  # bytes of such a file never change: another gets another name
 PIECE, AT_ONCE = 1 << 16, 1 << 20
+LEFT_AFTER_S = 24 * 3600  # nobody sends one file for so long
+FORM_ROOM = 2**20  # bytes that the fields beside a file may take
 SPARE_S = 30  # before its end an address is not used for a new request any more
-
+HEAD = 512  # bytes that say what an upload is
+PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"PK\x05\x06")  # gzip, zip
+MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")  # of texts in UTF-8, UTF-16
+SPACES = frozenset(b"\t\n\r\f")
+REFUSED = "This is neither a text nor a .gz or .zip of one."
 RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))", re.ASCII | re.IGNORECASE)
 
 
@@ -112,9 +120,6 @@ def _pieces(file: FieldFile, part: range) -> Iterator[bytes]:
             yield piece
 
 
-LEFT_AFTER_S = 24 * 3600  # nobody sends one file for so long
-
-
 class ReceivedOnDisk(TemporaryFileUploadHandler):
     """Django's; it makes the folder, and first removes what a process that was killed left there.
 
@@ -138,6 +143,18 @@ class ReceivedOnDisk(TemporaryFileUploadHandler):
                 file.close()
 
 
+def receive_on_disk(request: HttpRequest, *, most_mb: int, instead: str) -> None:
+    """Have the files of the request written into the data folder as they come.
+
+    Raises:
+        TooLarge: no file of ``most_mb`` megabytes needs such a body; ``instead`` says what to do.
+    """
+    length = request.META.get("CONTENT_LENGTH") or ""
+    if length.isdigit() and int(length) > most_mb * 2**20 + FORM_ROOM:
+        raise TooLarge(f"The file is larger than {most_mb} MB; {instead}.")
+    request.upload_handlers = [ReceivedOnDisk(request)]
+
+
 def uploads_discard(request: HttpRequest) -> None:
     """Remove what a refused or failed request has sent as files."""
     for handler in getattr(request, "_upload_handlers", ()):
@@ -157,13 +174,6 @@ def _sweep(folder: Path) -> None:
         with suppress(FileNotFoundError):  # another process was quicker, or has stored it
             if path.stat().st_mtime < time.time() - LEFT_AFTER_S:
                 path.unlink()
-
-
-HEAD = 512
-PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"PK\x05\x06")  # gzip, zip
-MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")  # of texts in UTF-8, UTF-16
-SPACES = frozenset(b"\t\n\r\f")
-REFUSED = "This is neither a text nor a .gz or .zip of one."
 
 
 def text_or_packed(upload: IO[bytes]) -> None:

@@ -5,27 +5,26 @@ from celery import shared_task
 from core import clock
 from judging.demo import progress
 from judging.imports import services as imports
-from judging.people.services import invitations, person_data
+from judging.people import person_data
+from judging.people import services as people
 from judging.projects import services as projects
-from judging.qualification.services import exams, known_pairs, reports, training
+from judging.qualification.services import exams, reports, training
 from judging.quality import services as quality
 from judging.releases import services as releases
 from judging.review import services as review
 from judging.studies import services as studies
-from judging.work.services import assignments, batches, recuts, tallies
+from judging.work.services import assignments, batches, pairs
 
 __all__ = [
     "exams",
     "imports",
-    "invitations",
-    "known_pairs",
+    "pairs",
+    "people",
     "projects",
     "quality",
-    "recuts",
     "releases",
     "reports",
     "studies",
-    "tallies",
     "training",
 ]
 

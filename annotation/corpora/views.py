@@ -22,8 +22,8 @@ from annotation.corpora.rules import next_step
 from annotation.corpora.selectors import corpora_of, corpora_within_reach, import_remarks, projects_run_by
 from annotation.corpora.services import imports
 from annotation.models import CorpusImport, Moment
-from core.exceptions import NotPossible, StorageAway, TooLarge
-from core.files import ReceivedOnDisk
+from core.exceptions import NotPossible, StorageAway
+from core.files import receive_on_disk
 
 PER_PAGE = 50
 
@@ -57,7 +57,6 @@ def corpus(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 IMPORTS_SHOWN = 20
-FORM_ROOM = 2**20  # what the fields beside the file may take
 
 
 @staff_page
@@ -75,10 +74,7 @@ def corpora(request: HttpRequest) -> HttpResponse:
 @staff_page
 def import_new(request: HttpRequest) -> HttpResponse:
     """The form for a file; only this page takes one, into a temporary file of limited size."""
-    length = request.META.get("CONTENT_LENGTH") or ""
-    if length.isdigit() and int(length) > settings.IMPORT_MAX_MB * 2**20 + FORM_ROOM:
-        raise TooLarge(f"The file is larger than {settings.IMPORT_MAX_MB} MB; import it with manage.py import_corpus.")
-    request.upload_handlers = [ReceivedOnDisk(request)]
+    receive_on_disk(request, most_mb=settings.IMPORT_MAX_MB, instead="import it with manage.py import_corpus")
     return _import_form(request)
 
 

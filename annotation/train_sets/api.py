@@ -13,7 +13,7 @@ from rest_framework.reverse import reverse
 
 from accounts.access import STAFF, grant_by
 from annotation.models import TrainSet
-from annotation.train_sets.views import TYPES, train_file
+from annotation.train_sets.selectors import TYPES, train_set_file
 from core.api.base import ApiView, Pages, paged
 from core.api.base import Problem as REFUSED
 
@@ -78,7 +78,7 @@ class TrainSetJson(ApiView):
     )
     def get(self, request: Request, set_uuid: UUID) -> HttpResponseBase:
         """The set in the published form."""
-        return train_file(request._request, set_uuid, "json")
+        return train_set_file(request._request, set_uuid, "json")
 
 
 class TrainSetParquet(ApiView):
@@ -88,4 +88,4 @@ class TrainSetParquet(ApiView):
     )
     def get(self, request: Request, set_uuid: UUID) -> HttpResponseBase:
         """The same rows as Parquet, with ranks."""
-        return train_file(request._request, set_uuid, "parquet")
+        return train_set_file(request._request, set_uuid, "parquet")

@@ -7,26 +7,24 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 
-from accounts.access import STAFF, MemberRequest, grant, post_only, project_page
+from accounts.access import STAFF, MemberRequest, post_only, project_page
 from accounts.models import Project, User
 from annotation.captions.selectors import captions_to_train_on
-from annotation.models import TrainSet
 from annotation.queries.selectors import queries_to_train_on
 from annotation.similarity.base import SimilarityMissing
 from annotation.train_sets import services
 from annotation.train_sets.models import MOST_DEPTH
+from annotation.train_sets.selectors import train_set_file, train_set_granted
 from core.exceptions import NotPossible
-from core.files import file_answer
 
 PER_PAGE = 20
 PAGE = "annotation:train-sets"
 OFFERED = 40
 OUT_OF_RANGE = f"N is a whole number from 1 to {MOST_DEPTH:,}."
-TYPES = {"json": "application/json", "parquet": "application/vnd.apache.parquet"}
 
 
 class StartForm(forms.Form):
@@ -75,7 +73,7 @@ def _page(request: MemberRequest, project: Project, form: StartForm, status: int
 @login_required
 def discard(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
     """Ask, then remove a training set and its files."""
-    row = _granted(request, set_uuid)
+    row = train_set_granted(request, set_uuid)
     if request.method != "POST":
         return render(request, "annotation/train_sets/discard.html", {"row": row})
     services.train_set_discard(train_set=row, actor=cast(User, request.user))
@@ -84,24 +82,5 @@ def discard(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
 
 
 @login_required
-def json(request: HttpRequest, set_uuid: UUID) -> HttpResponseBase:
-    return train_file(request, set_uuid, "json")
-
-
-@login_required
-def parquet(request: HttpRequest, set_uuid: UUID) -> HttpResponseBase:
-    return train_file(request, set_uuid, "parquet")
-
-
 def train_file(request: HttpRequest, set_uuid: UUID, form: str) -> HttpResponseBase:
-    """One of the files, read from the storage as it is sent; 404 until they are written."""
-    row = _granted(request, set_uuid)
-    if row.state != TrainSet.State.DONE:
-        raise Http404
-    return file_answer(request, getattr(row, form), content_type=TYPES[form], filename=f"{row.name}.{form}")
-
-
-def _granted(request: HttpRequest, set_uuid: UUID) -> TrainSet:
-    row = get_object_or_404(TrainSet.objects.select_related("project"), uuid=set_uuid)
-    grant(request, row.project, STAFF)
-    return row
+    return train_set_file(request, set_uuid, form)

@@ -1,7 +1,4 @@
-"""Where the page of an event's object is, for whoever may open it.
-
-The audit: who decided what, and under which versions pairs were judged. For leads and admins.
-"""
+"""Who decided what, under which versions pairs were judged, and where each event's object is. For staff."""
 
 import json
 from collections.abc import Iterator

@@ -17,10 +17,8 @@ from core.jobs import durable, job_finish, job_set
 from core.locks import only_one
 from core.messages import send_on_commit
 from core.models import Job
-from judging.demo.grading import examples_add, story_play, visitors_answer
 from judging.demo.seeding import JOB, RENDER_TASK
-from judging.demo.simulation import script_of
-from judging.demo.training import training_play
+from judging.demo.simulation import examples_add, script_of, story_play, training_play, visitors_answer
 from judging.models import Release
 from judging.releases.services import release_create
 from judging.work.services.batches import batches_open

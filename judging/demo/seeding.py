@@ -12,7 +12,7 @@ from annotation.queries.services import queries_draw
 from core.audit import audit_record
 from core.jobs import job_start
 from core.messages import send_on_commit
-from judging.demo.simulation import GRADERS, script_of
+from judging.demo.simulation import CONTRARY_NAME, GRADERS, SIMULATED, script_of
 from judging.guidelines.texts import BODY, LEVELS
 from judging.models import GuidelineConfirmation
 from judging.projects.policies import guideline_in_force, guideline_publish, policy_publish
@@ -21,8 +21,6 @@ PROJECT_NAME = "Demo: six shows"
 JOB = "demo"
 STEPS_AFTER_RENDERING = 5
 LOGINS = {"lead": Membership.Role.LEAD, "admin": Membership.Role.ADMIN, "annotator": Membership.Role.ANNOTATOR}
-SIMULATED = "simulated-{}"
-CONTRARY = "simulated-contrary"
 QUERIES = {"val": (6, 0.25), "test": (10, 0.5)}  # judged: at most, and as a share of the texts
 RENDER_TASK = "judging.tasks.demo_render"
 
@@ -64,7 +62,7 @@ def _people(project: Project) -> None:
             _annotator(project, user, number=len(GRADERS) + 2, standing=Membership.Standing.QUALIFIED)
         else:
             Membership.objects.create(project=project, user=user, role=role)
-    for number, name in enumerate([*(SIMULATED.format(grader.seed) for grader in GRADERS), CONTRARY], start=1):
+    for number, name in enumerate([*(SIMULATED.format(grader.seed) for grader in GRADERS), CONTRARY_NAME], start=1):
         user = User.objects.create_user(name, is_simulated=True)
         _annotator(project, user, number=number, standing=Membership.Standing.EXAM)
 

@@ -1,12 +1,47 @@
-"""Simulated annotators: they grade by the demo's known truth, with noise and bias. Pure but for the script."""
+"""Simulated annotators: graders that know the demo's truth, with noise and bias, who use the services of people."""
 
 import math
 import random
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from random import Random
 
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from accounts.models import Membership, Project, User
 from annotation.demo import Episode, ScriptedMoment, true_relevance, write_script
+from annotation.models import Caption, Moment, Query
+from core import clock
+from judging.models import (
+    SEATS,
+    Assignment,
+    Batch,
+    Exam,
+    GateQuestion,
+    Guideline,
+    GuidelineConfirmation,
+    GuidelineExample,
+    KnownPair,
+    Pair,
+    Sitting,
+)
+from judging.people.services import annotator_qualify
+from judging.projects.policies import Example, guideline_in_force, guideline_publish, policy_publish
+from judging.qualification.rules.truth import rounded_up
+from judging.qualification.services.exams import exam_close, exam_create, exam_prepare, known_pair_explain
+from judging.qualification.services.gate import gate_question_create, gate_set
+from judging.qualification.services.reports import exam_report, sitting_report
+from judging.qualification.services.sitting_grades import sitting_grade, sitting_hand_in
+from judging.qualification.services.sittings import sitting_start
+from judging.qualification.services.training import training_pair_grade, tutorial_add
+from judging.review.selectors import second_batch_sizes
 from judging.work.rules import GRADES
+from judging.work.selectors.annotator import open_assignment
+from judging.work.services.assignments import assignment_finish, assignment_take_of
+from judging.work.services.batches import batch_advance, batch_extend, batch_review
+from judging.work.services.judgments import judgment_submit
 
 Span = tuple[str, float, float]  # video name, start and end in seconds
 
@@ -40,6 +75,8 @@ GRADERS = (
     Grader(5, noise=0.2),
     Grader(6, noise=1.2, bias=0.2),
 )
+SIMULATED = "simulated-{}"  # user names
+CONTRARY_NAME = "simulated-contrary"
 CONTRARY = Grader(7, noise=0.6, contrary=True)
 
 
@@ -62,3 +99,317 @@ def truth_of(query: Span, moment: Span, *, seed: int, videos: int) -> int:
     """True relevance 0 to 4 of a moment for the query made from another moment's caption."""
     known = scripted_moments(seed, videos)
     return true_relevance(known[query], known[moment])
+
+
+def graders(project: Project) -> list[tuple[User, Grader]]:
+    """The simulated annotators in the order in which they are asked; the contrary one is not among them."""
+    users = {user.username: user for user in _simulated(project)}
+    return [(users[SIMULATED.format(grader.seed)], grader) for grader in GRADERS]
+
+
+def contrary(project: Project) -> tuple[User, Grader]:
+    return _simulated(project).get(username=CONTRARY_NAME), CONTRARY
+
+
+def _simulated(project: Project) -> QuerySet[User]:
+    return User.objects.filter(memberships__project=project, is_simulated=True)
+
+
+def truth_of_pair(project: Project, pair: Pair) -> int:
+    query, moment = pair.batch.query, pair.candidate.moment
+    if query.caption is None or project.demo_seed is None or project.demo_videos is None:
+        raise ValueError("only the demo knows the truth of its pairs")
+    return truth_of(span_of(query.caption.moment), span_of(moment), seed=project.demo_seed, videos=project.demo_videos)
+
+
+def span_of(moment: Moment) -> Span:
+    return moment.video.name, moment.start_s, moment.end_s
+
+
+def grade_round(project: Project, batch: Batch, user: User, grader: Grader) -> bool:
+    """Let a simulated annotator take a seat of the batch, grade every pair and finish; False when none is free."""
+    taken = assignment_take_of(batch=batch, annotator=user, now=clock.now())
+    if taken is None:
+        return False
+    pairs = Pair.objects.filter(pk__in=taken.pair_ids).select_related(
+        "batch__query__caption__moment__video", "candidate__moment__video"
+    )
+    for pair in pairs:
+        grade = grader.grade(truth_of_pair(project, pair), pair=str(pair.candidate_id))
+        took_ms = round(1000 * grader.seconds(pair=str(pair.candidate_id)))
+        judgment_submit(annotator=user, pair_uuid=pair.uuid, grade=grade, active_ms=took_ms)
+    return assignment_finish(project=project, annotator=user)
+
+
+def fill_free_seats(project: Project, batch: Batch, *, limit: int = len(SEATS)) -> int:
+    """Let up to ``limit`` simulated annotators take free seats of the batch's present round."""
+    filled = 0
+    for user, grader in _rotated(graders(project), batch.pk):
+        if filled == limit:
+            break
+        if not open_assignment(project=project, annotator=user):
+            filled += grade_round(project, batch, user, grader)
+    return filled
+
+
+def _rotated(people: Sequence[tuple[User, Grader]], by: int) -> list[tuple[User, Grader]]:
+    start = by % len(people)
+    return [*people[start:], *people[:start]]
+
+
+def finish_with_simulated(project: Project, batch: Batch) -> None:
+    """Grade both rounds of a batch and decide it."""
+    for _ in range(2):
+        batch.refresh_from_db()
+        if batch.state == Batch.State.OPEN:
+            fill_free_seats(project, batch)
+            batch_advance(batch_id=batch.pk)
+
+
+def escalate_with_simulated(project: Project, batch: Batch) -> None:
+    """Grade the first round far apart, and one seat of the second: escalated pairs wait for a person."""
+    user, grader = contrary(project)
+    if not batch.assignments.exists():
+        grade_round(project, batch, user, grader)
+        fill_free_seats(project, batch, limit=1)
+        batch_advance(batch_id=batch.pk)
+        batch.refresh_from_db()
+        if batch.state == Batch.State.OPEN:
+            fill_free_seats(project, batch, limit=1)
+
+
+def story_play(project: Project) -> None:
+    """Give the fresh demo one of everything: finished, waiting for the lead, escalated, begun, and new batches.
+
+    Batches already begun are left alone, so a repeat after a crash goes on where it stopped.
+    """
+    batches = list(Batch.objects.filter(project=project, number=1).order_by("query__split", "query__number"))
+    val, test = ([b for b in batches if b.query.split == split] for split in ("val", "test"))
+    finished, waiting, escalated, begun = (
+        [*val[:2], *test[:3]],
+        [*val[2:3], *test[3:5]],
+        test[5:7],
+        [*val[3:4], *test[7:8]],
+    )
+    for batch in [*finished, *waiting]:
+        finish_with_simulated(project, batch)
+    _lead_decides(project, finished)
+    for batch in escalated:
+        escalate_with_simulated(project, batch)
+    for batch, (user, grader) in zip(begun, [graders(project)[0], contrary(project)], strict=False):
+        if not batch.assignments.exists():
+            grade_round(project, batch, user, grader)
+
+
+def _lead_decides(project: Project, finished: Sequence[Batch]) -> None:
+    """The demo's lead closes the finished queries, but extends the first: its second batch is judged too."""
+    lead = User.objects.get(memberships__project=project, memberships__role=Membership.Role.LEAD)
+    beyond = second_batch_sizes([batch.pk for batch in finished])
+    for place, batch in enumerate(finished):
+        extend = place == 0 and beyond[batch.pk] > 0  # a demo of few videos has too few moments
+        batch_review(batch=batch, extend=extend, lead=lead, reason="Decided for the demo.")
+    if finished:
+        second = batch_extend(batch_id=finished[0].pk)
+        if second:
+            finish_with_simulated(project, second)
+
+
+def visitors_answer(project: Project) -> None:
+    """Where a person has finished a round, simulated annotators take the free seats, so that it settles."""
+    by_person = Assignment.objects.filter(
+        batch=OuterRef("pk"), annotator__is_simulated=False, state=Assignment.State.FINISHED
+    )
+    for batch in Batch.objects.filter(Exists(by_person), project=project, state=Batch.State.OPEN):
+        if fill_free_seats(project, batch):
+            batch_advance(batch_id=batch.pk)
+
+
+def examples_add(project: Project) -> None:
+    """Show a clip for each grade in the guideline, of a training query: none that anybody will judge."""
+    guideline = guideline_in_force(project.pk)
+    if guideline.examples.exists() or project.demo_seed is None or project.demo_videos is None:
+        return
+    moments = list(
+        Moment.objects.filter(video__corpus=project.dataset.corpus_id, preview_state=Moment.Preview.READY)
+        .select_related("video")
+        .order_by("pk")
+    )
+    best: dict[int, Moment] = {}
+    text = ""
+    captions = Caption.objects.filter(queries__project=project, queries__split="train").order_by("pk")
+    for caption in captions.select_related("moment__video"):
+        found: dict[int, Moment] = {}
+        for moment in moments:
+            truth = truth_of(
+                span_of(caption.moment), span_of(moment), seed=project.demo_seed, videos=project.demo_videos
+            )
+            found.setdefault(truth, moment)
+        if len(found) > len(best):
+            best, text = found, caption.text
+    _version_with(project, guideline, [Example(grade, text, moment.pk) for grade, moment in best.items()])
+
+
+@transaction.atomic
+def _version_with(project: Project, last: Guideline, examples: Sequence[Example]) -> None:
+    """The demo's annotators have read the version with examples, as they had the one without."""
+    made = guideline_publish(
+        project=project,
+        actor=None,
+        body=last.body,
+        levels=last.levels,
+        changes="Example clips for the grades.",
+        examples=examples,
+    )
+    read = last.confirmations.values_list("annotator", flat=True)
+    GuidelineConfirmation.objects.bulk_create(
+        GuidelineConfirmation(guideline=made, annotator_id=annotator) for annotator in read
+    )
+
+
+WHY = {
+    4: "Exactly the action of the query, in full view and from beginning to end, with nothing else around it.",
+    3: "The action agrees; one small thing does not: a detail differs, or something else surrounds it.",
+    2: "A part of the query is there, but a good deal is missing: the end is cut off, or a step is not shown.",
+    1: "Things of the query can be seen, but what it is about does not happen.",
+    0: "Nothing of the query happens here. People alone count for nothing.",
+}
+QUESTION = "What happens in this clip?"
+QUESTIONS, RIGHT, OPTIONS = 4, 3, 4  # asked, needed, options of each
+COHORT = (10, 10)  # queries and pairs of each, as in the paper
+LATER = (4, 5)  # of newcomers' exam: it is a demo
+LATER_LEVELS = 2  # told apart: so few pairs show no more, and the page of exams says who else passes
+SEED = 11
+
+
+def training_play(project: Project) -> None:
+    """Make what newcomers go through; what is there already is left alone, so a repeat goes on where it stopped."""
+    chief = User.objects.get(memberships__project=project, memberships__role=Membership.Role.LEAD)
+    _tutorial_make(project, chief)
+    _gate_make(project, chief)
+    _cohort_sit(project, chief)
+    _rest_qualify(project, chief)
+    _later_exam_open(project, chief)
+
+
+def truth_for(query: Query, moment: Moment) -> int:
+    project = query.project
+    assert query.caption is not None and project.demo_seed is not None and project.demo_videos is not None
+    spans = span_of(query.caption.moment), span_of(moment)
+    return truth_of(*spans, seed=project.demo_seed, videos=project.demo_videos)
+
+
+def _ready(project: Project) -> list[Moment]:
+    moments = Moment.objects.filter(video__corpus=project.dataset.corpus_id, preview_state=Moment.Preview.READY)
+    return list(moments.select_related("video").order_by("pk"))
+
+
+def _tutorial_make(project: Project, chief: User) -> None:
+    """One pair of each level, of the query that has the most levels and is not the guideline's own."""
+    if project.known_pairs.filter(tutorial_position__isnull=False).exists():
+        return
+    shown = GuidelineExample.objects.filter(guideline__project=project).values("query_text")
+    queries = project.queries.filter(split=Query.Split.TRAIN).exclude(text__in=shown)
+    moments = _ready(project)
+    best: dict[int, tuple[Query, Moment]] = {}
+    for query in queries.select_related("project", "caption__moment__video").order_by("pk"):
+        found: dict[int, tuple[Query, Moment]] = {}
+        for moment in moments:
+            found.setdefault(truth_for(query, moment), (query, moment))
+        best = max(best, found, key=len)
+    levels = sorted(best)
+    Random(SEED).shuffle(levels)
+    for level in levels:
+        query, moment = best[level]
+        made = KnownPair.objects.create(project=project, query=query, moment=moment, source=KnownPair.Source.LEAD)
+        training_pair_grade(known_pair=made, actor=chief, grade=level, explanation=WHY[level])
+        tutorial_add(known_pair=made, actor=chief)
+
+
+def _gate_make(project: Project, chief: User) -> None:
+    if project.gate_questions.exists():
+        return
+    for moment, options in _questions(project):
+        gate_question_create(
+            project=project, actor=chief, moment=moment, description=QUESTION, options=options, correct=0
+        )
+    if GateQuestion.objects.filter(project=project).count() >= QUESTIONS:
+        policy_publish(project=project, actor=chief, gate_questions=QUESTIONS, gate_passing=RIGHT)
+        gate_set(project=project, actor=chief, is_open=True)
+
+
+def _questions(project: Project) -> Iterator[tuple[Moment, list[str]]]:
+    """Moments with their own caption first and captions after it of which nothing happens in them."""
+    rng = Random(SEED)
+    captions = Caption.objects.filter(queries__project=project, moment__preview_state=Moment.Preview.READY)
+    rows = list(captions.select_related("moment__video").order_by("pk").distinct())
+    rng.shuffle(rows)
+    queries = list(project.queries.filter(caption__isnull=False).select_related("project", "caption__moment__video"))
+    for own in rows[: 2 * QUESTIONS]:
+        wrong = sorted({query.text for query in queries if truth_for(query, own.moment) == 0})
+        if len(wrong) >= OPTIONS - 1:
+            yield own.moment, [own.text, *rng.sample(wrong, OPTIONS - 1)]
+
+
+def _cohort_sit(project: Project, chief: User) -> None:
+    """The first cohort: everybody grades alone, the lead closes the round, misaligned pairs are graded again."""
+    exam = project.exams.filter(kind=Exam.Kind.COHORT).first()
+    queries = min(COHORT[0], project.queries.filter(split=Query.Split.TRAIN).count() // 3)
+    if exam is None and queries:
+        exam = exam_create(
+            project=project, actor=chief, kind=Exam.Kind.COHORT, queries=queries, depth=COHORT[1], seed=SEED
+        )
+    if exam is None:
+        return
+    exam = exam_prepare(exam_id=exam.pk) or exam
+    if exam.state == Exam.State.OPEN:
+        for user, grader in [*graders(project), contrary(project)]:
+            _sit(project, user, grader)
+        exam = exam_close(exam=exam, actor=chief)
+    if exam.state == Exam.State.CLOSED:
+        _feedback_take(exam, chief)
+
+
+def _sit(project: Project, user: User, grader: Grader) -> None:
+    sitting = sitting_start(project=project, annotator=user, purpose=Sitting.Purpose.EXAM)
+    if sitting.state != Sitting.State.OPEN:
+        return
+    given = set(sitting.grades.values_list("known_pair", flat=True))
+    pairs = KnownPair.objects.filter(pk__in=set(sitting.known_ids) - given)
+    for known in pairs.select_related("query__project", "query__caption__moment__video", "moment__video"):
+        grade = grader.grade(truth_for(known.query, known.moment), pair=f"exam {known.pk}")
+        sitting_grade(annotator=user, pair_uuid=known.uuid, grade=grade)
+    sitting_hand_in(annotator=user, sitting=sitting.uuid, now=clock.now())
+
+
+def _feedback_take(exam: Exam, chief: User) -> None:
+    for known in exam.known_pairs.filter(explanation="", truth__isnull=False).select_related("project"):
+        assert known.truth is not None
+        known_pair_explain(known=known, actor=chief, explanation=WHY[rounded_up(known.truth)])
+    truths = {pk: (uuid, truth) for pk, uuid, truth in exam.known_pairs.values_list("pk", "uuid", "truth")}
+    for sitting in exam.sittings.filter(state=Sitting.State.FEEDBACK).select_related("annotator"):
+        for pk, grade in dict(sitting.grades.order_by("attempt").values_list("known_pair", "grade")).items():
+            uuid, truth = truths[pk]
+            if truth is not None and abs(grade - truth) > 1:
+                sitting_grade(annotator=sitting.annotator, pair_uuid=uuid, grade=rounded_up(truth))
+    if not exam.report:
+        exam_report(exam_id=exam.pk)
+    for sitting in exam.sittings.filter(state=Sitting.State.DONE, passed__isnull=True):
+        sitting_report(sitting_id=sitting.pk)
+
+
+def _rest_qualify(project: Project, chief: User) -> None:
+    """Who failed, or had no exam to sit, is qualified by the lead's word: the demo needs somebody to disagree."""
+    waiting = project.memberships.filter(user__is_simulated=True, standing=Membership.Standing.EXAM)
+    for member in waiting.select_related("project", "user"):
+        annotator_qualify(membership=member, actor=chief, reason="Kept in the demo, so that grades differ.")
+
+
+def _later_exam_open(project: Project, chief: User) -> None:
+    """What newcomers sit: a short exam from what the first cohort has made known."""
+    if project.exams.filter(kind=Exam.Kind.STORED).exists():
+        return
+    closed = project.exams.filter(kind=Exam.Kind.COHORT, state=Exam.State.CLOSED).first()
+    if closed:
+        queries, depth = min(LATER[0], closed.queries), LATER[1]
+        policy_publish(project=project, actor=chief, exam_levels=LATER_LEVELS)
+        exam_create(project=project, actor=chief, kind=Exam.Kind.STORED, queries=queries, depth=depth, seed=SEED)

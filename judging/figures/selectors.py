@@ -1,15 +1,4 @@
-"""Which pairs a figure is over.
-
-Who agrees with whom, and when.
-
-Single queries: their candidates by rank.
-
-Whether the order tells on grades: by position in the batch, and by the grade given just before.
-
-What pairs settled with, and what they were graded.
-
-What was judged, as Tables 1 and 4 of TVR-Ranking and its section on the collection say it.
-"""
+"""Counts that figures are drawn from: pairs, grades, agreement, order effects, relevance by rank."""
 
 from dataclasses import dataclass
 from datetime import date

@@ -1,6 +1,8 @@
-"""The doors of the figures: a page, an SVG and a CSV each, under the same filters."""
+"""Which figures there are and who may see them: a page, an SVG and a CSV each; and Tables 1 and 4 of TVR-Ranking."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from csp.constants import NONE, UNSAFE_INLINE
 from csp.decorators import csp_replace
@@ -8,12 +10,118 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
-from accounts.access import STAFF, MemberRequest, grant, project_page
+from accounts.access import LEAD, STAFF, MemberRequest, grant, project_page
 from accounts.models import Membership, Project
-from annotation.models import Query
+from annotation.models import Query, TextStatistics
+from annotation.similarity.registry import wordnet_is_here
+from annotation.statistics import collection as report
+from annotation.statistics.collection import ROWS, Row
+from annotation.statistics.services import statistics_are_old, statistics_request
+from core.spreadsheets import csv_download
+from judging.figures import charts
 from judging.figures.asked import Asked
-from judging.figures.catalogue import BY_NAME, FIGURES, Figure
-from judging.quality.rules.agreement import Weights
+from judging.figures.selectors import judged_figures
+from judging.figures.sheet import Sheet
+from judging.quality.rules.agreement import FEWEST_PAIRS, Weights
+from judging.releases.selectors import finished_queries
+
+SETTLED = "It fills as pairs settle."
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: its name in addresses, its words (the label is the short one), and how it is drawn."""
+
+    name: str
+    label: str
+    title: str
+    about: str
+    draw: Callable[[Asked], Sheet]
+    paper: str = ""
+    empty: str = SETTLED
+    roles: frozenset[Membership.Role] = STAFF
+
+
+FIGURES = [
+    Figure(
+        "similarity",
+        "Similarity",
+        "Relevance against similarity",
+        "Settled pairs by the similarity of query and moment, in steps of 0.05. Where relevance rises with similarity, "
+        "candidates chosen by similarity find what is relevant.",
+        charts.similarity,
+        paper="Figure 4 a",
+        empty="It fills as pairs settle whose similarity is known; imported judgments bring none.",
+    ),
+    Figure(
+        "rank",
+        "Rank",
+        "Relevance against rank",
+        "Settled pairs by the rank of the moment among the candidates of its query. A curve that is still high at its "
+        "end says that more relevant moments lie beyond.",
+        charts.rank,
+        paper="Figure 4 b",
+    ),
+    Figure(
+        "grades",
+        "Grades",
+        "Lowest and highest grade",
+        "Pairs by the lowest and the highest grade they were given, before consensus, as soon as their first round is "
+        "complete. On the diagonal everybody said the same; the further from it, the wider the disagreement.",
+        charts.grades,
+        paper="Figure 5 a",
+        empty="It fills as first rounds are completed.",
+    ),
+    Figure(
+        "relevance",
+        "Relevance",
+        "Final relevance",
+        "What pairs settled with: the mean of the deciding grades, rounded up.",
+        charts.relevance,
+        paper="Figure 5 b",
+    ),
+    Figure(
+        "cases",
+        "Cases",
+        "Case studies",
+        "Single queries: a bar for the relevance of each candidate by rank, and the line of its similarity. "
+        "× is a dropped pair, – a withdrawn one, ! one with grades far apart, · one not settled yet.",
+        charts.case_studies,
+        paper="Figure 6",
+        empty="No query with a settled pair is like that.",
+    ),
+    Figure(
+        "order",
+        "Order",
+        "Grades by position",
+        "Pairs are shown in a shuffled order, so where a pair stands says nothing about it. What is drawn is the mean "
+        "difference from what others gave the same pair, with its 95\N{NO-BREAK SPACE}% interval: a slope by position "
+        "is fatigue or drift, one by the grade given just before is anchoring.",
+        charts.order,
+        empty="It fills as annotators finish batches; imported judgments have no position.",
+    ),
+    Figure(
+        "time",
+        "Time",
+        "Agreement over time",
+        "How far the two grades of first rounds agree, by the day of the second: the share of pairs whose grades are "
+        "at most one apart, and Krippendorff’s α, which takes away what chance would give.",
+        charts.over_time,
+        empty="It fills as first rounds are completed; imported judgments have no date.",
+    ),
+    Figure(
+        "partners",
+        "Annotators",
+        "Annotator × annotator",
+        "Cohen’s κ of every two annotators over the pairs that both graded, whatever the round. Grey writing stands "
+        f"for fewer than {FEWEST_PAIRS} shared pairs, ? for a κ that is undefined. Only leads see this figure.",
+        charts.partners,
+        empty="It fills as annotators finish batches they share.",
+        roles=LEAD,
+    ),
+]
+BY_NAME = {figure.name: figure for figure in FIGURES}
+
 
 OWN_SHEET = {"default-src": [NONE], "script-src": [NONE], "style-src": [UNSAFE_INLINE]}
 
@@ -87,3 +195,93 @@ def _keep(request: HttpRequest) -> str:
     given = request.GET.copy()
     given.pop("page", None)
     return f"&{given.urlencode()}" if given else ""
+
+
+JUDGED = (
+    Row("judged", "Queries with a settled pair", 0, "Queries of the same text are judged once and count once."),
+    Row("settled", "Pairs settled", 0),
+    Row("dropped", "Pairs dropped", 0),
+    Row("consensus", "Pairs settled, %", 2, "Of those settled or dropped."),
+    Row(
+        "relevant_per_query",
+        "Relevant moments per query",
+        1,
+        "Relevance 1 to 4, of queries judged to their end.",
+    ),
+    Row("one_batch", "Queries of one batch", 0, "Closed after the first."),
+    Row("two_batches", "Queries of two batches", 0, "Given a second."),
+    Row("one_share", "Queries of one batch, %", 1, "Of those decided."),
+    Row("two_share", "Queries of two batches, %", 1),
+)
+PAPER = {  # as printed; shares from its counts
+    "published val": {"judged": 500, "settled": 14382, "dropped": 325, "consensus": 97.79, "relevant_per_query": 27.1}
+    | {"one_batch": 264, "two_batches": 236, "one_share": 52.8, "two_share": 47.2},
+    "published test": {"judged": 2781, "settled": 80060, "dropped": 1716, "consensus": 97.90}
+    | {"relevant_per_query": 27.0, "one_batch": 1473, "two_batches": 1308, "one_share": 53.0, "two_share": 47.0},
+}
+OF_QUERIES = ("queries", "texts", "vocabulary", "verbs", "lemmas", "words_min", "words_mean", "words_max")
+MOMENTS = "judged and settled"
+
+
+@project_page(STAFF)
+def tables(request: MemberRequest, project: Project) -> HttpResponse:
+    """The tables; what takes a task is as last computed, what was judged is as it is now."""
+    kept = _kept(project)
+    if kept is None and project.dataset.corpus.descriptions.exists():
+        statistics_request(project=project)
+        kept = TextStatistics.objects.get(project=project)
+    found = _columns(project, kept)
+    context = {
+        "tables": report.tables([*found, *_published()], more=JUDGED) if found else [],
+        "kept": kept,
+        "is_old": bool(kept and kept.computed_at and statistics_are_old(kept)),
+        "figures": figures_for(request.membership),
+        "verbs_are_missing": bool(found) and not wordnet_is_here(),
+    }
+    return render(request, "judging/figures/tables.html", context)
+
+
+@project_page(STAFF)
+def tables_csv(request: MemberRequest, project: Project) -> HttpResponse:
+    """Every value as a line: column, measure, value."""
+    found = [*_columns(project, _kept(project)), *_published()]
+    rows = report.value_rows(found, (*ROWS, *JUDGED))
+    return csv_download("momentjudge-tables.csv", ("column", "measure", "value"), rows)
+
+
+@project_page(STAFF)
+def tables_tex(request: MemberRequest, project: Project) -> HttpResponse:
+    found = [*_columns(project, _kept(project)), *_published()]
+    return file_answer(report.latex(report.tables(found, more=JUDGED)), "text/x-tex; charset=utf-8", "tables.tex")
+
+
+def _kept(project: Project) -> TextStatistics | None:
+    return TextStatistics.objects.filter(project=project).first()
+
+
+def _columns(project: Project, kept: TextStatistics | None) -> list[dict[str, Any]]:
+    """The corpus and training as computed; validation and test with the moments that were judged."""
+    computed = {row["column"]: row for row in kept.data.get("collection", [])} if kept else {}
+    found = [row for name, row in computed.items() if not name.startswith("split")]
+    if not any(name.startswith("train set") for name in computed) and "split train" in computed:
+        found.append(computed["split train"])
+    for split in (Query.Split.VAL, Query.Split.TEST):
+        if project.queries.filter(split=split).exists():
+            found.append(_judged(project, split, computed.get(f"split {split}", {})))
+    return found
+
+
+def _judged(project: Project, split: str, computed: dict[str, Any]) -> dict[str, Any]:
+    of_queries = {name: computed[name] for name in OF_QUERIES if name in computed}
+    if not of_queries:
+        of_queries = {"queries": project.queries.filter(split=split).count()}
+    return {
+        "column": f"split {split}",
+        "moments_are": MOMENTS,
+        **of_queries,
+        **judged_figures(project, split, finished=finished_queries(project.pk)),
+    }
+
+
+def _published() -> list[dict[str, Any]]:
+    return [{**column, **PAPER.get(column["column"], {})} for column in report.published()]

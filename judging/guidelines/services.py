@@ -14,8 +14,7 @@ from judging.exceptions import GuidelineStale, NotPossibleNow
 from judging.models import Guideline, GuidelineConfirmation, GuidelineDraft, GuidelineDraftExample
 from judging.projects.policies import Example, guideline_in_force, guideline_publish
 from judging.qualification.rules.way import may_confirm
-from judging.qualification.selectors.way import way_facts
-from judging.qualification.services.way import way_advance
+from judging.qualification.services.way import way_advance, way_facts
 
 logger = logging.getLogger(__name__)
 

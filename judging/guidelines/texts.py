@@ -1,7 +1,4 @@
-"""The default guideline a new project starts with; from then on the text is a row (Guideline).
-
-Markdown to HTML for texts that leads write; raw HTML in them is shown, not run.
-"""
+"""The guideline that a new project starts with, and Markdown to HTML for texts that leads write."""
 
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,4 @@
-"""The guideline in force, as a page and beside the pair; annotators confirm it there.
-
-Versions of the guideline, and the lead's editor of the next one.
-"""
+"""The guideline in force, which annotators confirm, and the lead's editor of the next version."""
 
 from functools import partial
 from typing import Any
@@ -16,16 +13,16 @@ from accounts.access import ANNOTATOR, EVERYONE, LEAD, MemberRequest, grant, pos
 from accounts.models import Membership, Project
 from accounts.rules import OUT
 from core.exceptions import NotPossible
+from core.forms import refused_form
 from judging.guidelines import services
+from judging.guidelines.forms import ExampleForm, GradeChoiceForm, GuidelineForm
 from judging.guidelines.selectors import annotators_to_confirm, changes_said, guideline_changes, guideline_confirmed
 from judging.guidelines.texts import markdown_html
 from judging.models import Guideline, GuidelineDraft
-from judging.projects.forms import ExampleForm, GradeChoiceForm, GuidelineForm
 from judging.projects.policies import guideline_in_force
-from judging.projects.selectors.settings import clips_matching, moments_of
+from judging.projects.selectors import clips_matching, moments_of
 from judging.qualification.rules.way import may_confirm
-from judging.qualification.selectors.way import way_facts
-from judging.refusing import refused_form
+from judging.qualification.services.way import way_facts
 from judging.work.rules import GRADES
 
 

@@ -37,9 +37,7 @@ from core.exceptions import MomentJudgeError, NotPossible
 from core.jobs import JobKind, durable, swept
 from core.names import checked_name
 from judging.imports.historic import HistoricPair, judgments_store, project_holding, summary
-from judging.imports.label_studio.gathering import Export, read_export
-from judging.imports.label_studio.mapping import Mapped
-from judging.imports.label_studio.reading import Told
+from judging.imports.label_studio import Export, Mapped, Told, read_export
 from judging.models import JudgmentImport
 
 logger = logging.getLogger(__name__)

@@ -1,8 +1,9 @@
-"""Pages of judgments from Label Studio: bringing an export, its check, its report."""
+"""Pages of judgments from Label Studio: uploading an export, its check, its report."""
 
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
@@ -12,15 +13,50 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from accounts.access import post_only, staff_page
 from accounts.models import User
 from annotation.corpora.selectors import import_remarks
-from annotation.corpora.views import FORM_ROOM, IMPORTS_SHOWN
-from core.exceptions import NotPossible, StorageAway, TooLarge
-from core.files import ReceivedOnDisk
+from annotation.corpora.views import IMPORTS_SHOWN
+from core.exceptions import NotPossible, StorageAway
+from core.files import receive_on_disk, text_or_packed
+from core.names import checked_name
 from judging.imports import services
-from judging.imports.forms import JudgmentImportForm
+from judging.imports.label_studio import BadMapping, mapped
 from judging.models import JudgmentImport
 
 NEW = "judging/imports/new.html"
 FIRST = {"pair": "pair_id"}
+MOST_GRADES = 2000  # characters
+
+
+class JudgmentImportForm(forms.Form):
+    file = forms.FileField(
+        max_length=200,
+        validators=[text_or_packed],
+        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
+    )
+    project_name = forms.CharField(max_length=200, error_messages={"required": "Name the project."})
+    pair = forms.CharField(required=False, max_length=200)
+    query = forms.CharField(required=False, max_length=200)
+    moment = forms.CharField(required=False, max_length=200)
+    control = forms.CharField(required=False, max_length=200)
+    grades = forms.CharField(required=False, max_length=MOST_GRADES)
+
+    def clean_project_name(self) -> str:
+        try:
+            return checked_name(self.cleaned_data["project_name"])
+        except NotPossible as error:
+            raise forms.ValidationError(str(error)) from error
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        fields = {name: given.get(name, "") for name in ("pair", "query", "moment", "control")}
+        try:
+            given["mapped"] = mapped(**fields, grades=given.get("grades", "").splitlines())
+        except BadMapping as error:
+            self.add_error("grades" if "=" in str(error) else "pair", str(error))
+        return given
+
+    def values(self) -> dict[str, Any]:
+        """What ``judgment_import_create`` takes."""
+        return {name: self.cleaned_data[name] for name in ("file", "project_name", "mapped")}
 
 
 @staff_page
@@ -34,11 +70,7 @@ def imports(request: HttpRequest) -> HttpResponse:
 @staff_page
 def import_new(request: HttpRequest) -> HttpResponse:
     """The form for an export, which goes into a temporary file of limited size."""
-    length = request.META.get("CONTENT_LENGTH") or ""
-    if length.isdigit() and int(length) > settings.IMPORT_MAX_MB * 2**20 + FORM_ROOM:
-        most = settings.IMPORT_MAX_MB
-        raise TooLarge(f"The file is larger than {most} MB; import it with manage.py import_label_studio.")
-    request.upload_handlers = [ReceivedOnDisk(request)]
+    receive_on_disk(request, most_mb=settings.IMPORT_MAX_MB, instead="import it with manage.py import_label_studio")
     return _import_form(request)
 
 

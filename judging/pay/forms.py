@@ -8,9 +8,8 @@ from typing import Any
 from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 
-from judging.forms import SubmitForm
-from judging.pay.forecast import Assumptions
-from judging.pay.rules import month_of
+from core.forms import SubmitForm
+from judging.pay.rules import Assumptions, month_of
 
 FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2100, 12, 31)
 CURRENCY = RegexValidator(r"^[A-Z]{3}\Z", "A currency has three capital letters, as SGD or EUR.")

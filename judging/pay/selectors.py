@@ -1,7 +1,4 @@
-"""Hours and pay of a project: one statement reads the time, one the rates, whatever the project holds.
-
-What a project's own numbers say about the work that is left.
-"""
+"""Hours, pay and the work that is left of a project: one statement reads the time, one the rates, whatever it holds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

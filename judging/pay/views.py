@@ -1,14 +1,9 @@
-"""The period that a page about hours is asked for.
+"""Hours and pay: all and the forecast for leads alone, their own for annotators; as pages and as CSV."""
 
-Hours and pay of everybody, for leads alone.
-
-An annotator's own hours, pay and progress; never anybody else's.
-
-What a project will take, before it starts and on its way. For leads: it is about money.
-"""
-
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
@@ -22,13 +17,12 @@ from django.utils import timezone
 from accounts.access import ANNOTATOR, LEAD, MemberRequest, post_only, project_page
 from accounts.models import Membership, Project
 from core.exceptions import NotPossible
-from judging.forms import SubmitForm
+from core.forms import SubmitForm
+from core.spreadsheets import csv_download
 from judging.pay import services
-from judging.pay.files import days_csv, lines_csv
-from judging.pay.forecast import TVR_RANKING, Assumptions, Forecast
 from judging.pay.forms import FIRST_DAY, CorrectionForm, ForecastForm, PeriodForm, RateForm, shown
-from judging.pay.rules import month_before, month_of
-from judging.pay.selectors import Statement, corrections_of, forecast_measured, pay_statement
+from judging.pay.rules import TVR_RANKING, Assumptions, Forecast, Time, month_before, month_of
+from judging.pay.selectors import Account, Statement, corrections_of, forecast_measured, pay_statement
 from judging.projects.policies import policy_in_force
 from judging.review.selectors import annotator_numbers
 from judging.work.selectors.annotator import work_done
@@ -313,3 +307,40 @@ def forecast(request: MemberRequest, project: Project) -> HttpResponse:
 
 def _start(here: bool, measured: dict[str, Any]) -> Assumptions:
     return replace(TVR_RANKING, **measured) if here else TVR_RANKING
+
+
+TIME = ["judging_s", "training_s", "correction_s", "total_s", "hours"]
+LINES = ["annotator", "first_day", "last_day", "judgments", *TIME, "rate", "currency", "amount"]
+DAYS = ["annotator", "day", "judgments", *TIME, "rate", "currency"]
+
+
+def lines_csv(statement: Statement, numbers: Mapping[int, int]) -> HttpResponse:
+    """A row for each annotator and rate; the days are the first and the last with anything on them."""
+    rows = [
+        [
+            numbers[account.annotator_id],
+            *(line.first_day, line.last_day, line.judgments),
+            *_time(line.time),
+            *(line.rate.rate, line.rate.currency, line.amount),
+        ]
+        for account in sorted(statement.accounts, key=lambda account: numbers[account.annotator_id])
+        for line in account.lines
+    ]
+    return csv_download(f"pay-{_period(statement)}.csv", LINES, rows)
+
+
+def days_csv(statement: Statement, account: Account, number: int) -> HttpResponse:
+    """A row for each day with anything on it."""
+    rows = []
+    for worked in account.days:
+        rate = account.rates.on(account.annotator_id, worked.day)
+        rows.append([number, worked.day, worked.judgments, *_time(worked.time), rate.rate, rate.currency])
+    return csv_download(f"hours-{number}-{_period(statement)}.csv", DAYS, rows)
+
+
+def _time(time: Time) -> list[Decimal]:
+    return [*(Decimal(ms).scaleb(-3) for ms in (*time, time.total)), time.hours.total]
+
+
+def _period(statement: Statement) -> str:
+    return f"{statement.first_day}-to-{statement.last_day}"

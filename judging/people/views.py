@@ -1,7 +1,4 @@
-"""The ways into a project, for whoever holds a link, and the way out.
-
-People of a project: for leads alone, who see their names.
-"""
+"""Joining and leaving a project, and its people as leads alone see them: by name."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -25,11 +22,11 @@ from accounts.services.totp import totp_device
 from core.addresses import address_block
 from core.exceptions import MomentJudgeError, NotPossible
 from judging.exceptions import InvitationGone, InvitationUnknown
-from judging.forms import InviteForm, JoinForm, StandingForm
 from judging.models import Invitation
+from judging.people import services
+from judging.people.forms import InviteForm, JoinForm, StandingForm
+from judging.people.person_data import person_data
 from judging.people.selectors import Person, actor_names, invitations_unused, people_of, staff_of, standing_counts
-from judging.people.services import invitations, standings
-from judging.people.services.person_data import person_data
 
 BACKEND = "accounts.sessions.AccountBackend"
 FIRST_PAGES = {
@@ -44,7 +41,7 @@ Accept = Callable[[User | NewAccount], Membership]
 def invitation(request: HttpRequest, secret: str) -> HttpResponse:
     """What the invitation is for, and the form to take it up."""
     try:
-        held = invitations.invitation_find(secret=secret)
+        held = services.invitation_find(secret=secret)
     except InvitationGone:
         again = _sent_twice(request, secret)
         if again is None:
@@ -53,7 +50,7 @@ def invitation(request: HttpRequest, secret: str) -> HttpResponse:
     known = {"name": held.identity.name, "email": held.identity.email} if held.identity else {}
 
     def accept(person: User | NewAccount) -> Membership:
-        return invitations.invitation_accept(secret=secret, person=person)
+        return services.invitation_accept(secret=secret, person=person)
 
     answer = _join(request, held.project, held.role, accept, known)
     # The address holds the secret: no other page is told it. "no-referrer" would hide the Origin of the form as well,
@@ -70,10 +67,10 @@ def registration(request: HttpRequest, project_uuid: UUID) -> HttpResponse:
     """A project that takes whoever comes."""
     project = Project.objects.filter(uuid=project_uuid, registration_is_open=True).first()
     if project is None:
-        raise InvitationUnknown(invitations.CLOSED)
+        raise InvitationUnknown(services.CLOSED)
 
     def accept(person: User | NewAccount) -> Membership:
-        return invitations.registration_join(project_uuid=project.uuid, person=person)
+        return services.registration_join(project_uuid=project.uuid, person=person)
 
     return _join(request, project, Membership.Role.ANNOTATOR, accept, {})
 
@@ -109,7 +106,7 @@ def _sent_twice(request: HttpRequest, secret: str) -> Membership | None:
     if request.method != "POST":
         return None
     said = {field: request.POST.get(field, "") for field in ("username", "password")}
-    return invitations.invitation_accepted_just_now(secret=secret, **said)
+    return services.invitation_accepted_just_now(secret=secret, **said)
 
 
 def _arrive(request: HttpRequest, member: Membership) -> HttpResponse:
@@ -126,7 +123,7 @@ def leave_project(request: MemberRequest, project: Project) -> HttpResponse:
     """An annotator goes: asked first, then done."""
     if request.method == "POST":
         reason = request.POST.get("reason", "").replace("\0", "")[:1000]
-        standings.annotator_leave(membership=request.membership, actor=request.user, reason=reason)
+        services.annotator_leave(membership=request.membership, actor=request.user, reason=reason)
         messages.success(request, f"You have left {project.name}. Your grades and hours are kept.")
         return redirect("home")
     return render(request, "judging/people/leave.html")
@@ -176,7 +173,7 @@ def invitation_create(request: MemberRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         return _people(request, project, form, error=form.first_error(), status=422)
     try:
-        _, link = invitations.invitation_create(project=project, actor=request.user, **form.cleaned_data)
+        _, link = services.invitation_create(project=project, actor=request.user, **form.cleaned_data)
     except NotPossible as refused:
         return _people(request, project, form, error=str(refused), status=409)
     if link:
@@ -189,7 +186,7 @@ def invitation_create(request: MemberRequest, project: Project) -> HttpResponse:
 @post_only("judging:people")
 def registration_switch(request: MemberRequest, project: Project) -> HttpResponse:
     is_open = request.POST.get("open") == "yes"
-    invitations.registration_switch(project=project, actor=request.user, is_open=is_open)
+    services.registration_switch(project=project, actor=request.user, is_open=is_open)
     said = "Anybody who can open this site may join now." if is_open else "Only invited people can join now."
     messages.success(request, said)
     return redirect("judging:people", project.uuid)
@@ -211,7 +208,7 @@ def invitation_place(request: HttpRequest, invitation_uuid: UUID) -> HttpRespons
 @post_only("judging:invitation-place")
 def invitation_renew(request: HttpRequest, invitation_uuid: UUID) -> HttpResponse:
     held, membership = _invitation(request, invitation_uuid)
-    link = invitations.invitation_renew(invitation=held, actor=membership.user, mail=request.POST.get("way") == "mail")
+    link = services.invitation_renew(invitation=held, actor=membership.user, mail=request.POST.get("way") == "mail")
     if link:
         return _people(request, membership.project, InviteForm(), link=link)
     messages.success(request, "The invitation is being sent again; the link before it opens nothing any more.")
@@ -222,7 +219,7 @@ def invitation_renew(request: HttpRequest, invitation_uuid: UUID) -> HttpRespons
 @post_only("judging:invitation-place")
 def invitation_revoke(request: HttpRequest, invitation_uuid: UUID) -> HttpResponse:
     held, membership = _invitation(request, invitation_uuid)
-    invitations.invitation_revoke(invitation=held, actor=membership.user)
+    services.invitation_revoke(invitation=held, actor=membership.user)
     messages.success(request, "Revoked. The link opens nothing any more.")
     return redirect("judging:people", held.project.uuid)
 
@@ -250,7 +247,7 @@ def _person(
         "way": [(change, names.get(change.actor_id, "–") if change.actor_id else "the system") for change in changes],
         "is_on_way": known.membership.standing in WAY,
         "is_out": known.membership.standing in OUT,
-        "before": standings.standing_before(known.membership),
+        "before": services.standing_before(known.membership),
         "not_ours": _not_ours(request, known),
         "link": request.build_absolute_uri(link) if link else "",
         "error": error,
@@ -276,7 +273,7 @@ def standing(request: MemberRequest, project: Project, number: int) -> HttpRespo
         return _person(request, project, known, error=form.first_error(), status=422)
     action, reason = form.cleaned_data["action"], form.cleaned_data["reason"]
     try:
-        standings.ACTIONS[action](membership=known.membership, actor=request.user, reason=reason)
+        services.ACTIONS[action](membership=known.membership, actor=request.user, reason=reason)
     except MomentJudgeError as refused:
         return _person(request, project, known, error=str(refused), status=refused.status)
     messages.success(request, SAID[action])
@@ -288,7 +285,7 @@ def standing(request: MemberRequest, project: Project, number: int) -> HttpRespo
 def password_link(request: MemberRequest, project: Project, number: int) -> HttpResponse:
     """Answers with the link itself, this once."""
     known = _known(project, number)
-    link = standings.annotator_password_link(membership=known.membership, actor=request.user)
+    link = services.annotator_password_link(membership=known.membership, actor=request.user)
     return _person(request, project, known, link=link)
 
 
@@ -298,7 +295,7 @@ def erase(request: MemberRequest, project: Project, number: int) -> HttpResponse
     known = _known(project, number)
     typed = request.POST.get("number", "").strip()
     if request.method == "POST" and typed == str(number):
-        standings.annotator_erase(membership=known.membership, actor=request.user)
+        services.annotator_erase(membership=known.membership, actor=request.user)
         messages.success(request, f"Name, e-mail and account of annotator {number} are erased.")
         return redirect("judging:person", project.uuid, number)
     context: dict[str, Any] = {"person": known, "not_ours": _not_ours(request, known), "typed": typed}

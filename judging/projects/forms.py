@@ -1,176 +1,23 @@
-"""Forms of the lead's settings: guideline, training, gate, policy."""
+"""Forms of a project: its policy, its similarity, and its query sets."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from zoneinfo import available_timezones
 
 from django import forms
-from django.http import QueryDict
+from django.conf import settings
 
-from judging.forms import SubmitForm
+from annotation.models import NamedQuerySet
+from annotation.similarity.registry import lacking, offered
+from core.forms import SubmitForm
 from judging.guidelines.models import POLICY_VALUES
 from judging.models import Policy
 from judging.pay.rules import CURRENCIES
-from judging.qualification.services.training import MOST_QUERIES
-from judging.work.rules import GRADES
 
 if TYPE_CHECKING:
     PolicyModelForm = forms.ModelForm[Policy]
 else:
     PolicyModelForm = forms.ModelForm  # generic in the stubs alone
-
-MOST_OPTIONS = 6
-LEAST_OPTIONS = 2
-GRADE_ERRORS = {"required": "Choose a grade from 0 to 4.", "invalid_choice": "A grade is a whole number from 0 to 4."}
-
-
-def grade_field(**more: Any) -> forms.TypedChoiceField:
-    return forms.TypedChoiceField(
-        choices=[(grade, grade) for grade in GRADES], coerce=int, error_messages=GRADE_ERRORS, **more
-    )
-
-
-class GuidelineForm(SubmitForm):
-    """The text of a version, the line of each grade, and what is new."""
-
-    body = forms.CharField(
-        label="Text, in Markdown",
-        max_length=50_000,
-        widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "true"}),
-        error_messages={"required": "A guideline says something."},
-    )
-    changes = forms.CharField(
-        label="What is new, for those who have read the version before",
-        max_length=2000,
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 3}),
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for grade in GRADES:
-            self.fields[f"level_{grade}"] = forms.CharField(
-                label=f"Grade {grade}",
-                max_length=200,
-                error_messages={"required": f"Say in one line what grade {grade} means."},
-            )
-
-    @property
-    def level_fields(self) -> list[forms.BoundField]:
-        """Best first, as annotators read them."""
-        return [self[f"level_{grade}"] for grade in reversed(GRADES)]
-
-    def draft_values(self) -> dict[str, Any]:
-        given = self.cleaned_data
-        levels = [given[f"level_{grade}"] for grade in GRADES]
-        return {"body": given["body"].replace("\r\n", "\n"), "levels": levels, "changes": given["changes"]}
-
-    @staticmethod
-    def initial_of(body: str, levels: list[str], changes: str) -> dict[str, str]:
-        return {"body": body, "changes": changes} | {f"level_{grade}": line for grade, line in enumerate(levels)}
-
-
-class ExampleForm(SubmitForm):
-    grade = grade_field()
-    query_text = forms.CharField(max_length=1000, error_messages={"required": "Say for which query it is an example."})
-    moment = forms.UUIDField(error_messages={"required": "Choose a clip.", "invalid": "Choose one of the clips."})
-
-
-class GradeChoiceForm(SubmitForm):
-    grade = grade_field()
-
-
-class DrawForm(SubmitForm):
-    queries = forms.IntegerField(
-        min_value=1,
-        max_value=MOST_QUERIES,
-        initial=5,
-        error_messages={
-            "required": "Say of how many queries.",
-            "invalid": f"Draw 1 to {MOST_QUERIES} queries.",
-            "min_value": "Draw at least one query.",
-            "max_value": f"Draw at most {MOST_QUERIES} queries at once.",
-        },
-    )
-    seed = forms.IntegerField(
-        min_value=0, max_value=2**31 - 1, required=False, error_messages={"invalid": "A seed is a whole number."}
-    )
-
-
-class TrainingPairForm(SubmitForm):
-    """The grade of a drawn pair and why; ``then`` is what follows."""
-
-    grade = grade_field()
-    explanation = forms.CharField(max_length=2000, required=False)
-    then = forms.ChoiceField(choices=[("tutorial", "tutorial"), ("example", "example")], required=False)
-
-
-class MoveForm(SubmitForm):
-    by = forms.TypedChoiceField(
-        choices=[(-1, "up"), (1, "down")], coerce=int, error_messages={"required": "Say which way."}
-    )
-
-
-class GateQuestionForm(SubmitForm):
-    """A clip, what is asked of it, and two to six options of which one is right."""
-
-    moment = forms.UUIDField(error_messages={"required": "Choose a clip.", "invalid": "Choose one of the clips."})
-    description = forms.CharField(
-        label="Description or question",
-        max_length=1000,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        error_messages={"required": "Write what is asked."},
-    )
-    correct = forms.TypedChoiceField(
-        choices=[(place, place) for place in range(MOST_OPTIONS)],
-        coerce=int,
-        error_messages={"required": "Mark the right option.", "invalid_choice": "Mark one of the options."},
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for place in range(MOST_OPTIONS):
-            self.fields[f"option_{place}"] = forms.CharField(
-                label=f"Option {place + 1}", max_length=500, required=False
-            )
-
-    @property
-    def option_fields(self) -> list[forms.BoundField]:
-        return [self[f"option_{place}"] for place in range(MOST_OPTIONS)]
-
-    @property
-    def marked(self) -> str:
-        """The place of the option marked as right, as the browser sends it."""
-        return str(self["correct"].value())
-
-    def clean(self) -> dict[str, Any]:
-        given: dict[str, Any] = super().clean() or {}
-        texts = [given.get(f"option_{place}", "") for place in range(MOST_OPTIONS)]
-        options = [text for text in texts if text]
-        if len(options) < LEAST_OPTIONS:
-            raise forms.ValidationError("Write at least two options.")
-        if len(set(options)) < len(options):
-            raise forms.ValidationError("Two options are the same.")
-        if "correct" in given:
-            if not texts[given["correct"]]:
-                raise forms.ValidationError("The option marked as right is empty.")
-            given["correct"] = options.index(texts[given["correct"]])
-        given["options"] = options
-        return given
-
-    def question_values(self) -> dict[str, Any]:
-        return {name: self.cleaned_data[name] for name in ("description", "options", "correct")}
-
-
-def gate_answers(data: QueryDict, count: int) -> list[int | None]:
-    """The chosen place for each of ``count`` questions; None where there is none, -1 for what is no place."""
-
-    def chosen(value: str | None) -> int | None:
-        if not value:
-            return None
-        return int(value) if value.isascii() and value.isdecimal() and len(value) < 4 else -1
-
-    return [chosen(data.get(f"answer-{number}")) for number in range(count)]
-
 
 LABELS = {
     "lease_minutes": ("Lease", "minutes", "How long a batch stays with somebody who does nothing."),
@@ -273,3 +120,60 @@ class PolicyForm(PolicyModelForm):
 
     def policy_values(self) -> dict[str, Any]:
         return {name: self.cleaned_data[name] for name in POLICY_VALUES}
+
+
+class SelectAvailable(forms.Select):
+    """A choice some of whose options cannot be chosen, because of what they lack."""
+
+    def __init__(self, *args: Any, lacking: Mapping[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.lacking = lacking
+
+    def create_option(self, name: str, value: Any, label: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        lacks = self.lacking.get(str(value))
+        option = super().create_option(name, value, f"{label} (not installed)" if lacks else label, *args, **kwargs)
+        if lacks:
+            option["attrs"]["disabled"] = True
+        return option
+
+
+class SimilarityForm(SubmitForm):
+    """What ranks candidates; empty for the sentence model of the settings."""
+
+    similarity = forms.ChoiceField(
+        required=False, error_messages={"invalid_choice": "Choose one of the similarities that are offered."}
+    )
+
+    def __init__(self, *args: Any, chosen: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        (_, default), *others = offered(settings.SENTENCE_MODEL)
+        named = {name for name, _ in others}
+        mine = [(chosen, chosen)] if chosen and chosen not in named else []
+        field = self.fields["similarity"]
+        assert isinstance(field, forms.ChoiceField)
+        field.initial = chosen
+        field.choices = [("", default), *others, *mine]
+        self.lacking = {name: lacks for name, _ in others if (lacks := lacking(name))}
+        field.widget = SelectAvailable(choices=field.choices, lacking=self.lacking)
+
+    def to_install(self) -> list[str]:
+        """What would have to be installed for those that cannot be chosen, each said once."""
+        return list(dict.fromkeys(self.lacking.values()))
+
+
+class QuerySetForm(SubmitForm):
+    """Which queries make a new set."""
+
+    name = forms.CharField(max_length=100, error_messages={"required": "Give the query set a name."})
+    split = forms.ChoiceField(choices=[("", "any split"), ("val", "val"), ("test", "test")], required=False)
+    words = forms.CharField(max_length=200, required=False)
+
+
+class QuerySetChangeForm(SubmitForm):
+    """What becomes of a set; what is left out stays."""
+
+    priority = forms.TypedChoiceField(
+        choices=NamedQuerySet.Priority.choices, coerce=int, required=False, empty_value=None
+    )
+    pause = forms.ChoiceField(choices=[("pause", "pause"), ("resume", "resume")], required=False)
+    pilot = forms.ChoiceField(choices=[("yes", "yes"), ("no", "no")], required=False)

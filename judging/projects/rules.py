@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from judging.pay.forecast import GRADES_OF_A_PAIR, MORE_GRADES_OF_AN_ESCALATED_PAIR
+from judging.pay.rules import GRADES_OF_A_PAIR, MORE_GRADES_OF_AN_ESCALATED_PAIR
 
 PACE_DAYS = 7  # the pace is the mean of so many days
 LONGEST = 3650  # days ahead; beyond that a date says nothing

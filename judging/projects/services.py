@@ -1,9 +1,4 @@
-"""A new project, ready to be judged as soon as its previews are cut.
-
-A new project as a copy of another's settings.
-
-What a query set says of its batches: each carries a copy, read where it is handed out, released and paid.
-"""
+"""New projects, with settings of their own or of another; and query sets, whose batches carry copies of them."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,15 +1,17 @@
-"""Forms of exams: what annotators give, and what leads ask and say."""
+"""Forms of qualification: screening test, training pairs and exams."""
+
+from typing import Any
 
 from django import forms
+from django.http import QueryDict
 
-from judging.forms import GivenForm, SubmitForm
+from core.forms import SubmitForm
 from judging.models import Exam, Sitting
 from judging.qualification.services.exams import DEPTH, MOST, QUERIES
-from judging.work.rules import GRADES
+from judging.qualification.services.training import MOST_QUERIES
+from judging.work.forms import grade_field
 
-
-class KnownGradeForm(GivenForm):
-    """A grade for a pair of known truth."""
+LEAST_OPTIONS, MOST_OPTIONS = 2, 6
 
 
 class PurposeForm(SubmitForm):
@@ -58,13 +60,7 @@ class MissedForm(SubmitForm):
 class AnchorForm(SubmitForm):
     """A lead's own grade of a pair; empty takes it back."""
 
-    grade = forms.TypedChoiceField(
-        choices=[(str(grade), str(grade)) for grade in GRADES],
-        coerce=int,
-        empty_value=None,
-        required=False,
-        error_messages={"invalid_choice": "A grade is a whole number from 0 to 4."},
-    )
+    grade = grade_field(required=False, empty_value=None)
 
 
 class RetireForm(SubmitForm):
@@ -75,3 +71,96 @@ class ExplanationForm(SubmitForm):
     explanation = forms.CharField(
         max_length=4000, required=False, error_messages={"max_length": "An explanation has 4,000 characters at most."}
     )
+
+
+class DrawForm(SubmitForm):
+    queries = forms.IntegerField(
+        min_value=1,
+        max_value=MOST_QUERIES,
+        initial=5,
+        error_messages={
+            "required": "Say of how many queries.",
+            "invalid": f"Draw 1 to {MOST_QUERIES} queries.",
+            "min_value": "Draw at least one query.",
+            "max_value": f"Draw at most {MOST_QUERIES} queries at once.",
+        },
+    )
+    seed = forms.IntegerField(
+        min_value=0, max_value=2**31 - 1, required=False, error_messages={"invalid": "A seed is a whole number."}
+    )
+
+
+class TrainingPairForm(SubmitForm):
+    """The grade of a drawn pair and why; ``then`` is what follows."""
+
+    grade = grade_field()
+    explanation = forms.CharField(max_length=2000, required=False)
+    then = forms.ChoiceField(choices=[("tutorial", "tutorial"), ("example", "example")], required=False)
+
+
+class MoveForm(SubmitForm):
+    by = forms.TypedChoiceField(
+        choices=[(-1, "up"), (1, "down")], coerce=int, error_messages={"required": "Say which way."}
+    )
+
+
+class GateQuestionForm(SubmitForm):
+    """A clip, what is asked of it, and two to six options of which one is right."""
+
+    moment = forms.UUIDField(error_messages={"required": "Choose a clip.", "invalid": "Choose one of the clips."})
+    description = forms.CharField(
+        label="Description or question",
+        max_length=1000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        error_messages={"required": "Write what is asked."},
+    )
+    correct = forms.TypedChoiceField(
+        choices=[(place, place) for place in range(MOST_OPTIONS)],
+        coerce=int,
+        error_messages={"required": "Mark the right option.", "invalid_choice": "Mark one of the options."},
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for place in range(MOST_OPTIONS):
+            self.fields[f"option_{place}"] = forms.CharField(
+                label=f"Option {place + 1}", max_length=500, required=False
+            )
+
+    @property
+    def option_fields(self) -> list[forms.BoundField]:
+        return [self[f"option_{place}"] for place in range(MOST_OPTIONS)]
+
+    @property
+    def marked(self) -> str:
+        """The place of the option marked as right, as the browser sends it."""
+        return str(self["correct"].value())
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or {}
+        texts = [given.get(f"option_{place}", "") for place in range(MOST_OPTIONS)]
+        options = [text for text in texts if text]
+        if len(options) < LEAST_OPTIONS:
+            raise forms.ValidationError("Write at least two options.")
+        if len(set(options)) < len(options):
+            raise forms.ValidationError("Two options are the same.")
+        if "correct" in given:
+            if not texts[given["correct"]]:
+                raise forms.ValidationError("The option marked as right is empty.")
+            given["correct"] = options.index(texts[given["correct"]])
+        given["options"] = options
+        return given
+
+    def question_values(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in ("description", "options", "correct")}
+
+
+def gate_answers(data: QueryDict, count: int) -> list[int | None]:
+    """The chosen place for each of ``count`` questions; None where there is none, -1 for what is no place."""
+
+    def chosen(value: str | None) -> int | None:
+        if not value:
+            return None
+        return int(value) if value.isascii() and value.isdecimal() and len(value) < 4 else -1
+
+    return [chosen(data.get(f"answer-{number}")) for number in range(count)]

@@ -1,8 +1,4 @@
-"""Judgments as columns, for figures that need all of them; and the figures as last computed.
-
-Whether people have judged.
-
-Pairs of known truth that can be asked among others, unnoticed: of the same query, or a whole batch of them.
+"""Judgments as columns, figures as last computed, and pairs of known truth that can be asked among others, unnoticed.
 
 Known is what two annotators settled at once with equal grades. Whoever has seen the pair before, in whatever place, is
 not asked it again; pilots are left out, as their guideline was a try-out.

@@ -1,23 +1,113 @@
-"""Figures about the work itself, computed by a task and shown as last computed. Alerts tell a lead and do no more."""
+"""Gold pairs among those an annotator is asked; figures about the work, computed by a task; and alerts to the lead.
+
+Nothing that annotators see tells gold from other pairs. Its grades go into a table of their own, so that consensus,
+releases and figures about pairs never meet them.
+"""
 
 import logging
+import random
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Project, User
+from annotation.pools.rules.pooling import BATCH_SIZE
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import durable, swept
 from core.locks import only_one
 from core.messages import send_on_commit
-from judging.models import Policy, QualityAlert, QualityReport
+from judging.models import SEATS, Batch, GoldGrade, Policy, QualityAlert, QualityReport
 from judging.projects.policies import policy_in_force
 from judging.quality.rules import quality as rules
-from judging.quality.selectors import final_columns, gold_counts, newest_judgment, quality_report, work_ended_since
+from judging.quality.rules.quality import BATCH_LEAST, gold_among, gold_due
+from judging.quality.selectors import (
+    final_columns,
+    gold_batch,
+    gold_counts,
+    gold_in,
+    gold_share,
+    newest_judgment,
+    quality_report,
+    work_ended_since,
+)
 from judging.review.selectors import annotator_numbers
+from judging.work.rules import with_change
+from judging.work.selectors.annotator import seats_held
+from judging.work.selectors.held import Card, Held
+
+GIVE_GOLD = """
+WITH renewed AS (UPDATE judging_assignment SET expires_at = %(until)s WHERE id = %(assignment)s)
+INSERT INTO judging_goldgrade (uuid, pair_id, assignment_id, annotator_id, grade, truth, revision, history, position,
+    comment, active_ms, source, guideline_id, policy_id, created_at)
+SELECT %(key)s, pair.id, %(assignment)s, %(annotator)s, %(grade)s,
+    CASE WHEN (SELECT count(*) = 2 AND min(given.grade) = max(given.grade) FROM judging_judgment given
+        WHERE given.pair_id = pair.id) THEN pair.relevance END, 0,
+    jsonb_build_array(jsonb_build_array(%(key)s::text, %(grade)s::int, %(now)s::timestamptz)), %(position)s,
+    %(comment)s, %(active_ms)s, %(source)s, %(guideline)s, %(policy)s, %(now)s
+FROM judging_pair pair WHERE pair.id = %(pair)s
+RETURNING id"""
+
+
+def gold_for(batch: Batch, annotator: User, *, others: int, policy: Policy, seed: int) -> list[int]:
+    """Pairs of the batch itself to mix among ``others`` of its second round."""
+    if not policy.gold_percent or batch.round == 1:
+        return []  # in the first round no pair of the batch is known
+    due = _due(batch.project_id, annotator, policy, more=others)
+    known = gold_in(batch_id=batch.pk, annotator_id=annotator.pk) if due else []
+    return random.Random(seed).sample(known, min(len(known), gold_among(others, due=due)))
+
+
+def gold_batch_for(project_id: int, annotator: User, *, policy: Policy) -> tuple[Batch, list[int]] | None:
+    """A finished batch of which the annotator is due some pairs again, locked; None when nothing is due or fits."""
+    if not policy.gold_percent:
+        return None
+    due = _due(project_id, annotator, policy, more=0)
+    if due < BATCH_SIZE:
+        return None
+    found = gold_batch(project_id=project_id, annotator_id=annotator.pk, least=BATCH_LEAST)
+    if found is None:
+        return None
+    batch = Batch.objects.select_for_update().get(pk=found)
+    if seats_held(batch.pk):
+        return None  # somebody was faster; it is due the next time
+    # all of it, those not known for company: a batch of another size than others would be known for what it is
+    return batch, gold_in(batch_id=batch.pk, annotator_id=annotator.pk, known=False)
+
+
+def gold_seat(batch: Batch) -> int:
+    """A seat of the finished batch; nobody holds one."""
+    return SEATS[batch.pk % len(SEATS)]
+
+
+def _due(project_id: int, annotator: User, policy: Policy, *, more: int) -> int:
+    share = gold_share(project_id=project_id, annotator_id=annotator.pk)
+    return gold_due(shown=share.shown + more, gold=share.gold, percent=policy.gold_percent)
+
+
+def gold_change(held: Held, card: Card, *, grade: int, comment: str, active_ms: int, now: datetime) -> None:
+    """Replace the grade of a gold pair; what was said before stays in its history."""
+    given = GoldGrade.objects.get(assignment=held.assignment_id, pair=card.pair_id)
+    if grade != given.grade:
+        given.history = [*given.history, [str(held.key_of(card)), grade, now.isoformat()]]
+        given.grade, given.revision = grade, given.revision + 1
+        given.policy_id, given.guideline_id = held.policy_id, held.guideline_id
+        given.active_ms = with_change(given.active_ms, active_ms)
+    given.comment = comment
+    given.save(update_fields=["grade", "comment", "revision", "history", "active_ms", "policy", "guideline"])
+
+
+def gold_given_under(key: UUID, card: Card) -> tuple[int, datetime] | None:
+    """The grade that the form of this key gave the gold pair, and when."""
+    given = GoldGrade.objects.filter(pk=card.judgment_id).first() if card.judgment_id else None
+    for said, grade, at in given.history if given else []:
+        if said == str(key):
+            return int(grade), datetime.fromisoformat(at)
+    return None
+
 
 logger = logging.getLogger(__name__)
 TASK = "judging.tasks.quality_compute"

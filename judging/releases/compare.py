@@ -16,7 +16,7 @@ from annotation.corpora.importers import ImportFileError
 from annotation.corpora.importers.archives import member_opened, zip_opened
 from core.exceptions import ImportRefused
 from judging.releases.layout import PAIRS
-from judging.releases.lines import BoundedLines, Cells
+from judging.releases.reading import BoundedLines, Cells
 
 SETTLED = "settled"
 NEEDED = ("query_id", "rank", "pair_id", "query", "video_name", "start", "end", "state", "relevance")

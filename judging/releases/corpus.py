@@ -1,16 +1,28 @@
-"""What moments are retrieved from: videos, moments, the captions that serve; and all queries of the project."""
+"""Write what moments are retrieved from: videos, moments, captions, all queries; and the pseudo training sets."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from annotation.captions.selectors import captions_serving
-from annotation.models import Moment, Query
+from django.conf import settings
+from django.db.models import F, Q
+
+from accounts.models import Project
+from annotation.captions.selectors import captions_serving, captions_to_train_on
+from annotation.models import Caption, Moment, Query
+from annotation.pools.services.candidates import measure_of
+from annotation.queries.selectors import queries_to_train_on
+from annotation.similarity import registry
+from annotation.train_sets.files import JsonTrainFile
+from annotation.train_sets.pool import train_pool_of
 from judging.releases.judged import OnProgress
 from judging.releases.layout import (
     MOMENTS,
     QUERIES,
+    TRAIN_DEPTHS,
+    TRAIN_FILES,
     VIDEO_CORPUS,
     VIDEOS,
     CsvFile,
@@ -19,7 +31,7 @@ from judging.releases.layout import (
     write_lines,
     yes,
 )
-from judging.releases.scope import IS_PILOT, Scope
+from judging.releases.selectors import IS_PILOT, Scope
 
 CHUNK = 2000
 
@@ -78,3 +90,38 @@ def write_queries(scope: Scope, folder: Path) -> None:
         ):
             answers = map(yes, (is_placeholder, (judged or pk) in released, pk in pilots))
             file.add((number, text, split, twin_of, held, said.get(pk), *answers))
+
+
+def write_train(project: Project, folder: Path, *, first: int, on_progress: OnProgress) -> None:
+    """``first`` is the number of the first row; nobody judges these, so they are numbered behind the judged."""
+    total = queries_to_train_on(project.pk).count()
+    if not total:
+        for name in TRAIN_FILES.values():
+            write_json(folder / name, [])
+        return
+    pool = train_pool_of(project=project, measure=measure_of(registry.sentence_model(settings.SENTENCE_MODEL)))
+    done = 0
+    with ExitStack() as stack:
+        files = [
+            stack.enter_context(JsonTrainFile(folder / name, pool.moments, depth=depth, first=first))
+            for depth, name in TRAIN_FILES.items()
+        ]
+        for block in pool.ranked(project, depth=max(TRAIN_DEPTHS)):
+            for file in files:
+                file.add(block)
+            done += len(block.numbers)
+            on_progress(done, max(done, total))
+
+
+def described_in_train(project: Project) -> dict[str, int]:
+    """Texts of the training sets that are descriptions as they were brought, never rewritten, names and all.
+
+    A query keeps the text that it was drawn with when its caption is rewritten.
+    """
+    unwritten = Caption.Provider.AS_DESCRIBED
+    drawn_before = Q(text=F("caption__description__text")) & ~Q(text=F("caption__text"))
+    queries = queries_to_train_on(project.pk).filter(drawn_before | Q(caption__provider=unwritten))
+    return {
+        "captions_as_described": captions_to_train_on(project.dataset.corpus_id).filter(provider=unwritten).count(),
+        "train_queries_as_described": queries.count(),
+    }

@@ -1,86 +1,20 @@
-"""The archive of a release as it was released: another of its name is not read.
-
-All files of a release, written into a folder; the archive made of them.
-"""
+"""Write all files of a release into a folder, and make its archive."""
 
 import json
-import lzma
-import zlib
 from collections.abc import Callable
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import IO, Any
-from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from judging.exceptions import NotPossibleNow
 from judging.models import Release
 from judging.releases import layout
-from judging.releases.corpus import write_corpus, write_queries
-from judging.releases.croissant import croissant
-from judging.releases.datasheet import datasheet
-from judging.releases.facts import counts_of, manifest_facts
+from judging.releases.corpus import write_corpus, write_queries, write_train
+from judging.releases.documents import counts_of, datasheet, manifest_facts, readme
 from judging.releases.judged import numbers_of, write_judged, write_pools
 from judging.releases.judgments import write_judgments
-from judging.releases.layout import DATASHEET
-from judging.releases.readme import readme
-from judging.releases.rules_file import write_settings
-from judging.releases.scope import Scope
-from judging.releases.train import write_train
-
-MISSING = "The archive is not in the storage."
-ALTERED = "The archive in the storage is not the one that was released."
-ARCHIVE_PIECE = 1 << 20
-# what reading an archive raises that is no archive, or not the one its directory says
-DAMAGED = (BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError)
-
-
-def archive_opened(release: Release) -> IO[bytes]:
-    """The archive at its first byte, after all of it was compared with the checksum that is kept of it.
-
-    One from before that was kept is compared with the checksums that it holds itself.
-
-    Raises:
-        NotPossibleNow: it is not in the storage, or it is another.
-    """
-    try:
-        source: IO[bytes] = release.archive.open("rb")
-        good = _is_as_told(release, source) if release.archive_sha256 else _is_whole(source)
-        source.seek(0)
-    except (OSError, ValueError) as error:  # ValueError: the row names none
-        raise NotPossibleNow(MISSING) from error
-    if not good:
-        source.close()
-        raise NotPossibleNow(ALTERED)
-    return source
-
-
-def _is_as_told(release: Release, source: IO[bytes]) -> bool:
-    digest = sha256()
-    while piece := source.read(ARCHIVE_PIECE):
-        digest.update(piece)
-    return digest.hexdigest() == release.archive_sha256
-
-
-def _is_whole(source: IO[bytes]) -> bool:
-    try:
-        with ZipFile(source) as archive:
-            return archive.testzip() is None
-    except DAMAGED:
-        return False
-
-
-def datasheet_of(release: Release) -> str | None:
-    """Its datasheet; None where it cannot be read, or is not the one of the manifest."""
-    told = release.manifest.get("files", {}).get(DATASHEET)
-    if not told:
-        return None
-    try:
-        with release.archive.open("rb") as source, ZipFile(source) as archive, archive.open(DATASHEET) as file:
-            held = file.read(told["bytes"] + 1)
-    except (OSError, ValueError, *DAMAGED):
-        return None
-    return held.decode("utf-8", "replace") if sha256(held).hexdigest() == told["sha256"] else None
-
+from judging.releases.metadata import croissant, write_settings
+from judging.releases.selectors import Scope
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry of an archive: the earliest that the form knows
 PIECE = 1 << 20

@@ -1,7 +1,4 @@
-"""What was pooled, and the numbers that pools and similarities have in a release's files.
-
-What was judged: the published arrays, pairs, qrels, candidates and batches, some queries at a time.
-"""
+"""Write what was judged and pooled: the published arrays, pairs, qrels, candidates, batches, pools."""
 
 import re
 from collections import defaultdict
@@ -30,7 +27,7 @@ from judging.releases.layout import (
     JsonArrayFile,
     yes,
 )
-from judging.releases.scope import Listed, Scope
+from judging.releases.selectors import Listed, Scope
 from judging.studies.selectors import contributions
 
 OPENED = (Pooling.State.OPENING, Pooling.State.DONE)

@@ -1,7 +1,4 @@
-"""Making a release: its row, its files, its archive; and what the team says of its releases.
-
-What differs between two releases: found once by a task, kept in rows, read by pages.
-"""
+"""Make releases and compare two of them, each by a task; keep what the team says of its releases."""
 
 import logging
 from collections import Counter
@@ -28,8 +25,7 @@ from judging.exceptions import FormStale, NotPossibleNow
 from judging.models import WORDS, Release, ReleaseChange, ReleaseComparison, ReleaseWords
 from judging.releases import files
 from judging.releases.compare import Compared
-from judging.releases.files import DAMAGED, archive_opened
-from judging.releases.scope import Scope, scope_of
+from judging.releases.selectors import DAMAGED, Scope, archive_opened, scope_of
 
 logger = logging.getLogger(__name__)
 READY_TASK = "models_runner.tasks.similarity_runs_make"

@@ -1,16 +1,13 @@
-"""Releases: the list, one with its files and its datasheet, what changed since another, and downloads.
-
-What the team says of its releases: leads write it, admins may read it.
-"""
+"""All releases, each with its files and datasheet, what changed since another, and what the team says of them."""
 
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -18,25 +15,68 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
-from accounts.models import Membership, Project
+from accounts.access import LEAD, STAFF, MemberRequest, post_only, project_page
+from accounts.models import Project
+from core.forms import KeyForm
 from core.spreadsheets import csv_stream
 from judging.exceptions import FormStale, NotPossibleNow
-from judging.forms import KeyForm
 from judging.guidelines.texts import markdown_html
 from judging.models import WORDS, Release, ReleaseComparison, ReleaseWords
 from judging.releases import compare, services
-from judging.releases.files import archive_opened, datasheet_of
-from judging.releases.forms import WordsForm
-from judging.releases.judgments import judgments_csv as judgments_of
-from judging.releases.readme import told_of
-from judging.releases.scope import STATES, unfinished_queries
+from judging.releases.documents import told_of
+from judging.releases.selectors import (
+    STATES,
+    datasheet_of,
+    judgments_csv_response,
+    others,
+    ready_release,
+    release_file,
+    release_granted,
+    unfinished_queries,
+)
 from judging.releases.services import release_comparison_of, release_words_set
+
+LONGEST = 10_000
+LABELS = {
+    "title": ("Title", "Without one, the project's name."),
+    "description": ("What is it?", "One or two sentences; search engines for data show them."),
+    "motivation": ("Why was it made?", ""),
+    "creators": ("Who made it?", "A team or an institution."),
+    "funding": ("Who paid for it?", ""),
+    "collection": ("Collection", "How annotators were found, whether they agreed to the release, who reviewed that."),
+    "uses": ("What can it be used for?", ""),
+    "limits": ("What should it not be used for?", ""),
+    "distribution": ("How is it distributed?", "Also how to get the videos, which no release holds."),
+    "maintenance": ("Who maintains it, and how?", ""),
+    "licence": ("Licence", "Such as CC BY 4.0."),
+    "licence_url": ("Address of the licence", ""),
+    "url": ("Address of the data", ""),
+    "contact": ("Who can be asked?", "It is published as it stands here."),
+    "citation": ("How is it cited?", "BibTeX, or as text."),
+}
+SHORT = 3  # lines
+
+
+class WordsForm(forms.ModelForm):  # type: ignore[type-arg]
+    class Meta:
+        model = ReleaseWords
+        fields = WORDS
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        for name, (label, help_text) in LABELS.items():
+            field = self.fields[name]
+            field.label, field.help_text = label, help_text
+            if isinstance(field.widget, forms.Textarea):
+                field.widget.attrs |= {"rows": SHORT, "maxlength": LONGEST}
+                field.max_length = LONGEST  # type: ignore[attr-defined]
+
 
 PER_PAGE = 20
 CHANGES_PER_PAGE = 50
 LARGEST_DATASHEET = 1 << 20
 PAGE = "judging:releases"
+WORDS_PAGE = "judging/releases/words.html"
 
 
 @project_page(STAFF)
@@ -78,7 +118,7 @@ def release_create(request: MemberRequest, project: Project) -> HttpResponse:
 @post_only("judging:release")
 def release_retry(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
     """Build a release again that failed."""
-    release = _granted(request, release_uuid, LEAD)
+    release = release_granted(request, release_uuid, LEAD)
     try:
         services.release_retry(release=release, actor=request.user)  # type: ignore[arg-type]
     except NotPossibleNow as error:
@@ -91,7 +131,7 @@ def release_retry(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
 @login_required
 def release(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
     """One release: counts, files with their sums, what is missing, the datasheet."""
-    held = _granted(request, release_uuid)
+    held = release_granted(request, release_uuid)
     counts = held.manifest.get("counts", {})
     context = {
         "release": held,
@@ -109,28 +149,16 @@ def release_download(request: HttpRequest, release_uuid: UUID) -> FileResponse:
     return release_file(request, release_uuid)
 
 
-def release_file(request: HttpRequest, release_uuid: UUID) -> FileResponse:
-    """The archive, as it was released: another of its name is not handed out."""
-    held = _ready(request, release_uuid)
-    name = f"momentjudge-release-{held.version}.zip"
-    return FileResponse(archive_opened(held), as_attachment=True, filename=name)
-
-
 @project_page(STAFF)
 def judgments_csv(request: MemberRequest, project: Project) -> StreamingHttpResponse:
     """All final grades as they are now, released or not, sent as they are read."""
-    return judgments_answer(project)
-
-
-def judgments_answer(project: Project) -> StreamingHttpResponse:
-    headers = {"Content-Disposition": 'attachment; filename="judgments.csv"'}
-    return StreamingHttpResponse(judgments_of(project), content_type="text/csv; charset=utf-8", headers=headers)
+    return judgments_csv_response(project)
 
 
 @login_required
 def release_changes(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
     """What is otherwise than in an earlier release: the one before, or another that is chosen."""
-    held = _ready(request, release_uuid)
+    held = ready_release(request, release_uuid)
     before, choices, kind = _before(request, held), list(others(held)), _kind(request)
     context: dict[str, Any] = {"release": held, "before": before, "choices": choices, "kind": kind}
     if before is not None:
@@ -152,7 +180,7 @@ def _changes_page(request: HttpRequest, found: ReleaseComparison, kind: str) -> 
 @login_required
 def release_changes_csv(request: HttpRequest, release_uuid: UUID) -> HttpResponseBase:
     """Every change, not only what fits a page."""
-    held = _ready(request, release_uuid)
+    held = ready_release(request, release_uuid)
     before = _before(request, held)
     if before is None:
         return redirect("judging:release-changes", held.uuid)
@@ -164,11 +192,6 @@ def release_changes_csv(request: HttpRequest, release_uuid: UUID) -> HttpRespons
     kind = _kind(request)
     rows = found.changes.filter(kind=kind) if kind else found.changes.all()
     return csv_stream(name, fields, rows.values_list(*fields).iterator(chunk_size=2000))
-
-
-def others(held: Release) -> QuerySet[Release]:
-    """The other releases of the project that have an archive, newest first."""
-    return held.project.releases.filter(state=Release.State.READY).exclude(pk=held.pk)
 
 
 def _kind(request: HttpRequest) -> str:
@@ -197,22 +220,6 @@ def _datasheet(release: Release) -> SafeString | None:
         return None
     text = datasheet_of(release)
     return None if text is None else markdown_html(text[:LARGEST_DATASHEET].partition("\n")[2])
-
-
-def _granted(request: HttpRequest, release_uuid: UUID, roles: frozenset[Membership.Role] = STAFF) -> Release:
-    held = get_object_or_404(Release.objects.select_related("project__dataset__corpus"), uuid=release_uuid)
-    grant(request, held.project, roles)
-    return held
-
-
-def _ready(request: HttpRequest, release_uuid: UUID) -> Release:
-    held = _granted(request, release_uuid)
-    if held.state != Release.State.READY:
-        raise Http404
-    return held
-
-
-WORDS_PAGE = "judging/releases/words.html"
 
 
 @project_page(STAFF)

@@ -11,11 +11,11 @@ from accounts.access import LEAD, STAFF, grant, grant_by, person_of
 from accounts.models import Membership
 from annotation.models import NamedQuerySet
 from core.api.base import ApiView, Invalid, Pages, Problem, body_of, paged
-from judging import serializers
 from judging.models import Batch, Pair
 from judging.projects import services
-from judging.projects.selectors.overview import overview_counts
-from judging.projects.selectors.queries import query_sets_with_counts
+from judging.projects.overview import overview_counts
+from judging.projects.selectors import query_sets_with_counts
+from judging.review import serializers
 from judging.review.selectors import batch_rows
 from judging.work.services import batches, pairs
 

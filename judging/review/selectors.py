@@ -1,7 +1,4 @@
-"""What leads and tasks read: what is decided, what waits, who gave which grade.
-
-What the lead decides after first batches: the queue, what each case shows, what is suggested and what follows.
-"""
+"""What leads and tasks read: grades of a batch, the queue of first batches, what is suggested and what follows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +17,7 @@ from annotation.pools.rules.pooling import BATCH_SIZE
 from annotation.queries.selectors import queries_to_judge
 from core.models import AuditEvent, Job
 from judging.models import Assignment, Batch, BatchReview, Flag, Judgment, Pair, Policy
-from judging.pay.forecast import TVR_RANKING, Forecast, Part
+from judging.pay.rules import TVR_RANKING, Forecast, Part
 from judging.people.selectors import actor_names
 from judging.review.rules import Suggestion, suggest
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -15,9 +16,9 @@ from django.urls import reverse
 from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from accounts.models import Project
 from annotation.models import Moment
+from core.forms import SubmitForm
 from core.refusals import refusal_log
 from judging.exceptions import JudgingError
-from judging.forms import AcceptForm, BehindForm, ReviewForm
 from judging.models import Batch, BatchReview, Pair
 from judging.projects.charts import Bar, bars_of, grid
 from judging.projects.policies import policy_in_force
@@ -30,6 +31,33 @@ CASES = 4  # on a page, and as many more as soon as it is there; every decision 
 LAST_SHOWN = 3  # of the lead's own decisions
 STATES = [Pair.State.SETTLED, Pair.State.DROPPED, Pair.State.WITHDRAWN, Pair.State.ESCALATED, Pair.State.OPEN]
 CASE, ANSWER = "judging/review/_case.html", "judging/review/_answer.html"
+
+
+class BehindForm(forms.Form):
+    """``after`` is the last case on a page, behind which the next one is looked for."""
+
+    after = forms.UUIDField(required=False)
+
+
+class ReviewForm(BehindForm):
+    decision = forms.ChoiceField(choices=[("extend", "extend"), ("close", "close")])
+    reason = forms.CharField(required=False, max_length=1000)
+
+
+class AcceptForm(SubmitForm):
+    """Which suggestions to accept together."""
+
+    which = forms.ChoiceField(
+        choices=[("all", "all suggestions"), ("extend", "those to extend"), ("close", "those to close")],
+        required=False,
+        error_messages={"invalid_choice": "Choose which suggestions."},
+    )
+    distance = forms.FloatField(
+        min_value=0,
+        max_value=4,
+        required=False,
+        error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), "The distance is a number from 0 to 4."),
+    )
 
 
 @dataclass(frozen=True)

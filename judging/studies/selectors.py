@@ -1,8 +1,6 @@
-"""What a coverage study found so far.
+"""What a coverage study found so far, and what pooling from runs adds to each query: the pool report.
 
-What pooling from runs adds to each query, and how far the sources agree: the pool report.
-
-Everything is told from rows, so that it reads alike before a pool is opened and long after.
+All of it is read from rows, so that it reads alike before a pool is opened and long after.
 """
 
 from collections.abc import Iterable, Mapping

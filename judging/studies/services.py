@@ -1,7 +1,4 @@
-"""Coverage studies: which queries they are of, their plan by a task. Opening one is opening a pool.
-
-Pooling from runs: planning what would be added to whom, and opening it as batches.
-"""
+"""Coverage studies and pools from runs: planned by a task, opened as batches."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -26,7 +23,7 @@ from core.exceptions import MomentJudgeError, NotPossible
 from core.jobs import JobKind, durable, job_fail, job_finish, job_set, job_start
 from core.models import Job
 from judging.models import BatchReview
-from judging.releases.scope import finished_queries
+from judging.releases.selectors import finished_queries
 from judging.studies.selectors import queries_to_pool
 from judging.work.services.batches import batches_pool
 

@@ -13,7 +13,7 @@ from accounts.models import Membership, Project
 from annotation.models import Pooling
 from annotation.pools.services.poolings import pooling_discard
 from core.exceptions import NotPossible
-from judging.figures.coverage import study_sheet
+from judging.figures.charts import study_sheet
 from judging.figures.views import drawing, file_answer
 from judging.studies.forms import LARGEST_SEED, CoverageForm
 from judging.studies.selectors import (

@@ -13,11 +13,10 @@ from accounts.access import ANNOTATOR, grant_by, person_of
 from accounts.models import Membership, Project
 from core import clock
 from core.api.base import ApiView, Pages, Problem, body_of, paged
-from judging import serializers
-from judging.work.selectors.annotator import final_grades
+from judging.work import serializers
+from judging.work.selectors.annotator import final_grades, preview_gif, preview_mp4
 from judging.work.selectors.held import held_open
 from judging.work.services import assignments, judgments
-from judging.work.views import annotator
 
 REFUSED = Problem
 
@@ -169,7 +168,7 @@ class PreviewGif(ApiView):
     @extend_schema(operation_id="preview_gif", responses={(200, "image/gif"): OpenApiTypes.BINARY, 404: REFUSED})
     def get(self, request: Request, preview_uuid: UUID) -> HttpResponseBase:
         """The clip as a GIF, to those who may watch it."""
-        return annotator.preview(request._request, preview_uuid)
+        return preview_gif(request._request, preview_uuid)
 
 
 class PreviewMp4(ApiView):
@@ -183,4 +182,4 @@ class PreviewMp4(ApiView):
     )
     def get(self, request: Request, preview_uuid: UUID) -> HttpResponseBase:
         """The same clip as an MP4, or the part of it that a Range header asks for."""
-        return annotator.clip(request._request, preview_uuid)
+        return preview_mp4(request._request, preview_uuid)

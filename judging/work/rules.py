@@ -1,13 +1,4 @@
-"""Waiting, settled, escalated or dropped. Pure.
-
-Which seat next, in what order its pairs are shown, and for how long. Pure.
-
-How long somebody was at a pair: what the page measured, within what the server can know. Pure.
-
-The key of a form that says something about a pair. Pure.
-
-Whether a moment can have these bounds. Pure.
-"""
+"""Rules of judging: consensus, the order of a batch, leases, active time, keys of forms, bounds of a moment. Pure."""
 
 import math
 import random

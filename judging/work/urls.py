@@ -2,12 +2,12 @@
 
 from django.urls import path
 
-from judging.work.views import annotator, judge, pairs
+from judging.work.views import judge, pairs
 
 urlpatterns = [
-    path("previews/<uuid:preview_uuid>.gif", annotator.preview, name="preview"),
-    path("previews/<uuid:preview_uuid>.mp4", annotator.clip, name="preview-clip"),
-    path("judge/<uuid:project_uuid>/", annotator.desk, name="desk"),
+    path("previews/<uuid:preview_uuid>.gif", judge.preview, name="preview"),
+    path("previews/<uuid:preview_uuid>.mp4", judge.clip, name="preview-clip"),
+    path("judge/<uuid:project_uuid>/", judge.desk, name="desk"),
     path("judge/<uuid:project_uuid>/take/", judge.assignment_take, name="assignment-take"),
     path("judge/<uuid:project_uuid>/next/", judge.pair_next, name="pair-next"),
     path("judge/<uuid:project_uuid>/last-look/", judge.last_look, name="last-look"),
@@ -19,7 +19,7 @@ urlpatterns = [
     path("judge/<uuid:project_uuid>/return/", judge.assignment_return, name="assignment-return"),
     path("judge/<uuid:project_uuid>/heartbeat/", judge.heartbeat, name="heartbeat"),
     path("judge/<uuid:project_uuid>/leave/", judge.leave, name="leave"),
-    path("own-grades/<uuid:project_uuid>/", annotator.own_grades, name="own-grades"),
+    path("own-grades/<uuid:project_uuid>/", judge.own_grades, name="own-grades"),
     path("quality/<uuid:project_uuid>/", pairs.flagged, name="flags"),
     path("quality/<uuid:project_uuid>/flagged.csv", pairs.flagged_csv, name="flags-csv"),
     path("quality/<uuid:project_uuid>/dropped/", pairs.dropped, name="dropped"),

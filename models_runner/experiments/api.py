@@ -16,10 +16,9 @@ from core.api.fields import KeyField
 from models_runner.experiments.deletion import experiment_delete
 from models_runner.experiments.forms import form_of
 from models_runner.experiments.models import MOST_SEEDS
-from models_runner.experiments.selectors import experiments_told, state_of
+from models_runner.experiments.selectors import experiments_told, state_of, training_granted
 from models_runner.experiments.services import experiment_create, training_cancel, training_resume
 from models_runner.experiments.settings import PRESETS
-from models_runner.experiments.views import training_granted
 from models_runner.models import Experiment, Training
 
 

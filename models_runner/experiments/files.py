@@ -17,8 +17,8 @@ from django.conf import settings
 from accounts.models import Project
 from core.exceptions import NotPossible
 from judging.models import Release
-from judging.releases.files import archive_opened
 from judging.releases.layout import JUDGED_SPLITS, TRAIN_FILES, VIDEO_CORPUS
+from judging.releases.selectors import archive_opened
 from models_runner.experiments.child import folder_held
 from models_runner.experiments.selectors import SOURCE_SPLIT, queries_by_source_split
 from models_runner.models import Experiment, Run, Training

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 
 from accounts.models import Project
-from judging.forms import UNREADABLE_KEY
+from core.forms import UNREADABLE_KEY
 from judging.models import Release
 from models_runner.experiments.models import MOST_SEEDS
 from models_runner.experiments.selectors import candidate_givers, queries_by_source_split

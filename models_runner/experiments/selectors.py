@@ -2,10 +2,14 @@
 
 import statistics
 from typing import NamedTuple
+from uuid import UUID
 
 from django.db.models import Prefetch, QuerySet
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
 
-from accounts.models import Project
+from accounts.access import grant
+from accounts.models import Membership, Project
 from annotation.models import Query
 from models_runner.models import Experiment, Run, Training
 
@@ -35,6 +39,13 @@ def experiments_told() -> QuerySet[Experiment]:
     trainings = Training.objects.select_related("val_run", "test_run")
     known = Experiment.objects.select_related("project", "release", "candidates")
     return known.prefetch_related(Prefetch("trainings", trainings))
+
+
+def training_granted(request: HttpRequest, training_uuid: UUID, roles: frozenset[Membership.Role]) -> Training:
+    """Return the training; 404 for strangers, 403 for people of another role."""
+    training = get_object_or_404(Training.objects.select_related("experiment__project"), uuid=training_uuid)
+    grant(request, training.experiment.project, roles)
+    return training
 
 
 def row_of(experiment: Experiment) -> Row:

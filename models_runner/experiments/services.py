@@ -15,8 +15,8 @@ from core.exceptions import NotPossible
 from core.messages import send_on_commit
 from judging.exceptions import FormStale
 from judging.models import Release
-from judging.releases.files import archive_opened
 from judging.releases.layout import TRAIN_FILES
+from judging.releases.selectors import archive_opened
 from models_runner.experiments.models import MOST_SEEDS
 from models_runner.experiments.trainings import TASK, training_stop
 from models_runner.features.services import features_hold

@@ -17,7 +17,14 @@ from judging.models import Release
 from models_runner.experiments import deletion, files, services
 from models_runner.experiments.charts import losses_chart, scores_chart, seeds_chart
 from models_runner.experiments.forms import ExperimentForm
-from models_runner.experiments.selectors import ahead_of, experiments_of, needed_by, row_of, runs_of
+from models_runner.experiments.selectors import (
+    ahead_of,
+    experiments_of,
+    needed_by,
+    row_of,
+    runs_of,
+    training_granted,
+)
 from models_runner.experiments.services import experiment_create, has_training_queries
 from models_runner.experiments.settings import told
 from models_runner.features.selectors import feature_choices
@@ -198,10 +205,3 @@ def training_file(request: HttpRequest, training_uuid: UUID, name: str) -> FileR
         raise Http404
     stem = f"{training.experiment.get_baseline_display().lower()}-n{training.experiment.top_n}-seed{training.seed}"
     return FileResponse(file, as_attachment=True, filename=f"{stem}-{name}")
-
-
-def training_granted(request: HttpRequest, training_uuid: UUID, roles: frozenset[Membership.Role]) -> Training:
-    found = Training.objects.select_related("experiment__project")
-    training = get_object_or_404(found, uuid=training_uuid)
-    grant(request, training.experiment.project, roles)
-    return training

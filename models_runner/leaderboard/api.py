@@ -3,7 +3,7 @@
 from typing import Any, cast
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.conf import settings
 from django.http import Http404, QueryDict
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
@@ -17,14 +17,14 @@ from accounts.access import RUNNERS, grant_by
 from accounts.models import Membership, User
 from core.api.base import ApiView, Invalid, Pages, paged
 from core.api.base import Problem as REFUSED
-from core.files import ReceivedOnDisk
+from core.files import receive_on_disk
 from models_runner.leaderboard import files
 from models_runner.leaderboard.forms import SPLITS, RunForm
 from models_runner.leaderboard.selectors.asked import asked_by
-from models_runner.leaderboard.selectors.shown_scores import ScoreView, sees_all
+from models_runner.leaderboard.selectors.leaderboard import leaderboard_tested
+from models_runner.leaderboard.selectors.runs import run_granted, run_withdrawable, runs_visible_to
+from models_runner.leaderboard.selectors.shown_scores import ScoreView
 from models_runner.leaderboard.services.runs import run_upload, run_withdraw, upload_check
-from models_runner.leaderboard.views.leaderboard import leaderboard_tested
-from models_runner.leaderboard.views.uploads import granted, room_checked, withdrawable
 from models_runner.models import Run, Scoring
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 
@@ -144,8 +144,7 @@ class Runs(ApiView):
     longest_body = None  # the file's own limit holds
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        room_checked(request._request)
-        request._request.upload_handlers = [ReceivedOnDisk(request._request)]
+        receive_on_disk(request._request, most_mb=settings.RUN_MAX_MB, instead="pack it with gzip")
         super().initial(request, *args, **kwargs)
 
     @extend_schema(
@@ -156,7 +155,7 @@ class Runs(ApiView):
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Your runs, newest first; leads and admins get everybody's."""
         membership = grant_by(request, project_uuid, RUNNERS)
-        return paged(request, self, _visible(membership), RunGiven)
+        return paged(request, self, runs_visible_to(membership), RunGiven)
 
     @extend_schema(
         operation_id="run_upload",
@@ -184,18 +183,13 @@ class Runs(ApiView):
         return {"release": newest.version if newest else "", **said}
 
 
-def _visible(membership: Membership) -> QuerySet[Run]:
-    runs = Run.objects.filter(project=membership.project_id).select_related("release")
-    return runs if sees_all(membership) else runs.filter(owner=membership.user_id)
-
-
 class OneRun(ApiView):
     writes = "upload"
 
     @extend_schema(operation_id="run", responses={200: RunWithScoresGiven, 403: REFUSED, 404: REFUSED})
     def get(self, request: Request, run_uuid: UUID) -> Response:
         """One run with its scores; yours, or any to leads and admins."""
-        run, membership = granted(request, run_uuid)
+        run, membership = run_granted(request, run_uuid)
         context = {"request": request, "view": ScoreView(membership, run.split)}
         return Response(RunWithScoresGiven(run, context=context).data)
 
@@ -206,7 +200,7 @@ class OneRun(ApiView):
     )
     def delete(self, request: Request, run_uuid: UUID) -> Response:
         """Withdraw a run: yours, or any for leads. It leaves the leaderboard, and still counts as an upload."""
-        run = withdrawable(request, run_uuid)
+        run = run_withdrawable(request, run_uuid)
         reason = request.query_params.get("reason", "")
         held = run_withdraw(run=run, actor=cast(User, request.user), reason=reason)
         return Response(RunGiven(held).data)

@@ -21,7 +21,7 @@ from annotation.models import Pooling
 from annotation.pools.services.poolings import pooling_discard
 from core.exceptions import NotPossible
 from core.spreadsheets import csv_write
-from judging.releases.scope import finished_queries
+from judging.releases.selectors import finished_queries
 from judging.studies.selectors import ALL_RUNS, Counts, PoolReport, pool_report, pooled_progress
 from judging.studies.services import pool_job, pool_open_request
 from models_runner.pools.forms import PoolForm

@@ -7,8 +7,8 @@ from django.db.models import Count
 from benchmarks.populate import FREE_HANDS, OPEN_KINDS, fill, sizes
 from judging.models import Assignment, Batch, Judgment, Pair
 from judging.work.rules import free_seats
-from judging.work.selectors.seats import pairs_asked_now, seats_held
-from judging.work.services.tallies import tallies_recount
+from judging.work.selectors.annotator import pairs_asked_now, seats_held
+from judging.work.services.batches import tallies_recount
 
 ASKED_OTHERWISE = """
 SELECT count(*) FROM judging_judgment given JOIN judging_assignment held ON held.id = given.assignment_id

@@ -8,8 +8,7 @@ from accounts.models import Project, User
 from judging.guidelines.services import guideline_confirm
 from judging.models import Exam, KnownPair, Sitting
 from judging.projects.policies import policy_publish
-from judging.qualification.services.exams import exam_close
-from judging.qualification.services.known_pairs import known_pair_explain
+from judging.qualification.services.exams import exam_close, known_pair_explain
 from judging.qualification.services.reports import exam_report
 from tests import factories
 from tests.browser import acts

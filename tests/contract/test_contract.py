@@ -19,7 +19,7 @@ from torch.optim import SGD
 
 from judging.models import Release
 from judging.releases import files
-from judging.releases.scope import scope_of
+from judging.releases.selectors import scope_of
 from moment_retrieval import checkpoints
 from moment_retrieval.features import FeatureWriter
 from tests.contract import collect

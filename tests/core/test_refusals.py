@@ -7,7 +7,7 @@ from django.conf import settings
 from django.test import Client
 
 from core.refusals import WithoutSecrets
-from judging.people.services.invitations import invitation_create
+from judging.people.services import invitation_create
 from tests.factories import ProjectFactory, lead
 
 

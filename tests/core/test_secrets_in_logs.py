@@ -22,7 +22,7 @@ from accounts.services.totp import totp_begin, totp_confirm, totp_secret
 from annotation.captions.rewriting.chat import Chat, Endpoint
 from annotation.captions.rewriting.provider import Item, ProviderAway
 from core.refusals import WithoutSecrets, without_secrets
-from judging.people.services.invitations import invitation_create
+from judging.people.services import invitation_create
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, lead
 

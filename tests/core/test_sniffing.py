@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation.corpora.forms import ImportForm
 from core.files import text_or_packed
-from judging.imports.forms import JudgmentImportForm
+from judging.imports.views import JudgmentImportForm
 from models_runner.leaderboard.forms import RunForm
 
 PICTURE = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"

@@ -9,7 +9,7 @@ import pytest
 
 from judging.models import Release
 from judging.releases import files
-from judging.releases.scope import scope_of
+from judging.releases.selectors import scope_of
 from judging.work.services.batches import batch_advance, batch_review
 from tests.docs.pages import ROOT
 from tests.factories import (

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from accounts.models import Project
 from judging.models import Assignment, Batch, Flag, Judgment, JudgmentChange, JudgmentDay, Pair
-from judging.projects.selectors.overview import tallies
+from judging.projects.overview import tallies
 from judging.work import rules
 from judging.work.rules import form_key
 

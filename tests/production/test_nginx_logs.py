@@ -1,6 +1,6 @@
 """What nginx writes down of who asks for what."""
 
-from judging.people.services.invitations import invitation_create
+from judging.people.services import invitation_create
 from tests.production.topology import Site
 from tests.production.topology.site import eventually
 from tests.production.topology.world import World

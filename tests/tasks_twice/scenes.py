@@ -22,9 +22,9 @@ from annotation.pools.services.poolings import Scope, pooling_discard
 from annotation.statistics.services import statistics_request
 from annotation.train_sets.services import train_set_discard, train_set_start
 from judging.imports import services
-from judging.imports.label_studio.mapping import Mapped
+from judging.imports.label_studio import Mapped
 from judging.models import Policy, Release
-from judging.people.services.invitations import invitation_create, invitation_revoke
+from judging.people.services import invitation_create, invitation_revoke
 from judging.projects.services import batches_request, candidates_request
 from judging.qualification.services.exams import exam_close, exam_create
 from judging.qualification.services.reports import sitting_report
@@ -33,7 +33,7 @@ from judging.releases.services import release_build, release_comparison_of, rele
 from judging.review.services import review_undo
 from judging.studies.services import coverage_request, pool_open_request
 from judging.work.services.batches import batch_review
-from judging.work.services.recuts import recut_request
+from judging.work.services.pairs import recut_request
 from models_runner.experiments.services import training_cancel
 from models_runner.features.services import feature_set_delete, feature_set_start
 from models_runner.leaderboard.services.economy import study_create

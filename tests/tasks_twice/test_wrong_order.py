@@ -13,7 +13,7 @@ from accounts.models import Project, User
 from config.celery_app import app
 from core.models import AuditEvent
 from judging.models import Batch, BatchReview, Judgment, Pair, Policy, QualityReport
-from judging.projects.selectors.overview import tallies
+from judging.projects.overview import tallies
 from models_runner.leaderboard.services.truths import truths_make
 from models_runner.models import Run, Score, Scoring
 from moment_retrieval.metrics.board import COLUMNS

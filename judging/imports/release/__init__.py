@@ -15,13 +15,12 @@ from annotation.models import Corpus
 from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
 from judging.imports.release.corpus import corpus_store
-from judging.imports.release.grades import grades_store
-from judging.imports.release.pairs import pairs_store
+from judging.imports.release.pairs import grades_store, pairs_store
 from judging.imports.release.rules import name_told, rules_store
 from judging.models import Batch, Judgment, Pair
 from judging.releases import layout, reading
-from judging.releases.lines import BadLines, document
-from judging.releases.rules_file import IMPORT
+from judging.releases.metadata import IMPORT
+from judging.releases.reading import BadLines, document
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from annotation.models import Caption, Corpus, Description, Moment, Video
 from judging.releases.layout import MOMENTS, VIDEOS
-from judging.releases.lines import BadLines, Cells, objects, rows
+from judging.releases.reading import BadLines, Cells, objects, rows
 
 CHUNK = 2000
 NOT_CUT = "It could not be cut where it was released."

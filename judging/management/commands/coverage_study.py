@@ -13,7 +13,7 @@ from annotation.pools.rules.coverage import OTHERS, QUERIES, TOP
 from annotation.pools.services.coverage import Draw, coverage_create, coverage_plan
 from annotation.pools.services.poolings import pooling_discard
 from core.exceptions import MomentJudgeError
-from judging.figures.coverage import study_sheet
+from judging.figures.charts import study_sheet
 from judging.studies.rules import Coverage
 from judging.studies.selectors import coverage_found, coverage_studies, plan_lacks, pool_report
 from judging.studies.services import pool_open, pool_open_request, queries_chosen, queries_to_study

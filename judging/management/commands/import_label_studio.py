@@ -13,7 +13,7 @@ from annotation.corpora.importers import ImportFileError
 from annotation.corpora.services.reports import Remark, remarks_writer
 from core.exceptions import MomentJudgeError
 from judging.imports.historic import project_holding
-from judging.imports.label_studio.mapping import BadMapping, Mapped, mapped
+from judging.imports.label_studio import BadMapping, Mapped, mapped
 from judging.imports.services import export_read, export_store
 
 LINES_SHOWN = 20

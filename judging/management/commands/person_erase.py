@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import User
 from core.exceptions import MomentJudgeError
-from judging.people.services.standings import person_forget
+from judging.people.services import person_forget
 
 
 class Command(BaseCommand):

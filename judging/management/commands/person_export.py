@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import User
-from judging.people.services.person_data import person_data
+from judging.people.person_data import person_data
 
 
 class Command(BaseCommand):

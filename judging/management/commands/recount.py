@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import Project
-from judging.work.services.tallies import tallies_recount
+from judging.work.services.batches import tallies_recount
 
 
 class Command(BaseCommand):

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
-from judging.people.services.person_data import retention_apply, retention_due
+from judging.people.person_data import retention_apply, retention_due
 
 WORDS = {
     "logs": "log files set aside, older than RETENTION_LOG_DAYS",

@@ -1,10 +1,28 @@
-"""Who passes the exam, and why in words. Pure."""
+"""Who passes the exam and why in words, and how likely an exam lets somebody pass who cannot grade. Pure.
 
-from collections.abc import Mapping
+Somebody is a table of chances: which grade they give to a pair of each true level. Their first grades are drawn from it
+for the truths that the exam asks, and the pass rule itself decides about each draw. Four people ought to fail: one who
+grades at random, one who gives the same grade always, one who tells only 0 from the rest, and one who grades one too
+high always. Where such a person can go about it in several ways the way that passes most often counts. A fifth one
+ought to pass: true grades with the noise of the paper's annotators.
+
+Attempts are of different pairs and independent of each other, so ``within`` is one minus the chance to fail all.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from decimal import Decimal
+from enum import StrEnum
+from functools import lru_cache
+from math import erf, sqrt
+from typing import Any, NamedTuple
 
-from judging.quality.rules.agreement import Kappas, Weights
+import numpy as np
+from numpy.typing import NDArray
+
+from judging.qualification.rules.truth import levels_told_apart, rounded_up
+from judging.quality.rules.agreement import FEWEST_PAIRS, Kappas, Weights, kappa_values
+from judging.work.rules import GRADES
 
 ROUNDING = 1e-9  # a value of exactly the threshold passes, whichever way its division was rounded
 ANY_LOW, ANY_BIAS, ANY_LEVELS = -1.0, 4.0, 1  # what asks for nothing
@@ -136,3 +154,163 @@ def no_kappa(report: Mapping[str, Any], found: Kappas) -> str:
     if not found.n:
         return "Kappa cannot be computed: nobody else graded these pairs."
     return "Kappa cannot be computed: all grades are the same."
+
+
+LEVELS = len(GRADES)
+SAMPLES = 8000  # people of each way; a chance of 1 % is known to 0.11 points
+LOW_SAMPLES, RESAMPLES = 400, 200  # people, and resamples of each, whose interval is computed where the rule asks
+CHUNK = 100  # tables that are resampled at a time
+MOST = 0.01  # of the chance to pass for who ought to fail
+# Relevance 0 to 4 among the settled pairs that TVR-Ranking published (data/tvr_ranking/raw_annotation.csv).
+PUBLISHED = (5929, 19245, 30056, 24439, 14773)
+NOISE = 1.12  # standard deviation in grades: on PUBLISHED 11.9 % of grades are misaligned and linear kappa is 0.49
+Chances = NDArray[np.float64]  # [5, 5], of grade i for a true level j; columns add up to 1
+Tables = NDArray[np.int64]  # [S, 5, 5], how often grade i was given to true level j
+
+
+class Truths(NamedTuple):
+    """The truths of the pairs that one attempt asks."""
+
+    levels: tuple[int, ...]  # how many pairs of each level, the truth rounded up
+    total: float  # of the truths as they are, halves and all
+
+
+class Chance(NamedTuple):
+    """How likely somebody passes."""
+
+    once: float
+    within: float  # the attempts allowed
+
+
+class Grader(StrEnum):
+    """Who sits the exam."""
+
+    RANDOM = "random"
+    CONSTANT = "constant"
+    TWO_LEVEL = "two-level"
+    SHIFTED = "shifted"
+    HONEST = "honest"
+
+
+OUGHT_TO_FAIL = (Grader.RANDOM, Grader.CONSTANT, Grader.TWO_LEVEL, Grader.SHIFTED)
+
+
+def truths_of(truths: Iterable[Decimal]) -> Truths:
+    """What an attempt that asks pairs of these truths holds."""
+    known = list(truths)
+    levels = [rounded_up(truth) for truth in known]
+    return Truths(tuple(levels.count(level) for level in GRADES), float(sum(known)))
+
+
+def truths_drawn(shares: Sequence[float], *, pairs: int, draws: int, seed: int) -> tuple[Truths, ...]:
+    """Attempts of pairs whose truths are not known yet, drawn from how often each level is expected."""
+    weights = np.asarray(shares, dtype=float)
+    counts = np.random.default_rng(seed).multinomial(pairs, weights / weights.sum(), size=draws)  # [D, 5]
+    return tuple(Truths(tuple(map(int, row)), float(row @ np.arange(LEVELS))) for row in counts)
+
+
+def always(grade_of: Sequence[int]) -> Chances:
+    """Gives one certain grade to each level."""
+    return np.eye(LEVELS)[list(grade_of)].T
+
+
+def noisy(noise: float) -> Chances:
+    """Gives the truth plus normal noise, rounded and kept within 0 to 4."""
+
+    def below(bound: float) -> float:
+        return 0.5 * (1 + erf(bound / (noise * sqrt(2))))
+
+    chances = np.zeros((LEVELS, LEVELS))
+    for level in GRADES:
+        bounds = [0.0, *(below(grade + 0.5 - level) for grade in range(LEVELS - 1)), 1.0]
+        chances[:, level] = np.diff(bounds)
+    return chances
+
+
+def zero_and_random() -> Chances:
+    """Tells 0 from the rest, and gives the rest 1 to 4 at random."""
+    chances = np.full((LEVELS, LEVELS), 1 / (LEVELS - 1))
+    chances[0, :] = 0
+    chances[:, 0] = np.eye(LEVELS)[0]
+    return chances
+
+
+def ways_of(grader: Grader) -> list[Chances]:
+    """Every way in which such a person may grade."""
+    ways: Mapping[Grader, list[Chances]] = {
+        Grader.RANDOM: [np.full((LEVELS, LEVELS), 1 / LEVELS)],
+        Grader.CONSTANT: [always([grade] * LEVELS) for grade in GRADES],
+        Grader.TWO_LEVEL: [zero_and_random(), *(always([0, *[grade] * (LEVELS - 1)]) for grade in GRADES[1:])],
+        Grader.SHIFTED: [always([*GRADES[1:], GRADES[-1]])],
+        Grader.HONEST: [noisy(NOISE)],
+    }
+    return ways[grader]
+
+
+@lru_cache(maxsize=64)
+def power(asked: tuple[Truths, ...], rule: PassRule, *, attempts: int, seed: int = 0) -> dict[Grader, Chance]:
+    """How likely each grader passes, at once and within ``attempts``.
+
+    Args:
+        asked: what attempts may ask; each is sat by equally many people.
+        rule: the pass rule in force.
+        seed: of the draws; the same seed gives the same chances.
+    """
+    chances = {}
+    for grader in Grader:
+        once = max(passing_share(way, asked, rule, seed=seed) for way in ways_of(grader))
+        chances[grader] = Chance(once, 1 - (1 - once) ** attempts)
+    return chances
+
+
+def passing_share(chances: Chances, asked: Sequence[Truths], rule: PassRule, *, seed: int) -> float:
+    """Which share of people with these chances pass."""
+    rng = np.random.default_rng(seed)
+    each = -(-SAMPLES // len(asked))
+    tables = np.concatenate([graded(chances, truths, each, rng) for truths in asked])
+    totals = np.repeat([truths.total for truths in asked], each)
+    met = rule_met(tables, totals, rule)
+    share = float(met.mean())
+    if rule.asks_low and met.any():
+        some = rng.permutation(np.flatnonzero(met))[:LOW_SAMPLES]
+        share *= float((lows(tables[some], rule, rng) >= rule.kappa_low - ROUNDING).mean())
+    return share
+
+
+def graded(chances: Chances, truths: Truths, people: int, rng: np.random.Generator) -> Tables:
+    """The tables of so many people: [S, 5, 5]."""
+    columns = [rng.multinomial(n, chances[:, level], size=people) for level, n in enumerate(truths.levels)]
+    return np.stack(columns, axis=2)
+
+
+def rule_met(tables: Tables, totals: NDArray[np.float64], rule: PassRule) -> NDArray[np.bool_]:
+    """Whether each table [S, 5, 5] of first grades meets the rule, as ``passing.passes`` decides: [S].
+
+    The lower bound of kappa is left to ``lows``: it takes longer, and is looked at where all else is met.
+    ``totals`` is the sum of the truths as they are, in each of the tables: [S].
+    """
+    values = kappa_values(tables, rule.weights)
+    met: NDArray[np.bool_] = np.nan_to_num(values, nan=-np.inf) >= rule.kappa - ROUNDING
+    if rule.asks_bias:
+        given = tables.sum(axis=2) @ np.arange(LEVELS)  # [S]
+        met &= np.abs(given - totals) <= (rule.bias + ROUNDING) * tables.sum(axis=(1, 2))
+    if rule.asks_levels:
+        there = (tables[met].sum(axis=1) > 0).sum(axis=1)
+        met[met] = levels_told_apart(tables[met]) >= np.minimum(rule.levels, there)
+    return met
+
+
+def lows(tables: Tables, rule: PassRule, rng: np.random.Generator) -> NDArray[np.float64]:
+    """The lower bound of kappa's interval of each table [C, 5, 5], as ``agreement.kappa_interval``: [C]."""
+    cells, which = np.unique(tables.reshape(-1, LEVELS**2), axis=0, return_inverse=True)  # [D, 25]
+    found = np.full(len(cells), -np.inf)
+    for start in range(0, len(cells), CHUNK):
+        part = cells[start : start + CHUNK]
+        n = part.sum(axis=1)  # [d]
+        drawn = rng.multinomial(n, part / n[:, None], size=(RESAMPLES, len(part)))  # [R, d, 25]
+        values = kappa_values(drawn.reshape(-1, LEVELS, LEVELS), rule.weights).reshape(RESAMPLES, len(part))
+        defined = ~np.isnan(values)
+        enough = (n >= FEWEST_PAIRS) & (2 * defined.sum(axis=0) >= RESAMPLES)
+        for place in np.flatnonzero(enough):
+            found[start + place] = np.quantile(values[defined[:, place], place], 0.025)
+    return found[which.reshape(-1)]

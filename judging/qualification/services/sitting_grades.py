@@ -1,6 +1,4 @@
-"""How a sitting goes on and ends: handed in, brought back for feedback, done.
-
-Grades for pairs of known truth: first ones, and those after feedback.
+"""Grades of a sitting, first ones and those after feedback, and how it goes on: handed in, brought back, done.
 
 Lock, look, write: the sitting stays locked until commit, so closing its exam waits, or has been.
 """

@@ -1,7 +1,4 @@
-"""Who sits, for what, and with which pairs.
-
-Whether a session begins with a warm-up.
-"""
+"""Start a sitting: for whom, for what, with which pairs; and say whether a session begins with a warm-up."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -19,12 +16,10 @@ from core.exceptions import NotPossible
 from judging.exceptions import GuidelineUnconfirmed, NotAnnotator, TooFewPairs
 from judging.models import Exam, Policy, Sitting
 from judging.projects.policies import policy_in_force
-from judging.qualification.rules.draws import TooFew, draw_even, draw_levels
+from judging.qualification.rules.truth import TooFew, draw_even, draw_levels
 from judging.qualification.rules.way import Step, next_step
-from judging.qualification.selectors.exams import EXAM_SPLITS
-from judging.qualification.selectors.known_pairs import known_pairs_shown, known_pairs_unseen
-from judging.qualification.selectors.way import tutorial_pairs, way_facts, work_lately
-from judging.qualification.services.way import way_advance
+from judging.qualification.selectors.exams import EXAM_SPLITS, known_pairs_shown, known_pairs_unseen
+from judging.qualification.services.way import tutorial_pairs, way_advance, way_facts, work_lately
 from judging.work.rules import shuffled_within
 
 Purpose, State = Sitting.Purpose, Sitting.State

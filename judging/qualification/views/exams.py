@@ -1,6 +1,7 @@
-"""Pages of leads about exams. Admins may look; people are numbers here."""
+"""Pages of leads about exams and their figures. Admins may look; people are numbers here."""
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.contrib import messages
@@ -14,13 +15,16 @@ from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, projec
 from accounts.models import Membership, Project, User
 from core.exceptions import NotPossible
 from core.refusals import refusal_log
+from core.spreadsheets import csv_text
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
 from judging.models import Exam, KnownPair, Policy, Sitting
 from judging.projects.policies import pass_rule_of, policy_in_force
 from judging.qualification.forms import AnchorForm, CloseForm, ExamForm, ExplanationForm, MissedForm, RetireForm
-from judging.qualification.rules.passing import LEAST_PAIRS, LEAST_PERCENT
+from judging.qualification.rules.passing import LEAST_PAIRS, LEAST_PERCENT, OUGHT_TO_FAIL, Grader
 from judging.qualification.selectors.exams import (
     EXAM_SPLITS,
+    ExamPower,
+    ExamRow,
     exam_anchor_rows,
     exam_anchors_open,
     exam_pairs,
@@ -28,25 +32,134 @@ from judging.qualification.selectors.exams import (
     exam_rows,
     exam_unfinished,
     exams_of,
+    known_pairs_in_stock,
 )
-from judging.qualification.selectors.known_pairs import known_pairs_in_stock
-from judging.qualification.services import exams as qualification_exams
-from judging.qualification.services import known_pairs, sitting_grades
+from judging.qualification.services import exams as services
+from judging.qualification.services import sitting_grades
 from judging.qualification.services.exams import DEPTH, FEWEST, QUERIES
-from judging.qualification.views.exam_figures import (
-    PAPER_KAPPA,
-    PAPER_SHARE,
-    PowerTable,
-    figures_of,
-    power_table,
-    report_csv,
-    share_words,
-)
+from judging.quality.rules.agreement import Weights
 from judging.work.rules import GRADES
 
 WEIGHTS = ("quadratic", "linear", "unweighted")
 SIZES = ((10, 10), (5, 10), (4, 5))  # to look at, where there is no script
 RUNNING = (Exam.State.PREPARING, Exam.State.OPEN)
+PAPER_SHARE, PAPER_KAPPA = "11.83 %", "0.49"  # of the first cohort of TVR-Ranking
+UNDEFINED = "undefined"
+COLUMNS = [
+    "annotator",
+    "state",
+    "pairs",
+    "misaligned",
+    "mean_bias",
+    *(f"kappa_{weights}{part}" for weights in Weights for part in ("", "_low", "_high")),
+    *(f"pairwise_{weights}" for weights in Weights),
+    *(f"after_feedback_{weights}" for weights in Weights),
+    "bias",
+    "levels",
+    "shown_before",
+    "left_out",
+    "missed_counts",
+    "passed",
+    "why",
+]
+
+
+GRADERS = {
+    Grader.RANDOM: "Grades at random",
+    Grader.CONSTANT: "Gives everything the same grade",
+    Grader.TWO_LEVEL: "Tells only 0 from the rest",
+    Grader.SHIFTED: "Grades one too high always",
+    Grader.HONEST: "Grades as the paper's annotators did",
+}
+
+
+class PowerRow(NamedTuple):
+    """How likely one grader passes, in words."""
+
+    name: str
+    once: str
+    within: str
+    ought_to_fail: bool
+    too_easy: bool
+
+
+class PowerTable(NamedTuple):
+    """Who passes the exam that a lead is about to open."""
+
+    rows: list[PowerRow]
+    truth: str
+    pairs: int
+    shown: int
+    warns: bool
+
+
+class Figure(NamedTuple):
+    """One person of an exam with their report, so far as there is one."""
+
+    row: ExamRow
+    report: Mapping[str, Any]
+    misaligned: str
+    pairwise: Mapping[str, Any] | None
+
+
+def share_words(share: float | None) -> str:
+    return UNDEFINED if share is None else f"{100 * share:.2f} %"
+
+
+def chance_words(chance: float) -> str:
+    """A chance in percent; what is rounded to none or to all is said to be below or above."""
+    if chance < 0.001:
+        return "below 0.1 %"
+    return "above 99.9 %" if chance > 0.999 else f"{100 * chance:.1f} %"
+
+
+def power_table(found: ExamPower) -> PowerTable:
+    rows = [
+        PowerRow(
+            name,
+            chance_words(found.chances[grader].once),
+            chance_words(found.chances[grader].within),
+            grader in OUGHT_TO_FAIL,
+            grader in found.too_easy,
+        )
+        for grader, name in GRADERS.items()
+    ]
+    return PowerTable(rows, found.truth, found.pairs, found.shown, bool(found.too_easy))
+
+
+def figures_of(rows: Iterable[ExamRow]) -> list[Figure]:
+    return [
+        Figure(
+            row,
+            row.sitting.report,
+            share_words(row.sitting.report.get("misaligned")),
+            (row.sitting.report.get("pairwise") or {}).get("quadratic"),
+        )
+        for row in rows
+    ]
+
+
+def report_csv(rows: Iterable[ExamRow]) -> str:
+    """A line for each person, by annotator number; empty where a figure is undefined or not there yet."""
+    return csv_text(COLUMNS, ([line.get(name) for name in COLUMNS] for line in map(_line, rows)))
+
+
+def _line(row: ExamRow) -> dict[str, object]:
+    report = row.sitting.report
+    sat = row.sitting
+    line: dict[str, object] = {"annotator": row.number, "state": sat.state, "passed": sat.passed}
+    line |= {"shown_before": sat.shown_before, "left_out": sat.left_out, "missed_counts": sat.missed_counts}
+    if not report:
+        return line
+    line |= {"pairs": report["n"], "misaligned": report["misaligned"], "mean_bias": report["mean_bias"]}
+    for weights in map(str, Weights):
+        kappa = report["kappas"][weights]
+        low, high = (kappa["interval"] or {}).get("low"), (kappa["interval"] or {}).get("high")
+        line |= {f"kappa_{weights}": kappa["value"], f"kappa_{weights}_low": low, f"kappa_{weights}_high": high}
+        line[f"pairwise_{weights}"] = report["pairwise"][weights]["value"] if report["pairwise"] else None
+        after = report["after_feedback"]
+        line[f"after_feedback_{weights}"] = after[weights]["value"] if after else None
+    return {**line, "bias": report.get("bias"), "levels": report.get("levels"), "why": report.get("why", "")}
 
 
 @project_page(STAFF)
@@ -106,7 +219,7 @@ def exam_create(request: MemberRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         return _exams(request, project, form, note=form.first_error(), status=422)
     try:
-        made = qualification_exams.exam_create(project=project, actor=request.user, **form.cleaned_data)
+        made = services.exam_create(project=project, actor=request.user, **form.cleaned_data)
     except (TooFewPairs, NotPossibleNow) as error:
         return _exams(request, project, form, note=str(error), status=error.status)
     messages.success(request, f"Exam {made.number} is {'open' if made.state == Exam.State.OPEN else 'being prepared'}.")
@@ -171,7 +284,7 @@ def exam_close(request: HttpRequest, exam_uuid: UUID) -> HttpResponse:
     chosen = {**form.cleaned_data, "left_out": _numbers(request.POST.getlist("left_out"))}
     confirmed = _numbers(request.POST.getlist("confirmed"))
     try:
-        qualification_exams.exam_close(exam=held, actor=membership.user, confirmed=confirmed, **chosen)
+        services.exam_close(exam=held, actor=membership.user, confirmed=confirmed, **chosen)
     except Unfinished as error:
         response = _exam(request, held, membership, asking=error, chosen=chosen, status=error.status)
         return refusal_log(request, response, str(error))
@@ -212,7 +325,7 @@ def known_pair_explain(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, form.first_error())
         return redirect(_place(known))
-    known_pairs.known_pair_explain(known=known, actor=lead, explanation=form.cleaned_data["explanation"])
+    services.known_pair_explain(known=known, actor=lead, explanation=form.cleaned_data["explanation"])
     messages.success(request, "The explanation is kept.")
     return redirect(_place(known))
 
@@ -227,7 +340,7 @@ def known_pair_anchor(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
         messages.error(request, form.first_error())
         return redirect(_place(known))
     try:
-        known_pairs.known_pair_anchor(known=known, actor=lead, grade=form.cleaned_data["grade"])
+        services.known_pair_anchor(known=known, actor=lead, grade=form.cleaned_data["grade"])
     except NotPossibleNow as refused:
         messages.error(request, str(refused))
     return redirect(_place(known))
@@ -275,7 +388,7 @@ def known_pair_retire(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, form.first_error())
         return redirect(_place(known))
-    known_pairs.known_pair_retire(known=known, actor=lead, reason=form.cleaned_data["reason"], now=timezone.now())
+    services.known_pair_retire(known=known, actor=lead, reason=form.cleaned_data["reason"], now=timezone.now())
     messages.success(request, "Taken out. Nobody is asked this pair any more.")
     return redirect(_place(known))
 

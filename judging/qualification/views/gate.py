@@ -1,7 +1,4 @@
-"""The multiple-choice test, as annotators take it.
-
-The multiple-choice test, as leads write it.
-"""
+"""The multiple-choice test: annotators take it, leads write it."""
 
 from typing import Any, cast
 from uuid import UUID
@@ -13,14 +10,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from accounts.access import ANNOTATOR, LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from accounts.models import Membership, Project
+from core.forms import refused, refused_form
 from judging.exceptions import AnswersIncomplete, GateClosed
 from judging.models import GateAttempt, GateQuestion
-from judging.projects.forms import MOST_OPTIONS, GateQuestionForm, gate_answers
 from judging.projects.policies import policy_in_force
-from judging.projects.selectors.settings import clips_matching, gate_clips, gate_figures, gate_takers, moments_of
+from judging.projects.selectors import clips_matching, gate_clips, gate_figures, gate_takers, moments_of
+from judging.qualification.forms import MOST_OPTIONS, GateQuestionForm, gate_answers
 from judging.qualification.services import gate as services
 from judging.qualification.services.way import way_advance
-from judging.refusing import refused, refused_form
 
 PAGE = "judging/qualification/gate.html"
 

@@ -1,13 +1,18 @@
 """Pages of a sitting: one pair at a time, a last look before an exam is handed in, feedback, the result."""
 
-from typing import Any, cast
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
+from django.template import loader
 from django.urls import reverse
+from django.utils.safestring import SafeString
 from django_htmx.http import HttpResponseClientRedirect, replace_url
 
 from accounts.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_page
@@ -18,12 +23,13 @@ from judging.exceptions import FormStale, NotAssigned, PairWithdrawn, SittingOve
 from judging.guidelines.views import guideline_context
 from judging.models import Sitting
 from judging.projects.policies import policy_in_force
-from judging.qualification.forms import KnownGradeForm, PurposeForm
-from judging.qualification.selectors.sittings import Sat, sitting_asking, sitting_of
+from judging.qualification.forms import PurposeForm
+from judging.qualification.selectors.sittings import Asked, Sat, sitting_asking, sitting_of
 from judging.qualification.services import sittings
 from judging.qualification.services.sitting_grades import SittingAnswer, sitting_grade, sitting_hand_in
-from judging.qualification.views import sitting_screens as screens
-from judging.qualification.views.exam_figures import share_words
+from judging.qualification.views.exams import share_words
+from judging.work.forms import GivenForm
+from judging.work.views.judge import grade_buttons
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 NOT_YOURS = "This sitting is not yours."
@@ -90,7 +96,7 @@ def _may_be_shown(sat: Sat, index: int) -> bool:
 @post_only("judging:known-pair")
 def pair_grade(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """Take one grade and answer with what comes next."""
-    form = KnownGradeForm(request.POST)
+    form = GivenForm(request.POST)
     if not form.is_valid():
         return _form_refused(request, pair_uuid, form)
     try:
@@ -114,7 +120,7 @@ def _answered(request: HttpRequest, pair_uuid: UUID, answer: SittingAnswer) -> H
     return redirect("judging:sitting", sat.uuid)
 
 
-def _form_refused(request: HttpRequest, pair_uuid: UUID, form: KnownGradeForm) -> HttpResponse:
+def _form_refused(request: HttpRequest, pair_uuid: UUID, form: GivenForm) -> HttpResponse:
     if request.content_type not in FORMS:
         return _refused(request, pair_uuid, "Send a form; what came was none, and nothing was stored.", status=415)
     return _refused(request, pair_uuid, form.first_error(), status=422)
@@ -143,13 +149,13 @@ def _result(request: HttpRequest, sat: Sat, *, status: int = 200) -> HttpRespons
     held = Sitting.objects.select_related("exam").get(pk=sat.sitting_id)
     counting = held.purpose == Sitting.Purpose.EXAM and held.state == Sitting.State.DONE and not held.is_decided
     context = {
-        **screens.context_of(sat, None),
+        **context_of(sat, None),
         "held": held,
         "counting": counting,
         "report": held.report,
         "misaligned": share_words(held.report.get("misaligned")),
         "aligned": sum(not card.was_misaligned for card in sat.cards),
-        "told": [(card, screens.told_of(sat, card)) for card in sat.cards],
+        "told": [(card, told_of(sat, card)) for card in sat.cards],
     }
     part = "#result" if _htmx(request) else ""
     return render(request, f"judging/qualification/result.html{part}", context, status=status)
@@ -175,12 +181,12 @@ def _granted(request: HttpRequest, sat: Sat | None) -> Sat:
 def _page(request: HttpRequest, sat: Sat, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
     project = cast(MemberRequest, request).membership.project
     more = {**guideline_context(project), "break_minutes": policy_in_force(project.pk).break_minutes}
-    return screens.page(request, sat, index, note=note, status=status, **more)
+    return page(request, sat, index, note=note, status=status, **more)
 
 
 def _part(request: HttpRequest, sat: Sat, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
     """The fragment; the browser's address follows what it shows, so that a reload stays there."""
-    response = screens.part(request, sat, index, note=note, status=status)
+    response = part(request, sat, index, note=note, status=status)
     if index is None:
         return replace_url(response, reverse("judging:sitting-look", args=[sat.uuid]))
     if index == sat.next_index():
@@ -190,3 +196,140 @@ def _part(request: HttpRequest, sat: Sat, index: int | None, *, note: str = "", 
 
 def _htmx(request: HttpRequest) -> bool:
     return bool(cast(Any, request).htmx)
+
+
+PAIR = "judging/qualification/pair.html"
+LOOK = "judging/qualification/last_look.html"
+TITLES = {"tutorial": "Tutorial", "exam": "Exam", "warm-up": "Warm-up"}
+
+
+class Level(NamedTuple):
+    grade: int
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What an annotator learns of a pair they have graded."""
+
+    given: list[int]  # own grades, the first one first
+    truth: str
+    levels: list[Level]  # of the guideline, those that the truth stands for
+    explanation: str
+    aligned: bool
+    exact: bool
+
+
+def told_of(sat: Sat, card: Asked) -> Told | None:
+    """Nothing where the truth is not theirs to know."""
+    if card.truth is None or card.grade is None or not sat.told(card):
+        return None
+    grades = sorted({int(card.truth), int(card.truth + Decimal("0.5"))})
+    return Told(
+        given=[given.grade for given in card.given],
+        truth=truth_words(card.truth),
+        levels=[Level(grade, sat.levels[grade]) for grade in grades],
+        explanation=card.explanation,
+        aligned=not card.is_misaligned,
+        exact=card.grade in grades,
+    )
+
+
+def truth_words(truth: Decimal) -> str:
+    """A median as it is said: "2", or "between 2 and 3" for 2.5."""
+    low = int(truth)
+    return str(low) if truth == low else f"between {low} and {low + 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class SittingScreen:
+    """The pair at ``index``; ``note`` is a line to the annotator, as when a form was stale."""
+
+    sat: Sat
+    index: int
+    note: str = ""
+
+    @property
+    def card(self) -> Asked:
+        return self.sat.cards[self.index]
+
+    @property
+    def key(self) -> UUID:
+        return self.sat.key_of(self.card)
+
+    @property
+    def places(self) -> list[int]:
+        """The pairs of this round: all, or those that came back."""
+        round_of = self.sat.misaligned if self.sat.in_feedback else [c for c in self.sat.cards if not c.is_retired]
+        held = {card.known_id for card in [*round_of, self.card]}
+        return [index for index, card in enumerate(self.sat.cards) if card.known_id in held]
+
+    @property
+    def position(self) -> int:
+        return self.places.index(self.index) + 1
+
+    @property
+    def total(self) -> int:
+        return len(self.places)
+
+    @property
+    def done(self) -> int:
+        return sum(not self.sat.asks(self.sat.cards[place]) for place in self.places)
+
+    @property
+    def previous(self) -> Asked | None:
+        before = [place for place in self.places if place < self.index]
+        return self.sat.cards[before[-1]] if before else None
+
+    @property
+    def following(self) -> Asked | None:
+        """The next pair in order; where the truth is told at once, only after this one is graded."""
+        after = [place for place in self.places if place > self.index]
+        return self.sat.cards[after[0]] if after else None
+
+    @property
+    def ahead(self) -> list[Asked]:
+        return self.sat.ahead_of(self.index)
+
+    @property
+    def takes_grade(self) -> bool:
+        """Whether the buttons can be pressed."""
+        if self.card.is_retired:
+            return False
+        return self.sat.asks(self.card) or self.sat.may_change
+
+    @property
+    def told(self) -> Told | None:
+        return told_of(self.sat, self.card)
+
+    @property
+    def grade_buttons(self) -> SafeString:
+        return grade_buttons(tuple(self.sat.levels), self.card.grade)
+
+
+def context_of(sat: Sat, index: int | None, note: str = "") -> dict[str, Any]:
+    screen = None if index is None else SittingScreen(sat, index, note)
+    return {
+        "sat": sat,
+        "screen": screen,
+        "card": screen and screen.card,
+        "told": screen and screen.told,
+        "title": TITLES[sat.purpose],
+        "project_uuid": sat.project_uuid,
+        "note": note,
+    }
+
+
+def part(request: HttpRequest, sat: Sat, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
+    """The fragment for htmx: a pair, or the last look when ``index`` is None."""
+    token = request.headers.get("X-CSRFToken") or get_token(request)
+    context = {**context_of(sat, index, note), "csrf_token": token, "scripted": True}
+    name = f"{LOOK if index is None else PAIR}#pair"
+    return HttpResponse(loader.get_template(name).render(context), status=status)
+
+
+def page(
+    request: HttpRequest, sat: Sat, index: int | None, *, note: str = "", status: int = 200, **more: Any
+) -> HttpResponse:
+    template = LOOK if index is None else PAIR
+    return render(request, template, {**context_of(sat, index, note), **more}, status=status)

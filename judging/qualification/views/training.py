@@ -14,11 +14,11 @@ from django.urls import reverse
 
 from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from accounts.models import Project
+from core.forms import refused_form
 from judging.models import KnownPair
-from judging.projects.forms import DrawForm, MoveForm, TrainingPairForm
-from judging.projects.selectors.settings import training_pairs, training_queries, tutorial_levels, tutorial_shown
+from judging.projects.selectors import training_pairs, training_queries, tutorial_levels, tutorial_shown
+from judging.qualification.forms import DrawForm, MoveForm, TrainingPairForm
 from judging.qualification.services import training as services
-from judging.refusing import refused_form
 from judging.work.rules import GRADES
 
 PAGE = "judging/qualification/training.html"

@@ -1,15 +1,11 @@
-"""What an annotator's judgments tell about their work. Pure, over columns of all judgments of a project at once.
+"""What annotators' judgments say of their work, and how many gold pairs are due. Pure, over columns of all judgments.
 
-None is what cannot be told: no number is made up where there is too little.
-
-Whether grades depend on where a pair stood in the order, or on the grade given just before. Pure.
+None is what cannot be said: no number is made up where there is too little.
 
 The order is shuffled, so position says nothing about relevance and mean grades by position should be level: a slope
 is fatigue or drift. Pairs judged one after the other share a query, so a plain mean by previous grade mixes anchoring
 with how relevant the query's moments are; the deviation from what others gave the same pair does not.
 Sources: Shokouhi, White, Yilmaz, SIGIR 2015 (anchoring); Scholer, Turpin, Sanderson, SIGIR 2011 (drift).
-
-How many pairs of known truth are due among the others an annotator is asked. Pure.
 """
 
 import math

@@ -1,9 +1,4 @@
-"""Batches: opening them, deciding their pairs, and the lead's word on a second one.
-
-What a batch says of itself, put right from the rows: free seats, pairs that flags have withdrawn.
-
-Every function here wants the batch's row locked by the caller's transaction.
-"""
+"""Batches: opened, decided, extended on the lead's word; their seats, flags and tallies kept right from the rows."""
 
 import logging
 from collections.abc import Sequence
@@ -11,25 +6,26 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
-from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+from django.db import connection, transaction
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 
-from accounts.models import User
+from accounts.models import Project, User
 from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query
 from annotation.pools.rules.pooling import BATCH_SIZE, BATCHES
 from annotation.pools.rules.run_pools import in_batches
 from core import clock
 from core.audit import audit_record
-from core.jobs import durable
+from core.jobs import durable, swept
 from core.messages import send_on_commit
 from judging.exceptions import AlreadyReviewed, NothingBeyond, NotReviewable
-from judging.models import SEATS, Assignment, Batch, BatchReview, Judgment, Pair, Policy
+from judging.models import SEATS, Assignment, Batch, BatchReview, Judgment, JudgmentDay, Pair, Policy, Tally
+from judging.projects.overview import tallies
 from judging.projects.policies import policy_in_force
 from judging.review.rules import Suggestion
 from judging.review.selectors import Outlook, outlooks, review_in_words
 from judging.work import rules
 from judging.work.rules import AskedPair, free_seats
-from judging.work.selectors.seats import pairs_asked_now, seats_held
+from judging.work.selectors.annotator import pairs_asked_now, seats_held
 
 logger = logging.getLogger(__name__)
 ADVANCE_TASK = "judging.tasks.batch_advance"
@@ -261,7 +257,7 @@ FLAGS_TO_WITHDRAW = 2
 
 
 def seats_count(batch: Batch, asked: list[AskedPair] | None = None) -> None:
-    """Write how many seats of the batch are free; ``asked`` spares reading the pairs."""
+    """Write how many seats of the batch, locked by the caller, are free; ``asked`` spares reading the pairs."""
     if batch.state == Batch.State.DONE:
         free = 0
     else:
@@ -273,10 +269,72 @@ def seats_count(batch: Batch, asked: list[AskedPair] | None = None) -> None:
 
 
 def flagged_withdraw(batch: Batch) -> list[AskedPair]:
-    """Withdraw what the batch asks for though two annotators have flagged it for good; returns what it still asks."""
+    """Withdraw what two annotators have flagged for good from the batch, locked by the caller.
+
+    Returns:
+        What the batch still asks for.
+    """
     asked = pairs_asked_now(batch_id=batch.pk)
     flagged = [pair.pair_id for pair in asked if pair.final_flags >= FLAGS_TO_WITHDRAW]
     if flagged:
         Pair.objects.filter(pk__in=flagged).update(state=Pair.State.WITHDRAWN, reason=Pair.Reason.FLAGGED_TWICE)
         logger.info("batch %s: flagged twice and withdrawn: pairs %s", batch.pk, flagged)
     return [pair for pair in asked if pair.pair_id not in flagged]
+
+
+FOLD_FROM = 200  # rows of a project
+
+FOLD = """
+WITH gone AS (DELETE FROM judging_tally WHERE project_id = %(project)s RETURNING what, n)
+INSERT INTO judging_tally (project_id, what, n)
+SELECT %(project)s, what, sum(n) FROM gone GROUP BY what HAVING sum(n) <> 0"""
+RECOUNT = (
+    "DELETE FROM judging_tally WHERE project_id = %(project)s",
+    """
+INSERT INTO judging_tally (project_id, what, n)
+SELECT %(project)s, concat_ws(':', 'pair', pair.state, pair.relevance), count(*)
+FROM judging_pair pair JOIN judging_batch batch ON batch.id = pair.batch_id
+WHERE batch.project_id = %(project)s GROUP BY 2
+UNION ALL SELECT %(project)s, concat_ws(':', 'batch', number, state, round), count(*)
+FROM judging_batch WHERE project_id = %(project)s GROUP BY 2""",
+    "DELETE FROM judging_judgmentday WHERE project_id = %(project)s",
+    """
+INSERT INTO judging_judgmentday (project_id, annotator_id, day, judgments, second_round, simulated, imported)
+SELECT %(project)s, given.annotator_id,
+    (given.created_at AT TIME ZONE coalesce(policy.time_zone, 'UTC'))::date, count(*),
+    count(*) FILTER (WHERE given.round = 2), count(*) FILTER (WHERE given.source = 'simulated'),
+    count(*) FILTER (WHERE given.source = 'imported')
+FROM judging_judgment given JOIN judging_pair pair ON pair.id = given.pair_id
+JOIN judging_batch batch ON batch.id = pair.batch_id LEFT JOIN judging_policy policy ON policy.id = given.policy_id
+WHERE batch.project_id = %(project)s GROUP BY given.annotator_id, 3""",
+)
+
+
+@swept
+def tallies_fold(now: object = None) -> None:
+    """Make one row of each count that has grown long; who reads or writes meanwhile is not disturbed."""
+    long = Tally.objects.values("project").annotate(n=Count("pk")).filter(n__gte=FOLD_FROM).order_by()
+    for project_id in long.values_list("project", flat=True):
+        with connection.cursor() as cursor:
+            cursor.execute(FOLD, {"project": project_id})
+
+
+@transaction.atomic
+def tallies_recount(*, project: Project) -> bool:
+    """Count anew from the rows; say whether that made a difference. Who judges waits meanwhile, some seconds."""
+    with connection.cursor() as cursor:
+        tables = f"{Tally._meta.db_table}, {JudgmentDay._meta.db_table}"
+        cursor.execute(f"LOCK TABLE {tables} IN SHARE ROW EXCLUSIVE MODE")
+        before = _kept(project)
+        for statement in RECOUNT:
+            cursor.execute(statement, {"project": project.pk})
+    differed = _kept(project) != before
+    if differed:
+        logger.warning("project %s: the kept counts were wrong and are right now", project.pk)
+    return differed
+
+
+def _kept(project: Project) -> tuple[object, object]:
+    days = JudgmentDay.objects.filter(project=project).order_by("annotator", "day")
+    columns = ("annotator", "day", "judgments", "second_round", "simulated", "imported")
+    return tallies(project), list(days.values_list(*columns))

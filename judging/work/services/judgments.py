@@ -15,7 +15,7 @@ from accounts.models import Membership, User
 from core import clock
 from judging.exceptions import FormStale, JudgingError, NotAnnotator, NotAssigned, PairWithdrawn
 from judging.models import Assignment, Flag, Judgment, JudgmentChange
-from judging.quality.gold import GIVE_GOLD, gold_change, gold_given_under
+from judging.quality.services import GIVE_GOLD, gold_change, gold_given_under
 from judging.work import rules
 from judging.work.rules import GRADES, lease_until
 from judging.work.selectors.held import Card, Held, held_by_pair

@@ -1,30 +1,41 @@
-"""The judging page: one pair at a time, a last look, and the ways out."""
+"""The annotator's pages: where to start, one pair at a time, a last look, own grades, previews."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, cast
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http.response import HttpResponseBase
+from django.middleware.csrf import get_token
+from django.shortcuts import redirect, render
+from django.template import loader
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 from django_htmx.http import HttpResponseClientRedirect, replace_url
 
 from accounts.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_page
 from accounts.models import Project, User
+from accounts.rules import OUT
 from core import clock
+from core.forms import KeyForm, SubmitForm
 from core.refusals import refusal_log
 from judging.exceptions import FormStale, GuidelineUnconfirmed, NotAssigned, PairWithdrawn, WarmUpDue
-from judging.forms import FlagForm, GradeForm, KeyForm, SubmitForm
 from judging.guidelines.views import guideline_context
-from judging.models import Sitting
+from judging.models import Assignment, Flag, Sitting
 from judging.qualification.services.sittings import sitting_start, warm_up_lacks
-from judging.work.selectors.annotator import open_assignment, work_done
-from judging.work.selectors.held import Held, held_by_pair, held_open
+from judging.qualification.views.way import way_of
+from judging.review.selectors import job_running
+from judging.work.forms import FlagForm, GradeForm
+from judging.work.selectors.annotator import given_in, open_assignment, preview_gif, preview_mp4, work_done, work_waits
+from judging.work.selectors.held import Card, Held, held_by_pair, held_open
 from judging.work.services import assignments, judgments
-from judging.work.views import screens
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 NO_WARM_UP = "Too few pairs of known truth are left that you have not seen: today goes without a warm-up."
@@ -207,12 +218,12 @@ def _page(request: HttpRequest, held: Held, index: int | None, *, note: str = ""
     project = cast(MemberRequest, request).membership.project
     work = work_done(project=project, annotator=cast(User, request.user), since=midnight())
     more = {**guideline_context(project), "work": work}
-    return screens.page(request, held, index, note=note, status=status, **more)
+    return page(request, held, index, note=note, status=status, **more)
 
 
 def _part(request: HttpRequest, held: Held, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
     """The fragment; the browser's address follows what it shows, so that a reload stays there."""
-    response = screens.part(request, held, index, note=note, status=status)
+    response = part(request, held, index, note=note, status=status)
     place = "judging:pair-next" if index is not None else "judging:last-look"
     if index is not None and index != held.next_index():
         url = reverse("judging:pair", args=[held.cards[index].uuid])
@@ -237,3 +248,137 @@ def midnight() -> Any:
 
 def _htmx(request: HttpRequest) -> bool:
     return bool(cast(Any, request).htmx)
+
+
+PAGE = "judging/work/judge.html"
+LAST_LOOK = "judging/work/last_look.html"
+FLAG_REASONS = Flag.Reason.choices
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """The card at ``index``; ``note`` is a line to the annotator, as when a form was stale."""
+
+    held: Held
+    index: int
+    note: str = ""
+
+    @property
+    def card(self) -> Card:
+        return self.held.cards[self.index]
+
+    @property
+    def key(self) -> UUID:
+        return self.held.key_of(self.card)
+
+    @property
+    def position(self) -> int:
+        return self.index + 1
+
+    @property
+    def total(self) -> int:
+        return len(self.held.cards)
+
+    @property
+    def previous(self) -> Card | None:
+        return self.held.cards[self.index - 1] if self.index else None
+
+    @property
+    def following(self) -> Card | None:
+        """What Enter or the right arrow shows: the next card in order, judged or not."""
+        return self.held.cards[self.index + 1] if self.position < self.total else None
+
+    @property
+    def ahead(self) -> list[Card]:
+        return self.held.ahead_of(self.index)
+
+    @property
+    def grade_buttons(self) -> SafeString:
+        return grade_buttons(tuple(self.held.levels), self.card.grade)
+
+    @property
+    def flag_buttons(self) -> SafeString:
+        return flag_buttons()
+
+
+@lru_cache(maxsize=256)
+def grade_buttons(levels: tuple[str, ...], pressed: int | None) -> SafeString:
+    """The five buttons, the same on every screen of a guideline: a level reads "Good: the action agrees"."""
+    parts = [line.partition(":") for line in levels]
+    named = [(grade, name.strip(), meaning.strip()) for grade, (name, _, meaning) in enumerate(parts)]
+    return loader.render_to_string("judging/work/_grades.html", {"levels": named, "pressed": pressed})
+
+
+@lru_cache(maxsize=1)
+def flag_buttons() -> SafeString:
+    button = '<button class="secondary" name="reason" value="{}">{}</button>'
+    return format_html_join("", button, FLAG_REASONS)
+
+
+def context_of(held: Held, index: int | None, note: str = "") -> dict[str, Any]:
+    """What the judging page shows; the last look when ``index`` is None."""
+    screen = None if index is None else Screen(held, index, note)
+    left = len(held.cards) - held.answered
+    return {
+        "held": held,
+        "screen": screen,
+        "card": screen and screen.card,
+        "pair": screen and str(screen.card.uuid),
+        "left": left,
+        "flag_reasons": FLAG_REASONS,
+        "project_uuid": held.project_uuid,
+    }
+
+
+def part(request: HttpRequest, held: Held, index: int | None, *, note: str = "", status: int = 200) -> HttpResponse:
+    """The fragment for htmx. It needs no context processor: navigation and messages are on the page already."""
+    name = f"{PAGE}#pair" if index is not None else f"{LAST_LOOK}#pair"
+    token = request.headers.get("X-CSRFToken") or get_token(request)  # the page's own is good, and sets no cookie
+    context = {**context_of(held, index, note), "csrf_token": token, "scripted": True}
+    return HttpResponse(loader.get_template(name).render(context), status=status)
+
+
+def page(
+    request: HttpRequest, held: Held, index: int | None, *, note: str = "", status: int = 200, **more: Any
+) -> HttpResponse:
+    """The whole page."""
+    template = PAGE if index is not None else LAST_LOOK
+    return render(request, template, {**context_of(held, index, note), **more}, status=status)
+
+
+PER_PAGE = 10
+
+
+@project_page(ANNOTATOR)
+def desk(request: MemberRequest, project: Project) -> HttpResponse:
+    """Where an annotator starts: what comes next on their way; once qualified, what is open and what was done."""
+    assignment = open_assignment(project=project, annotator=request.user)
+    context = {
+        "assignment": assignment,
+        "work": work_done(project=project, annotator=request.user, since=midnight()),
+        "more": assignment is None and work_waits(project_id=project.pk, annotator_id=request.user.pk),
+        "job": job_running(project),
+        "way": way_of(project=project, annotator=request.user),
+    }
+    part = "#start" if request.htmx else ""
+    return render(request, f"judging/work/desk.html{part}", context)
+
+
+@project_page(ANNOTATOR)
+def own_grades(request: MemberRequest, project: Project) -> HttpResponse:
+    """What the annotator gave, batch by batch; never how a pair was settled."""
+    ended = request.user.assignments.filter(project=project).exclude(state=Assignment.State.OPEN)
+    page = Paginator(ended.select_related("batch__query").order_by("-id"), PER_PAGE).get_page(request.GET.get("page"))
+    given = [(assignment, *given_in(assignment)) for assignment in page]
+    context = {"page": page, "given": given, "is_out": request.membership.standing in OUT}
+    return render(request, "judging/work/own_grades.html", context)
+
+
+@login_required
+def preview(request: HttpRequest, preview_uuid: UUID) -> HttpResponseBase:
+    return preview_gif(request, preview_uuid)
+
+
+@login_required
+def clip(request: HttpRequest, preview_uuid: UUID) -> HttpResponseBase:
+    return preview_mp4(request, preview_uuid)

@@ -14,13 +14,14 @@ from django.urls import reverse
 
 from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page
 from accounts.models import Project, User
+from core.forms import SubmitForm
 from core.refusals import refusal_log
 from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow
-from judging.forms import BoundsForm, SieveForm, SubmitForm, WithdrawForm, WordForm
 from judging.models import Flag, Pair
+from judging.work.forms import BoundsForm, SieveForm, WithdrawForm, WordForm
 from judging.work.selectors.flags import DROPPED, FLAGGED, WITHDRAWN, Listed, Sieve, listed, pairs_listed
-from judging.work.services import pairs, recuts
+from judging.work.services import pairs
 
 PER_PAGE = 20
 CHUNK = 500
@@ -207,7 +208,7 @@ def pair_bounds(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
 
 def _recut(request: HttpRequest, pair: Pair, lead: User, bounds: tuple[float, float] | None) -> HttpResponse:
     try:
-        recuts.recut_request(pair=pair, lead=lead, bounds=bounds)
+        pairs.recut_request(pair=pair, lead=lead, bounds=bounds)
     except NotPossibleNow as error:
         return _moved_on(request, pair, error)
     messages.success(request, "The clip is being cut anew. The old one is shown until it is there.")

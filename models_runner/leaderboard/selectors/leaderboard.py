@@ -10,7 +10,7 @@ from accounts.models import Membership, Project
 from models_runner.leaderboard import rules
 from models_runner.leaderboard.selectors.asked import Asked
 from models_runner.leaderboard.selectors.shown_scores import ScoreView, ShownScore, has_ladder, sees_all
-from models_runner.leaderboard.services.score_tests import score_tests_of
+from models_runner.leaderboard.services.score_tests import score_tests_of, score_tests_order
 from models_runner.models import Run, Score, Scoring
 from moment_retrieval.statistics.randomisation import holm
 
@@ -98,6 +98,14 @@ def leaderboard(asked: Asked, membership: Membership, *, tested: bool = True) ->
         table.base.is_base = True
         if tested:
             _test(table, asked)
+    return table
+
+
+def leaderboard_tested(asked: Asked, membership: Membership) -> Table:
+    """The leaderboard; tests that it lacks are ordered, and there when it is asked for again."""
+    table = leaderboard(asked, membership)
+    if table.base is not None and table.untested:
+        score_tests_order(base=table.base.scores[asked.sorted_by.metric].pk, others=table.untested)
     return table
 
 

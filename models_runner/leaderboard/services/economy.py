@@ -15,7 +15,7 @@ from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible
 from core.jobs import JobKind, durable
 from judging.models import Release
-from judging.releases.files import archive_opened
+from judging.releases.selectors import archive_opened
 from models_runner.leaderboard.services.scorings import run_table
 from models_runner.leaderboard.services.truths import truth_table
 from models_runner.models import EconomyStudy, Run, Scoring

@@ -14,8 +14,8 @@ from django.db import IntegrityError, transaction
 from core.exceptions import NotPossible
 from core.stored_files import files_delete
 from judging.models import Release
-from judging.releases.files import archive_opened
 from judging.releases.layout import JUDGED_SPLITS
+from judging.releases.selectors import archive_opened
 from models_runner.models import ReadRelease, Run, Truth
 from moment_retrieval import formats, kept
 from moment_retrieval.errors import EmptyFile

@@ -5,15 +5,14 @@ from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 
 from accounts.access import RUNNERS, STAFF, MemberRequest, post_only, project_page
-from accounts.models import Membership, Project
+from accounts.models import Project
 from judging.models import Release
 from models_runner.leaderboard import files
 from models_runner.leaderboard.charts import OVER_QUERIES, intervals_chart
 from models_runner.leaderboard.selectors.asked import GROUPS, RECALL, Asked, asked_by, splits_of
-from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard, runs_with_concerns, truth_size
+from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard_tested, runs_with_concerns, truth_size
 from models_runner.leaderboard.selectors.shown_scores import participants_see, sees_all
 from models_runner.leaderboard.services.participants import leaderboard_of
-from models_runner.leaderboard.services.score_tests import score_tests_order
 from models_runner.leaderboard.services.similarity import similarity_runs_request
 from models_runner.models import Run
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
@@ -30,14 +29,6 @@ def runs(request: MemberRequest, project: Project) -> HttpResponse:
     if asked is not None:
         context |= _board(request, project, asked)
     return render(request, "models_runner/leaderboard/leaderboard.html", context)
-
-
-def leaderboard_tested(asked: Asked, membership: Membership) -> Table:
-    """The leaderboard; tests that it lacks are ordered, and there when it is asked for again."""
-    table = leaderboard(asked, membership)
-    if table.base is not None and table.untested:
-        score_tests_order(base=table.base.scores[asked.sorted_by.metric].pk, others=table.untested)
-    return table
 
 
 def _board(request: MemberRequest, project: Project, asked: Asked) -> dict[str, object]:

@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from accounts.access import LEAD, RUNNERS, MemberRequest, grant, project_page
 from accounts.models import Project
 from judging.models import Release
-from judging.releases.files import archive_opened
+from judging.releases.selectors import archive_opened
 from models_runner.leaderboard import files as leaderboard_files
 from models_runner.leaderboard.forms import LeaderboardForm, ready_releases
 from models_runner.leaderboard.services.participants import leaderboard_change, leaderboard_of

@@ -7,18 +7,18 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
-from accounts.access import RUNNERS, MemberRequest, grant, post_only, project_page
+from accounts.access import RUNNERS, MemberRequest, post_only, project_page
 from accounts.models import Membership, Project, User
-from core.exceptions import NotPossible, StorageAway, TooLarge
-from core.files import ReceivedOnDisk, file_answer
+from core.exceptions import NotPossible, StorageAway
+from core.files import file_answer, receive_on_disk
 from models_runner.leaderboard.forms import SPLITS, RunForm, ready_releases
+from models_runner.leaderboard.selectors.runs import run_granted, run_withdrawable
 from models_runner.leaderboard.selectors.shown_scores import ScoreView, sees_all
 from models_runner.leaderboard.services import runs
 from models_runner.leaderboard.services.participants import leaderboard_of
@@ -26,24 +26,14 @@ from models_runner.leaderboard.services.runs import run_upload, upload_check, up
 from models_runner.models import Run
 from moment_retrieval.formats import Form
 
-FORM_ROOM = 2**20  # what the fields beside the file may take
-
-
-def room_checked(request: HttpRequest) -> None:
-    """Raise TooLarge for a body that no file of a run can need."""
-    length = request.META.get("CONTENT_LENGTH") or ""
-    if length.isdigit() and int(length) > settings.RUN_MAX_MB * 2**20 + FORM_ROOM:
-        raise TooLarge(f"The file is larger than {settings.RUN_MAX_MB} MB; pack it with gzip.")
-
 
 @csrf_exempt  # its token stands in the body, which is read only after the file's way is laid; see below
 @project_page(RUNNERS)
 def run_new(request: MemberRequest, project: Project) -> HttpResponse:
     """The form for a run; the file goes into a temporary one, piece by piece."""
-    room_checked(request)
+    receive_on_disk(request, most_mb=settings.RUN_MAX_MB, instead="pack it with gzip")
     if request.method == "POST" and (refused := _refused_unread(request, project)):
         return refused
-    request.upload_handlers = [ReceivedOnDisk(request)]
     answer: HttpResponse = _run_form(request, project)
     return answer
 
@@ -94,7 +84,7 @@ def _form_page(request: MemberRequest, project: Project, form: RunForm, status: 
 @login_required
 def run_page(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
     """One run: how far it is, what is odd about it, and its scores on every release."""
-    run, membership = granted(request, run_uuid)
+    run, membership = run_granted(request, run_uuid)
     view = ScoreView(membership, run.split)
     scorings = run.scorings.select_related("release", "run").prefetch_related("scores").order_by("-release__version")
     shown = [(scoring, view.shown(scoring, scoring.scores.all()), view.refusal(scoring)) for scoring in scorings]
@@ -106,7 +96,7 @@ def run_page(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
 @login_required
 def run_download(request: HttpRequest, run_uuid: UUID) -> HttpResponseBase:
     """The file as it was brought, to its owner, leads and admins."""
-    run, _ = granted(request, run_uuid)
+    run, _ = run_granted(request, run_uuid)
     if run.state != Run.State.SCORED:
         raise Http404
     name = run.file_name if run.owner_id else f"{run.system}.{run.split}.json"
@@ -119,27 +109,10 @@ def run_download(request: HttpRequest, run_uuid: UUID) -> HttpResponseBase:
 @post_only("models_runner:run")
 def run_withdraw(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
     """Its owner or a lead takes a run off the leaderboard."""
-    run = withdrawable(request, run_uuid)
+    run = run_withdrawable(request, run_uuid)
     try:
         runs.run_withdraw(run=run, actor=cast(User, request.user), reason=request.POST.get("reason", ""))
         messages.success(request, "Withdrawn. Its name is free again.")
     except NotPossible as error:
         messages.error(request, str(error))
     return redirect("models_runner:run", run.uuid)
-
-
-def withdrawable(request: HttpRequest, run_uuid: UUID) -> Run:
-    """A run of the viewer's own; leads may withdraw every one."""
-    run, membership = granted(request, run_uuid)
-    if membership.role != Membership.Role.LEAD and run.owner_id != membership.user_id:
-        raise PermissionDenied
-    return run
-
-
-def granted(request: HttpRequest, run_uuid: UUID) -> tuple[Run, Membership]:
-    """A run of the viewer's own; leads and admins see every one."""
-    run = get_object_or_404(Run.objects.select_related("project", "release"), uuid=run_uuid)
-    membership = grant(request, run.project, RUNNERS)
-    if not sees_all(membership) and run.owner_id != membership.user_id:
-        raise PermissionDenied
-    return run, membership

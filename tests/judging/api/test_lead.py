@@ -5,7 +5,7 @@ import pytest
 from annotation.models import NamedQuerySet
 from core.models import AuditEvent
 from judging.models import Batch, BatchReview, Pair
-from judging.projects.selectors.overview import overview_counts
+from judging.projects.overview import overview_counts
 from judging.review.selectors import annotator_numbers
 from tests.factories import BatchFactory, ProjectFactory, QueryFactory, lead
 from tests.judging.api.acts import Program, hold, refusal, rows, shown

@@ -9,7 +9,7 @@ from accounts.services.identities import NewAccount
 from core.exceptions import NotPossible
 from judging.exceptions import InvitationGone, NotQualified
 from judging.models import Assignment, Batch
-from judging.people.services import invitations, standings
+from judging.people import services
 from tests.factories import BatchFactory, ProjectFactory, annotator, lead
 from tests.judging.concurrency.meeting import Work, overlap, taking
 
@@ -23,7 +23,7 @@ def test_who_is_suspended_while_they_take_gives_it_back(monkeypatch: pytest.Monk
     member = Membership.objects.get(user=person)
 
     def suspending() -> Any:
-        return standings.annotator_suspend(membership=member, actor=chief, reason="Too fast")
+        return services.annotator_suspend(membership=member, actor=chief, reason="Too fast")
 
     taken, suspended = overlap(monkeypatch, (Batch, "save"), taking(batch, person), suspending)
     assert (taken.state, suspended.standing) == ("open", "suspended")
@@ -36,9 +36,9 @@ def test_who_is_suspended_first_takes_nothing(monkeypatch: pytest.MonkeyPatch) -
     member = Membership.objects.get(user=person)
 
     def suspending() -> Any:
-        return standings.annotator_suspend(membership=member, actor=chief, reason="Too fast")
+        return services.annotator_suspend(membership=member, actor=chief, reason="Too fast")
 
-    suspended, refused = overlap(monkeypatch, (standings, "assignment_return"), suspending, taking(batch, person))
+    suspended, refused = overlap(monkeypatch, (services, "assignment_return"), suspending, taking(batch, person))
     assert suspended.standing == "suspended"
     assert isinstance(refused, NotQualified)
     assert not Assignment.objects.exists()
@@ -46,14 +46,14 @@ def test_who_is_suspended_first_takes_nothing(monkeypatch: pytest.MonkeyPatch) -
 
 def test_one_invitation_lets_one_person_join(monkeypatch: pytest.MonkeyPatch) -> None:
     project = ProjectFactory()
-    _, path = invitations.invitation_create(project=project, actor=lead(project), role="annotator")
+    _, path = services.invitation_create(project=project, actor=lead(project), role="annotator")
     secret = path.split("/")[2]
 
     def joining(name: str) -> Work:
         new = NewAccount(name, "a long password", name)
-        return lambda: invitations.invitation_accept(secret=secret, person=new)
+        return lambda: services.invitation_accept(secret=secret, person=new)
 
-    joined, refused = overlap(monkeypatch, (invitations, "member_add"), joining("first"), joining("second"))
+    joined, refused = overlap(monkeypatch, (services, "member_add"), joining("first"), joining("second"))
     assert joined.user.username == "first"
     assert isinstance(refused, InvitationGone)
     assert project.memberships.filter(role="annotator").count() == 1
@@ -65,9 +65,9 @@ def test_one_user_name_for_two_who_register(monkeypatch: pytest.MonkeyPatch) -> 
     new = NewAccount("first", "a long password", "First")
 
     def joining() -> Any:
-        return invitations.registration_join(project_uuid=project.uuid, person=new)
+        return services.registration_join(project_uuid=project.uuid, person=new)
 
-    joined, refused = overlap(monkeypatch, (invitations, "member_add"), joining, joining)
+    joined, refused = overlap(monkeypatch, (services, "member_add"), joining, joining)
     assert joined.number == 1
     assert isinstance(refused, NotPossible)
     assert User.objects.filter(username="first").count() == 1

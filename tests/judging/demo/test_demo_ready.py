@@ -16,8 +16,8 @@ from annotation.previews.cutting import Preview
 from annotation.similarity import sentences
 from core.models import Job
 from judging.demo import progress
-from judging.demo.grading import truth_of_pair, visitors_answer
 from judging.demo.progress import demo_advance, demo_render
+from judging.demo.simulation import truth_of_pair, visitors_answer
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
 from judging.review.selectors import review_queue
 from judging.work import rules

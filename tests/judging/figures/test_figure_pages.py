@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from accounts.models import Project
 from annotation.models import NamedQuerySet
-from judging.figures.catalogue import FIGURES
+from judging.figures.views import FIGURES
 from tests import factories
 from tests.factories import admin, lead
 from tests.judging.play import judge_round

@@ -13,10 +13,10 @@ from annotation.models import TextStatistics, Video
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing
 from annotation.statistics.services import statistics_compute
-from judging.figures import tables
+from judging.figures import views
 from judging.figures.selectors import judged_figures
 from judging.models import BatchReview
-from judging.releases.scope import finished_queries
+from judging.releases.selectors import finished_queries
 from tests.conftest import Messages
 from tests.factories import BatchFactory, CaptionFactory, PairFactory, ProjectFactory, admin
 
@@ -31,7 +31,7 @@ def untagged(monkeypatch: pytest.MonkeyPatch) -> None:
         raise SimilarityMissing("not installed")
 
     monkeypatch.setattr(registry, "wordnet", missing)
-    monkeypatch.setattr(tables, "wordnet_is_here", lambda: False)
+    monkeypatch.setattr(views, "wordnet_is_here", lambda: False)
 
 
 @pytest.fixture

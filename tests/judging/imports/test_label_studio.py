@@ -22,7 +22,7 @@ from core.jobs import sweep_all
 from core.models import AuditEvent
 from judging.imports import services
 from judging.imports.historic import judgments_import, read_judgments
-from judging.imports.label_studio.mapping import Mapped
+from judging.imports.label_studio import Mapped
 from judging.models import Judgment, JudgmentImport, Pair
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, UserFactory

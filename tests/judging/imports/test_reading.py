@@ -9,9 +9,7 @@ import pytest
 from annotation.corpora.importers import ImportFileError
 from annotation.corpora.importers.files import pieces_of
 from core.texts import is_storable
-from judging.imports.label_studio.gathering import Export, read_export
-from judging.imports.label_studio.mapping import BadMapping, Mapped, mapped
-from judging.imports.label_studio.reading import Told
+from judging.imports.label_studio import BadMapping, Export, Mapped, Told, mapped, read_export
 from tests.judging.imports.exports import annotation, flat, rated, task, text
 from tests.mutations import mutated
 

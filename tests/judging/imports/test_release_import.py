@@ -25,8 +25,8 @@ from judging.models import Judgment, Pair, Release
 from judging.projects.policies import guideline_publish, policy_publish
 from judging.projects.services import query_set_create
 from judging.releases import files, layout
-from judging.releases.rules_file import IMPORT
-from judging.releases.scope import scope_of
+from judging.releases.metadata import IMPORT
+from judging.releases.selectors import scope_of
 from judging.releases.services import release_words_set
 from judging.work.services.batches import batch_advance, batch_review
 from tests.factories import PairFactory, ProjectFactory, QueryFactory, UserFactory

@@ -3,7 +3,7 @@ from decimal import Decimal
 
 import pytest
 
-from judging.pay.forecast import TVR_RANKING, Assumptions, Forecast
+from judging.pay.rules import TVR_RANKING, Assumptions, Forecast
 
 
 def test_tvr_ranking_took_about_1200_hours() -> None:

@@ -16,8 +16,8 @@ from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.exceptions import InvitationGone, InvitationUnknown, NotPossibleNow
 from judging.models import Invitation
-from judging.people.services import invitations
-from judging.people.services.invitations import (
+from judging.people import services
+from judging.people.services import (
     FORGOTTEN_AFTER,
     MAIL_LOCK,
     invitation_accept,
@@ -232,7 +232,7 @@ class TestMailed:
 
         held, _ = invite(project, email=ADDRESS)
         with monkeypatch.context() as patched:
-            patched.setattr(invitations, "send_mail", die)
+            patched.setattr(services, "send_mail", die)
             with pytest.raises(Killed):
                 invitation_mail(invitation_id=held.pk)
         held.refresh_from_db()
@@ -258,7 +258,7 @@ class TestMailed:
 
         held, _ = invite(project, email=ADDRESS)
         with monkeypatch.context() as patched:
-            patched.setattr(invitations, "send_mail", meanwhile)
+            patched.setattr(services, "send_mail", meanwhile)
             invitation_mail(invitation_id=held.pk)
         held.refresh_from_db()
         assert held.mail == Invitation.Mail.WAITING
@@ -270,7 +270,7 @@ class TestMailed:
         def refuse(*args: object) -> None:
             raise error
 
-        monkeypatch.setattr(invitations, "send_mail", refuse)
+        monkeypatch.setattr(services, "send_mail", refuse)
         held, _ = invite(project, email=ADDRESS)
         assert not invitation_mail(invitation_id=held.pk)
         held.refresh_from_db()

@@ -12,7 +12,7 @@ from django.urls import reverse
 from accounts.models import Membership, Project, User
 from accounts.services.identities import identity_set
 from judging.models import Invitation
-from judging.people.services.invitations import invitation_create, invitation_revoke
+from judging.people.services import invitation_create, invitation_revoke
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,

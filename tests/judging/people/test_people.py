@@ -15,8 +15,7 @@ from accounts.services.members import standing_change
 from core.models import AuditEvent
 from judging.models import GateAttempt, Invitation
 from judging.people.selectors import people_of
-from judging.people.services.invitations import invitation_create
-from judging.people.services.standings import annotator_leave
+from judging.people.services import annotator_leave, invitation_create
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,

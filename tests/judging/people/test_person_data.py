@@ -26,8 +26,7 @@ from accounts.services.traces import traces
 from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow
 from judging.models import Invitation
-from judging.people.services.invitations import invitation_create
-from judging.people.services.person_data import (
+from judging.people.person_data import (
     OWN,
     all_tables,
     our_models,
@@ -36,7 +35,7 @@ from judging.people.services.person_data import (
     retention_apply,
     retention_due,
 )
-from judging.people.services.standings import annotator_leave, person_forget
+from judging.people.services import annotator_leave, invitation_create, person_forget
 from tests.factories import BatchFactory, GoldGradeFactory, JudgmentFactory, MembershipFactory, ProjectFactory, lead
 from tests.judging.play import grade, take
 from tests.judging.world import HandMade

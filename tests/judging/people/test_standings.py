@@ -12,7 +12,7 @@ from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow
 from judging.models import Judgment
-from judging.people.services.standings import (
+from judging.people.services import (
     annotator_erase,
     annotator_leave,
     annotator_password_link,

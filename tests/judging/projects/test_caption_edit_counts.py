@@ -7,7 +7,7 @@ from annotation.captions.services.captions import caption_accept, caption_edit, 
 from annotation.models import Candidate, Caption, Query
 from annotation.pools.services.candidates import candidates_rank
 from core.models import AuditEvent
-from judging.projects.selectors.queries import EditCounts, caption_edits, edit_counts
+from judging.projects.selectors import EditCounts, caption_edits, edit_counts
 from judging.projects.services import candidates_request
 from judging.work.services.batches import batches_open
 from tests.conftest import Messages

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judging.qualification.rules.draws import Levels, TooFew, draw_even, draw_levels, unevenness
-from judging.qualification.rules.truth import rounded_up
+from judging.qualification.rules.truth import Levels, TooFew, draw_even, draw_levels, rounded_up, unevenness
 
 HALF = Decimal("0.5")
 Known = list[tuple[int, int, Decimal | int]]  # pair, query, truth

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judging.qualification.rules.passing import PassRule, passes
-from judging.qualification.rules.power import (
+from judging.qualification.rules.passing import (
     LEVELS,
     MOST,
     NOISE,
@@ -20,9 +19,11 @@ from judging.qualification.rules.power import (
     PUBLISHED,
     Chance,
     Grader,
+    PassRule,
     Truths,
     lows,
     noisy,
+    passes,
     passing_share,
     power,
     rule_met,

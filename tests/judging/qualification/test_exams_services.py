@@ -15,17 +15,20 @@ from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow, SittingOver, TooFewPairs, Unfinished
 from judging.models import Exam, KnownPair, Pair, Sitting
 from judging.projects.policies import policy_publish
-from judging.qualification.rules.passing import PassRule
-from judging.qualification.rules.power import Grader, Truths, power, truths_drawn
+from judging.qualification.rules.passing import Grader, PassRule, Truths, power, truths_drawn
 from judging.qualification.rules.truth import Distance
 from judging.qualification.selectors import exams as power_selectors
-from judging.qualification.selectors.exams import exam_anchor_rows, exam_pairs, exam_power
-from judging.qualification.selectors.known_pairs import known_pairs_in_stock, known_pairs_shown
-from judging.qualification.selectors.way import way_facts
-from judging.qualification.services.exams import EXAMS, exam_close, exam_create, exam_prepare
-from judging.qualification.services.known_pairs import known_pair_anchor
+from judging.qualification.selectors.exams import (
+    exam_anchor_rows,
+    exam_pairs,
+    exam_power,
+    known_pairs_in_stock,
+    known_pairs_shown,
+)
+from judging.qualification.services.exams import EXAMS, exam_close, exam_create, exam_prepare, known_pair_anchor
 from judging.qualification.services.reports import exam_report
 from judging.qualification.services.sitting_grades import missed_exam_count
+from judging.qualification.services.way import way_facts
 from judging.quality.rules.agreement import Weights
 from tests.conftest import Messages
 from tests.factories import (

@@ -7,8 +7,8 @@ import pytest
 from accounts.models import Project, User
 from core.models import AuditEvent
 from judging.models import Exam, KnownPair, Pair
-from judging.qualification.selectors.known_pairs import known_pairs_unseen
-from judging.qualification.services.known_pairs import (
+from judging.qualification.selectors.exams import known_pairs_unseen
+from judging.qualification.services.exams import (
     known_pair_explain,
     known_pair_retire,
     known_pairs_enter,

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 from accounts.models import Project, User
 from annotation.statistics import collection
-from judging.figures.catalogue import FIGURES
+from judging.figures.views import FIGURES
 from judging.models import Batch, Release, ReleaseWords
 from judging.releases import layout
 from judging.releases.services import release_build, release_create

@@ -19,7 +19,7 @@ from annotation.models import Caption
 from judging.imports.historic import judgments_import
 from judging.models import BatchReview, Judgment, Release
 from judging.releases import files, layout
-from judging.releases.scope import scope_of
+from judging.releases.selectors import scope_of
 from judging.releases.services import release_build, release_create, release_words_set
 from tests.factories import NOW, ProjectFactory, triggers_asleep
 from tests.judging.world import HandMade

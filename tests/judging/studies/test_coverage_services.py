@@ -15,7 +15,7 @@ from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.figures.selectors import Scope, relevance_counted
 from judging.models import Batch, Pair
-from judging.releases.scope import finished_queries
+from judging.releases.selectors import finished_queries
 from judging.studies.selectors import coverage_found, moments_drawn_from, pool_report
 from judging.studies.services import STUDIES, coverage_prepare, coverage_request, queries_to_study
 from judging.work.services.batches import batch_review

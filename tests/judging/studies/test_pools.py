@@ -10,7 +10,7 @@ from core.exceptions import NotPossible
 from core.models import AuditEvent, Job
 from judging.exceptions import NothingBeyond
 from judging.models import Batch, BatchReview, Pair
-from judging.releases.scope import finished_queries
+from judging.releases.selectors import finished_queries
 from judging.review.selectors import review_queue
 from judging.studies import services
 from judging.studies.selectors import contributions, pool_report

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from judging.people.services.invitations import invitation_create
+from judging.people.services import invitation_create
 from tests.factories import ProjectFactory, lead
 from tests.judging.views.doors import DOORS, HELD, Door, World
 

@@ -13,8 +13,8 @@ from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow
 from judging.models import Batch, Flag, FlagAnswer, Pair, Recut
 from judging.work.selectors.flags import why_bounds_stay
-from judging.work.services import recuts
-from judging.work.services.recuts import RECUTS, recut_request, recut_work
+from judging.work.services import pairs
+from judging.work.services.pairs import RECUTS, recut_request, recut_work
 from tests.conftest import Messages
 from tests.factories import (
     GIF,
@@ -53,7 +53,7 @@ def cut(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
         spans.append((start_s, end_s))
         return Preview(0, GIF + b"new", 1, 1, b"clip")
 
-    monkeypatch.setattr(recuts, "preview_cut", made)
+    monkeypatch.setattr(pairs, "preview_cut", made)
     return spans
 
 

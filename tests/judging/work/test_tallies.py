@@ -13,11 +13,11 @@ from hypothesis.extra.django import TestCase
 
 from accounts.models import Project
 from judging.models import Batch, Judgment, JudgmentDay, Pair, Tally
+from judging.projects import overview
 from judging.projects.policies import policy_publish
-from judging.projects.selectors import overview
 from judging.review.selectors import review_queue
-from judging.work.services import tallies
-from judging.work.services.tallies import tallies_fold, tallies_recount
+from judging.work.services import batches
+from judging.work.services.batches import tallies_fold, tallies_recount
 from tests.factories import BatchFactory, ProjectFactory, triggers_asleep
 from tests.judging.growing import Growing
 from tests.judging.play import judge_round
@@ -134,7 +134,7 @@ class TestRecount:
 
 
 def test_folding_keeps_the_sums(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tallies, "FOLD_FROM", 5)
+    monkeypatch.setattr(batches, "FOLD_FROM", 5)
     project = ProjectFactory()
     for _ in range(3):
         judge_round(BatchFactory(query__project=project), [0, 1], [0, 1])

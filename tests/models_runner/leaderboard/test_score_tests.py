@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.models import Membership
 from judging.models import Release
 from models_runner.leaderboard.selectors.asked import asked_for
-from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard
+from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard, leaderboard_tested
 from models_runner.leaderboard.services import score_tests
 from models_runner.leaderboard.services.runs import run_withdraw
 from models_runner.leaderboard.services.score_tests import (
@@ -23,7 +23,6 @@ from models_runner.leaderboard.services.score_tests import (
     score_tests_work,
 )
 from models_runner.leaderboard.services.scorings import values_of
-from models_runner.leaderboard.views.leaderboard import leaderboard_tested
 from models_runner.models import PerQuery, Run, Score, ScoreTest, Scoring
 from moment_retrieval.metrics.board import COLUMNS
 from moment_retrieval.statistics import randomisation

@@ -32,7 +32,7 @@ from judging.models import (
     QualityReport,
     Release,
 )
-from judging.people.services.invitations import invitation_create
+from judging.people.services import invitation_create
 from judging.work.rules import form_key, sitting_key
 from models_runner.models import EconomyStudy, Experiment, FeatureSet, Leaderboard, Run, Training
 from moment_retrieval.features import FeatureWriter

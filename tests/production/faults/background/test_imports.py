@@ -11,7 +11,7 @@ from annotation.corpora.services.imports import corpus_import_confirm, corpus_im
 from annotation.models import CorpusImport, Description, Moment
 from core.models import AuditEvent
 from judging.imports import services
-from judging.imports.label_studio.mapping import Mapped
+from judging.imports.label_studio import Mapped
 from judging.models import Judgment, JudgmentImport
 from tests.judging.imports.exports import annotation, rated, task, text
 from tests.production.faults.background.acts import KILLED, kill_at, lead_of, page_of, start, sweep

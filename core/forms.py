@@ -1,0 +1,36 @@
+"""Forms whose first error is shown in one line, and the page that answers a refused one."""
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from core.refusals import refusal_log
+
+UNREADABLE_KEY = "The key of this form cannot be read. Load the page again."
+
+
+class SubmitForm(forms.Form):
+    """Shows its first error in one line."""
+
+    def first_error(self) -> str:
+        return str(next(iter(self.errors.values()))[0])
+
+
+class KeyForm(SubmitForm):
+    """What is sent again with the same key is answered as the first time."""
+
+    key = forms.UUIDField(required=False, error_messages={"invalid": UNREADABLE_KEY})
+
+
+def refused_form(
+    request: HttpRequest, template: str, context: dict[str, Any], form: SubmitForm, *, status: int = 422
+) -> HttpResponse:
+    return refused(request, template, context, form.first_error(), status=status)
+
+
+def refused(
+    request: HttpRequest, template: str, context: dict[str, Any], note: str, *, status: int = 422
+) -> HttpResponse:
+    return refusal_log(request, render(request, template, {**context, "note": note}, status=status), note)

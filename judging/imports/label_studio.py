@@ -1,0 +1,420 @@
+"""Read exports of Label Studio into pairs with their grades. Pure.
+
+It is read piece by piece: an element is a task with its annotations (the full form) or one annotation (JSON-MIN).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from itertools import chain, count
+from typing import Any, NamedTuple
+
+from annotation.corpora.importers import ImportFileError
+from annotation.corpora.importers.entries import BrokenJson, elements
+from annotation.pools.rules.pooling import BATCH_SIZE
+from core.texts import storable
+from judging.work.rules import GRADES
+
+TYPES = ("rating", "choices", "number")  # controls whose value can be a grade
+
+
+class BadMapping(ValueError):
+    """It does not say what has to be known; the message says why in plain words."""
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """Which field of a task's data names the pair, or the query and the moment; which control holds the grade.
+
+    ``control`` may be empty where an export has only one. ``grades`` says what a value means; without any, values are
+    the grades.
+    """
+
+    pair: str = ""
+    query: str = ""
+    moment: str = ""
+    control: str = ""
+    grades: Mapping[str, int] = field(default_factory=dict)
+
+    def as_data(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def grade_of(self, value: object) -> int:
+        """The grade that a control's value means.
+
+        Raises:
+            ValueError: it means none.
+        """
+        text = _text(value)
+        if self.grades:
+            if text not in self.grades:
+                raise ValueError(f"the value {text[:60]!r} is mapped to no grade")
+            return self.grades[text]
+        if text not in {str(grade) for grade in GRADES}:
+            raise ValueError(f"the value {text[:60]!r} is no grade from 0 to 4")
+        return int(text)
+
+
+def mapped(
+    *, pair: str = "", query: str = "", moment: str = "", control: str = "", grades: Iterable[str] = ()
+) -> Mapped:
+    """A mapping from what somebody wrote; ``grades`` are lines such as ``Perfect=4``.
+
+    Raises:
+        BadMapping: the pair is not named, or named twice; a line is no ``value=grade``.
+    """
+    pair, query, moment, control = (name.strip() for name in (pair, query, moment, control))
+    if pair and (query or moment):
+        raise BadMapping("Name either the field of the pair, or those of the query and the moment.")
+    if not pair and not (query and moment):
+        raise BadMapping("Name the field that holds the pair, or those of the query and of the moment.")
+    return Mapped(pair, query, moment, control, dict(_graded(line) for line in grades if line.strip()))
+
+
+def _graded(line: str) -> tuple[str, int]:
+    value, equals, grade = line.rpartition("=")
+    if not equals or not value.strip() or grade.strip() not in {str(known) for known in GRADES}:
+        raise BadMapping(f"{line.strip()[:80]!r} does not say which grade a value is: write it as Perfect=4.")
+    return value.strip(), int(grade)
+
+
+def _text(value: object) -> str:
+    """A number without a point where it is whole."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+LARGEST_PAIR, LARGEST_PERSON = 2**53, 2**31 - 1
+LONGEST_NAME = 500  # of a query, moment or control
+NAMES_SHOWN, NUMBER_SHOWN = 10, 40  # names of controls; characters of a number
+OF_MIN = ("annotation_id", "annotator")  # only that form has these beside the data
+OF_TASK = ("id", "created_at", "updated_at", "lead_time")  # beside them, of every task
+Key = int | tuple[str, str]
+
+
+class Outcome(StrEnum):
+    """What becomes of an annotation that gives no judgment."""
+
+    REFUSED = "refused"  # something is wrong with it
+    LEFT_OUT = "left out"  # as whoever made it meant: skipped, a draft
+
+
+@dataclass(frozen=True)
+class Given:
+    """One grade; ``person`` is a number, or for those named by an e-mail address the address, which is kept nowhere."""
+
+    line: int
+    item: str
+    annotation: object
+    key: Key
+    person: int | str
+    grade: int
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Told:
+    line: int
+    item: str
+    outcome: Outcome
+    reason: str
+
+
+class Elements:
+    """Reads element after element; it remembers which control holds the grades."""
+
+    def __init__(self, mapped: Mapped) -> None:
+        self.mapped, self.control = mapped, mapped.control
+        self.predictions = 0
+
+    def read(self, line: int, element: object) -> Iterator[Given | Told]:
+        if not isinstance(element, dict):
+            yield Told(line, "", Outcome.REFUSED, "no task: an object is expected")
+        elif isinstance(element.get("data"), dict) and not any(name in element for name in OF_MIN):
+            yield from self._task(line, element)
+        else:
+            yield self._annotation(line, element, f"task {_number(element.get('id'))}", element, element)
+
+    def _task(self, line: int, task: Mapping[str, Any]) -> Iterator[Given | Told]:
+        held = task.get("annotations", task.get("completions"))  # what old exports call them
+        name = f"task {_number(task.get('id'))}"
+        if not isinstance(held, list):
+            yield Told(line, name, Outcome.REFUSED, "the task holds no list of annotations")
+            return
+        self.predictions += _length(task.get("predictions"))
+        for draft in range(_length(task.get("drafts"))):
+            yield Told(line, f"{name}, draft {draft + 1}", Outcome.LEFT_OUT, "a draft that was never submitted")
+        for row in held:
+            if isinstance(row, dict):
+                yield self._annotation(line, row, f"{name}, annotation {_number(row.get('id'))}", task["data"], None)
+            else:
+                yield Told(line, name, Outcome.REFUSED, "an annotation without its content; export tasks as JSON")
+
+    def _annotation(
+        self, line: int, row: Mapping[str, Any], item: str, data: Mapping[str, Any], flat: Mapping[str, Any] | None
+    ) -> Given | Told:
+        """``flat`` is the element itself where the controls are named in it."""
+        if row.get("was_cancelled") or row.get("skipped"):
+            return Told(line, item, Outcome.LEFT_OUT, "skipped by its annotator")
+        try:
+            value = self._value(row.get("result")) if flat is None else self._flat_value(flat)
+            person = _person(row.get("completed_by") if flat is None else flat.get("annotator"))
+            grade = self.mapped.grade_of(value)
+            key = self._key(data)
+        except ValueError as error:
+            return Told(line, item, Outcome.REFUSED, str(error))
+        number = row.get("id") if flat is None else flat.get("annotation_id")
+        return Given(line, item, number, key, person, grade, _time(row.get("created_at")))
+
+    def _value(self, result: object) -> object:
+        """What the control says in a list of results; the same value for several regions is one."""
+        found = [one for one in result or [] if _holds_a_grade(one)] if isinstance(result, list) else []
+        names = {_control(one.get("from_name")) for one in found}
+        if not self.control and len(names) > 1:
+            raise ImportFileError(f"Several controls could hold the grade: {_listed(sorted(names))}. Say which one.")
+        if not self.control and names:
+            (self.control,) = names
+        values = [one["value"].get(one["type"]) for one in found if _control(one.get("from_name")) == self.control]
+        return _single(values)
+
+    def _flat_value(self, element: Mapping[str, Any]) -> object:
+        if not self.control:
+            named = [name for name, value in element.items() if _looks_rated(value)]
+            if len(named) != 1:
+                raise ImportFileError(_which_control(named or self._possible(element)))
+            (self.control,) = map(_control, named)
+        value = next((value for name, value in element.items() if _control(name) == self.control), None)
+        values = value if isinstance(value, list) else [] if value is None else [value]
+        return _single([_of_control(one) for one in values])
+
+    def _possible(self, element: Mapping[str, Any]) -> list[str]:
+        """Fields that could be the control's: their value means a grade."""
+        known = {*OF_MIN, *OF_TASK, self.mapped.pair, self.mapped.query, self.mapped.moment}
+        return [name for name, value in element.items() if name not in known and self._is_graded(value)]
+
+    def _is_graded(self, value: object) -> bool:
+        try:
+            self.mapped.grade_of(_single([_of_control(value)]))
+        except ValueError:
+            return False
+        return True
+
+    def _key(self, data: Mapping[str, Any]) -> Key:
+        if self.mapped.pair:
+            return _pair_number(data.get(self.mapped.pair), self.mapped.pair)
+        return _name(data, self.mapped.query), _name(data, self.mapped.moment)
+
+
+def _which_control(found: Sequence[str]) -> str:
+    could = f"could be {_listed(found)}" if found else "none was found that holds one of the values"
+    return f"This is the JSON-MIN form: say which control holds the grade ({could})."
+
+
+def _control(name: object) -> str:
+    """The name of a control as it is shown and stored."""
+    return storable(str(name))[:LONGEST_NAME]
+
+
+def _listed(names: Sequence[str]) -> str:
+    some = ", ".join(_control(name) for name in names[:NAMES_SHOWN])
+    return f"{some} and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else some
+
+
+def _number(value: object) -> str:
+    """What an export calls a task or an annotation, short enough to be repeated in a report."""
+    return storable(str(value))[:NUMBER_SHOWN] if isinstance(value, int | str | None) else "of no number"
+
+
+def _holds_a_grade(result: object) -> bool:
+    return isinstance(result, dict) and result.get("type") in TYPES and isinstance(result.get("value"), dict)
+
+
+def _of_control(value: object) -> object:
+    """JSON-MIN keeps some values as the control gave them: {"rating": 4}."""
+    if not isinstance(value, dict):
+        return value
+    return next((value[kind] for kind in TYPES if kind in value), None)
+
+
+def _looks_rated(value: object) -> bool:
+    """Only a control gives such a list; a choice in words could be anything of the data."""
+    return isinstance(value, list) and any(isinstance(one, dict) and _of_control(one) is not None for one in value)
+
+
+def _single(values: list[object]) -> object:
+    flat = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    if not flat or flat == [None]:
+        raise ValueError("it holds no grade")
+    if any(one != flat[0] for one in flat):
+        raise ValueError("it holds several values where one grade is expected")
+    if isinstance(flat[0], bool | dict) or flat[0] is None:
+        raise ValueError("its value is neither a number nor a choice")
+    return flat[0]
+
+
+def _person(named: object) -> int | str:
+    """The number Label Studio knows somebody by; or their address, if that is all it says."""
+    if isinstance(named, dict):
+        named = named.get("email") if named.get("id") is None else named["id"]
+    if isinstance(named, str) and named.strip():
+        named = int(named) if named.strip().isdecimal() and len(named.strip()) < 12 else named.strip().lower()
+    if isinstance(named, int) and not isinstance(named, bool):
+        if not 0 <= named <= LARGEST_PERSON:
+            raise ValueError("the number of its annotator is negative or too large")
+        return named
+    if not isinstance(named, str) or not named:
+        raise ValueError("nobody is named as its annotator")
+    return named
+
+
+def _pair_number(value: object, field: str) -> int:
+    text = str(value).strip() if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    if not text.isdecimal() or len(text) > 17 or int(text) > LARGEST_PAIR:
+        raise ValueError(f"the field {field!r} of its data holds no pair number")
+    return int(text)
+
+
+def _name(data: Mapping[str, Any], field: str) -> str:
+    value = data.get(field)
+    written = str(value) if isinstance(value, int | str) else ""
+    text = written.encode("utf-8", "replace").decode().replace("\0", "").strip()
+    if not text or len(text) > LONGEST_NAME:
+        raise ValueError(f"the field {field!r} of its data holds no name of 1 to {LONGEST_NAME} characters")
+    return text
+
+
+def _time(text: object) -> datetime:
+    """What cannot be read comes first."""
+    try:
+        read = datetime.fromisoformat(text) if isinstance(text, str) else datetime.min
+    except ValueError:
+        read = datetime.min
+    return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+def _length(value: object) -> int:
+    return len(value) if isinstance(value, list) else 0
+
+
+GRADES_KEPT = 4  # of a pair
+OnTold = Callable[[Told], None]
+
+
+class _Grade(NamedTuple):
+    """``place`` is that in the file."""
+
+    at: datetime
+    place: int
+    person: int | str
+    grade: int
+    line: int
+    item: str
+
+
+@dataclass
+class Export:
+    """What an export comes to: grades by pair, as (pair number, people, grades), and counts of what gave none."""
+
+    pairs: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = field(default_factory=list)
+    texts: dict[int, str] = field(default_factory=dict)  # of the query of a block of pairs, where fields name them
+    tasks: int = 0
+    refused: int = 0
+    left_out: int = 0
+    predictions: int = 0
+    control: str = ""
+
+    def counts(self) -> dict[str, int]:
+        return {
+            "tasks": self.tasks,
+            "refused": self.refused,
+            "left_out": self.left_out,
+            "predictions": self.predictions,
+        }
+
+
+def read_export(parts: Iterable[str], mapped: Mapped, on_told: OnTold | None = None) -> Export:
+    """Read a whole export; no more than one task of it is held at a time, beside the grades.
+
+    Raises:
+        ImportFileError: it is no list of tasks, or which control holds the grade cannot be told.
+    """
+    gathering = _Gathering(Export(), on_told or (lambda told: None))
+    reader = Elements(mapped)
+    try:
+        for line, element in elements(parts):
+            gathering.export.tasks += 1
+            for item in reader.read(line, element):
+                gathering.tell(item) if isinstance(item, Told) else gathering.take(item)
+    except BrokenJson as error:
+        raise ImportFileError(f"Line {error.line}: {error}. An export is a JSON list of tasks.") from error
+    gathering.export.predictions, gathering.export.control = reader.predictions, reader.control
+    return gathering.done()
+
+
+class _Gathering:
+    def __init__(self, export: Export, on_told: OnTold) -> None:
+        self.export, self.on_told = export, on_told
+        self.grades: dict[Key, list[_Grade]] = {}
+        self.seen: set[object] = set()
+        self.places = count()
+
+    def tell(self, told: Told) -> None:
+        if told.outcome == Outcome.REFUSED:
+            self.export.refused += 1
+        else:
+            self.export.left_out += 1
+        self.on_told(told)
+
+    def take(self, given: Given) -> None:
+        if isinstance(given.annotation, int | str):
+            if given.annotation in self.seen:
+                self.tell(Told(given.line, given.item, Outcome.REFUSED, "this annotation stands in the file before"))
+                return
+            self.seen.add(given.annotation)
+        held = self.grades.setdefault(given.key, [])
+        held.append(_Grade(given.at, next(self.places), given.person, given.grade, given.line, given.item))
+
+    def done(self) -> Export:
+        """Pairs by number; each with its first four grades, the others told."""
+        numbers = dict(zip(self.grades, self._numbers(), strict=True))
+        people = _people(grade.person for held in self.grades.values() for grade in held)
+        for key, held in sorted(self.grades.items(), key=lambda entry: numbers[entry[0]]):
+            held.sort(key=lambda grade: (grade.at, grade.place))
+            first = held[:GRADES_KEPT]
+            for grade in held[GRADES_KEPT:]:
+                self._too_many(numbers[key], grade)
+            pair = (numbers[key], tuple(people[one.person] for one in first), tuple(one.grade for one in first))
+            self.export.pairs.append(pair)
+        return self.export
+
+    def _too_many(self, pair: int, grade: _Grade) -> None:
+        reason = f"pair {pair} has four earlier grades, and more make no pair"
+        self.tell(Told(grade.line, grade.item, Outcome.REFUSED, reason))
+
+    def _numbers(self) -> Iterator[int]:
+        """The pair number of each key; those that fields name fill blocks of 20, each of one query, as they come."""
+        blocks: dict[str, tuple[int, int]] = {}  # the block that a query fills, and how many pairs it has
+        free, taken = count(), set[str]()
+        for key in self.grades:
+            if isinstance(key, int):
+                yield key
+                continue
+            block, filled = blocks.get(key[0], (0, BATCH_SIZE))
+            if filled == BATCH_SIZE:
+                block, filled = next(free), 0
+                parts = (f"{key[0]} ({part})" for part in count(2))
+                text = next(text for text in chain([key[0]], parts) if text not in taken)
+                taken.add(text)
+                self.export.texts[block] = text
+            blocks[key[0]] = (block, filled + 1)
+            yield block * BATCH_SIZE + filled
+
+
+def _people(named: Iterable[int | str]) -> dict[int | str, int]:
+    """Everybody's number: their own, or for those known by an address the next that is free, as they come."""
+    found = dict.fromkeys(named)
+    numbers = {person: person for person in found if isinstance(person, int)}
+    free = count(max(numbers, default=0) + 1)
+    return {person: person if isinstance(person, int) else next(free) for person in found}

@@ -1,0 +1,226 @@
+"""What is stored of a person, as a zip file for themselves or in full for who runs the site; and how long it is kept.
+
+For themselves there is nothing that an annotator must not know while they judge: which pairs are gold, what is true,
+what others gave. The full file is found by walking every table for references to the account, so that a new table is
+in it without being named here.
+"""
+
+import io
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from axes.models import AccessAttempt
+from django.apps import apps
+from django.conf import settings
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import models, transaction
+from django.db.models import Exists, Max, OuterRef, QuerySet
+from django.utils import timezone
+
+from accounts.models import BrowserSession, Identity, Membership, User
+from core.audit import audit_record
+from core.models import AuditEvent
+from core.spreadsheets import csv_text
+from judging.exceptions import NotPossibleNow
+from judging.models import Invitation
+from judging.people.services import person_forget
+
+OWN: Mapping[str, tuple[str, Sequence[str]]] = {  # table: how it names the person, and its columns
+    "accounts.Membership": ("user", ["project__name", "role", "number", "standing", "created_at"]),
+    "accounts.BrowserSession": ("user", ["client", "began_at", "used_at"]),
+    "accounts.AccessToken": ("user", ["name", "scopes", "created_at", "expires_at", "used_at"]),
+    "judging.OwnGrade": ("annotator", ["pair__uuid", "grade", "comment", "created_at"]),  # gold among others
+    "judging.Flag": ("annotator", ["pair__uuid", "reason", "comment", "created_at", "withdrawn_at"]),
+    "judging.Assignment": ("annotator", ["uuid", "state", "created_at", "ended_at"]),
+    "judging.GuidelineConfirmation": ("annotator", ["guideline__version", "created_at"]),
+    "judging.GateAttempt": ("annotator", ["project__name", "answers", "score", "created_at", "answered_at"]),
+    "judging.Sitting": ("annotator", ["project__name", "purpose", "state", "passed", "created_at", "ended_at"]),
+    "judging.SittingGrade": ("annotator", ["known_pair__uuid", "attempt", "grade", "created_at"]),
+    "judging.PayRate": ("annotator", ["project__name", "rate", "currency", "from_day"]),
+    "judging.HoursCorrection": ("annotator", ["project__name", "day", "seconds", "reason"]),
+    "models_runner.Run": ("owner", ["uuid", "split", "system", "team", "state", "file_name", "bytes", "created_at"]),
+}
+INDIRECT = {"accounts.StandingChange": "membership__user", "judging.JudgmentChange": "judgment__annotator"}
+SECRET = {"password", "digest", "session_key", "session_data", "key", "token"}  # columns: they open something
+ELSEWHERE = {"accounts.Identity", "accounts.User", "judging.OwnGrade"}  # in person.json; a view of others
+README = """What MomentJudge stores of you, as of {now}.
+
+person.json holds who you are. Each table is a CSV file: the first line names its columns, times are UTC.
+A query or a clip is named by a random UUID. {scope}
+"""
+OWN_SCOPE = "What your grades are compared with is not in it; ask a lead of your project."
+FULL_SCOPE = "Every row that refers to the account is in it; a file is named after its table and how that names it."
+Table = tuple[str, Sequence[str], Iterator[tuple[Any, ...]]]
+
+
+@transaction.atomic
+def person_data(*, user: User, actor: User | None, own: bool) -> bytes:
+    """The zip file; that it was made, and by whom, is in the audit."""
+    audit_record(project=None, actor=actor, action="identity.export", subject=user.uuid, own=own)
+    packed = io.BytesIO()
+    now = timezone.now()
+    with ZipFile(packed, "w", ZIP_DEFLATED) as archive:
+        scope = OWN_SCOPE if own else FULL_SCOPE
+        archive.writestr("README.txt", README.format(now=f"{now:%Y-%m-%d %H:%M} UTC", scope=scope))
+        archive.writestr("person.json", json.dumps(who(user), indent=2, ensure_ascii=False, cls=DjangoJSONEncoder))
+        for name, columns, rows in own_tables(user) if own else all_tables(user):
+            if text := table_text(columns, rows):
+                archive.writestr(f"{name}.csv", text)
+    return packed.getvalue()
+
+
+def who(user: User) -> dict[str, Any]:
+    held = Identity.objects.filter(user=user).first()
+    return {
+        "account": {
+            name: getattr(user, name)
+            for name in ("uuid", "username", "is_active", "is_simulated", "created_at", "last_login")
+        },
+        "identity": {"name": held.name, "email": held.email} if held else None,
+    }
+
+
+def own_tables(user: User) -> Iterator[Table]:
+    for label, (names_them, columns) in OWN.items():
+        rows = apps.get_model(label)._default_manager.filter(**{names_them: user}).order_by("pk")
+        yield label.partition(".")[2], columns, rows.values_list(*columns).iterator(chunk_size=2000)
+
+
+def all_tables(user: User) -> Iterator[Table]:
+    """Every reference to the account, whatever it says of it: whose a row is, who made it, who looked at it."""
+    for model in our_models():
+        for names_them in references(model):
+            rows = model._default_manager.filter(**{names_them: user}).order_by("pk")
+            columns = [field.attname for field in model._meta.concrete_fields if field.name not in SECRET]
+            yield f"{model._meta.label}.{names_them}", columns, rows.values_list(*columns).iterator(chunk_size=2000)
+    about = AuditEvent.objects.filter(subject=user.uuid).order_by("pk")
+    columns = ["uuid", "project_id", "actor_id", "action", "data", "created_at"]
+    yield "core.AuditEvent.subject", columns, about.values_list(*columns).iterator(chunk_size=2000)
+
+
+def our_models() -> Iterator[type[models.Model]]:
+    for config in apps.get_app_configs():
+        if config.label in ("core", "accounts", "annotation", "judging", "models_runner"):
+            yield from (model for model in config.get_models() if model._meta.label not in ELSEWHERE)
+
+
+def references(model: type[models.Model]) -> list[str]:
+    """How rows of this table name an account."""
+    direct = [field.name for field in model._meta.concrete_fields if field.related_model is User]
+    return [*direct, *([INDIRECT[model._meta.label]] if model._meta.label in INDIRECT else [])]
+
+
+def table_text(columns: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> str:
+    """As CSV; empty without rows."""
+    first = next(rows, None)
+    if first is None:
+        return ""
+    head = [name.replace("__", "_") for name in columns]
+    return csv_text(head, ([_cell(value) for value in row] for row in (first, *rows)))
+
+
+def _cell(value: Any) -> Any:
+    """Lists and objects as JSON."""
+    if isinstance(value, dict | list):
+        return json.dumps(value, cls=DjangoJSONEncoder, ensure_ascii=False)
+    return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+MONTH = timedelta(days=30)
+DAY = timedelta(days=1)
+REASON = "Kept as long as RETENTION_IDENTITY_MONTHS says after they left."
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Due:
+    """What is to be deleted now; where a setting is 0, nothing is."""
+
+    logs: Sequence[Path]
+    sessions: "QuerySet[BrowserSession]"
+    attempts: "QuerySet[AccessAttempt]"
+    invited: "QuerySet[Identity]"
+    left: "QuerySet[User]"
+
+    def counts(self) -> dict[str, int]:
+        rows = {"sessions": self.sessions, "attempts": self.attempts, "invited": self.invited, "left": self.left}
+        return {"logs": len(self.logs)} | {name: found.count() for name, found in rows.items()}
+
+
+def retention_due(*, now: datetime) -> Due:
+    return Due(
+        logs=logs_due(now),
+        sessions=_before(BrowserSession.objects.all(), "used_at", now, settings.RETENTION_SESSION_DAYS),
+        attempts=_before(AccessAttempt.objects.all(), "attempt_time", now, settings.RETENTION_LOGIN_DAYS),
+        invited=invited_due(now),
+        left=left_due(now),
+    )
+
+
+def retention_apply(*, now: datetime) -> dict[str, int]:
+    """Delete it; how much of each kind it was. One that cannot be deleted keeps the others from nothing."""
+    due = retention_due(now=now)
+    done = dict.fromkeys(("logs", "sessions", "attempts", "invited", "left"), 0)
+    for path in due.logs:
+        path.unlink(missing_ok=True)
+        done["logs"] += 1
+    done["sessions"] = due.sessions.delete()[1].get(BrowserSession._meta.label, 0)
+    done["attempts"] = due.attempts.delete()[1].get(AccessAttempt._meta.label, 0)
+    done["invited"] = Identity.objects.filter(pk__in=list(due.invited.values_list("pk", flat=True))).delete()[0]
+    for person in due.left:
+        try:
+            person_forget(user=person, actor=None, reason=REASON)
+        except NotPossibleNow as refused:  # a lead is never among them, but a race may make one
+            logger.warning("account %s is kept: %s", person.pk, refused)
+        else:
+            done["left"] += 1
+    if any(done.values()):
+        logger.info("retention: %s", ", ".join(f"{n} {name}" for name, n in done.items() if n))
+    return done
+
+
+def logs_due(now: datetime) -> list[Path]:
+    """Logs of `make run` that were set aside; what is written to the standard error is whoever keeps it to drop."""
+    days = settings.RETENTION_LOG_DAYS
+    if not days:
+        return []
+    old = _ago(now, days * DAY).timestamp()
+    return sorted(path for path in (settings.MOMENTJUDGE_VAR / "log").glob("*.log.*") if path.stat().st_mtime < old)
+
+
+def invited_due(now: datetime) -> "QuerySet[Identity]":
+    """E-mail addresses of people who never came, once none of their invitations has been open for so long."""
+    days = settings.RETENTION_INVITATION_DAYS
+    if not days:
+        return Identity.objects.none()
+    kept_from = _ago(now, days * DAY)
+    waiting = Invitation.objects.filter(identity=OuterRef("pk"), expires_at__gt=kept_from)
+    revoked = Invitation.objects.filter(identity=OuterRef("pk"), revoked_at__gt=kept_from)
+    return Identity.objects.filter(user=None).exclude(Exists(waiting.filter(revoked_at=None))).exclude(Exists(revoked))
+
+
+def left_due(now: datetime) -> "QuerySet[User]":
+    """Annotators who have left every project of theirs, the last of them so long ago."""
+    months = settings.RETENTION_IDENTITY_MONTHS
+    if not months:
+        return User.objects.none()
+    staying = Membership.objects.filter(user=OuterRef("pk")).exclude(standing=Membership.Standing.LEFT)
+    people = User.objects.filter(is_active=True, is_simulated=False, memberships__isnull=False)
+    last = people.annotate(left_at=Max("memberships__standing_changes__created_at"))
+    return last.exclude(Exists(staying)).filter(left_at__lte=_ago(now, months * MONTH)).order_by("pk")
+
+
+def _before(rows: "QuerySet", field: str, now: datetime, days: int) -> "QuerySet":  # type: ignore[type-arg]
+    return rows.filter(**{f"{field}__lt": _ago(now, days * DAY)}) if days else rows.none()
+
+
+def _ago(now: datetime, kept: timedelta) -> datetime:
+    if kept < timedelta():
+        raise ValueError("Nothing is deleted: what is kept for less than no time lies ahead.")
+    return now - kept

@@ -1,0 +1,403 @@
+"""The two ways into a project, invitation and self-registration; and what a lead makes of an annotator's status.
+
+A link holds a secret of which only a digest is kept. A link that goes by e-mail gets its secret when the message is
+written: a secret made any earlier would lie in the broker's queue, which is a file. The row says that it was sent once
+the mail server has it: a worker that is killed before leaves it waiting, and another message with a new secret follows.
+"""
+
+import logging
+from datetime import datetime, timedelta
+from hashlib import sha256
+from secrets import token_urlsafe
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.hashers import check_password
+from django.core.mail import send_mail
+from django.db import transaction
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Identity, Membership, Project, StandingChange, User
+from accounts.rules import WAY
+from accounts.services.identities import (
+    NewAccount,
+    account_create,
+    account_led_or_refused,
+    identity_erase,
+    identity_forget,
+    password_link,
+)
+from accounts.services.members import member_add, standing_change
+from core.audit import audit_record
+from core.exceptions import NotPossible
+from core.jobs import durable, swept
+from core.locks import only_one
+from core.messages import send_on_commit
+from judging.exceptions import InvitationGone, InvitationUnknown, NotPossibleNow
+from judging.models import Invitation
+from judging.work.services.assignments import assignment_return
+
+logger = logging.getLogger(__name__)
+MAIL_TASK = "judging.tasks.invitation_mail"
+MAIL_LOCK = "invitation mail"
+DAYS = 14
+LATE = timedelta(minutes=1)
+FORGOTTEN_AFTER = timedelta(days=30)  # whom an expired invitation was for
+JUST_NOW = timedelta(minutes=1)
+EXPIRED = "This invitation has expired. Ask the person who invited you for a new link."
+USED = "This invitation was used already: it lets one person join, once. If that was you, log in."
+REVOKED = "This invitation was taken back. Ask the person who invited you."
+UNKNOWN = "This is not the link of an invitation, or a newer one took its place. Copy the whole link from your message."
+CLOSED = "This project does not take new annotators. Ask its lead for an invitation."
+SUBJECT = "Your invitation to MomentJudge: {project}"
+WORDS = """You are invited to take part in the project "{project}" as {role}.
+
+Join here until {until} (UTC):
+{link}
+
+The link works once. If you do not know what this is about, ignore this message.
+"""
+
+
+def secret_digest(secret: str) -> str:
+    """What is kept of a secret. It holds 256 random bits, so a plain hash cannot be turned back."""
+    return sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+@transaction.atomic
+def invitation_create(
+    *, project: Project, actor: User, role: str, email: str = "", name: str = "", days: int = DAYS
+) -> tuple[Invitation, str]:
+    """An invitation, and the path of its link; the path is empty where the link goes by e-mail.
+
+    Raises:
+        NotPossible: the address has an invitation that is open, or its owner a role in the project.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)
+    now = timezone.now()
+    invited = _invited(project, email.strip(), name.strip(), now) if email.strip() else None
+    secret = token_urlsafe(32)
+    made = Invitation.objects.create(
+        project=project,
+        role=role,
+        digest=secret_digest(secret),
+        identity=invited,
+        mail=Invitation.Mail.WAITING if invited else Invitation.Mail.NONE,
+        created_by=actor,
+        expires_at=now + timedelta(days=days),
+    )
+    audit_record(
+        project=project, actor=actor, action="invitation.create", subject=made.uuid, role=role, mailed=bool(invited)
+    )
+    if invited:
+        send_on_commit(MAIL_TASK, made.pk)
+        return made, ""
+    return made, invitation_path(secret)
+
+
+def _invited(project: Project, email: str, name: str, now: datetime) -> Identity:
+    if Membership.objects.filter(project=project, user__identity__email__iexact=email).exists():
+        raise NotPossible("Somebody with this address has a role in the project already.")
+    held = project.invitations.filter(identity__email__iexact=email, accepted_at=None, revoked_at=None)
+    if held.filter(expires_at__gt=now).exists():
+        raise NotPossible("This address has an invitation that is open. Send it again, or revoke it first.")
+    return Identity.objects.create(user=None, name=name, email=email)
+
+
+def invitation_path(secret: str) -> str:
+    return reverse("judging:invitation", args=[secret])
+
+
+def invitation_find(*, secret: str, now: datetime | None = None, lock: bool = False) -> Invitation:
+    """The open invitation of this secret.
+
+    Raises:
+        InvitationUnknown: there is none, or it got another secret.
+        InvitationGone: it has expired, was used, or was revoked.
+    """
+    rows = Invitation.objects.select_for_update(of=("self",)) if lock else Invitation.objects.all()
+    found = rows.select_related("project").filter(digest=secret_digest(secret)).first()
+    if found is None:
+        raise InvitationUnknown(UNKNOWN)
+    _open_or_refused(found, now or timezone.now())
+    return found
+
+
+def _open_or_refused(invitation: Invitation, now: datetime) -> None:
+    if invitation.accepted_at is not None:
+        raise InvitationGone(USED)
+    if invitation.revoked_at is not None:
+        raise InvitationGone(REVOKED)
+    if not invitation.is_open_at(now):
+        raise InvitationGone(EXPIRED)
+
+
+@transaction.atomic
+def invitation_accept(*, secret: str, person: User | NewAccount, now: datetime | None = None) -> Membership:
+    """Take up the invitation, as an account that exists or as a new one. It works once.
+
+    Raises:
+        InvitationUnknown, InvitationGone: see ``invitation_find``.
+        NotPossible: the person has a role in the project; or the new account's user name or address is taken.
+    """
+    now = now or timezone.now()
+    held = invitation_find(secret=secret, now=now, lock=True)
+    user = account_create(person) if isinstance(person, NewAccount) else person
+    member = member_add(project=held.project, user=user, role=held.role, actor=user)
+    invited = held.identity
+    held.accepted_by, held.accepted_at, held.identity = user, now, None
+    held.save(update_fields=["accepted_by", "accepted_at", "identity"])
+    if invited:
+        invited.delete()  # the person has said themselves who they are
+    audit_record(project=held.project, actor=user, action="invitation.accept", subject=held.uuid, number=member.number)
+    logger.info("invitation %s of project %s accepted", held.pk, held.project_id)
+    return member
+
+
+def invitation_accepted_just_now(*, secret: str, username: str, password: str) -> Membership | None:
+    """What the same form has just brought about, when it is sent twice: the first answer may never have been seen."""
+    found = Invitation.objects.select_related("accepted_by").filter(digest=secret_digest(secret)).first()
+    if found is None or found.accepted_by is None or found.accepted_at is None:
+        return None
+    same = found.accepted_by.username == username and found.accepted_at > timezone.now() - JUST_NOW
+    if not same or not check_password(password, found.accepted_by.password):
+        return None
+    return Membership.objects.select_related("user", "project").get(project=found.project_id, user=found.accepted_by)
+
+
+@transaction.atomic
+def invitation_revoke(*, invitation: Invitation, actor: User) -> None:
+    """The link opens nothing from now on, and whom it was for is forgotten. Repeating it changes nothing.
+
+    Raises:
+        NotPossibleNow: somebody has used it.
+    """
+    held = _unused_or_refused(invitation)
+    if held.revoked_at is not None:
+        return
+    held.revoked_at = timezone.now()
+    held.save(update_fields=["revoked_at"])
+    Identity.objects.filter(invitations=held, user=None).delete()
+    audit_record(project=held.project, actor=actor, action="invitation.revoke", subject=held.uuid)
+
+
+@transaction.atomic
+def invitation_renew(*, invitation: Invitation, actor: User, mail: bool = False, days: int = DAYS) -> str:
+    """A new secret and a new term; the old link opens nothing. Returns the path, empty where it goes by e-mail.
+
+    Raises:
+        NotPossibleNow: somebody has used it, it was revoked, or there is no address to send it to.
+    """
+    held = _unused_or_refused(invitation)
+    if held.revoked_at is not None:
+        raise NotPossibleNow("This invitation was revoked. Make another.")
+    if mail and held.identity is None:
+        raise NotPossibleNow("This invitation has no e-mail address. Make a new link, and pass it on.")
+    secret = token_urlsafe(32)
+    held.digest, held.expires_at = secret_digest(secret), timezone.now() + timedelta(days=days)
+    held.mail = Invitation.Mail.WAITING if mail else Invitation.Mail.NONE
+    held.save(update_fields=["digest", "expires_at", "mail"])
+    audit_record(project=held.project, actor=actor, action="invitation.renew", subject=held.uuid, mailed=mail)
+    if mail:
+        send_on_commit(MAIL_TASK, held.pk)
+        return ""
+    return invitation_path(secret)
+
+
+def _unused_or_refused(invitation: Invitation) -> Invitation:
+    held = Invitation.objects.select_for_update(of=("self",)).select_related("project").get(pk=invitation.pk)
+    if held.accepted_at is not None:
+        raise NotPossibleNow("This invitation was used already.")
+    return held
+
+
+@durable(MAIL_TASK, autoretry_for=())
+def invitation_mail(*, invitation_id: int) -> bool:
+    """Send the link to whom it is for, if that still waits to be done and nobody is at it; False when it does not."""
+    with only_one(MAIL_LOCK, invitation_id) as alone:
+        return alone and _mail(invitation_id)
+
+
+def _mail(invitation_id: int) -> bool:
+    secret = token_urlsafe(32)
+    waiting = Invitation.objects.filter(
+        pk=invitation_id, mail=Invitation.Mail.WAITING, accepted_at=None, revoked_at=None, identity__isnull=False
+    )
+    waiting.update(digest=secret_digest(secret))  # before it is sent: the link is good as soon as somebody reads it
+    mine = Invitation.objects.filter(pk=invitation_id, digest=secret_digest(secret))
+    held = mine.select_related("project", "identity").first()
+    if held is None or held.identity is None:
+        return False  # not to be sent, or renewed or revoked at this instant
+    words = WORDS.format(
+        project=held.project.name,
+        role=held.get_role_display().lower(),
+        until=f"{held.expires_at:%d %B %Y, %H:%M}",
+        link=settings.SITE_URL + invitation_path(secret),
+    )
+    try:
+        send_mail(SUBJECT.format(project=held.project.name), words, None, [held.identity.email])
+    except Exception as error:  # what it says may hold the address, so it goes no further
+        mine.update(mail=Invitation.Mail.FAILED)
+        logger.warning("invitation %s could not be sent: %s", held.pk, type(error).__name__)
+        return False
+    mine.update(mail=Invitation.Mail.SENT)
+    logger.info("invitation %s sent", held.pk)
+    return True
+
+
+@swept
+def invitations_sweep(now: datetime) -> None:
+    """Send again what a lost message left unsent, and forget whom old invitations were for."""
+    waiting = Invitation.objects.filter(mail=Invitation.Mail.WAITING, accepted_at=None, revoked_at=None)
+    late = waiting.filter(created_at__lte=now - LATE, expires_at__gt=now, identity__isnull=False)
+    for invitation_id in late.values_list("pk", flat=True):
+        send_on_commit(MAIL_TASK, invitation_id)
+    old = Q(invitations__isnull=True) | Q(invitations__expires_at__lte=now - FORGOTTEN_AFTER)
+    Identity.objects.filter(old, user=None).delete()
+
+
+@transaction.atomic
+def registration_switch(*, project: Project, actor: User, is_open: bool) -> None:
+    """Let anybody with the project's address join it as an annotator, or not any more."""
+    held = Project.objects.select_for_update().get(pk=project.pk)
+    if held.registration_is_open == is_open:
+        return
+    held.registration_is_open = is_open
+    held.save(update_fields=["registration_is_open"])
+    action = "registration.open" if is_open else "registration.close"
+    audit_record(project=held, actor=actor, action=action, subject=held.uuid)
+
+
+@transaction.atomic
+def registration_join(*, project_uuid: UUID, person: User | NewAccount) -> Membership:
+    """Become an annotator of a project that takes whoever comes.
+
+    Raises:
+        InvitationUnknown: there is no such project, or it takes nobody.
+        NotPossible: the person has a role in it; or the new account's user name or address is taken.
+    """
+    project = Project.objects.select_for_update().filter(uuid=project_uuid, registration_is_open=True).first()
+    if project is None:
+        raise InvitationUnknown(CLOSED)
+    user = account_create(person) if isinstance(person, NewAccount) else person
+    member = member_add(project=project, user=user, role=Membership.Role.ANNOTATOR, actor=user)
+    audit_record(project=project, actor=user, action="registration.join", subject=user.uuid, number=member.number)
+    return member
+
+
+Standing = Membership.Standing
+REASON_IS_KEPT = "Say why: the reason is kept with the change."
+ERASED = "Name and account were erased; nobody can log in as this annotator any more."
+
+
+@transaction.atomic
+def annotator_suspend(*, membership: Membership, actor: User, reason: str) -> Membership:
+    """No batch is handed to them until they are back; what they hold goes to others at once."""
+    return _taken_off(membership, Standing.SUSPENDED, actor, _said(reason))
+
+
+@transaction.atomic
+def annotator_leave(*, membership: Membership, actor: User, reason: str = "") -> Membership:
+    """They leave the project; grades, hours and number stay, what they hold goes to others at once."""
+    return _taken_off(membership, Standing.LEFT, actor, reason.strip())
+
+
+@transaction.atomic
+def annotator_reinstate(*, membership: Membership, actor: User, reason: str) -> Membership:
+    """Back to where they were before they were suspended or left.
+
+    Raises:
+        NotPossibleNow: they are on their way, or were forgotten.
+    """
+    if not membership.user.is_active:
+        raise NotPossibleNow(ERASED)
+    if membership.standing in WAY:
+        raise NotPossibleNow(f"{membership.label.capitalize()} is {membership.standing} and needs no way back.")
+    return standing_change(membership=membership, to=standing_before(membership), actor=actor, reason=_said(reason))
+
+
+@transaction.atomic
+def annotator_qualify(*, membership: Membership, actor: User, reason: str) -> Membership:
+    """Qualified by the lead's word, whatever is left of training and exam."""
+    if not membership.user.is_active:
+        raise NotPossibleNow(ERASED)
+    return standing_change(membership=membership, to=Standing.QUALIFIED, actor=actor, reason=_said(reason))
+
+
+@transaction.atomic
+def annotator_erase(*, membership: Membership, actor: User) -> None:
+    """Forget who they are, and mark them as gone everywhere; numbers, judgments and pay stay."""
+    account_led_or_refused(user=membership.user, lead=actor)
+    for held in membership.user.memberships.select_related("user", "project").order_by("project"):
+        if held.standing != Standing.LEFT:
+            annotator_leave(membership=held, actor=actor, reason="Name and account erased.")
+    identity_erase(user=membership.user, actor=actor, project=membership.project)
+
+
+@transaction.atomic
+def person_forget(*, user: User, actor: User | None, reason: str) -> None:
+    """As ``annotator_erase``, of anybody of whatever role; for the site's commands and its retention.
+
+    Raises:
+        NotPossibleNow: they are the only lead of a project.
+    """
+    for held in user.memberships.select_related("user", "project").order_by("project"):
+        others = held.project.memberships.filter(role=Membership.Role.LEAD, user__is_active=True).exclude(user=user)
+        if user.is_active and held.role == Membership.Role.LEAD and not others.exists():
+            raise NotPossibleNow(f"Nobody else leads {held.project.name!r}. Give it another lead first.")
+        if held.role == Membership.Role.ANNOTATOR and held.standing != Standing.LEFT:
+            _taken_off(held, Standing.LEFT, actor, reason)
+    identity_forget(user=user, actor=actor, project=None, reason=reason)
+
+
+@transaction.atomic
+def annotator_password_link(*, membership: Membership, actor: User) -> str:
+    """The path of a page where the annotator chooses a new password; whoever has it can, so it is for them alone.
+
+    Raises:
+        NotPossible: the account is not the lead's to touch.
+        NotPossibleNow: it was erased, or is a program's.
+    """
+    account_led_or_refused(user=membership.user, lead=actor)
+    if not membership.user.is_active or membership.user.is_simulated:
+        raise NotPossibleNow("Nobody logs in with this account.")
+    audit_record(
+        project=membership.project,
+        actor=actor,
+        action="annotator.password-link",
+        subject=membership.user.uuid,
+        number=membership.number,
+    )
+    return password_link(membership.user)
+
+
+ACTIONS: dict[str, Any] = {
+    "suspend": annotator_suspend,
+    "reinstate": annotator_reinstate,
+    "qualify": annotator_qualify,
+    "leave": annotator_leave,
+}
+
+
+def standing_before(membership: Membership) -> str:
+    """The last step of the way itself."""
+    if membership.standing in WAY:
+        return membership.standing
+    change = StandingChange.objects.filter(membership=membership, from_standing__in=WAY).last()
+    return change.from_standing if change else Standing.CANDIDATE
+
+
+def _taken_off(membership: Membership, to: str, actor: User | None, reason: str) -> Membership:
+    changed = standing_change(membership=membership, to=to, actor=actor, reason=reason)
+    assignment_return(project=membership.project, annotator=membership.user)
+    return changed
+
+
+def _said(reason: str) -> str:
+    """Raises NotPossibleNow when there is no reason."""
+    if not reason.strip():
+        raise NotPossibleNow(REASON_IS_KEPT)
+    return reason.strip()

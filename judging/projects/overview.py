@@ -1,0 +1,229 @@
+"""How far a project is, from counts that are kept (judging/work/models/batch.py), so that it is quick at any size."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import date, datetime, timedelta
+from hashlib import sha256
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+from django.db import connection
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
+
+from accounts.models import Project
+from annotation.pools.rules.pooling import BATCHES
+from core.models import Job
+from judging.models import Assignment, Batch, JudgmentDay, Pair, Policy, Tally
+from judging.pay.rules import TVR_RANKING
+from judging.projects.rules import PACE_DAYS, Finish, Left, finish, pace
+from judging.review.selectors import review_queue
+from judging.work.selectors.flags import flags_waiting
+
+DAYS_SHOWN = 28
+POOLED = BATCHES + 1  # the first number of a pooled batch
+COVERAGE = POOLED + 1  # of the row of batches that coverage studies opened
+ENOUGH_JUDGMENTS, ENOUGH_DECISIONS = 400, 20  # to go by this project's own shares
+SMALL = """
+SELECT (SELECT count(*) FROM judging_batch WHERE project_id = %(project)s AND awaits_review),
+    (SELECT count(*) FROM judging_assignment WHERE project_id = %(project)s AND state = 'open'),
+    (SELECT count(DISTINCT annotator_id) FROM judging_judgmentday
+        WHERE project_id = %(project)s AND day >= %(since)s AND imported = 0),
+    (SELECT count(*) FROM judging_flag flag JOIN judging_assignment held ON held.id = flag.assignment_id
+        AND held.project_id = %(project)s JOIN judging_pair pair ON pair.id = flag.pair_id
+        AND pair.state IN ('open', 'escalated')
+        WHERE flag.withdrawn_at IS NULL
+        AND NOT EXISTS (SELECT 1 FROM judging_flaganswer answer WHERE answer.flag_id = flag.id)),
+    (SELECT count(*) FROM annotation_query WHERE project_id = %(project)s AND judged_as_id IS NULL
+        AND NOT is_placeholder AND split IN ('val', 'test')),
+    (SELECT count(*) FROM judging_batch batch
+        JOIN judging_assignment held ON held.batch_id = batch.id AND held.round = batch.round
+        JOIN judging_judgment given ON given.assignment_id = held.id
+        WHERE batch.project_id = %(project)s AND batch.state = 'open' AND batch.begun),
+    (SELECT count(*) FROM judging_batch batch JOIN judging_pair pair ON pair.batch_id = batch.id
+        WHERE batch.project_id = %(project)s AND batch.pooling_id IS NOT NULL)"""
+COLUMNS = ("judgments", "second_round", "simulated", "imported")
+
+
+class Small(NamedTuple):
+    """What is counted when it is asked for, all off an index: one statement, as the page asks again and again."""
+
+    waiting: int  # for a lead's decision
+    at_work: int
+    active: int  # annotators who gave a grade within a week
+    flags: int  # without an answer
+    queries: int  # to be judged
+    given: int  # grades in rounds under way; that a pair is decided before its round ends is rare
+    pooled: int  # pairs in pooled batches, which say nothing of the size of first and second ones
+
+
+@dataclass(frozen=True)
+class BatchRow:
+    """Batches of one number by state; 3 stands for all that pools opened, 4 for those of coverage studies."""
+
+    number: int
+    first_round: int
+    second_round: int
+    done: int
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Everything the lead's first page shows of a project."""
+
+    batches: list[BatchRow]
+    pairs: dict[str, int]
+    relevance: list[tuple[int, int]]
+    judgments: int
+    simulated: int
+    imported: int
+    days: list[tuple[date, int]]
+    at_work: int
+    active: int  # annotators who gave a grade within a week
+    waiting: int
+    flags: int
+    failed: list[tuple[str, str]]  # jobs: title and error
+    running: list[tuple[str, int, int, int]]  # jobs: title, done, total, percent
+    finish: Finish
+
+    @property
+    def digest(self) -> str:
+        """The same as long as nothing that is shown has changed."""
+        return sha256(json.dumps(asdict(self), default=str).encode()).hexdigest()[:16]
+
+    @property
+    def total(self) -> int:
+        return sum(self.pairs.values())
+
+    @property
+    def most_relevance(self) -> int:
+        return max(n for _, n in self.relevance) or 1
+
+    @property
+    def today(self) -> int:
+        return self.days[-1][1]
+
+
+def tallies(project: Project) -> dict[str, int]:
+    """Every kept count of the project; see Tally."""
+    rows = Tally.objects.filter(project=project).order_by().values_list("what").annotate(sum=Sum("n"))
+    return {what: n for what, n in rows if n}
+
+
+def overview(project: Project, policy: Policy, *, now: datetime) -> Overview:
+    today = now.astimezone(ZoneInfo(policy.time_zone)).date()
+    counts, by_day = tallies(project), judgments_by_day(project)
+    batches, pairs = _coverage_apart(project, _batch_rows(counts)), _pairs(counts)
+    sums = {name: sum(day[name] for day in by_day.values()) for name in COLUMNS}
+    small = _small(project, since=today - timedelta(days=PACE_DAYS - 1))
+    worked = {day: row["judgments"] - row["imported"] for day, row in by_day.items()}
+    left = _left(batches, pairs, sums, small)
+    return Overview(
+        batches=batches,
+        pairs=pairs,
+        relevance=[(relevance, counts.get(f"pair:settled:{relevance}", 0)) for relevance in range(5)],
+        judgments=sums["judgments"],
+        simulated=sums["simulated"],
+        imported=sums["imported"],
+        days=[(day, worked.get(day, 0)) for day in (today - timedelta(days=n) for n in reversed(range(DAYS_SHOWN)))],
+        at_work=small.at_work,
+        active=small.active,
+        waiting=small.waiting,
+        flags=small.flags,
+        failed=list(_failed(project).values_list("title", "error")),
+        running=[(job.title, job.done, job.total, job.percent) for job in project.jobs.filter(state=Job.State.RUNNING)],
+        finish=finish(left, per_day=pace({d: n for d, n in worked.items() if n}, today=today), today=today),
+    )
+
+
+def overview_counts(project: Project) -> dict[str, Any]:
+    """Numbers for programs."""
+    counts = tallies(project)
+    batches = _batch_rows(counts)
+    days = JudgmentDay.objects.filter(project=project).aggregate(**{name: Sum(name, default=0) for name in COLUMNS})
+    open_first = sum(row.first_round + row.second_round for row in batches)
+    return {
+        "batches": {Batch.State.OPEN.value: open_first, Batch.State.DONE.value: sum(row.done for row in batches)},
+        "pairs": _pairs(counts),
+        "judgments": days["judgments"],
+        "simulated": days["simulated"],
+        "at_work": Assignment.objects.filter(project=project, state=Assignment.State.OPEN).count(),
+        "waiting": review_queue(project).count(),
+        "flagged": flags_waiting(project).values("pair").distinct().count(),
+        "second_rounds": sum(row.second_round for row in batches),
+    }
+
+
+def judgments_by_day(project: Project) -> dict[date, dict[str, int]]:
+    rows = JudgmentDay.objects.filter(project=project).order_by("day").values_list("day")
+    summed = rows.annotate(*map(Sum, COLUMNS))
+    return {day: dict(zip(COLUMNS, sums, strict=True)) for day, *sums in summed}
+
+
+def _pairs(counts: Mapping[str, int]) -> dict[str, int]:
+    found = dict.fromkeys(Pair.State.values, 0)
+    for what, n in counts.items():
+        kind, _, rest = what.partition(":")
+        if kind == "pair":
+            found[rest.partition(":")[0]] += n
+    return found
+
+
+def _batch_rows(counts: Mapping[str, int]) -> list[BatchRow]:
+    found: dict[int, dict[str, int]] = {}
+    for what, n in counts.items():
+        kind, *of = what.split(":")
+        if kind == "batch":
+            number, state, round_ = of
+            row = found.setdefault(min(int(number), POOLED), {"first_round": 0, "second_round": 0, "done": 0})
+            row["done" if state == Batch.State.DONE else "first_round" if round_ == "1" else "second_round"] += n
+    return [BatchRow(number, **row) for number, row in sorted(found.items())]
+
+
+def _coverage_apart(project: Project, batches: list[BatchRow]) -> list[BatchRow]:
+    """Batches of coverage studies as a row of their own; kept counts do not tell them from pooled ones."""
+    others, pooled = [row for row in batches if row.number < POOLED], [row for row in batches if row.number == POOLED]
+    if not pooled:
+        return batches
+    of_studies = Batch.objects.filter(project=project, pooling__seed__isnull=False).order_by()
+    is_open = Q(state=Batch.State.OPEN)
+    counts = of_studies.aggregate(
+        first_round=Count("pk", filter=is_open & Q(round=1)),
+        second_round=Count("pk", filter=is_open & Q(round=2)),
+        done=Count("pk", filter=~is_open),
+    )
+    rest = {name: max(0, getattr(pooled[0], name) - n) for name, n in counts.items()}
+    rows = [BatchRow(POOLED, **rest), BatchRow(COVERAGE, **counts)]
+    return [*others, *(row for row in rows if row.first_round + row.second_round + row.done)]
+
+
+def _left(batches: list[BatchRow], pairs: Mapping[str, int], sums: Mapping[str, int], small: Small) -> Left:
+    """What is left, and what to expect: as it was so far, or as in the paper where little tells yet."""
+    by_number = {row.number: row for row in batches}
+    first, second = (by_number.get(number, BatchRow(number, 0, 0, 0)) for number in (1, 2))
+    opened = first.first_round + first.second_round + first.done
+    decided, extended = first.done - small.waiting, second.first_round + second.second_round + second.done
+    unpooled = opened + extended
+    first_rounds = sums["judgments"] - sums["second_round"]
+    return Left(
+        open_pairs=pairs[Pair.State.OPEN],
+        escalated_pairs=pairs[Pair.State.ESCALATED],
+        given=small.given,
+        queries=max(0, small.queries - opened),
+        undecided=first.first_round + first.second_round + small.waiting,
+        pairs=(sum(pairs.values()) - small.pooled) / unpooled if unpooled else TVR_RANKING.pairs,
+        escalated=sums["second_round"] / first_rounds if first_rounds >= ENOUGH_JUDGMENTS else TVR_RANKING.escalated,
+        second=min(1.0, extended / decided) if decided >= ENOUGH_DECISIONS else TVR_RANKING.second,
+    )
+
+
+def _small(project: Project, *, since: date) -> Small:
+    with connection.cursor() as cursor:
+        cursor.execute(SMALL, {"project": project.pk, "since": since})
+        return Small(*cursor.fetchone())
+
+
+def _failed(project: Project) -> QuerySet[Job]:
+    """Jobs that failed and were not done since."""
+    since = Job.objects.filter(project=project, kind=OuterRef("kind"), pk__gt=OuterRef("pk"))
+    return project.jobs.filter(~Exists(since), state=Job.State.FAILED).order_by("-pk")

@@ -1,0 +1,242 @@
+"""What pages about queries and settings read: query sets, edited captions, clips to choose from, earlier policies.
+
+A query keeps the text it was drawn with, a candidate the texts it was ranked by; both are compared with the captions
+as they read now. Differences are reported, never applied.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from accounts.models import Project
+from annotation.models import Caption, Moment, NamedQuerySet, Query
+from annotation.queries.selectors import queries_to_judge
+from judging.guidelines.models import POLICY_VALUES
+from judging.models import Batch, GateAttempt, GateQuestion, KnownPair, Policy
+from judging.review.selectors import annotator_numbers
+from judging.work.rules import GRADES
+
+
+def query_sets_with_counts(project: Project) -> QuerySet[NamedQuerySet]:
+    """The sets, each with how many ``queries`` it has, and how many of their batches are ``open`` and ``done``."""
+    batches = Batch.objects.filter(query__query_set=OuterRef("pk")).order_by().values("query__query_set")
+    counted = {
+        state: Coalesce(Subquery(batches.filter(state=state).annotate(n=Count("pk")).values("n")), 0)
+        for state in Batch.State.values
+    }
+    return project.query_sets.annotate(size=Count("queries"), **counted).order_by("-priority", "name")
+
+
+def queries_outside_sets(project: Project) -> QuerySet[Query]:
+    return queries_to_judge(project.pk).filter(query_set__isnull=True)
+
+
+def queries_matching(project: Project, *, split: str, words: str) -> QuerySet[Query]:
+    """Queries to be judged, of a split or any, whose text holds the words."""
+    found = queries_to_judge(project.pk)
+    if split:
+        found = found.filter(split=split)
+    return found.filter(text__icontains=words.replace("\0", "").strip()) if words.strip() else found
+
+
+CHANGED = "caption.text <> {was} OR caption.state NOT IN ('accepted', 'edited')"
+OF_CANDIDATES = f"""
+FROM annotation_candidate candidate
+JOIN annotation_query query ON query.id = candidate.query_id AND query.project_id = %(project)s
+CROSS JOIN LATERAL jsonb_each_text(candidate.wordings) AS was (caption, text)
+JOIN annotation_caption caption ON caption.id = was.caption::bigint AND ({CHANGED.format(was="was.text")})
+LEFT JOIN judging_batch batch ON batch.query_id = query.id AND batch.number = 1"""
+OF_QUERIES = f"""
+FROM annotation_query query
+JOIN annotation_caption caption ON caption.id = query.caption_id AND ({CHANGED.format(was="query.text")})
+LEFT JOIN judging_batch batch ON batch.query_id = query.id AND batch.number = 1"""
+PLACE = """
+JOIN annotation_moment moment ON moment.id = caption.moment_id
+JOIN annotation_video video ON video.id = moment.video_id"""
+NOW = """caption.text AS after, caption.state IN ('accepted', 'edited') AS serves, caption.text_changed_at,
+    video.name, moment.start_s, moment.end_s"""
+
+EDITS = f"""
+SELECT 'candidate', batch.id IS NOT NULL AS frozen, was.text AS before, {NOW},
+    array_agg(query.number ORDER BY query.number)
+{OF_CANDIDATES} {PLACE} GROUP BY caption.id, moment.id, video.id, was.text, frozen
+UNION ALL
+SELECT 'query', batch.id IS NOT NULL, query.text, {NOW}, ARRAY[query.number]
+{OF_QUERIES} {PLACE} WHERE query.project_id = %(project)s
+ORDER BY 1, 2 DESC, 6 DESC NULLS LAST, 7, 8, 3"""
+COUNTS = f"""
+SELECT (SELECT count(DISTINCT caption.id) {OF_CANDIDATES} WHERE batch.id IS NOT NULL),
+    (SELECT count(DISTINCT caption.id) {OF_CANDIDATES} WHERE batch.id IS NULL),
+    (SELECT count(*) {OF_QUERIES} WHERE query.project_id = %(project)s)"""
+RELEASED = f"""
+SELECT (SELECT count(DISTINCT caption.id) {OF_CANDIDATES} WHERE query.id = ANY (%(queries)s)),
+    (SELECT count(*) {OF_QUERIES} WHERE query.id = ANY (%(queries)s) OR query.judged_as_id = ANY (%(queries)s))"""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One caption that reads otherwise than when it was used, or may serve no more."""
+
+    kind: str  # what was made of it: candidate or query
+    frozen: bool  # the first batch of those queries is open
+    before: str
+    after: str
+    serves: bool
+    changed_at: datetime | None
+    video: str
+    start_s: float
+    end_s: float
+    queries: list[int]  # their numbers
+
+
+@dataclass(frozen=True)
+class EditCounts:
+    """Captions of frozen candidates, captions of candidates that may be ranked again, and queries."""
+
+    frozen: int
+    stale: int
+    queries: int
+
+
+def caption_edits(project: Project) -> list[Edit]:
+    """Candidates first, frozen ones before others, the latest edit first; then queries."""
+    with connection.cursor() as cursor:
+        cursor.execute(EDITS, {"project": project.pk})
+        return [Edit(*row) for row in cursor.fetchall()]
+
+
+def edit_counts(project: Project) -> EditCounts:
+    with connection.cursor() as cursor:
+        cursor.execute(COUNTS, {"project": project.pk})
+        return EditCounts(*cursor.fetchone())
+
+
+def released_edits(project: Project, queries: Sequence[int]) -> tuple[int, int]:
+    """Of these judged queries, by key: captions edited since their candidates were ranked; queries, or twins of
+    theirs, whose own caption was."""
+    with connection.cursor() as cursor:
+        cursor.execute(RELEASED, {"project": project.pk, "queries": list(queries)})
+        candidates, own = cursor.fetchone()
+        return int(candidates), int(own)
+
+
+CLIPS = 24
+
+
+class Clip(NamedTuple):
+    moment: Moment
+    caption: str
+
+
+def clips_matching(project: Project, *, words: str, first: UUID | None = None) -> list[Clip]:
+    """Moments with a preview whose caption holds the words; without words, those drawn for training.
+
+    The one called ``first`` leads the list, whether it matches or not.
+    """
+    moments = moments_of(project)
+    words = words.replace("\0", "").strip()
+    if words:
+        said = Caption.objects.filter(moment=OuterRef("pk"), text__icontains=words)
+        found = moments.filter(Exists(said))
+    else:
+        drawn = KnownPair.objects.filter(project=project, source=KnownPair.Source.LEAD, moment=OuterRef("pk"))
+        found = moments.filter(Exists(drawn))
+    chosen = list(moments.filter(uuid=first)) if first else []
+    chosen += [moment for moment in found.order_by("pk")[:CLIPS] if moment not in chosen]
+    return [Clip(moment, caption_of(moment)) for moment in chosen]
+
+
+def moments_of(project: Project) -> QuerySet[Moment]:
+    """Every moment of the project's corpus that can be watched."""
+    ready = Moment.objects.filter(video__corpus=project.dataset.corpus_id, preview_state=Moment.Preview.READY)
+    return ready.select_related("video").prefetch_related("captions")
+
+
+def caption_of(moment: Moment) -> str:
+    return next((caption.text for caption in moment.captions.all()), "")
+
+
+def training_queries(project: Project, *, show: str) -> QuerySet[Query]:
+    """Queries with drawn pairs, those drawn last first; ``show`` all, only with pairs to grade, or with graded ones."""
+    drawn = KnownPair.objects.filter(project=project, source=KnownPair.Source.LEAD, query=OuterRef("pk"))
+    if show == "open":
+        drawn = drawn.filter(truth__isnull=True)
+    elif show == "graded":
+        drawn = drawn.filter(truth__isnull=False)
+    return Query.objects.filter(Exists(drawn), project=project).order_by("-pk")
+
+
+def training_pairs(query: Query) -> list[tuple[KnownPair, str]]:
+    """The drawn pairs of a query with their captions; near ones by rank, then the others."""
+    drawn = query.known_pairs.filter(source=KnownPair.Source.LEAD).select_related("moment__video")
+    pairs = drawn.prefetch_related("moment__captions").order_by("rank", "pk")
+    return [(pair, caption_of(pair.moment)) for pair in pairs]
+
+
+def tutorial_shown(project: Project) -> list[KnownPair]:
+    held = project.known_pairs.filter(tutorial_position__isnull=False).select_related("query", "moment")
+    return list(held.order_by("tutorial_position"))
+
+
+def tutorial_levels(pairs: list[KnownPair]) -> list[tuple[int, int]]:
+    """How many pairs of the tutorial have each grade."""
+    counted = Counter(int(pair.truth) for pair in pairs if pair.truth is not None)
+    return [(grade, counted[grade]) for grade in GRADES]
+
+
+class QuestionFigures(NamedTuple):
+    question: GateQuestion
+    asked: int
+    right: int
+
+
+def gate_figures(project: Project) -> list[QuestionFigures]:
+    """Every question with how often it was answered, and how often rightly."""
+    asked, right = Counter[str](), Counter[str]()
+    for attempt in GateAttempt.objects.filter(project=project, answered_at__isnull=False):
+        for question, answer in zip(attempt.asked, attempt.answers, strict=True):
+            asked[question["question"]] += 1
+            right[question["question"]] += question["correct"] == answer
+    questions = GateQuestion.objects.filter(project=project).select_related("moment").order_by("pk")
+    return [QuestionFigures(row, asked[str(row.uuid)], right[str(row.uuid)]) for row in questions]
+
+
+def gate_takers(project: Project) -> list[tuple[int | None, list[GateAttempt]]]:
+    """Answered attempts by annotator number."""
+    numbers = annotator_numbers(project)
+    taken: dict[int, list[GateAttempt]] = {}
+    for attempt in GateAttempt.objects.filter(project=project, answered_at__isnull=False).order_by("pk"):
+        taken.setdefault(attempt.annotator_id, []).append(attempt)
+    rows = [(numbers.get(person), attempts) for person, attempts in taken.items()]
+    return sorted(rows, key=lambda row: -1 if row[0] is None else row[0])
+
+
+def gate_clips(asked: list[dict[str, Any]]) -> dict[str, Moment]:
+    """The moments of an attempt's questions, by their UUID as text."""
+    found = Moment.objects.filter(uuid__in=[question["moment"] for question in asked])
+    return {str(moment.uuid): moment for moment in found}
+
+
+class PolicyStep(NamedTuple):
+    """A version and what it changed: the value's name, before, after."""
+
+    policy: Policy
+    changed: list[tuple[str, object, object]]
+
+
+def policy_history(project: Project) -> list[PolicyStep]:
+    """All versions, the newest first."""
+    versions = list(project.policies.order_by("version"))
+    steps = [PolicyStep(versions[0], [])] if versions else []
+    for before, after in pairwise(versions):
+        pairs = [(name, getattr(before, name), getattr(after, name)) for name in POLICY_VALUES]
+        steps.append(PolicyStep(after, [(name, old, new) for name, old, new in pairs if old != new]))
+    return steps[::-1]

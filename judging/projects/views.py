@@ -1,0 +1,388 @@
+"""Pages of a project for its leads and admins: new project, state, policy, queries, query sets, edited captions."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+
+from accounts.access import LEAD, STAFF, MemberRequest, grant, post_only, project_page, staff_page
+from accounts.models import Project, User
+from annotation.corpora.selectors import corpora_within_reach, corpus_is_seen, projects_run_by
+from annotation.models import Candidate, Corpus, NamedQuerySet
+from annotation.queries.selectors import measures_of
+from annotation.similarity.base import SimilarityMissing
+from core.exceptions import NotPossible
+from core.forms import refused
+from core.names import LONGEST_NAME
+from core.spreadsheets import csv_download, csv_stream
+from judging.exceptions import GateTooShort, PolicyStale
+from judging.models import Batch, BatchReview, Pair, Policy
+from judging.people.selectors import actor_names
+from judging.projects import overview as projects_overview
+from judging.projects import policies, selectors, services
+from judging.projects.charts import DayChart
+from judging.projects.forms import LABELS, PolicyForm, QuerySetChangeForm, QuerySetForm, SimilarityForm
+from judging.projects.policies import policy_in_force
+from judging.projects.selectors import (
+    Edit,
+    edit_counts,
+    policy_history,
+    queries_matching,
+    queries_outside_sets,
+    query_sets_with_counts,
+)
+from judging.projects.services import project_create, project_name_free
+from judging.review.selectors import (
+    job_failed,
+    job_running,
+    queries_unfrozen,
+    queries_without_batch,
+    review_may_be_undone,
+)
+from judging.review.views import cases_of, shared
+from judging.studies.selectors import contributions
+
+PER_PAGE = 50
+
+
+@project_page(STAFF)
+def overview(request: MemberRequest, project: Project) -> HttpResponse:
+    """How far the project is; the page asks again by itself, and is told nothing while nothing has changed."""
+    policy = policy_in_force(project.pk)
+    found = projects_overview.overview(project, policy, now=timezone.now())
+    if request.htmx and request.GET.get("seen") == found.digest:
+        return HttpResponse(status=204)
+    context = {"found": found, "chart": DayChart(found.days, found.finish.per_day), "policy": policy}
+    part = "#state" if request.htmx else ""
+    return render(request, f"judging/projects/overview.html{part}", context)
+
+
+@project_page(STAFF)
+def queries(request: MemberRequest, project: Project) -> HttpResponse:
+    """Judged queries with the state of their batches."""
+    found = Batch.objects.filter(project=project).select_related("query", "review", "pooling")
+    if words := request.GET.get("q", "").replace("\0", "").strip():
+        found = found.filter(query__text__icontains=words)
+    if (state := request.GET.get("state", "")) in Batch.State.values:
+        found = found.filter(state=state)
+    found = found.annotate(
+        total=Count("pairs"),
+        settled=Count("pairs", filter=Q(pairs__state=Pair.State.SETTLED)),
+        escalated=Count("pairs", filter=Q(pairs__state=Pair.State.ESCALATED)),
+        dropped=Count("pairs", filter=Q(pairs__state=Pair.State.DROPPED)),
+    ).order_by("query__number", "number")
+    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "page": page,
+        "words": words,
+        "state": state,
+        "without_batch": queries_without_batch(project).count(),
+        "job": job_running(project),
+        "stopped": job_failed(project, services.JOB),
+        "measures": measures_of(project),
+        "candidates": Candidate.objects.filter(query__project=project, query__is_placeholder=False).count(),
+        "unfrozen": queries_unfrozen(project).count(),
+        "is_seen": corpus_is_seen(project.dataset.corpus_id),
+        "form": SimilarityForm(chosen=project.dataset.similarity),
+    }
+    return render(request, "judging/projects/queries.html", context)
+
+
+@project_page(STAFF)
+@post_only("judging:queries")
+def batches_open(request: MemberRequest, project: Project) -> HttpResponse:
+    """Rank candidates and open the first batch of every judged query that has none."""
+    return _rank(request, project, services.batches_request, "Candidates are being ranked; then batches open.")
+
+
+@project_page(STAFF)
+@post_only("judging:queries")
+def candidates_rank(request: MemberRequest, project: Project) -> HttpResponse:
+    """Rank candidates, anew for queries without a batch, and open nothing."""
+    return _rank(request, project, services.candidates_request, "Candidates are being ranked.")
+
+
+def _rank(request: MemberRequest, project: Project, asked: Callable[..., object], said: str) -> HttpResponse:
+    similarity = None
+    if "similarity" in request.POST:
+        form = SimilarityForm(request.POST, chosen=project.dataset.similarity)
+        if not form.is_valid():
+            messages.error(request, form.first_error())
+            return redirect("judging:queries", project.uuid)
+        similarity = form.cleaned_data["similarity"]
+    try:
+        asked(project=project, actor=request.user, similarity=similarity)
+    except SimilarityMissing as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, said)
+    return redirect("judging:queries", project.uuid)
+
+
+@login_required
+def batch(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
+    """One batch: its candidates by rank, grades behind each."""
+    held = get_object_or_404(Batch.objects.select_related("project", "query"), uuid=batch_uuid)
+    membership = grant(request, held.project, STAFF)
+    [case] = cases_of(held.project, [held])
+    review = BatchReview.objects.filter(batch=held).select_related("batch").first()
+    returned = contributions(row["pair"].candidate_id for row in case.rows)
+    context = {
+        **shared(request),
+        "batch": held,
+        "case": case,
+        "rows": [{**row, "returned": returned.get(row["pair"].candidate_id, [])} for row in case.rows],
+        "bars": case.bars,
+        "review": review,
+        "undoable": review is not None and review_may_be_undone(review),
+        "waiting": held.awaits_review,
+        "suggestion": case.outlook.suggestion,
+        "others": held.query.batches.exclude(pk=held.pk).order_by("number"),
+        "may_decide": membership.role in LEAD,
+    }
+    return render(request, "judging/projects/batch.html", context)
+
+
+PAGE = "judging/projects/project_new.html"
+
+
+class ProjectForm(forms.Form):
+    """Whose settings it begins with is one of the viewer's projects, those over the same corpus first."""
+
+    name = forms.CharField(max_length=LONGEST_NAME, error_messages={"required": "Name the project."})
+    settings_of = forms.ChoiceField(
+        required=False, error_messages={"invalid_choice": "Choose one of your projects, or none."}
+    )
+    with_queries = forms.BooleanField(required=False)
+
+    def __init__(self, *args: Any, corpus: Corpus, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        mine = sorted(
+            projects_run_by(user).select_related("dataset"), key=lambda project: project.dataset.corpus_id != corpus.pk
+        )
+        self.corpus, self.projects = corpus, {str(project.uuid): project for project in mine}
+        field = self.fields["settings_of"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [("", ""), *((uuid, project.name) for uuid, project in self.projects.items())]
+
+    @property
+    def offered(self) -> list[tuple[str, str, bool]]:
+        """UUID and name of a project, and whether it is over the same corpus."""
+        return [(uuid, row.name, row.dataset.corpus_id == self.corpus.pk) for uuid, row in self.projects.items()]
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        source = given["settings_of"] = self.projects.get(given.get("settings_of", ""))
+        if given.get("with_queries") and (source is None or source.dataset.corpus_id != self.corpus.pk):
+            self.add_error("with_queries", "Queries come only from a project over the same corpus; choose one above.")
+        return given
+
+
+@staff_page
+def project_new(request: HttpRequest, corpus_uuid: UUID) -> HttpResponse:
+    """The form for a name and whose settings it begins with; whoever sends it leads the project."""
+    user = cast(User, request.user)
+    corpus = get_object_or_404(corpora_within_reach(user), uuid=corpus_uuid, is_placeholder=False)
+    context: dict[str, Any] = {
+        "corpus": corpus,
+        "form": ProjectForm(corpus=corpus, user=user, initial={"name": project_name_free(wanted=corpus.name)}),
+    }
+    if request.method != "POST":
+        return render(request, PAGE, context)
+    form = context["form"] = ProjectForm(request.POST, corpus=corpus, user=user)
+    if not form.is_valid():
+        return render(request, PAGE, context, status=422)
+    try:
+        project, _ = project_create(corpus=corpus, leads=[user], actor=user, **form.cleaned_data)
+    except NotPossible as error:
+        form.add_error("name", str(error))
+        return render(request, PAGE, context, status=409)
+    messages.success(request, f"{project.name} is made, and you lead it.")
+    return redirect("annotation:corpus", project.uuid)
+
+
+POLICY_PAGE = "judging/projects/policy.html"
+
+
+@project_page(STAFF)
+def policy(request: MemberRequest, project: Project) -> HttpResponse:
+    if not project.policies.exists():
+        raise NotPossible("This project has no policy yet.")
+    in_force = policies.policy_in_force(project.pk)
+    form = PolicyForm(instance=in_force, initial={"version": in_force.version})
+    return render(request, POLICY_PAGE, _context(request, project, form))
+
+
+def _context(request: MemberRequest, project: Project, form: PolicyForm) -> dict[str, Any]:
+    names = actor_names(project, to=request.membership.role)
+    history = [
+        (step.policy, _maker(step.policy, names), [(LABELS[name][0], *values) for name, *values in step.changed])
+        for step in policy_history(project)
+    ]
+    return {
+        "form": form,
+        "policy": policies.policy_in_force(project.pk),
+        "history": history,
+        "may_decide": request.membership.role in LEAD,
+    }
+
+
+def _maker(policy: Policy, names: dict[int, str]) -> str:
+    return names.get(policy.created_by_id, "somebody who has left") if policy.created_by_id else "the system"
+
+
+@project_page(LEAD)
+@post_only("judging:policy")
+def policy_publish(request: MemberRequest, project: Project) -> HttpResponse:
+    """A new version with what the form changed; judgments keep the one they were given under."""
+    before = policies.policy_in_force(project.pk)
+    form = PolicyForm(request.POST, instance=Policy(project=project))
+    if not form.is_valid():
+        return refused(
+            request, POLICY_PAGE, _context(request, project, form), "Nothing was saved yet; look at the values."
+        )
+    try:
+        made = policies.policy_publish(
+            project=project, actor=request.user, seen=form.cleaned_data["version"], **form.policy_values()
+        )
+    except (PolicyStale, GateTooShort) as error:
+        return refused(request, POLICY_PAGE, _context(request, project, form), str(error), status=error.status)
+    if made.version == before.version:
+        messages.info(request, "Nothing was changed.")
+    else:
+        messages.success(request, f"Version {made.version} is in force.")
+    return redirect("judging:policy", project.uuid)
+
+
+@project_page(STAFF)
+def query_sets(request: MemberRequest, project: Project) -> HttpResponse:
+    context = {
+        "sets": query_sets_with_counts(project),
+        "priorities": NamedQuerySet.Priority.choices,
+        "outside": queries_outside_sets(project).count(),
+        "form": QuerySetForm(),
+        "may_decide": request.membership.role in LEAD,
+    }
+    return render(request, "judging/projects/query_sets.html", context)
+
+
+@project_page(LEAD)
+@post_only("judging:query-sets")
+def query_set_create(request: MemberRequest, project: Project) -> HttpResponse:
+    form = QuerySetForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, form.first_error())
+        return redirect("judging:query-sets", project.uuid)
+    found = queries_matching(project, split=form.cleaned_data["split"], words=form.cleaned_data["words"])
+    try:
+        made = services.query_set_create(
+            project=project, name=form.cleaned_data["name"], queries=found, actor=request.user
+        )
+    except NotPossible as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{made.name} holds {made.queries.count()} queries.")
+    return redirect("judging:query-sets", project.uuid)
+
+
+@login_required
+@post_only("judging:query-set")
+def query_set_change(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
+    held = get_object_or_404(NamedQuerySet.objects.select_related("project"), uuid=set_uuid)
+    membership = grant(request, held.project, LEAD)
+    form = QuerySetChangeForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, form.first_error())
+    else:
+        paused = {"pause": True, "resume": False}.get(form.cleaned_data["pause"])
+        pilot = {"yes": True, "no": False}.get(form.cleaned_data["pilot"])
+        services.query_set_change(
+            query_set=held,
+            actor=membership.user,
+            priority=form.cleaned_data["priority"],
+            is_paused=paused,
+            is_pilot=pilot,
+        )
+        held.refresh_from_db()
+        state = ("paused" if held.is_paused else "open") + (", a pilot" if held.is_pilot else "")
+        messages.success(request, f"{held.name}: priority {held.get_priority_display().lower()}, {state}.")
+    return redirect("judging:query-sets", held.project.uuid)
+
+
+@login_required
+def query_set(request: HttpRequest, set_uuid: UUID) -> HttpResponse:
+    """Where somebody who follows a set's address ends: its row among the others."""
+    held = get_object_or_404(NamedQuerySet.objects.select_related("project"), uuid=set_uuid)
+    grant(request, held.project, STAFF)
+    return redirect("judging:query-sets", held.project.uuid)
+
+
+CHUNK = 2000  # rows read, and sent, at once
+COLUMNS: dict[str, str] = {
+    "query_id": "query__number",
+    "split": "query__split",
+    "query": "query__text",
+    "rank": "rank",
+    "similarity": "similarity",
+    "source": "source",
+    "video_name": "moment__video__name",
+    "start": "moment__start_s",
+    "end": "moment__end_s",
+    "captions": "wordings",
+    "measure": "measure__name",
+}
+
+
+@project_page(STAFF)
+def candidates_csv(request: MemberRequest, project: Project) -> StreamingHttpResponse:
+    return csv_stream("candidates.csv", list(COLUMNS), _rows(project))
+
+
+def _rows(project: Project) -> Iterator[list[object]]:
+    rows = Candidate.objects.filter(query__project=project, query__is_placeholder=False)
+    found: QuerySet[Any] = rows.order_by("query__number", "rank").values_list(*COLUMNS.values())
+    for *facts, wordings, measure in found.iterator(chunk_size=CHUNK):
+        said = " | ".join(wordings[key] for key in sorted(wordings, key=int))
+        yield [*facts, said, measure]
+
+
+EDIT_COLUMNS = ["made_of_it", "frozen", "video", "start", "end", "before", "after", "serves", "changed_at", "queries"]
+
+
+@project_page(STAFF)
+def caption_edits(request: MemberRequest, project: Project) -> HttpResponse:
+    """What reads otherwise now; candidates that no batch holds can be ranked again."""
+    edits = selectors.caption_edits(project)
+    context = {
+        "counts": edit_counts(project),
+        "page": Paginator(edits, PER_PAGE).get_page(request.GET.get("page")),
+        "unfrozen": queries_unfrozen(project).count(),
+        "job": job_running(project),
+    }
+    return render(request, "judging/projects/caption_edits.html", context)
+
+
+@project_page(STAFF)
+def edits_said(request: MemberRequest, project: Project) -> HttpResponse:
+    """A line for the page of queries, which need not wait until everything is compared."""
+    return render(request, "judging/projects/_edits_said.html", {"edits": edit_counts(project)})
+
+
+@project_page(STAFF)
+def caption_edits_csv(request: MemberRequest, project: Project) -> HttpResponse:
+    return csv_download("caption-edits.csv", EDIT_COLUMNS, map(_row, selectors.caption_edits(project)))
+
+
+def _row(edit: Edit) -> list[object]:
+    changed = edit.changed_at.isoformat() if edit.changed_at else ""
+    frozen, serves = ("yes" if said else "no" for said in (edit.frozen, edit.serves))
+    place = [edit.video, edit.start_s, edit.end_s]
+    return [edit.kind, frozen, *place, edit.before, edit.after, serves, changed, " ".join(map(str, edit.queries))]

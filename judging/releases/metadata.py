@@ -1,0 +1,279 @@
+"""croissant.json (Croissant 1.0), settings.json and the guideline: how to read the data and how it was made."""
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.forms.models import model_to_dict
+
+from accounts.models import Project
+from annotation.models import Pooling, Query
+from annotation.pools.rules import pooling
+from annotation.queries.selectors import DRAWS
+from core.models import AuditEvent
+from judging.guidelines.models import POLICY_VALUES
+from judging.models import SEATS, WORDS, Guideline, Policy, ReleaseWords
+from judging.releases.judged import measures_used, pairs_of_pools, pools_used
+from judging.releases.judgments import versions_of
+from judging.releases.layout import COLUMNS, JUDGMENTS, PAIRS, QRELS, QUERIES, SETTINGS, guideline_file, write_json
+from judging.releases.selectors import Scope
+from judging.work import rules
+
+CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileObject": "cr:fileObject",
+    "fileProperty": "cr:fileProperty",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+TYPES = {
+    "json": "application/json",
+    "jsonl": "application/jsonlines",
+    "csv": "text/csv",
+    "md": "text/markdown",
+    "txt": "text/plain",
+}
+WHOLE, REAL, TEXT = "sc:Integer", "sc:Float", "sc:Text"
+KINDS = {
+    **dict.fromkeys(
+        ("pair_id", "query_id", "rank", "relevance", "batch", "worker", "round", "seat", "position"), WHOLE
+    ),
+    **dict.fromkeys(("guideline", "policy", "judged_as", "caption"), WHOLE),
+    **dict.fromkeys(("start", "end", "similarity"), REAL),
+}
+QREL = ("query_id", "iteration", "moment", "relevance")
+RECORDS = {
+    "pairs": (PAIRS, "Every pair: a query with a moment, its state and its relevance.", ["pair_id"]),
+    "judgments": (JUDGMENTS, "Every single grade, by annotator number.", ["pair_id", "round", "seat"]),
+    "queries": (QUERIES, "Every query with its split.", ["query_id"]),
+}
+
+
+def croissant(
+    manifest: Mapping[str, Any], words: Mapping[str, str], files: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The description; ``files`` has size and SHA-256 of each file by name."""
+    about = {
+        "name": words["title"] or manifest["project"],
+        "description": words["description"] or _description(manifest),
+        "version": f"0.0.0+{manifest['content_sha256'][:12]}",
+        "datePublished": manifest["as_of"],
+        "license": words["licence_url"] or words["licence"],
+        "url": words["url"],
+        "citeAs": words["citation"],
+        "creator": {"@type": "sc:Organization", "name": words["creators"]} if words["creators"] else None,
+    }
+    return {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        **{name: value for name, value in about.items() if value},
+        "distribution": [_file(name, files[name]) for name in sorted(files)],
+        "recordSet": [*(_table(name, *told) for name, told in RECORDS.items()), _qrels()],
+    }
+
+
+def _description(manifest: Mapping[str, Any]) -> str:
+    counts = manifest["counts"]
+    return (
+        f"Queries and video moments with their relevance from 0 to 4: {sum(counts['pairs'].values()):,} pairs of "
+        f"{counts['queries']:,} queries, {counts['judgments']:,} judgments."
+    )
+
+
+def _file(name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": name,
+        "name": name,
+        "contentUrl": name,
+        "contentSize": f"{facts['bytes']} B",
+        "encodingFormat": TYPES.get(name.rsplit(".", 1)[-1], "text/plain"),
+        "sha256": facts["sha256"],
+    }
+
+
+def _table(name: str, file: str, description: str, key: list[str]) -> dict[str, Any]:
+    fields = [
+        _field(
+            f"{name}/{column}", KINDS.get(column, TEXT), {"fileObject": {"@id": file}, "extract": {"column": column}}
+        )
+        for column in COLUMNS[file]
+    ]
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "description": description,
+        "key": [{"@id": f"{name}/{column}"} for column in key],
+        "field": fields,
+    }
+
+
+def _qrels() -> dict[str, Any]:
+    """Lines without a head: each cell is taken out by its place."""
+    fields = []
+    for place, column in enumerate(QREL):
+        regex = r"^" + r" ".join(r"(\S+)" if at == place else r"\S+" for at in range(len(QREL)))
+        source = {
+            "fileObject": {"@id": QRELS},
+            "extract": {"fileProperty": "lines"},
+            "transform": {"regex": regex},
+        }
+        fields.append(_field(f"qrels/{column}", TEXT if column == "moment" else WHOLE, source))
+    return {
+        "@type": "cr:RecordSet",
+        "@id": "qrels",
+        "name": "qrels",
+        "description": "Settled pairs as TREC qrels; a moment is video:start-end, blanks and % percent-encoded.",
+        "field": fields,
+    }
+
+
+def _field(name: str, kind: str, source: dict[str, Any]) -> dict[str, Any]:
+    return {"@type": "cr:Field", "@id": name, "name": name.partition("/")[2], "dataType": kind, "source": source}
+
+
+IMPORT = "release.import"  # the event that says what an imported release was made of
+
+
+def write_settings(scope: Scope, folder: Path) -> dict[str, Any]:
+    """Write settings.json and the text of every version of the guideline; what settings.json says."""
+    told = settings_of(scope)
+    write_json(folder / SETTINGS, told)
+    for guideline in Guideline.objects.filter(project=scope.project):
+        path = folder / guideline_file(guideline.version)
+        path.write_text(guideline.body, encoding="utf-8", newline="")
+    return told
+
+
+def settings_of(scope: Scope) -> dict[str, Any]:
+    project = scope.project
+    versions = versions_of(scope.keys)
+    return {
+        "project": project.name,
+        "corpus": {"name": project.dataset.corpus.name, "placeholder": project.dataset.corpus.is_placeholder},
+        "similarity": project.dataset.similarity,
+        "includes_pilot": scope.includes_pilot,
+        "anonymised": scope.is_anonymised,
+        "consensus": {
+            "judgments_per_round": len(SEATS),
+            "rounds": 2,
+            "largest_spread": rules.MAX_SPREAD,
+            "second_round": "of four grades one highest and one lowest are set aside",
+            "relevance": "mean of the deciding grades, rounded up",
+            "otherwise": "dropped",
+        },
+        "pooling": {"batch": pooling.BATCH_SIZE, "batches": pooling.BATCHES, "depth": pooling.DEPTH},
+        "similarities": [
+            {"number": number, "name": row.name, "model": row.model, "version": row.version}
+            | {"normalisation": row.normalisation}
+            for number, row in enumerate(measures_used(scope), start=1)
+        ],
+        "pools": [_pool(number, row, pairs_of_pools(scope)) for number, row in enumerate(pools_used(scope), start=1)],
+        "query_sets": list(project.query_sets.order_by("pk").values("name", "priority", "is_paused", "is_pilot")),
+        "splits": _splits(project),
+        "draw": draw_of(project),
+        "guidelines": _guidelines(project, versions),
+        "policies": _policies(project, versions),
+        "judged_under": [{"guideline": g, "policy": p, "judgments": n} for g, p, n in versions],
+        "words": words_of(project),
+    }
+
+
+def words_of(project: Project) -> dict[str, str]:
+    held = ReleaseWords.objects.filter(project=project).first() or ReleaseWords()
+    return {name: getattr(held, name) for name in WORDS}
+
+
+def draw_of(project: Project) -> dict[str, Any] | None:
+    """Sizes, seed and counts of the draw that gave the splits; null where queries came another way."""
+    last = AuditEvent.objects.filter(project=project, action__in=[*DRAWS, IMPORT]).order_by("-pk").first()
+    if last is None:
+        return None
+    drawn: dict[str, Any] | None = last.data.get("draw") if last.action == IMPORT else last.data
+    return drawn
+
+
+def _pool(number: int, row: Pooling, pairs: dict[int, int]) -> dict[str, Any]:
+    return {
+        "number": number,
+        "sources": [{"name": source.name, "other_queries": source.other_queries} for source in row.sources.all()],
+        "depth": row.depth,
+        "iou_min": row.iou_min,
+        "split": row.split,
+        "query_set": row.query_set.name if row.query_set else None,
+        "seed": row.seed,
+        "others": row.others,
+        "pairs": pairs.get(row.pk, 0),
+    }
+
+
+def _splits(project: Project) -> dict[str, int]:
+    counts = Counter(Query.objects.filter(project=project, is_placeholder=False).values_list("split", flat=True))
+    return {split: counts[split] for split in Query.Split.values}
+
+
+def _guidelines(project: Project, versions: list[tuple[int | None, int | None, int]]) -> list[dict[str, Any]]:
+    rows = Guideline.objects.filter(project=project).order_by("version")
+    return [
+        {
+            "version": row.version,
+            "file": guideline_file(row.version),
+            "judgments": sum(n for guideline, _, n in versions if guideline == row.version),
+            "levels": row.levels,
+            "changes": row.changes,
+            "examples": [
+                {"grade": e.grade, "query": e.query_text, "video_name": e.moment.video.name}
+                | {"start": e.moment.start_s, "end": e.moment.end_s}
+                for e in row.examples.select_related("moment__video").order_by("-grade")
+            ],
+        }
+        for row in rows
+    ]
+
+
+def _policies(project: Project, versions: list[tuple[int | None, int | None, int]]) -> list[dict[str, Any]]:
+    rows = Policy.objects.filter(project=project).order_by("version")
+    return [
+        {
+            "version": row.version,
+            "judgments": sum(n for _, policy, n in versions if policy == row.version),
+            **{name: _plain(value) for name, value in model_to_dict(row, POLICY_VALUES).items()},
+        }
+        for row in rows
+    ]
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (bool, int, float, str)) else str(value)  # an amount of money, to the cent

@@ -1,0 +1,97 @@
+"""Forms of judging: a grade, a flag, and what leads decide about pairs."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+
+from core.forms import UNREADABLE_KEY, SubmitForm
+from judging.models import Flag
+from judging.work.rules import GRADES
+
+MEASURED = re.compile(r"[0-9]{1,9}")
+GRADE_ERRORS = {"required": "Choose a grade from 0 to 4.", "invalid_choice": "A grade is a whole number from 0 to 4."}
+
+
+def grade_field(**more: Any) -> forms.TypedChoiceField:
+    return forms.TypedChoiceField(
+        choices=[(grade, grade) for grade in GRADES], coerce=int, error_messages=GRADE_ERRORS, **more
+    )
+
+
+class GivenForm(SubmitForm):
+    """A grade, the key of its form, and how long it took."""
+
+    key = forms.UUIDField(
+        error_messages={
+            "required": "This form carries no key. Load the page again.",
+            "invalid": UNREADABLE_KEY,
+        }
+    )
+    active_ms = forms.CharField(required=False)
+    grade = grade_field()
+
+    def clean_active_ms(self) -> int | None:
+        """What cannot be read is no reason to lose a grade: the server then says itself how long it took."""
+        said = self.cleaned_data["active_ms"]
+        return int(said) if MEASURED.fullmatch(said) else None
+
+
+class GradeForm(GivenForm):
+    comment = forms.CharField(required=False, max_length=2000)
+
+    def clean_comment(self) -> str | None:
+        """An empty comment takes back the one there is; a form without one leaves it."""
+        return str(self.cleaned_data["comment"]) if "comment" in self.data else None
+
+
+class FlagForm(SubmitForm):
+    reason = forms.ChoiceField(
+        choices=Flag.Reason.choices,
+        error_messages={"required": "Say why you cannot judge it.", "invalid_choice": "Choose one of the reasons."},
+    )
+    comment = forms.CharField(required=False, max_length=2000)
+    key = forms.UUIDField(required=False, error_messages={"invalid": UNREADABLE_KEY})
+
+
+class WithdrawForm(SubmitForm):
+    reason = forms.CharField(max_length=1000, error_messages={"required": "Say why: the reason is kept with the pair."})
+
+
+class WordForm(SubmitForm):
+    """A lead's answer to a flag."""
+
+    words = forms.CharField(
+        max_length=1000,
+        error_messages={
+            "required": "Say why: your word is kept with the flag.",
+            "max_length": "At most 1000 characters are kept with a flag.",
+        },
+    )
+
+
+class BoundsForm(SubmitForm):
+    """Where a moment starts and ends, in seconds of its video."""
+
+    start_s = forms.FloatField(
+        error_messages={"required": "Say where the moment starts.", "invalid": "Its start is a number of seconds."}
+    )
+    end_s = forms.FloatField(
+        error_messages={"required": "Say where the moment ends.", "invalid": "Its end is a number of seconds."}
+    )
+
+
+class SieveForm(forms.Form):
+    """Which pairs of a list to show."""
+
+    q = forms.CharField(required=False, max_length=200)
+    split = forms.ChoiceField(choices=[("", "any split"), ("val", "val"), ("test", "test")], required=False)
+    status = forms.ChoiceField(
+        choices=[("waiting", "waiting"), ("answered", "answered"), ("all", "all")], required=False
+    )
+    annotator = forms.IntegerField(required=False, min_value=0, max_value=2**31 - 1)
+
+    def __init__(self, *args: Any, reasons: Sequence[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["reason"] = forms.ChoiceField(choices=[("", "any reason"), *reasons], required=False)
