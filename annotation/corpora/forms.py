@@ -6,9 +6,7 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
 from annotation.corpora.importers import FORMATS, form_of
-from core.exceptions import NotPossible
-from core.files import text_or_packed
-from core.names import checked_name
+from core.uploads import NameField, UploadField
 
 MOST_DURATIONS_MB = 20
 
@@ -19,13 +17,9 @@ class ImportForm(forms.Form):
         required=False,
         error_messages={"invalid_choice": "This is none of the forms."},
     )
-    file = forms.FileField(
-        max_length=200,
-        validators=[text_or_packed],
-        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
-    )
-    durations = forms.FileField(required=False, max_length=200, validators=[text_or_packed])
-    corpus_name = forms.CharField(max_length=200, error_messages={"required": "Name the corpus."})
+    file = UploadField(max_length=200)
+    durations = UploadField(required=False, max_length=200)
+    corpus_name = NameField(max_length=200, error_messages={"required": "Name the corpus."})
     source_split = forms.CharField(required=False, max_length=40)
     clip = forms.BooleanField(required=False)
 
@@ -37,12 +31,6 @@ class ImportForm(forms.Form):
             if not held["format"]:
                 self.add_error("format", "The file does not tell its form. Say which it is.")
         return held
-
-    def clean_corpus_name(self) -> str:
-        try:
-            return checked_name(self.cleaned_data["corpus_name"])
-        except NotPossible as error:
-            raise forms.ValidationError(str(error)) from error
 
     def clean_durations(self) -> "UploadedFile[Any] | None":
         table: UploadedFile[Any] | None = self.cleaned_data["durations"]

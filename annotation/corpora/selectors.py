@@ -1,18 +1,11 @@
 """Reads of corpora and of their imports."""
 
-import csv
-import io
 from dataclasses import dataclass
-from itertools import islice
 
 from django.db.models import Count, Model, Q, QuerySet
 
 from accounts.models import Membership, Project, User
-from annotation.corpora.models import Upload
 from annotation.models import Corpus, CorpusImport, Description, Moment, Subtitle, Video
-from core.spreadsheets import plain
-
-REMARKS_SHOWN = 50
 
 
 @dataclass(frozen=True)
@@ -65,15 +58,6 @@ def _counts(model: type[Model], place: str, corpora: list[Corpus]) -> dict[int, 
     """How many rows of each corpus there are."""
     rows = model._default_manager.filter(**{f"{place}__in": corpora})
     return dict(rows.values_list(place).annotate(n=Count("pk")).order_by())
-
-
-def import_remarks(row: Upload) -> list[dict[str, str]]:
-    """The first lines of an import's report."""
-    if not row.report:
-        return []
-    with row.report.open("rb") as source, io.TextIOWrapper(source, encoding="utf-8", newline="") as text:
-        rows = islice(csv.DictReader(text), REMARKS_SHOWN)
-        return [{name: plain(cell or "") for name, cell in row.items()} for row in rows]
 
 
 def corpus_is_seen(corpus_id: int) -> bool:

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
@@ -19,11 +19,12 @@ from accounts.models import Project, User
 from annotation.corpora.forms import ImportForm
 from annotation.corpora.importers import FORMATS
 from annotation.corpora.rules import next_step
-from annotation.corpora.selectors import corpora_of, corpora_within_reach, import_remarks, projects_run_by
+from annotation.corpora.selectors import corpora_of, corpora_within_reach, projects_run_by
 from annotation.corpora.services import imports
 from annotation.models import CorpusImport, Moment
 from core.exceptions import NotPossible, StorageAway, TooLarge
 from core.files import ReceivedOnDisk
+from core.uploads import remarks_shown, report_download
 
 PER_PAGE = 50
 
@@ -107,7 +108,7 @@ def import_page(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
     context = {
         "row": row,
         "form": FORMATS.get(row.format),
-        "remarks": import_remarks(row),
+        "remarks": remarks_shown(row),
         "corpus": corpora_within_reach(cast(User, request.user)).filter(name=row.corpus_name).first(),
         "projects": [(project, next_step(project)) for project in _projects(request, row)],
     }
@@ -119,7 +120,7 @@ def import_page(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
 def import_confirm(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
     row = _own(request, import_uuid)
     skip_bad = request.POST.get("skip_bad") == "yes"
-    imports.corpus_import_confirm(row=row, actor=cast(User, request.user), skip_bad=skip_bad)
+    imports.IMPORTS.confirm(row=row, actor=cast(User, request.user), skip_bad=skip_bad)
     return redirect("annotation:import", row.uuid)
 
 
@@ -127,21 +128,15 @@ def import_confirm(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
 @post_only("annotation:import")
 def import_discard(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
     row = _own(request, import_uuid)
-    imports.corpus_import_discard(row=row, actor=cast(User, request.user))
+    imports.IMPORTS.discard(row=row, actor=cast(User, request.user))
     messages.success(request, "The file was thrown away; nothing was imported.")
     return redirect("annotation:corpora")
 
 
 @staff_page
-def import_report(request: HttpRequest, import_uuid: UUID) -> HttpResponse | FileResponse:
+def import_report(request: HttpRequest, import_uuid: UUID) -> FileResponse:
     """Every bad, clipped and flagged line as CSV."""
-    row = _own(request, import_uuid)
-    if not row.report:
-        raise Http404
-    name = f"report-{row.created_at:%Y%m%d-%H%M}.csv"
-    return FileResponse(
-        row.report.open("rb"), content_type="text/csv; charset=utf-8", as_attachment=True, filename=name
-    )
+    return report_download(_own(request, import_uuid))
 
 
 def _projects(request: HttpRequest, row: CorpusImport) -> QuerySet[Project]:

@@ -4,32 +4,20 @@ from typing import Any
 
 from django import forms
 
-from core.exceptions import NotPossible
-from core.files import text_or_packed
-from core.names import checked_name
+from core.uploads import NameField, UploadField
 from judging.imports.label_studio.mapping import BadMapping, mapped
 
 MOST_GRADES = 2000  # characters
 
 
 class JudgmentImportForm(forms.Form):
-    file = forms.FileField(
-        max_length=200,
-        validators=[text_or_packed],
-        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
-    )
-    project_name = forms.CharField(max_length=200, error_messages={"required": "Name the project."})
+    file = UploadField(max_length=200)
+    project_name = NameField(max_length=200, error_messages={"required": "Name the project."})
     pair = forms.CharField(required=False, max_length=200)
     query = forms.CharField(required=False, max_length=200)
     moment = forms.CharField(required=False, max_length=200)
     control = forms.CharField(required=False, max_length=200)
     grades = forms.CharField(required=False, max_length=MOST_GRADES)
-
-    def clean_project_name(self) -> str:
-        try:
-            return checked_name(self.cleaned_data["project_name"])
-        except NotPossible as error:
-            raise forms.ValidationError(str(error)) from error
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}

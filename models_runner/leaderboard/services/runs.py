@@ -17,9 +17,8 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from accounts.models import Membership, User
-from annotation.corpora.importers import ImportFileError
 from annotation.corpora.importers.limits import Budget, Limits
-from annotation.corpora.services.uploads import upload_limits
+from annotation.corpora.services.imports import upload_limits
 from annotation.models import Query
 from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible, TooLarge
@@ -69,7 +68,7 @@ UPLOADS = JobKind(
     ),
     moved="updated_at",
     lock="run",
-    expected=(ScoringError, ImportFileError, MomentJudgeError),
+    expected=(ScoringError, MomentJudgeError),
     unexpected=UNEXPECTED,
 )
 Step = Run.Step
