@@ -1,9 +1,4 @@
-"""Corpus, its videos and their subtitles.
-
-Upload: a file that somebody brought through the web, from its check to its rows. CorpusImport: into a corpus.
-
-Moment: a video with start and end; its descriptions, captions and preview.
-"""
+"""What there is to judge: corpora, their videos, moments with descriptions and captions, and imports into them."""
 
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -16,11 +11,29 @@ from django.db import models
 from django.db.models import F, Q
 
 from accounts.models import User
-from annotation.similarity.models import Measure
 from core.uploads import Upload, import_path, upload_constraints
 
 if TYPE_CHECKING:
     from annotation.captions.models import CaptionRedo
+
+
+class Measure(models.Model):
+    """A similarity as it was: its name, model, version and normalisation of texts. Rows are only ever added."""
+
+    name = models.CharField(max_length=200, help_text="What one asks for.")
+    model = models.CharField(max_length=500, help_text="What computes it.")
+    version = models.CharField(max_length=300)
+    normalisation = models.CharField(max_length=200, help_text="Of the texts, before they are compared.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["name", "model", "version", "normalisation"], name="measure_once"),
+            models.CheckConstraint(condition=~Q(name=""), name="measure_has_a_name"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.version}, {self.normalisation}"
 
 
 def video_path(video: "Video", filename: str) -> str:

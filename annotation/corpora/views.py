@@ -1,13 +1,12 @@
-"""Pages of the corpus.
+"""Pages of a project's corpus, and of imports: the corpora within reach, uploading a file, its check, its report."""
 
-Pages of imports: the corpora within reach, bringing a file, its check, its report.
-"""
-
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.core.files.uploadedfile import UploadedFile
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
 from django.http import FileResponse, HttpRequest, HttpResponse
@@ -16,15 +15,48 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from accounts.access import STAFF, MemberRequest, post_only, project_page, staff_page
 from accounts.models import Project, User
-from annotation.corpora.forms import ImportForm
-from annotation.corpora.importers import FORMATS
-from annotation.corpora.rules import next_step
-from annotation.corpora.selectors import corpora_of, corpora_within_reach, projects_run_by
+from annotation.corpora.importers import FORMATS, form_of
+from annotation.corpora.selectors import corpora_of, corpora_within_reach, next_step, projects_run_by
 from annotation.corpora.services import imports
 from annotation.models import CorpusImport, Moment
 from core.exceptions import NotPossible, StorageAway, TooLarge
 from core.files import ReceivedOnDisk
-from core.uploads import remarks_shown, report_download
+from core.uploads import NameField, UploadField, remarks_shown, report_download
+
+MOST_DURATIONS_MB = 20
+
+
+class ImportForm(forms.Form):
+    format = forms.ChoiceField(
+        choices=[(form.name, form.label) for form in FORMATS.values()],
+        required=False,
+        error_messages={"invalid_choice": "This is none of the forms."},
+    )
+    file = UploadField(max_length=200)
+    durations = UploadField(required=False, max_length=200)
+    corpus_name = NameField(max_length=200, error_messages={"required": "Name the corpus."})
+    source_split = forms.CharField(required=False, max_length=40)
+    clip = forms.BooleanField(required=False)
+
+    def clean(self) -> dict[str, Any]:
+        """Where nobody said which form it is, the file says so."""
+        held: dict[str, Any] = self.cleaned_data
+        if not held.get("format") and not {"format", "file"} & set(self.errors):
+            held["format"] = form_of(held["file"], held["file"].name)
+            if not held["format"]:
+                self.add_error("format", "The file does not tell its form. Say which it is.")
+        return held
+
+    def clean_durations(self) -> "UploadedFile[Any] | None":
+        table: UploadedFile[Any] | None = self.cleaned_data["durations"]
+        if table and (table.size or 0) > MOST_DURATIONS_MB * 2**20:
+            raise forms.ValidationError(f"The table of video lengths is larger than {MOST_DURATIONS_MB} MB.")
+        return table
+
+    def values(self) -> dict[str, Any]:
+        """What ``corpus_import_create`` takes."""
+        return dict(self.cleaned_data)
+
 
 PER_PAGE = 50
 

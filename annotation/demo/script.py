@@ -1,4 +1,4 @@
-"""The demo corpus on paper: what happens in every episode, who says what, and what is annotated.
+"""The demo corpus on paper: what happens in every episode, who says what, and the sentences that describe it.
 
 Everything follows from a seed. Episode i depends on the seed and on i alone, so a small corpus is the
 beginning of a large one.
@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from annotation.demo.catalogue import CHAT, LINES, SHOWS, Character, Gender, Line, Show
-from annotation.demo.sentences import caption_of, description_of
-from annotation.demo.vocabulary import PIECES, SPECS, Action, Camera
+from annotation.demo.vocabulary import NOUNS, PIECES, SPECS, Action, Camera
 
 Kind = Literal["video", "subtitle", "both"]
 Completeness = Literal["whole", "cut", "padded"]
@@ -255,3 +254,27 @@ class _Writer:
         if spec.partner and plan.framing == "full":
             seen.add("pair")
         return frozenset(seen)
+
+
+SUBJECTS = {"man": "A man", "woman": "A woman"}
+
+
+def description_of(event: Event, said: str) -> str:
+    """Return the sentence with names; ``said`` is reported speech, or empty."""
+    return _sentence(event, event.actor, event.partner, said)
+
+
+def caption_of(event: Event, said: str) -> str:
+    """Return the imprecise sentence: a man, a woman, another man; never a name."""
+    other = ""
+    if event.partner_gender is not None:
+        other = f"another {event.gender}" if event.partner_gender == event.gender else f"a {event.partner_gender}"
+    return _sentence(event, SUBJECTS[event.gender], other, said)
+
+
+def _sentence(event: Event, a: str, b: str, said: str) -> str:
+    if event.action is Action.TALK and said:
+        return f"{a} tells {b} that {said}."
+    his = "his" if event.gender == "man" else "her"
+    text = SPECS[event.action].sentence.format(a=a, b=b, item=NOUNS.get(event.item, ""), target=event.target, his=his)
+    return f"{text} and says that {said}." if said else f"{text}."

@@ -9,9 +9,9 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from accounts.models import Project
+from annotation.captions.rewriting.english import tokenise
 from annotation.captions.rewriting.lexicon import Lexicon, lexicon_for
 from annotation.captions.rewriting.mentions import Reader
-from annotation.captions.rewriting.tokens import tokenise
 from annotation.corpora.services.video_files import members_of
 from annotation.models import TextStatistics
 from annotation.similarity import registry

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.pools.rules.pooling import SCALE, top_moments
-from annotation.similarity.gpu import ranker_here
+from annotation.similarity.sentences import ranker_here
 from moment_retrieval.relevance.base import Ranked
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.models import Project, User
 from annotation.captions import ner
-from annotation.captions.rewriting import checks
+from annotation.captions.rewriting import rules
 from annotation.captions.rewriting.chat import Chat, Endpoint
 from annotation.captions.rewriting.lexicon import Lexicon, lexicon_for
 from annotation.captions.rewriting.provider import Answer, Item, Provider, ProviderAway, ProviderUnusable, Rules
@@ -223,7 +223,7 @@ class Work:
 
     def propose(self, descriptions: Sequence[Description]) -> list[Caption]:
         """Ask for captions and store them before anything else is done; they wait for their checks."""
-        flaws = {row.pk: checks.flaws(row.text, self._lexicon(row)) for row in descriptions}
+        flaws = {row.pk: rules.flaws(row.text, self._lexicon(row)) for row in descriptions}
         asked = [row for row in descriptions if not {"empty", "huge"} & set(flaws[row.pk])]
         rows, stored = {row.pk: row for row in descriptions}, []
         for answers in self._ask(asked, again=False):

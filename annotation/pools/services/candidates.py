@@ -23,8 +23,8 @@ from annotation.pools.rules.pooling import DEPTH, top_moments
 from annotation.queries.selectors import queries_to_judge
 from annotation.similarity import registry, sentences
 from annotation.similarity.base import Similarity, SimilarityMissing, named_errors
-from annotation.similarity.gpu import ranker_here
 from annotation.similarity.model_folders import ModelRefused, model_check
+from annotation.similarity.sentences import ranker_here
 from core.audit import audit_record
 
 logger = logging.getLogger(__name__)
