@@ -23,10 +23,9 @@ from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible, StorageAway
 from core.files import text_or_packed
 from core.jobs import JobKind, swept
-from core.names import checked_name
 from core.spreadsheets import CONTENT_TYPE, csv_line, plain
 from core.stored_files import files_delete
-from core.texts import storable
+from core.texts import checked_name, storable
 
 KEPT = timedelta(days=7)  # a checked file waits so long for a yes
 BEING_READ = "A file of yours is still being read; wait until that is done."

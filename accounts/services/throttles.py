@@ -23,6 +23,7 @@ ON CONFLICT (kind, digest) DO UPDATE SET
 RETURNING tries
 """  # noqa: S608  # nosec B608 - constants
 KEPT = timedelta(days=2)
+LOGINS_SPAN = timedelta(minutes=15)
 
 
 class Limit(NamedTuple):
@@ -43,7 +44,6 @@ MAILS_TO = Limit("password mail to", 3, timedelta(hours=2))  # by e-mail address
 MAIL_ONCE = Limit("password mail for", 1, timedelta(days=2))  # by request: its message may be repeated
 MAILS_FROM = Limit("password mail from", 20, timedelta(hours=2))  # by address
 LOGINS_TO = Limit("log-in to", 60, timedelta(hours=2))  # by user name, wrong ones from everywhere
-LOGINS_SPAN = timedelta(minutes=15)
 CODES = Limit("log-in code", 6, timedelta(minutes=15))  # by account
 
 

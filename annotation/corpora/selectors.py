@@ -9,6 +9,8 @@ from accounts.models import Membership, Project, User
 from annotation.models import Caption, Corpus, CorpusImport, Description, Moment, Subtitle, Video
 from annotation.queries.selectors import queries_to_judge, queries_to_train_on
 
+CAPTIONS = "annotation:captions"
+
 
 @dataclass(frozen=True)
 class CorpusSummary:
@@ -99,7 +101,6 @@ def _after_the_draw(project: Project) -> Step | None:
     return None if is_written else WRITE
 
 
-CAPTIONS = "annotation:captions"
 DRAW = Step("No queries are drawn yet.", "Draw queries", "annotation:splits")
 RANK = Step("The queries have no candidates yet.", "Rank candidates and open batches", "judging:queries")
 WRITE = Step("No training set is written yet.", "Write one", "annotation:train-sets")

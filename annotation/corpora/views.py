@@ -24,6 +24,9 @@ from core.files import ReceivedOnDisk
 from core.uploads import NameField, UploadField, remarks_shown, report_download
 
 MOST_DURATIONS_MB = 20
+PER_PAGE = 50
+IMPORTS_SHOWN = 20
+FORM_ROOM = 2**20  # what the fields beside the file may take
 
 
 class ImportForm(forms.Form):
@@ -58,9 +61,6 @@ class ImportForm(forms.Form):
         return dict(self.cleaned_data)
 
 
-PER_PAGE = 50
-
-
 @project_page(STAFF)
 def corpus(request: MemberRequest, project: Project) -> HttpResponse:
     """Videos of the corpus with the state of their moments' previews, and what could not be cut."""
@@ -87,10 +87,6 @@ def corpus(request: MemberRequest, project: Project) -> HttpResponse:
         "step": next_step(project),
     }
     return render(request, "annotation/corpus.html", context)
-
-
-IMPORTS_SHOWN = 20
-FORM_ROOM = 2**20  # what the fields beside the file may take
 
 
 @staff_page

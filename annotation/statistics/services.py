@@ -1,7 +1,6 @@
 """Statistics of a project's texts: asked for, computed by a task, kept as last computed."""
 
 import logging
-from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -34,11 +33,9 @@ STATISTICS = JobKind(
 )
 
 
-def statistics_request(*, project: Project, now: datetime | None = None) -> None:
+def statistics_request(*, project: Project) -> None:
     """Wake the task that computes the figures; asking twice computes once."""
-    TextStatistics.objects.update_or_create(
-        project=project, defaults={"requested_at": now or timezone.now(), "error": ""}
-    )
+    TextStatistics.objects.update_or_create(project=project, defaults={"requested_at": timezone.now(), "error": ""})
     STATISTICS.send(project.pk)
 
 

@@ -1,7 +1,4 @@
-"""The kinds of charts the figures are made of. Pure.
-
-A table as colours. Pure.
-"""
+"""The kinds of charts the figures are made of, tables of colours among them. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -13,6 +10,11 @@ SIMILARITY = Axis("similarity", 0, 1, 0.25)
 SHARE = Axis("share of pairs", 0, 100, 25, " %")
 BY_RELEVANCE = [("", "relevance"), *((f"r{relevance}", str(relevance)) for relevance in range(5))]
 OUT = {"dropped": "×", "withdrawn": "–", "escalated": "!", "open": "·"}  # what stands where there is no relevance
+LEFT, TOP, BOTTOM = 52, 26, 44
+LARGE, SMALL = 84, 31  # sides of a cell of few and of many
+MANY = 12
+FAINTLY = 0.3
+STRONG = 0.75  # from here on a cell is written on in the colour for dark ground
 
 
 class Spread(NamedTuple):
@@ -114,13 +116,6 @@ def ranked_chart(label: str, candidates: Sequence[Ranked]) -> Canvas:
                 title = f"rank {one.rank}: similarity {one.similarity:.3f}"
                 plot.dot(place, one.similarity, title, "similarity", axis=right)
     return plot
-
-
-LEFT, TOP, BOTTOM = 52, 26, 44
-LARGE, SMALL = 84, 31  # sides of a cell of few and of many
-MANY = 12
-FAINTLY = 0.3
-STRONG = 0.75  # from here on a cell is written on in the colour for dark ground
 
 
 class Cell(NamedTuple):

@@ -21,7 +21,7 @@ from annotation.corpora.importers.limits import Budget, OnBytes
 from annotation.corpora.services.imports import upload_limits
 from core.exceptions import NotPossible
 from core.jobs import durable
-from core.names import checked_name
+from core.texts import checked_name
 from core.uploads import OnRemark, Progress, Remark, UploadKind, remarks_writer, upload_finish
 from judging.imports.historic import HistoricPair, judgments_store, project_holding, summary
 from judging.imports.label_studio.gathering import Export, read_export

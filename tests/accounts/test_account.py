@@ -20,7 +20,7 @@ from accounts.services.identities import identity_set, password_link
 from accounts.services.throttles import LOGINS_TO
 from accounts.services.tokens import token_create
 from core.addresses import address_block, client_address
-from core.mail import NoMail
+from core.messages import NoMail
 from tests.conftest import Messages
 from tests.factories import MembershipFactory, UserFactory
 

@@ -25,6 +25,17 @@ from annotation.captions.rewriting.lexicon import Lexicon, Person
 
 BEFORE_A_THING = {"the", "a", "an"}
 QUOTES = {'"', "“"}
+FAMILY_NAMES = {"Young"}  # of the words that name nobody by themselves
+SUFFIXES = {"jr", "jr.", "sr", "sr."}
+PARTICLES = {"up", "down", "out", "away"}
+THIRTEEN = "thirteen"
+TELLING = {"tells", "told", "asks", "asked", "gives", "gave", "hands", "handed", "shows", "showed"}
+NOT_OWNED = PREPOSITIONS | ONLY_VERBS | {"and", "or"}
+FAMILY = "people"  # "the Gellers"
+PRONOUNS = {"he", "she", "him", "her", "they", "it"}
+NEVER_SMALL = {"will", "green", "grey", "gates", "mark", "bing", "bloom", "hunt", "park", "parks", "chase"}
+TO_SOMEBODY = {"to", "from", "with", "for", "besides", "beside", "behind", "toward", "towards", "against", "like", "by"}
+SENTENCE_WORDS = FUNCTION_WORDS | set(PLURAL_VERB)
 
 
 def things(tokens: Sequence[Token], lexicon: Lexicon, *, wary: bool = False) -> set[int]:
@@ -69,19 +80,6 @@ def _is_thing(tokens: Sequence[Token], at: int, end: int, lexicon: Lexicon) -> b
         return False
     words = [token.text.lower().rstrip(".") for token in tokens[at:end]]
     return not any(lexicon.known(w) or lexicon.alike(w) or w in TITLE_NOUN or w in lexicon.ordinary for w in words)
-
-
-FAMILY_NAMES = {"Young"}  # of the words that name nobody by themselves
-SUFFIXES = {"jr", "jr.", "sr", "sr."}
-PARTICLES = {"up", "down", "out", "away"}
-THIRTEEN = "thirteen"
-TELLING = {"tells", "told", "asks", "asked", "gives", "gave", "hands", "handed", "shows", "showed"}
-NOT_OWNED = PREPOSITIONS | ONLY_VERBS | {"and", "or"}
-FAMILY = "people"  # "the Gellers"
-PRONOUNS = {"he", "she", "him", "her", "they", "it"}
-NEVER_SMALL = {"will", "green", "grey", "gates", "mark", "bing", "bloom", "hunt", "park", "parks", "chase"}
-TO_SOMEBODY = {"to", "from", "with", "for", "besides", "beside", "behind", "toward", "towards", "against", "like", "by"}
-SENTENCE_WORDS = FUNCTION_WORDS | set(PLURAL_VERB)
 
 
 @dataclass

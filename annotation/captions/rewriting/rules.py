@@ -23,6 +23,12 @@ from annotation.captions.rewriting.wording import Group, Wording, group
 
 LONGEST = 2000  # characters; the longest of TVR has 700
 MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>|&(?:[a-z]+|#\d+);")
+HEARD = set(NOUN_OF.values()) | {noun for noun in TITLE_NOUN.values() if noun} | (RELATIONS & {"boy", "girl", "lady"})
+BARE_TITLES = {"Dr.": "doctor", "Dr": "doctor"}
+DOUBLED = re.compile(r"\b(an?|the|she|he) \1\b", re.IGNORECASE)
+AN = re.compile(r"\b([Aa])n (?=[bcdfgjklmnpqrstvwyz][a-z])")  # "an paper"
+AND_MORE = re.compile(r"(?<=, )(he|she), ((?:two|three) (?:other )?(?:men|women|people)\b)(?!')")  # of "he, X and Y"
+TELLING = {"he", "she", "his", "her", "him", "himself", "herself", "hers"}
 
 
 @dataclass(frozen=True)
@@ -53,14 +59,6 @@ def _is_only_a_name(text: str, lexicon: Lexicon) -> bool:
     named = {at for mention in mentions for at in range(mention.start, mention.end)}
     rest = [token.text for at, token in enumerate(tokens) if at not in named and token.is_word]
     return bool(mentions) and not [word for word in rest if word != "and"]
-
-
-HEARD = set(NOUN_OF.values()) | {noun for noun in TITLE_NOUN.values() if noun} | (RELATIONS & {"boy", "girl", "lady"})
-BARE_TITLES = {"Dr.": "doctor", "Dr": "doctor"}
-DOUBLED = re.compile(r"\b(an?|the|she|he) \1\b", re.IGNORECASE)
-AN = re.compile(r"\b([Aa])n (?=[bcdfgjklmnpqrstvwyz][a-z])")  # "an paper"
-AND_MORE = re.compile(r"(?<=, )(he|she), ((?:two|three) (?:other )?(?:men|women|people)\b)(?!')")  # of "he, X and Y"
-TELLING = {"he", "she", "his", "her", "him", "himself", "herself", "hers"}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from annotation.captions.rewriting.english import (
     LISTENERS,
     NUMBERS,
     ORDINALS,
-    PLURAL_OF,
     PLURAL_TITLES,
     PLURAL_VERB,
     article,
@@ -100,9 +99,6 @@ def _take_head(reader: Reader, one: Group) -> None:
         first.start -= 1
     if first.article == "" and reader.lower(first.start - 1) == "the" and one.head:
         first.article, first.start = "the", first.start - 1
-
-
-NOUN_OF_PLURAL = {many: one for one, many in PLURAL_OF.items()}
 
 
 class Wording:

@@ -22,6 +22,12 @@ WITHOUT_WORDS = "holds no word"
 WITH_HTML = "holds HTML"
 WITH_SYMBOLS = "holds emoji or other symbols"
 WITH_CONTROLS = "holds control characters"
+END_SLACK_S = 1.0  # an end this much after its video's is a rounding of the annotation, and is clipped
+COUNTED_S = 1e-6  # what frames or sums of floats make of an end at the video's end is not past it
+LARGEST_ID = 2**63 - 1  # what the database holds
+LONGEST_TEXT = 5000
+LONGEST_NAME = 200
+LONGEST_LINE = 1_000_000
 
 
 def notes_of(text: str) -> tuple[str, ...]:
@@ -64,14 +70,6 @@ def _category(character: str) -> str:
 @cache
 def _is_latin(letter: str) -> bool:
     return unicodedata.name(letter, "").startswith("LATIN")
-
-
-END_SLACK_S = 1.0  # an end this much after its video's is a rounding of the annotation, and is clipped
-COUNTED_S = 1e-6  # what frames or sums of floats make of an end at the video's end is not past it
-LARGEST_ID = 2**63 - 1  # what the database holds
-LONGEST_TEXT = 5000
-LONGEST_NAME = 200
-LONGEST_LINE = 1_000_000
 
 
 class Refused(Exception):
@@ -184,10 +182,10 @@ def window(start_s: float, end_s: float, field: str, duration_s: float, *, clip:
 class Videos:
     """The videos that a file may speak of: those of the given table, or else those whose length it says itself."""
 
-    def __init__(self, given: Given, name_field: str = "video", duration_field: str = "duration") -> None:
+    def __init__(self, given: Given, name_field: str = "video") -> None:
         self.known: Durations = given.durations
         self.said: dict[str, float] = {}
-        self.name_field, self.duration_field = name_field, duration_field
+        self.name_field = name_field
 
     def duration(self, name: object, duration: object) -> tuple[str, float, VideoRecord | None]:
         """Name and length of a video, and its record where this is the first word of it."""
@@ -204,10 +202,10 @@ class Videos:
             return name, self.said[name], None
         length = seconds(duration)
         if length is None or length <= 0:
-            raise Refused(f"{self.duration_field} is not a positive number")
+            raise Refused("duration is not a positive number")
         first = name not in self.said
         if self.said.setdefault(name, length) != length:
-            raise Refused(f"{self.duration_field} of video {shown(name)} is another on an earlier line")
+            raise Refused(f"duration of video {shown(name)} is another on an earlier line")
         return name, length, VideoRecord(name, length) if first else None
 
 

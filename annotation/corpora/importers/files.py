@@ -18,6 +18,11 @@ PACKED = (ZIP_STORED, ZIP_DEFLATED)  # other methods take as much memory as an e
 LARGEST_DIRECTORY = 24 * 2**20  # bytes; that of 100,000 files takes about 17 million
 BROKEN = (BadZipFile, EOFError, OSError, zlib.error)  # what reading an entry raises that is damaged
 DAMAGED = (*BROKEN, NotImplementedError, RuntimeError, ValueError)  # ... and opening one, or the archive
+PIECE = 1 << 16
+MOST_FILES = 100_000
+GZIP, ZIP = b"\x1f\x8b", (b"PK\x03\x04", b"PK\x05\x06")
+IS_ZIP = "The file is a zip archive; unpack it first."
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @contextmanager
@@ -69,13 +74,6 @@ class _Bounded:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.source, name)
-
-
-PIECE = 1 << 16
-MOST_FILES = 100_000
-GZIP, ZIP = b"\x1f\x8b", (b"PK\x03\x04", b"PK\x05\x06")
-IS_ZIP = "The file is a zip archive; unpack it first."
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_path(form: Format, path: Path, given: Given) -> Iterator[Item]:

@@ -23,6 +23,7 @@ from core.texts import is_storable
 KINDS: Mapping[str, Kind] = {"v": "video", "t": "subtitle", "vt": "both"}
 LARGEST_INDEX = 2**31 - 1  # what the database holds
 FIELDS = ("vid_name", "duration", "ts", "desc", "type", "desc_id")
+TVC_FIELDS = ("vid_name", "ts")
 
 
 def read_tvr(parts: Iterable[str], given: Given) -> Iterator[Item]:
@@ -111,9 +112,6 @@ def _duration_entry(name: str, entry: object) -> tuple[float, int]:
     if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index <= LARGEST_INDEX:
         raise ImportFileError(f"The index of video {shown(name)} is not a whole number from 0 to {LARGEST_INDEX}.")
     return duration_s, index
-
-
-TVC_FIELDS = ("vid_name", "ts")
 
 
 def read_tvc(parts: Iterable[str], given: Given) -> Iterator[Item]:

@@ -1,7 +1,7 @@
 """Importing annotated moments and subtitles into a corpus."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -24,7 +24,7 @@ from annotation.corpora.services.video_files import video_files_add
 from annotation.models import Caption, Corpus, Description, Moment, ProjectCorpus, Subtitle, Video
 from core.audit import audit_record
 from core.exceptions import NotPossible
-from core.names import checked_name
+from core.texts import checked_name
 from core.uploads import OnRemark, Remark
 
 CHUNK = 5000  # records in memory
@@ -126,20 +126,21 @@ def corpus_import(
     dry_run: bool = False,
     actor: User | None = None,
     on_remark: OnRemark | None = None,
-    on_progress: Callable[[int], None] | None = None,
 ) -> ImportReport:
     """Add videos, moments, descriptions, captions and subtitles of a file; what is there already stays.
 
     The description serves as caption until it is rewritten. With a bad line nothing is written unless ``skip_bad``;
     nothing is written in a ``dry_run``, whose report says what would be. ``on_remark`` hears of every bad line,
-    clipped window and flagged description, ``on_progress`` how many items were read.
+    clipped window and flagged description.
     Files of ``videos`` are stored after that, each by itself: a repeat goes on where an earlier one was ended.
     """
     report = ImportReport(on_remark=on_remark)
     with transaction.atomic():
         corpus = _corpus_locked(corpus_name)
         intake = _Intake(corpus, source_split, durations or {}, report, skip_bad=skip_bad)
-        _take_all(intake, records, on_progress)
+        for chunk in _chunks(records):
+            intake.take(chunk)
+        intake.count()
         if report.bad_lines and not skip_bad:
             report.added = 0
         is_refused = dry_run or (report.bad_lines and not skip_bad)
@@ -152,16 +153,6 @@ def corpus_import(
         about = {"videos_with_file": report.videos_with_file}
         audit_record(project=None, actor=actor, action="corpus.videos", subject=corpus.uuid, **about)
     return report
-
-
-def _take_all(intake: "_Intake", records: Iterable[Item], on_progress: Callable[[int], None] | None) -> None:
-    read = 0
-    for chunk in _chunks(records):
-        intake.take(chunk)
-        read += len(chunk)
-        if on_progress:
-            on_progress(read)
-    intake.count()
 
 
 def _corpus_locked(name: str) -> Corpus:

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 DEPTH, DEPTHS = 20, (1, 1000)  # ranks of a run that are looked at
 IOU_MIN = 0.7  # the strictest of the measures
 T = TypeVar("T")
+QUERIES, TOP, OTHERS = 10, 60, 60  # the paper's
 
 
 class Place(NamedTuple):
@@ -77,9 +78,6 @@ def pooled(found: Iterable[Found], *, depth: int, held: Collection[int] = ()) ->
 def in_batches(candidates: Sequence[T], size: int) -> list[Sequence[T]]:
     """Whole batches, the last one perhaps short."""
     return [candidates[start : start + size] for start in range(0, len(candidates), size)]
-
-
-QUERIES, TOP, OTHERS = 10, 60, 60  # the paper's
 
 
 def queries_drawn(numbers: Iterable[int], n: int, *, seed: int) -> list[int]:

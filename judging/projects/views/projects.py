@@ -16,7 +16,7 @@ from accounts.models import Project, User
 from annotation.corpora.selectors import corpora_within_reach, projects_run_by
 from annotation.models import Corpus
 from core.exceptions import NotPossible
-from core.names import LONGEST_NAME
+from core.texts import LONGEST_NAME
 from judging.exceptions import GateTooShort, PolicyStale
 from judging.models import Policy
 from judging.people.selectors import actor_names

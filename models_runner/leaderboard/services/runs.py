@@ -25,11 +25,11 @@ from core.exceptions import MomentJudgeError, NotPossible, TooLarge
 from core.files import checksum
 from core.jobs import JobKind, durable
 from core.locks import only_one
-from core.names import checked_name
 from core.stored_files import files_delete
-from core.texts import storable
+from core.texts import checked_name, storable
 from judging.models import Release
 from models_runner.leaderboard.services.participants import answered_queries, concerns_about, leaderboard_of
+from models_runner.leaderboard.services.releases import SIMILARITY
 from models_runner.leaderboard.services.score_tests import score_tests_drop
 from models_runner.leaderboard.services.scorings import (
     LEAST_ANSWERED,
@@ -40,7 +40,6 @@ from models_runner.leaderboard.services.scorings import (
     scored,
     scoring_write,
 )
-from models_runner.leaderboard.services.similarity import SIMILARITY
 from models_runner.leaderboard.services.truths import truth_table
 from models_runner.models import Run, Scoring
 from models_runner.pools.services import corpus_of

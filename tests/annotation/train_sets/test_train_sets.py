@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 
 from accounts.models import Project
 from annotation.models import Caption, TrainSet
-from annotation.similarity.sentences import SentenceModelMissing
+from annotation.similarity.base import SimilarityMissing
 from annotation.train_sets import services
 from annotation.train_sets.pool import train_pool_of
 from annotation.train_sets.ranks import Parts
@@ -186,7 +186,7 @@ class TestFailing:
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def missing(self: Parts, *args: object) -> None:
-            raise SentenceModelMissing("The model 'm' cannot be loaded.")
+            raise SimilarityMissing("The model 'm' cannot be loaded.")
 
         with monkeypatch.context() as patch:
             patch.setattr(Parts, "write", missing)
