@@ -16,9 +16,8 @@ from accounts.models import Project
 from annotation.models import Caption, TrainSet
 from annotation.similarity.base import SimilarityMissing
 from annotation.train_sets import services
-from annotation.train_sets.pool import train_pool_of
 from annotation.train_sets.ranks import Parts
-from annotation.train_sets.services import train_set_discard, train_set_start, train_set_write
+from annotation.train_sets.services import train_pool_of, train_set_discard, train_set_start, train_set_write
 from core.exceptions import NotPossible
 from tests.annotation.train_sets.train_sets import (
     CAPTIONS,
