@@ -39,7 +39,7 @@ def guideline(request: MemberRequest, project: Project) -> HttpResponse:
         context["examples"] = []  # their pictures are shown no more
     if request.membership.role == Membership.Role.ANNOTATOR:
         context |= _to_confirm(request, project)
-    return render(request, "judging/guideline.html", context)
+    return render(request, "judging/guidelines/guideline.html", context)
 
 
 def _to_confirm(request: MemberRequest, project: Project) -> dict[str, Any]:
@@ -76,8 +76,8 @@ def guideline_context(project: Project) -> dict[str, Any]:
     }
 
 
-EDIT = "settings/guideline_edit.html"
-EXAMPLES = "settings/guideline_examples.html"
+EDIT = "judging/guidelines/edit.html"
+EXAMPLES = "judging/guidelines/examples.html"
 
 
 @project_page(EVERYONE)
@@ -85,7 +85,7 @@ def versions(request: MemberRequest, project: Project) -> HttpResponse:
     found = project.guidelines.select_related("created_by").order_by("-version")
     return render(
         request,
-        "settings/guideline_versions.html",
+        "judging/guidelines/versions.html",
         {"versions": found, "may_decide": request.membership.role in LEAD, "sees_who": _sees_who(request)},
     )
 
@@ -104,7 +104,7 @@ def version(request: HttpRequest, guideline_uuid: UUID) -> HttpResponse:
         "lines": guideline_changes(before, shown) if before else [],
         "in_force": guideline_in_force(shown.project_id),
     }
-    return render(request, "settings/guideline_version.html", context)
+    return render(request, "judging/guidelines/version.html", context)
 
 
 @project_page(LEAD)
@@ -170,7 +170,7 @@ def review(request: MemberRequest, project: Project) -> HttpResponse:
         "to_confirm": annotators_to_confirm(project),
         "examples": draft.examples.select_related("moment"),
     }
-    return render(request, "settings/guideline_review.html", context)
+    return render(request, "judging/guidelines/review.html", context)
 
 
 @project_page(LEAD)

@@ -45,7 +45,7 @@ def overview(request: MemberRequest, project: Project) -> HttpResponse:
         return HttpResponse(status=204)
     context = {"found": found, "chart": DayChart(found.days, found.finish.per_day), "policy": policy}
     part = "#state" if request.htmx else ""
-    return render(request, f"judging/overview.html{part}", context)
+    return render(request, f"judging/projects/overview.html{part}", context)
 
 
 @project_page(STAFF)
@@ -76,7 +76,7 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         "is_seen": corpus_is_seen(project.dataset.corpus_id),
         "form": SimilarityForm(chosen=project.dataset.similarity),
     }
-    return render(request, "judging/queries.html", context)
+    return render(request, "judging/projects/queries.html", context)
 
 
 @project_page(STAFF)
@@ -131,4 +131,4 @@ def batch(request: HttpRequest, batch_uuid: UUID) -> HttpResponse:
         "others": held.query.batches.exclude(pk=held.pk).order_by("number"),
         "may_decide": membership.role in LEAD,
     }
-    return render(request, "judging/batch.html", context)
+    return render(request, "judging/projects/batch.html", context)

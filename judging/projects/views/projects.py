@@ -26,7 +26,7 @@ from judging.projects.selectors.settings import policy_history
 from judging.projects.services import project_create, project_name_free
 from judging.refusing import refused
 
-PAGE = "judging/project_new.html"
+PAGE = "judging/projects/project_new.html"
 
 
 class ProjectForm(forms.Form):
@@ -84,7 +84,7 @@ def project_new(request: HttpRequest, corpus_uuid: UUID) -> HttpResponse:
     return redirect("annotation:corpus", project.uuid)
 
 
-POLICY_PAGE = "settings/policy.html"
+POLICY_PAGE = "judging/projects/policy.html"
 
 
 @project_page(STAFF)

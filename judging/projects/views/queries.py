@@ -43,7 +43,7 @@ def query_sets(request: MemberRequest, project: Project) -> HttpResponse:
         "form": QuerySetForm(),
         "may_decide": request.membership.role in LEAD,
     }
-    return render(request, "judging/query_sets.html", context)
+    return render(request, "judging/projects/query_sets.html", context)
 
 
 @project_page(LEAD)
@@ -140,13 +140,13 @@ def caption_edits(request: MemberRequest, project: Project) -> HttpResponse:
         "unfrozen": queries_unfrozen(project).count(),
         "job": job_running(project),
     }
-    return render(request, "judging/caption_edits.html", context)
+    return render(request, "judging/projects/caption_edits.html", context)
 
 
 @project_page(STAFF)
 def edits_said(request: MemberRequest, project: Project) -> HttpResponse:
     """A line for the page of queries, which need not wait until everything is compared."""
-    return render(request, "judging/_edits_said.html", {"edits": edit_counts(project)})
+    return render(request, "judging/projects/_edits_said.html", {"edits": edit_counts(project)})
 
 
 @project_page(STAFF)

@@ -22,7 +22,7 @@ from judging.qualification.services import gate as services
 from judging.qualification.services.way import way_advance
 from judging.refusing import refused, refused_form
 
-PAGE = "settings/gate.html"
+PAGE = "judging/qualification/gate.html"
 
 
 @project_page(ANNOTATOR)
@@ -97,7 +97,7 @@ def _uuid(text: str) -> UUID:
         raise Http404 from error
 
 
-FORM = "settings/gate_question.html"
+FORM = "judging/qualification/gate_question.html"
 
 
 @project_page(STAFF)
@@ -112,7 +112,7 @@ def questions(request: MemberRequest, project: Project) -> HttpResponse:
         "missing": max(policy.gate_questions - len(asked), 0),
         "may_decide": request.membership.role in LEAD,
     }
-    return render(request, "settings/gate_questions.html", context)
+    return render(request, "judging/qualification/gate_questions.html", context)
 
 
 @project_page(STAFF)
@@ -121,7 +121,9 @@ def preview(request: MemberRequest, project: Project) -> HttpResponse:
     rows = GateQuestion.objects.filter(project=project, is_retired=False).select_related("moment")
     asked = [{"description": row.description, "options": row.options, "moment": str(row.moment.uuid)} for row in rows]
     return render(
-        request, "settings/gate_preview.html", {"questions": shown(asked), "policy": policy_in_force(project.pk)}
+        request,
+        "judging/qualification/gate_preview.html",
+        {"questions": shown(asked), "policy": policy_in_force(project.pk)},
     )
 
 

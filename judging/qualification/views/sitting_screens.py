@@ -14,8 +14,8 @@ from django.utils.safestring import SafeString
 from judging.qualification.selectors.sittings import Asked, Sat
 from judging.work.views.screens import grade_buttons
 
-PAIR = "exams/pair.html"
-LOOK = "exams/last_look.html"
+PAIR = "judging/qualification/pair.html"
+LOOK = "judging/qualification/last_look.html"
 TITLES = {"tutorial": "Tutorial", "exam": "Exam", "warm-up": "Warm-up"}
 
 

@@ -152,7 +152,7 @@ def _result(request: HttpRequest, sat: Sat, *, status: int = 200) -> HttpRespons
         "told": [(card, screens.told_of(sat, card)) for card in sat.cards],
     }
     part = "#result" if _htmx(request) else ""
-    return render(request, f"exams/result.html{part}", context, status=status)
+    return render(request, f"judging/qualification/result.html{part}", context, status=status)
 
 
 def _own(request: HttpRequest, sitting_uuid: UUID) -> Sat:

@@ -38,7 +38,7 @@ def desk(request: MemberRequest, project: Project) -> HttpResponse:
         "way": way_of(project=project, annotator=request.user),
     }
     part = "#start" if request.htmx else ""
-    return render(request, f"judging/desk.html{part}", context)
+    return render(request, f"judging/work/desk.html{part}", context)
 
 
 @project_page(ANNOTATOR)
@@ -48,7 +48,7 @@ def own_grades(request: MemberRequest, project: Project) -> HttpResponse:
     page = Paginator(ended.select_related("batch__query").order_by("-id"), PER_PAGE).get_page(request.GET.get("page"))
     given = [(assignment, *given_in(assignment)) for assignment in page]
     context = {"page": page, "given": given, "is_out": request.membership.standing in OUT}
-    return render(request, "judging/own_grades.html", context)
+    return render(request, "judging/work/own_grades.html", context)
 
 
 @login_required

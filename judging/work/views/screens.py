@@ -15,8 +15,8 @@ from django.utils.safestring import SafeString
 from judging.models import Flag
 from judging.work.selectors.held import Card, Held
 
-PAGE = "judging/judge.html"
-LAST_LOOK = "judging/last_look.html"
+PAGE = "judging/work/judge.html"
+LAST_LOOK = "judging/work/last_look.html"
 FLAG_REASONS = Flag.Reason.choices
 
 
@@ -71,7 +71,7 @@ def grade_buttons(levels: tuple[str, ...], pressed: int | None) -> SafeString:
     """The five buttons, the same on every screen of a guideline: a level reads "Good: the action agrees"."""
     parts = [line.partition(":") for line in levels]
     named = [(grade, name.strip(), meaning.strip()) for grade, (name, _, meaning) in enumerate(parts)]
-    return loader.render_to_string("judging/_grades.html", {"levels": named, "pressed": pressed})
+    return loader.render_to_string("judging/work/_grades.html", {"levels": named, "pressed": pressed})
 
 
 @lru_cache(maxsize=1)

@@ -29,7 +29,7 @@ def runs(request: MemberRequest, project: Project) -> HttpResponse:
     context: dict[str, object] = {"staff": sees_all(request.membership), "settings": leaderboard_of(project)}
     if asked is not None:
         context |= _board(request, project, asked)
-    return render(request, "models_runner/leaderboard.html", context)
+    return render(request, "models_runner/leaderboard/leaderboard.html", context)
 
 
 def leaderboard_tested(asked: Asked, membership: Membership) -> Table:
