@@ -1,11 +1,4 @@
-"""User: who logs in. Identity: who that is, in a table that no export joins.
-
-Project: one campaign over one corpus, and who takes part in it in which role.
-
-BrowserSession: somebody's log-in in one browser. Throttle: how often something was tried of late.
-
-AccessToken: lets a program act as a person. The token itself is shown once and not kept.
-"""
+"""Who logs in and who takes part in which project; personal data lies in ``Identity`` alone, which no export joins."""
 
 from typing import Any, ClassVar
 from uuid import uuid4
@@ -19,6 +12,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils import timezone
+
+WRITTEN_AGAIN = ["session_data", "expire_date", "user", "client"]
 
 
 class UserManager(BaseUserManager["User"]):
@@ -178,9 +173,6 @@ class StandingChange(models.Model):
 
     def __str__(self) -> str:
         return f"{self.from_standing or 'joined'} to {self.to_standing}"
-
-
-WRITTEN_AGAIN = ["session_data", "expire_date", "user", "client"]
 
 
 class BrowserSession(AbstractBaseSession):

@@ -1,6 +1,4 @@
-"""Where somebody is logged in, and how to end it.
-
-Who is asking: the session and the account, each read by one prepared statement.
+"""Where somebody is logged in and how to end it; session and account are read by one prepared statement each.
 
 Every request needs both. Django's ORM spends more time on wording these two look-ups than on a whole judgment's SQL.
 """
@@ -29,6 +27,15 @@ SYSTEMS = [
     *[("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("Windows", "Windows")],
     *[("macOS", "Mac OS"), ("ChromeOS", "CrOS"), ("Linux", "Linux")],
 ]
+CLIENT = "client"
+TABLE = BrowserSession._meta.db_table
+SESSION = (
+    f"SELECT session_data, used_at < now() - interval '10 minutes' FROM {TABLE}"  # noqa: S608  # nosec B608 - constants
+    " WHERE session_key = %s AND expire_date > now()"
+)
+USED = f"UPDATE {TABLE} SET used_at = now() WHERE session_key = %s"  # noqa: S608  # nosec B608 - constants
+FIELDS = [field.attname for field in User._meta.concrete_fields]
+ACCOUNT = f"SELECT {', '.join(FIELDS)} FROM {User._meta.db_table} WHERE id = %s"  # noqa: S608  # nosec B608 - constants
 
 
 def rough_client(user_agent: str) -> str:
@@ -64,17 +71,6 @@ def sessions_end(*, user: User, actor: User | None, but: str | None = None) -> i
 def sessions_sweep() -> int:
     """Delete what has ended by itself."""
     return BrowserSession.objects.filter(expire_date__lt=timezone.now()).delete()[0]
-
-
-CLIENT = "client"
-TABLE = BrowserSession._meta.db_table
-SESSION = (
-    f"SELECT session_data, used_at < now() - interval '10 minutes' FROM {TABLE}"  # noqa: S608  # nosec B608 - constants
-    " WHERE session_key = %s AND expire_date > now()"
-)
-USED = f"UPDATE {TABLE} SET used_at = now() WHERE session_key = %s"  # noqa: S608  # nosec B608 - constants
-FIELDS = [field.attname for field in User._meta.concrete_fields]
-ACCOUNT = f"SELECT {', '.join(FIELDS)} FROM {User._meta.db_table} WHERE id = %s"  # noqa: S608  # nosec B608 - constants
 
 
 class SessionStore(DatabaseStore):

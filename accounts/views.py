@@ -21,6 +21,7 @@ from accounts.second_step import NOT_YOURS, PASSWORDS, TOO_MANY_PASSWORDS, code_
 from accounts.services.identities import identity_set, password_reset_request
 from accounts.services.throttles import (
     LOGINS_TO,
+    address_block,
     logins_from,
     throttle_forget,
     throttle_or_refuse,
@@ -29,7 +30,6 @@ from accounts.services.throttles import (
 from accounts.services.tokens import tokens_revoke
 from accounts.services.totp import totp_device
 from accounts.sessions import session_end, sessions_end, sessions_of
-from core.addresses import address_block
 from core.exceptions import NotPossible
 
 SENT = (

@@ -6,6 +6,7 @@ from annotation.corpora.models import (
     Corpus,
     CorpusImport,
     Description,
+    Measure,
     Moment,
     ProjectCorpus,
     Subtitle,
@@ -14,7 +15,6 @@ from annotation.corpora.models import (
 )
 from annotation.pools.models import PoolAnswer, PoolEntry, Pooling, PoolSource
 from annotation.queries.models import Candidate, NamedQuerySet, Query
-from annotation.similarity.models import Measure
 from annotation.statistics.models import TextStatistics
 from annotation.train_sets.models import TrainSet
 

@@ -16,15 +16,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.embedded import valkey
+from core.embedded import services
 from core.embedded.holding import Hold
-from core.embedded.output import end_children
 from core.embedded.postgres import log_tail
 from core.embedded.processes import all_pids
 from core.embedded.services import (
     BASE_DIR,
     Child,
     Service,
+    end_children,
     environment_for,
     judging_command,
     manage,
@@ -78,7 +78,7 @@ class OwnSite:
         match name:
             case "valkey":
                 (self.var / BROKER).mkdir(exist_ok=True)
-                command = valkey.command(self.var / BROKER, self.broker)
+                command = services.valkey_command(self.var / BROKER, self.broker)
             case "web":
                 command = web_command(self.port)
             case "judging":
@@ -100,8 +100,8 @@ class OwnSite:
         if name == BROKER:
             shutil.rmtree(self.var / BROKER)
         if name in WORKERS:
-            _await(self, BROKER, lambda: valkey.answers(self.broker))
-            valkey.restore_unacknowledged(self.broker, WORKERS[name])
+            _await(self, BROKER, lambda: services.valkey_answers(self.broker))
+            services.restore_unacknowledged(self.broker, WORKERS[name])
         self.start(name)
 
     def cpu_s(self) -> dict[str, float]:
@@ -127,7 +127,7 @@ def own_site() -> Iterator[OwnSite]:
         preparing = [_manage(var, *words) for words in PREPARED_BY]
         for step in preparing:
             _finish(step)
-        _await(site, BROKER, lambda: valkey.answers(site.broker))
+        _await(site, BROKER, lambda: services.valkey_answers(site.broker))
         for name in ("web", *WORKERS):
             site.start(name)
         _await(site, "web", lambda: _healthy(site.port))

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from annotation.pools.rules.pooling import DEPTH, ROWS, Ranker, top_moments
-from annotation.similarity.gpu import GpuRanker
+from annotation.similarity.sentences import GpuRanker
 from benchmarks.machine import machine
 
 CHECKED = 200

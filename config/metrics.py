@@ -1,11 +1,7 @@
-"""Figures for Prometheus. ``process``: of web processes. ``site``: of the database and the broker, the same from every
-host. ``page``: /metrics. ``tasks``: what workers count, in the broker.
+"""/metrics, for whoever holds METRICS_TOKEN: what web processes and workers count, and what the tables say.
 
-/metrics, for whoever holds METRICS_TOKEN; without that setting there is no such page.
-
-What the database and the broker know of the whole site: every host answers the same, so take the largest.
-
-Only counts that are kept anyway are read, few rows each, and an answer is given again for some seconds.
+Of the database and the broker every host answers the same, so take the largest. Only counts that are kept anyway are
+read, few rows each, and an answer is given again for some seconds.
 """
 
 import logging
@@ -27,6 +23,28 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from config.celery_app import QUEUES
 from core.observability import tasks
 from core.observability.requests import OWN
+
+KEPT_S = 4.0
+UP_S = 60.0  # a worker that was not heard of for so long is not up
+GONE_S = 24 * 3600.0  # nor is it spoken of after so long
+logger = logging.getLogger(__name__)
+JUDGMENTS = """
+SELECT coalesce(sum(judgments - simulated - imported), 0), coalesce(sum(simulated), 0), coalesce(sum(imported), 0)
+FROM judging_judgmentday"""
+TALLIES = "SELECT what, sum(n) FROM judging_tally GROUP BY what"
+REVIEWS = "SELECT count(*) FROM judging_batch WHERE awaits_review"  # its index holds these alone
+LEASES = """
+SELECT count(*) FILTER (WHERE state = 'lapsed'), count(*) FILTER (WHERE state = 'open')
+FROM judging_assignment WHERE state IN ('lapsed', 'open')"""  # as these two
+TRAININGS = """
+SELECT state, count(*), coalesce(sum(memory_mb) FILTER (WHERE state IN ('running', 'cancelling')), 0)
+FROM models_runner_training GROUP BY state"""
+AT_WORK = """
+SELECT device, memory_mb, seconds_per_step, extract(epoch FROM now() - heartbeat)
+FROM models_runner_training WHERE state IN ('running', 'cancelling')"""
+CONNECTIONS = """
+SELECT coalesce(state, 'unknown'), count(*) FROM pg_stat_activity WHERE datname = current_database() GROUP BY 1"""
+SIZE = "SELECT pg_database_size(current_database())"
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
@@ -70,30 +88,6 @@ def _plain(words: str, status: int) -> HttpResponse:
     answer = HttpResponse(words, status=status, content_type="text/plain")
     answer["Cache-Control"] = "no-store"
     return answer
-
-
-KEPT_S = 4.0
-UP_S = 60.0  # a worker that was not heard of for so long is not up
-GONE_S = 24 * 3600.0  # nor is it spoken of after so long
-logger = logging.getLogger(__name__)
-
-JUDGMENTS = """
-SELECT coalesce(sum(judgments - simulated - imported), 0), coalesce(sum(simulated), 0), coalesce(sum(imported), 0)
-FROM judging_judgmentday"""
-TALLIES = "SELECT what, sum(n) FROM judging_tally GROUP BY what"
-REVIEWS = "SELECT count(*) FROM judging_batch WHERE awaits_review"  # its index holds these alone
-LEASES = """
-SELECT count(*) FILTER (WHERE state = 'lapsed'), count(*) FILTER (WHERE state = 'open')
-FROM judging_assignment WHERE state IN ('lapsed', 'open')"""  # as these two
-TRAININGS = """
-SELECT state, count(*), coalesce(sum(memory_mb) FILTER (WHERE state IN ('running', 'cancelling')), 0)
-FROM models_runner_training GROUP BY state"""
-AT_WORK = """
-SELECT device, memory_mb, seconds_per_step, extract(epoch FROM now() - heartbeat)
-FROM models_runner_training WHERE state IN ('running', 'cancelling')"""
-CONNECTIONS = """
-SELECT coalesce(state, 'unknown'), count(*) FROM pg_stat_activity WHERE datname = current_database() GROUP BY 1"""
-SIZE = "SELECT pg_database_size(current_database())"
 
 
 class SiteCollector:

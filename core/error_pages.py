@@ -1,7 +1,4 @@
-"""What the site lacks just now, in words for people and programs: its database, room on its disks.
-
-The one place where named errors become answers.
-"""
+"""The one place where named errors become answers, for people and for programs."""
 
 import sys
 from typing import Any, NamedTuple
@@ -25,6 +22,15 @@ from core.exceptions import MomentJudgeError, StorageFull, disk_is_full
 from core.refusals import refusal_log
 
 DISK_FULL = "53100"  # PostgreSQL's code
+RETRY_S = 10
+UNREADABLE: list[tuple[type[Exception], int, str]] = [  # the first that fits
+    (RequestDataTooBig, 413, "This form is too large; nothing was stored."),
+    (TooManyFieldsSent, 400, "This form holds too many fields; nothing was stored."),
+    (TooManyFilesSent, 400, "No page takes files; nothing was stored."),
+    (MultiPartParserError, 400, "This form cannot be read; nothing was stored."),
+    (BadRequest, 400, "This form cannot be read; nothing was stored."),
+    (SuspiciousOperation, 400, "This request cannot be answered; nothing was stored."),
+]
 
 
 class Absence(NamedTuple):
@@ -57,18 +63,6 @@ def pool_renew() -> None:
     pool = getattr(connection, "pool", None)
     if pool is not None:
         pool.drain()
-
-
-RETRY_S = 10
-
-UNREADABLE: list[tuple[type[Exception], int, str]] = [  # the first that fits
-    (RequestDataTooBig, 413, "This form is too large; nothing was stored."),
-    (TooManyFieldsSent, 400, "This form holds too many fields; nothing was stored."),
-    (TooManyFilesSent, 400, "No page takes files; nothing was stored."),
-    (MultiPartParserError, 400, "This form cannot be read; nothing was stored."),
-    (BadRequest, 400, "This form cannot be read; nothing was stored."),
-    (SuspiciousOperation, 400, "This request cannot be answered; nothing was stored."),
-]
 
 
 def problem(request: HttpRequest, *, status: int, title: str, message: str, reason: str = "") -> HttpResponse:

@@ -1,10 +1,6 @@
-"""The body of a refused request: the files that came with it go at once, and the rest of it is read.
+"""What holds for every request and answer: headers, the body of a refused request, and no files where none are taken.
 
-Whoever still sends when the connection closes never sees why.
-
-Headers of every answer, whatever gives it: pages, refusals, static files, media. The length is one of them.
-
-Files in forms: pages take none, unless their view says so by handlers of its own.
+Whoever still sends when the connection closes never sees why they are refused, so the rest of the body is read.
 """
 
 import contextlib
@@ -23,6 +19,16 @@ from core.files import uploads_discard
 
 PIECE = 64 * 1024
 MOST = 32 * 2**20  # who sends more loses the connection
+BODILESS = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": settings.SECURE_REFERRER_POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": settings.X_FRAME_OPTIONS,
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",  # where no other was set
+    "Permissions-Policy": ", ".join(f"{feature}=()" for feature in settings.FEATURES_REFUSED),
+}
 
 
 class UnreadBodyMiddleware(MiddlewareMixin):
@@ -51,18 +57,6 @@ def throw_away(stream: Any) -> None:
     left = MOST
     while left > 0 and (piece := stream.read(PIECE)):
         left -= len(piece)
-
-
-BODILESS = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
-HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": settings.SECURE_REFERRER_POLICY,
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "X-Frame-Options": settings.X_FRAME_OPTIONS,
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",  # where no other was set
-    "Permissions-Policy": ", ".join(f"{feature}=()" for feature in settings.FEATURES_REFUSED),
-}
 
 
 class HeadersMiddleware:

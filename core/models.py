@@ -1,9 +1,4 @@
-"""AuditEvent: what was decided, by whom, when. Rows are only ever added.
-
-Job: long work that somebody waits for, with its progress.
-
-LeftFile: a stored file that nobody needs any more and that could not be removed at once.
-"""
+"""The audit log, long work with its progress, and stored files that are still to be removed."""
 
 from uuid import uuid4
 

@@ -1,4 +1,12 @@
-"""Which texts PostgreSQL can hold."""
+"""Which texts PostgreSQL can hold, and which names people may give."""
+
+import unicodedata
+
+from core.exceptions import NotPossible
+
+LONGEST_NAME = 200
+UNFIT = {"Cc", "Cs", "Zl", "Zp"}  # controls, halves of surrogate pairs, ends of lines and paragraphs
+BIDIRECTIONAL = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}  # they turn text round
 
 
 def is_storable(text: str) -> bool:
@@ -11,3 +19,19 @@ def is_storable(text: str) -> bool:
 def storable(text: str) -> str:
     """The text with what PostgreSQL cannot hold replaced, for messages that quote a file."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def checked_name(name: str) -> str:
+    """The name of a corpus, project or query set, without spaces around it.
+
+    Raises:
+        NotPossible: it is empty, too long, or holds a control character, the end of a line, or a change of direction.
+    """
+    name = name.strip()
+    if not name or len(name) > LONGEST_NAME:
+        raise NotPossible(f"A name has 1 to {LONGEST_NAME} characters.")
+    if any(unicodedata.category(character) in UNFIT for character in name):
+        raise NotPossible("A name is one line without control characters.")
+    if any(unicodedata.bidirectional(character) in BIDIRECTIONAL for character in name):
+        raise NotPossible("A name holds no characters that change the direction of the text beside it.")
+    return name

@@ -1,13 +1,15 @@
-"""How often something may be tried within a while, counted in the database so that every web host counts together."""
+"""How often something may be tried within a while, and from where, counted in the database for all web hosts."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import NamedTuple
+from ipaddress import IPv4Address, ip_address, ip_network
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import connection
 from django.db.models import F
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -23,6 +25,7 @@ ON CONFLICT (kind, digest) DO UPDATE SET
 RETURNING tries
 """  # noqa: S608  # nosec B608 - constants
 KEPT = timedelta(days=2)
+LOGINS_SPAN = timedelta(minutes=15)
 
 
 class Limit(NamedTuple):
@@ -43,7 +46,6 @@ MAILS_TO = Limit("password mail to", 3, timedelta(hours=2))  # by e-mail address
 MAIL_ONCE = Limit("password mail for", 1, timedelta(days=2))  # by request: its message may be repeated
 MAILS_FROM = Limit("password mail from", 20, timedelta(hours=2))  # by address
 LOGINS_TO = Limit("log-in to", 60, timedelta(hours=2))  # by user name, wrong ones from everywhere
-LOGINS_SPAN = timedelta(minutes=15)
 CODES = Limit("log-in code", 6, timedelta(minutes=15))  # by account
 
 
@@ -104,3 +106,38 @@ def throttles_sweep() -> int:
 def throttle_digest(who: str) -> str:
     """Addresses and e-mail cannot be read from the table, nor tried out without the site's secret key."""
     return salted_hmac("accounts.throttles", who.casefold(), algorithm="sha256").hexdigest()
+
+
+def client_address(request: HttpRequest) -> str:
+    """The address that counts for the log-in throttle.
+
+    Anybody can send X-Forwarded-For, so it is read only as far as proxies of ours have written it: with
+    TRUSTED_PROXIES = n, the n-th entry from its end. Without a proxy it is not looked at.
+    """
+    own = str(request.META.get("REMOTE_ADDR") or "127.0.0.1")  # empty on a unix socket
+    said = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
+    n = settings.TRUSTED_PROXIES
+    return said[-n] if 0 < n <= len(said) and _is_address(said[-n]) else own
+
+
+def address_block(request: HttpRequest) -> str:
+    """What one line to the internet is given: an IPv4 address, or 2**64 of IPv6, which count as one."""
+    said = client_address(request)
+    if not _is_address(said):
+        return said
+    address = ip_address(said.partition("%")[0])
+    if isinstance(address, IPv4Address):
+        return str(address)
+    return str(address.ipv4_mapped or ip_network((address, 64), strict=False))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def nobody(*args: Any, **kwargs: Any) -> str:
+    return "somebody"

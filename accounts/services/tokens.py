@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import AccessToken, User
 from core.audit import audit_record
 from core.exceptions import NotPossible
-from core.names import checked_name
+from core.texts import checked_name
 
 PREFIX = "mj_"  # so that scanners for leaked secrets can know one
 LONGEST_NAME = 100

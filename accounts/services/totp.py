@@ -15,7 +15,7 @@ from django_otp.models import Device
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from accounts.models import Project, User
+from accounts.models import User
 from accounts.services.throttles import CODES, throttle_forget, throttle_or_refuse
 from accounts.sessions import sessions_end
 from core.audit import audit_record
@@ -143,12 +143,12 @@ def totp_off(*, user: User, session: str | None) -> None:
 
 
 @transaction.atomic
-def totp_reset(*, user: User, actor: User | None, project: Project | None = None) -> bool:
+def totp_reset(*, user: User, actor: User | None) -> bool:
     """Somebody lost phone and paper: codes are off and every session ends; False when there were none."""
     if not totp_forget(user=user):
         return False
     ended = sessions_end(user=user, actor=actor)
-    audit_record(project=project, actor=actor, action="totp.reset", subject=user.uuid, sessions=ended)
+    audit_record(project=None, actor=actor, action="totp.reset", subject=user.uuid, sessions=ended)
     return True
 
 

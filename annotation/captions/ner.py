@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 
-from annotation.captions.rewriting.checks import Found
+from annotation.captions.rewriting.english import tokenise
 from annotation.captions.rewriting.lexicon import Member, lexicon_for
 from annotation.captions.rewriting.mentions import Reader
-from annotation.captions.rewriting.tokens import tokenise
+from annotation.captions.rewriting.rules import Found
 from core.exceptions import MomentJudgeError
 
 SURE, LIKELY = 1.0, 0.85  # a name of a list; a capitalised word that can be nothing else

@@ -18,7 +18,7 @@ from accounts.access import STAFF, MemberRequest, post_only, project_page
 from accounts.models import Project
 from annotation.captions import selectors
 from annotation.captions.services import captions as services
-from annotation.captions.services.checks import checks_failed
+from annotation.captions.services.captions import checks_failed
 from annotation.captions.services.redos import caption_redo
 from annotation.captions.services.rewriting import KIND, rewriting_start
 from annotation.models import Caption

@@ -1,9 +1,4 @@
-"""Corpus, its videos and their subtitles.
-
-Upload: a file that somebody brought through the web, from its check to its rows. CorpusImport: into a corpus.
-
-Moment: a video with start and end; its descriptions, captions and preview.
-"""
+"""What there is to judge: corpora, their videos, moments with descriptions and captions, and imports into them."""
 
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -14,13 +9,31 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.functions import RandomUUID
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.constraints import BaseConstraint
 
 from accounts.models import User
-from annotation.similarity.models import Measure
+from core.uploads import Upload, import_path, upload_constraints
 
 if TYPE_CHECKING:
     from annotation.captions.models import CaptionRedo
+
+
+class Measure(models.Model):
+    """A similarity as it was: its name, model, version and normalisation of texts. Rows are only ever added."""
+
+    name = models.CharField(max_length=200, help_text="What one asks for.")
+    model = models.CharField(max_length=500, help_text="What computes it.")
+    version = models.CharField(max_length=300)
+    normalisation = models.CharField(max_length=200, help_text="Of the texts, before they are compared.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["name", "model", "version", "normalisation"], name="measure_once"),
+            models.CheckConstraint(condition=~Q(name=""), name="measure_has_a_name"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.version}, {self.normalisation}"
 
 
 def video_path(video: "Video", filename: str) -> str:
@@ -101,71 +114,6 @@ class Subtitle(models.Model):
 
     def __str__(self) -> str:
         return self.text
-
-
-def import_path(row: models.Model, filename: str) -> str:
-    return f"imports/{uuid4().hex}"
-
-
-class Upload(models.Model):
-    """One file on its way: it is checked, its owner says yes, then it is imported as a whole."""
-
-    class State(models.TextChoices):
-        CHECKING = "checking"
-        CHECKED = "checked"  # waits for its owner
-        IMPORTING = "importing"
-        DONE = "done"
-        FAILED = "failed"  # see error
-        DISCARDED = "discarded"
-
-    AT_WORK = (State.CHECKING, State.IMPORTING)
-    WITH_FILE = (*AT_WORK, State.CHECKED)
-    FILES: tuple[str, ...] = ("file",)  # thrown away when it is done
-
-    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
-    skip_bad = models.BooleanField(default=False, help_text="Import the rest of a file with bad lines.")
-    file = models.FileField(upload_to=import_path, blank=True, max_length=255)
-    file_name = models.CharField(max_length=200)
-    state = models.CharField(max_length=10, choices=State, default=State.CHECKING)
-    bytes_read = models.PositiveBigIntegerField(default=0)
-    bytes_total = models.PositiveBigIntegerField(default=0)
-    counts = models.JSONField(default=dict)
-    report = models.FileField(upload_to=import_path, blank=True, max_length=255)
-    error = models.TextField(blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    updated_at = models.DateTimeField(auto_now=True)
-
-    class Meta:
-        abstract = True
-
-    @property
-    def is_at_work(self) -> bool:
-        return self.state in self.AT_WORK
-
-    @property
-    def percent(self) -> int:
-        return 100 * self.bytes_read // self.bytes_total if self.bytes_total else 0
-
-
-def upload_constraints(name: str) -> list[BaseConstraint]:
-    """What holds of every table of uploads; constraints carry the table's name."""
-    return [
-        models.UniqueConstraint(
-            fields=["owner"],
-            condition=Q(state__in=["checking", "importing"]),
-            name=f"{name}_one_at_work_per_owner",
-        ),
-        models.CheckConstraint(
-            condition=Q(state__in=["checking", "checked", "importing", "done", "failed", "discarded"]),
-            name=f"{name}_state_is_known",
-        ),
-        models.CheckConstraint(
-            condition=~Q(state__in=["checking", "checked", "importing"]) | ~Q(file=""),
-            name=f"{name}_waiting_has_its_file",
-        ),
-        models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name=f"{name}_failed_says_why"),
-        models.CheckConstraint(condition=Q(bytes_read__lte=F("bytes_total")), name=f"{name}_read_within_total"),
-    ]
 
 
 class CorpusImport(Upload):

@@ -1,18 +1,15 @@
-"""Reads of corpora and of their imports."""
+"""Reads of corpora and their imports, and what a corpus needs next: import, rewriting, review, splits, candidates."""
 
-import csv
-import io
 from dataclasses import dataclass
-from itertools import islice
+from typing import NamedTuple
 
 from django.db.models import Count, Model, Q, QuerySet
 
 from accounts.models import Membership, Project, User
-from annotation.corpora.models import Upload
-from annotation.models import Corpus, CorpusImport, Description, Moment, Subtitle, Video
-from core.spreadsheets import plain
+from annotation.models import Caption, Corpus, CorpusImport, Description, Moment, Subtitle, Video
+from annotation.queries.selectors import queries_to_judge, queries_to_train_on
 
-REMARKS_SHOWN = 50
+CAPTIONS = "annotation:captions"
 
 
 @dataclass(frozen=True)
@@ -67,16 +64,52 @@ def _counts(model: type[Model], place: str, corpora: list[Corpus]) -> dict[int, 
     return dict(rows.values_list(place).annotate(n=Count("pk")).order_by())
 
 
-def import_remarks(row: Upload) -> list[dict[str, str]]:
-    """The first lines of an import's report."""
-    if not row.report:
-        return []
-    with row.report.open("rb") as source, io.TextIOWrapper(source, encoding="utf-8", newline="") as text:
-        rows = islice(csv.DictReader(text), REMARKS_SHOWN)
-        return [{name: plain(cell or "") for name, cell in row.items()} for row in rows]
-
-
 def corpus_is_seen(corpus_id: int) -> bool:
     """Whether the corpus has a video to look at, or a preview."""
     ready = Moment.objects.filter(video__corpus=corpus_id, preview_state=Moment.Preview.READY)
     return Video.objects.filter(corpus=corpus_id).exclude(file="").exists() or ready.exists()
+
+
+class Step(NamedTuple):
+    words: str
+    does: str
+    page: str  # name of the route of a project's page
+
+
+def next_step(project: Project) -> Step | None:
+    """The next thing to do; None where all is done, or there is nothing to do it with."""
+    if project.dataset.corpus.is_placeholder or not project.dataset.corpus.descriptions.exists():
+        return None
+    if project.queries.exists():
+        return _after_the_draw(project)
+    unwritten = Description.objects.filter(corpus=project.dataset.corpus_id).exclude(
+        caption__in=Caption.objects.exclude(provider=Caption.Provider.AS_DESCRIBED)
+    )
+    if n := unwritten.count():
+        return Step(f"{_count(n, 'description is', 'descriptions are')} not rewritten yet.", "Rewrite", CAPTIONS)
+    waiting = Caption.objects.filter(description__corpus=project.dataset.corpus_id, state=Caption.State.IN_REVIEW)
+    if n := waiting.count():
+        said = f"No queries are drawn yet, and {_count(n, 'caption waits', 'captions wait')} for a person."
+        return Step(said, "Decide about captions", CAPTIONS)
+    return DRAW
+
+
+def _after_the_draw(project: Project) -> Step | None:
+    if not _is_ranked(project):
+        return RANK
+    is_written = project.train_sets.exists() or not queries_to_train_on(project.pk).exists()
+    return None if is_written else WRITE
+
+
+DRAW = Step("No queries are drawn yet.", "Draw queries", "annotation:splits")
+RANK = Step("The queries have no candidates yet.", "Rank candidates and open batches", "judging:queries")
+WRITE = Step("No training set is written yet.", "Write one", "annotation:train-sets")
+
+
+def _is_ranked(project: Project) -> bool:
+    to_judge = queries_to_judge(project.pk)
+    return not to_judge.exists() or to_judge.filter(candidates__isnull=False).exists()
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n:,} {one if n == 1 else many}"

@@ -1,31 +1,63 @@
-"""Pages of the corpus.
+"""Pages of a project's corpus, and of imports: the corpora within reach, uploading a file, its check, its report."""
 
-Pages of imports: the corpora within reach, bringing a file, its check, its report.
-"""
-
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.core.files.uploadedfile import UploadedFile
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from accounts.access import STAFF, MemberRequest, post_only, project_page, staff_page
 from accounts.models import Project, User
-from annotation.corpora.forms import ImportForm
-from annotation.corpora.importers import FORMATS
-from annotation.corpora.rules import next_step
-from annotation.corpora.selectors import corpora_of, corpora_within_reach, import_remarks, projects_run_by
+from annotation.corpora.importers import FORMATS, form_of
+from annotation.corpora.selectors import corpora_of, corpora_within_reach, next_step, projects_run_by
 from annotation.corpora.services import imports
 from annotation.models import CorpusImport, Moment
 from core.exceptions import NotPossible, StorageAway
 from core.files import receive_on_disk
+from core.uploads import NameField, UploadField, remarks_shown, report_download
 
+MOST_DURATIONS_MB = 20
 PER_PAGE = 50
+IMPORTS_SHOWN = 20
+
+
+class ImportForm(forms.Form):
+    format = forms.ChoiceField(
+        choices=[(form.name, form.label) for form in FORMATS.values()],
+        required=False,
+        error_messages={"invalid_choice": "This is none of the forms."},
+    )
+    file = UploadField(max_length=200)
+    durations = UploadField(required=False, max_length=200)
+    corpus_name = NameField(max_length=200, error_messages={"required": "Name the corpus."})
+    source_split = forms.CharField(required=False, max_length=40)
+    clip = forms.BooleanField(required=False)
+
+    def clean(self) -> dict[str, Any]:
+        """Where nobody said which form it is, the file says so."""
+        held: dict[str, Any] = self.cleaned_data
+        if not held.get("format") and not {"format", "file"} & set(self.errors):
+            held["format"] = form_of(held["file"], held["file"].name)
+            if not held["format"]:
+                self.add_error("format", "The file does not tell its form. Say which it is.")
+        return held
+
+    def clean_durations(self) -> "UploadedFile[Any] | None":
+        table: UploadedFile[Any] | None = self.cleaned_data["durations"]
+        if table and (table.size or 0) > MOST_DURATIONS_MB * 2**20:
+            raise forms.ValidationError(f"The table of video lengths is larger than {MOST_DURATIONS_MB} MB.")
+        return table
+
+    def values(self) -> dict[str, Any]:
+        """What ``corpus_import_create`` takes."""
+        return dict(self.cleaned_data)
 
 
 @project_page(STAFF)
@@ -54,9 +86,6 @@ def corpus(request: MemberRequest, project: Project) -> HttpResponse:
         "step": next_step(project),
     }
     return render(request, "annotation/corpora/corpus.html", context)
-
-
-IMPORTS_SHOWN = 20
 
 
 @staff_page
@@ -103,7 +132,7 @@ def import_page(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
     context = {
         "row": row,
         "form": FORMATS.get(row.format),
-        "remarks": import_remarks(row),
+        "remarks": remarks_shown(row),
         "corpus": corpora_within_reach(cast(User, request.user)).filter(name=row.corpus_name).first(),
         "projects": [(project, next_step(project)) for project in _projects(request, row)],
     }
@@ -115,7 +144,7 @@ def import_page(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
 def import_confirm(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
     row = _own(request, import_uuid)
     skip_bad = request.POST.get("skip_bad") == "yes"
-    imports.corpus_import_confirm(row=row, actor=cast(User, request.user), skip_bad=skip_bad)
+    imports.IMPORTS.confirm(row=row, actor=cast(User, request.user), skip_bad=skip_bad)
     return redirect("annotation:import", row.uuid)
 
 
@@ -123,21 +152,15 @@ def import_confirm(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
 @post_only("annotation:import")
 def import_discard(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
     row = _own(request, import_uuid)
-    imports.corpus_import_discard(row=row, actor=cast(User, request.user))
+    imports.IMPORTS.discard(row=row, actor=cast(User, request.user))
     messages.success(request, "The file was thrown away; nothing was imported.")
     return redirect("annotation:corpora")
 
 
 @staff_page
-def import_report(request: HttpRequest, import_uuid: UUID) -> HttpResponse | FileResponse:
+def import_report(request: HttpRequest, import_uuid: UUID) -> FileResponse:
     """Every bad, clipped and flagged line as CSV."""
-    row = _own(request, import_uuid)
-    if not row.report:
-        raise Http404
-    name = f"report-{row.created_at:%Y%m%d-%H%M}.csv"
-    return FileResponse(
-        row.report.open("rb"), content_type="text/csv; charset=utf-8", as_attachment=True, filename=name
-    )
+    return report_download(_own(request, import_uuid))
 
 
 def _projects(request: HttpRequest, row: CorpusImport) -> QuerySet[Project]:

@@ -1,8 +1,7 @@
 """The demo corpus: short drawn videos, their subtitles, moments and true relevance, all from a seed."""
 
 from annotation.demo.render import render_episode
-from annotation.demo.script import Episode, Event, ScriptedMoment, SubtitleLine, write_script
-from annotation.demo.truth import true_relevance
+from annotation.demo.script import Episode, Event, ScriptedMoment, SubtitleLine, true_relevance, write_script
 
 __all__ = [
     "Episode",

@@ -1,4 +1,4 @@
-"""The demo corpus on paper: what happens in every episode, who says what, and what is annotated.
+"""The demo corpus on paper: what happens in every episode, who says what, what describes it, and what is relevant.
 
 Everything follows from a seed. Episode i depends on the seed and on i alone, so a small corpus is the
 beginning of a large one.
@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from annotation.demo.catalogue import CHAT, LINES, SHOWS, Character, Gender, Line, Show
-from annotation.demo.sentences import caption_of, description_of
-from annotation.demo.vocabulary import PIECES, SPECS, Action, Camera
+from annotation.demo.vocabulary import NOUNS, PIECES, SPECS, Action, Camera
 
 Kind = Literal["video", "subtitle", "both"]
 Completeness = Literal["whole", "cut", "padded"]
@@ -29,6 +28,7 @@ FLAWS: tuple[tuple[Completeness, Framing], ...] = (  # the turns an action takes
     ("whole", "full"), ("cut", "full"), ("whole", "full"), ("padded", "full"),
     ("whole", "full"), ("whole", "side"), ("whole", "full"), ("whole", "full"),
 )  # fmt: skip
+SUBJECTS = {"man": "A man", "woman": "A woman"}
 
 
 @dataclass(frozen=True)
@@ -255,3 +255,69 @@ class _Writer:
         if spec.partner and plan.framing == "full":
             seen.add("pair")
         return frozenset(seen)
+
+
+def description_of(event: Event, said: str) -> str:
+    """Return the sentence with names; ``said`` is reported speech, or empty."""
+    return _sentence(event, event.actor, event.partner, said)
+
+
+def caption_of(event: Event, said: str) -> str:
+    """Return the imprecise sentence: a man, a woman, another man; never a name."""
+    other = ""
+    if event.partner_gender is not None:
+        other = f"another {event.gender}" if event.partner_gender == event.gender else f"a {event.partner_gender}"
+    return _sentence(event, SUBJECTS[event.gender], other, said)
+
+
+def _sentence(event: Event, a: str, b: str, said: str) -> str:
+    if event.action is Action.TALK and said:
+        return f"{a} tells {b} that {said}."
+    his = "his" if event.gender == "man" else "her"
+    text = SPECS[event.action].sentence.format(a=a, b=b, item=NOUNS.get(event.item, ""), target=event.target, his=his)
+    return f"{text} and says that {said}." if said else f"{text}."
+
+
+def true_relevance(query: ScriptedMoment, moment: ScriptedMoment) -> int:
+    """Return the grade, 0 (unrelated) to 4 (perfect), of ``moment`` for the text of ``query``.
+
+    Only the moment's picture counts and only the query's words: how well the query's own moment shows its
+    action has no bearing on other moments.
+    """
+    wanted, shown = SPECS[query.event.action].steps, SPECS[moment.event.action].steps
+    common = sum(step in shown for step in wanted)
+    if common == len(wanted):
+        surplus = len(shown) > len(wanted)
+        return _grade_of_full_action(query.event, moment.event, surplus=surplus)
+    if common:
+        flawed = moment.event.framing == "side" or moment.event.completeness == "cut"
+        return 1 if flawed else 2
+    return int(_touches(query.event, moment.event))
+
+
+def _grade_of_full_action(query: Event, moment: Event, *, surplus: bool) -> int:
+    """Grade a moment that plays every step: each kind of mismatch costs one, a cut action is at most partly there."""
+    grade = 4
+    grade -= _details_differ(query, moment)
+    grade -= surplus or moment.completeness == "padded"
+    grade -= moment.framing == "side"
+    if moment.completeness == "cut":
+        grade = min(grade - 1, 2)
+    return max(grade, 1)
+
+
+def _details_differ(query: Event, moment: Event) -> bool:
+    """Say whether people, thing or goal of the query are missed; the query knows people by gender only."""
+    people = (query.gender, query.partner_gender) != (moment.gender, moment.partner_gender)
+    thing = bool(query.item) and query.item not in moment.seen
+    goal = bool(query.target) and query.target != moment.target
+    return people or thing or goal
+
+
+def _touches(query: Event, moment: Event) -> bool:
+    """Say whether the thing, the goal or the pair of people of the query is in the picture.
+
+    A mere person is in nearly every moment and counts for nothing.
+    """
+    key = query.item or query.target or ("pair" if query.partner else "")
+    return bool(key) and key in moment.seen

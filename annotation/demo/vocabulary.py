@@ -7,6 +7,14 @@ from enum import StrEnum
 from typing import Literal
 
 Target = Literal["", "door", "seat", "board", "lamp", "plant"]
+CLOSE = 1.5  # pixels per stage unit when hands and faces matter
+WIDE = 1.0
+NOUNS = {
+    "box": "a box", "bag": "a bag", "cup": "a cup", "bottle": "a bottle", "book": "a book",
+    "newspaper": "a newspaper", "shoes": "a pair of shoes", "hat": "a hat", "teddy": "a teddy bear",
+    "phone": "a phone", "flowers": "a bunch of flowers", "gift": "a gift",
+}  # fmt: skip
+PIECES = {"door": 110.0, "seat": 300.0, "board": 700.0, "lamp": 880.0, "plant": 1000.0}  # x on the stage
 
 
 class Action(StrEnum):
@@ -54,9 +62,6 @@ class ActionSpec:
     extras: tuple[str, ...] = ()  # things on the stage besides item and target
 
 
-CLOSE = 1.5  # pixels per stage unit when hands and faces matter
-WIDE = 1.0
-
 SPECS: dict[Action, ActionSpec] = {
     Action.WALK_IN: ActionSpec(("open_door", "enter"), "{a} walks in through the door", 250, WIDE, target="door"),
     Action.OPEN_DOOR: ActionSpec(("open_door",), "{a} opens the door", 210, 1.2, target="door"),
@@ -96,13 +101,6 @@ SPECS: dict[Action, ActionSpec] = {
     ),
     Action.TALK: ActionSpec(("talk",), "{a} talks to {b}", 500, CLOSE, partner=True),
 }
-
-NOUNS = {
-    "box": "a box", "bag": "a bag", "cup": "a cup", "bottle": "a bottle", "book": "a book",
-    "newspaper": "a newspaper", "shoes": "a pair of shoes", "hat": "a hat", "teddy": "a teddy bear",
-    "phone": "a phone", "flowers": "a bunch of flowers", "gift": "a gift",
-}  # fmt: skip
-PIECES = {"door": 110.0, "seat": 300.0, "board": 700.0, "lamp": 880.0, "plant": 1000.0}  # x on the stage
 
 
 @dataclass(frozen=True)

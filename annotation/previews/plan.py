@@ -1,8 +1,6 @@
-"""Decides which instants of a video a moment shows, and which moments share one pass over it; no video here.
+"""Decides which instants of a video a moment shows and which moments share one pass, and makes a GIF of the frames.
 
 Times are counted in ticks, so that every way of cutting shows the same instants.
-
-Makes one GIF of a moment's frames with Pillow.
 """
 
 import math
@@ -21,6 +19,7 @@ PASS_MAX = 20  # moments in one pass: each twin takes ffmpeg about 12 MB at 854x
 PASS_GAP_S = 20.0  # unwanted video that is cheaper to decode than a new process
 HELD_FRAMES = 400  # frames of open moments a pass may hold: 490 MB at 854x480
 LONG_FRAMES = 90  # 30 s; a longer moment is cut by itself
+PALETTE_SAMPLES = 6  # frames the colours are taken from
 
 
 @dataclass(frozen=True)
@@ -71,9 +70,6 @@ def _fits(cut: Cut, group: list[Cut]) -> bool:
     held = sum(len(other.ticks) for other in group if other.ticks[-1] >= cut.ticks[0])
     gap = cut.ticks[0] - max(other.ticks[-1] for other in group)
     return len(group) < PASS_MAX and held + len(cut.ticks) <= HELD_FRAMES and gap <= PASS_GAP_S * TICKS_PER_S
-
-
-PALETTE_SAMPLES = 6  # frames the colours are taken from
 
 
 def encode_gif(frames: Sequence[Image.Image]) -> bytes:

@@ -7,6 +7,8 @@ from typing import Any
 
 import av
 
+from core.exceptions import MomentJudgeError
+
 logger = logging.getLogger(__name__)
 
 MAX_HEIGHT = 480  # lines of a preview
@@ -15,12 +17,8 @@ MAX_HEIGHT = 480  # lines of a preview
 INPUT_LIMITS = {"format_whitelist": "mov,matroska,avi,mpegts,mpeg,flv,ogg,asf", "protocol_whitelist": "file"}
 
 
-class VideoUnreadable(Exception):
-    """The file is missing, corrupt, or shows no picture; ``reason`` says which in plain words."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+class VideoUnreadable(MomentJudgeError):
+    """The file is missing, corrupt, or shows no picture; the message says which in plain words."""
 
 
 @dataclass(frozen=True)

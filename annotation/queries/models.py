@@ -6,8 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.models import Project
-from annotation.corpora.models import Caption, Moment
-from annotation.similarity.models import Measure
+from annotation.corpora.models import Caption, Measure, Moment
 
 
 class NamedQuerySet(models.Model):

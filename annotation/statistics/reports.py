@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotation.statistics.collection import value_rows
-from core.charts.histograms import Bin, Histogram
+from core.charts.kinds import Bin, Histogram
 
 Figures = Mapping[str, Any]
 MOST_BINS = 50  # numbers of words with a bin of their own

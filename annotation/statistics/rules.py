@@ -1,4 +1,4 @@
-"""What texts come to in words, before and after rewriting. Pure.
+"""What texts come to in words, before and after rewriting, and which words stand for names. Pure.
 
 A word is a run of letters and digits, with the apostrophes and hyphens inside it, in small letters.
 """
@@ -10,13 +10,43 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from annotation.captions.rewriting.report import replacements
+from annotation.captions.rewriting.english import PLURAL_VERB
 
+LEFT_OUT = {"a", "an", "the"}
+LONGER_WORD = re.compile(r"[^\W\d_]{2,}")  # not the s of a possessive
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 TOP = 20  # words that a table lists
 MICRO = 10**6  # similarities are rounded to millionths, so that sums and bins are exact
 BIN = 50_000  # a bin of similarities is 0.05 wide
 BINS = range(-MICRO // BIN, MICRO // BIN)  # from -1 to 1; the last one holds 1, too
+
+
+def replacement_words(pairs: Iterable[tuple[str, str]]) -> Counter[str]:
+    """Words of captions that their descriptions do not hold, over pairs of (description, caption); no articles."""
+    found: Counter[str] = Counter()
+    for description, caption in pairs:
+        found.update(replacements(description, caption))
+    return found
+
+
+def replacements(description: str, caption: str) -> dict[str, int]:
+    """How often each word is new; "walk" for "walks" is no new word, a verb only agrees with people now together."""
+    if description == caption:
+        return {}
+    before = Counter(word.lower() for word in LONGER_WORD.findall(description))
+    after = Counter(word.lower() for word in LONGER_WORD.findall(caption))
+    agreed = Counter({PLURAL_VERB[word]: n for word, n in (before - after).items() if word in PLURAL_VERB})
+    return {word: n for word, n in (after - before - agreed).items() if word not in LEFT_OUT}
+
+
+def table(counts: Counter[str], *, captions: int, top: int = 20) -> str:
+    """Lines of text: the commonest words and how often they stand for a name."""
+    total = sum(counts.values())
+    lines = [f"{word:<12} {n:>8,}" for word, n in counts.most_common(top)]
+    mean = total / captions if captions else 0.0
+    return "\n".join([*lines, f"{total:,} words replaced in {captions:,} descriptions, {mean:.2f} each."])
+
+
 Names = Callable[[str, str], bool]  # whether a text about a video names somebody
 
 

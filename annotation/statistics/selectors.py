@@ -1,7 +1,4 @@
-"""Reads of texts for their statistics.
-
-Reads of queries and moments for Tables 1 and 4.
-"""
+"""Reads of texts, queries and moments for their statistics."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -33,6 +30,9 @@ SELECT (SELECT concat(count(*), '.', sum(hashtext(concat_ws('|', c.id, c.text, c
             sum(hashtext(concat_ws('|', m.id, m.start_s, m.end_s, v.duration_s, v.source_split))))
         FROM annotation_moment m JOIN annotation_video v ON v.id = m.video_id WHERE v.corpus_id = %(corpus)s),
     (SELECT max(t.id) FROM annotation_trainset t WHERE t.project_id = %(project)s AND t.state = 'done')"""
+COLLECTION_CHUNK = 5000
+HOUR_S = 3600
+LENGTH = ExpressionWrapper(F("end_s") - F("start_s"), output_field=FloatField())
 
 
 def state_of_texts(project: Project) -> str:
@@ -84,11 +84,6 @@ def candidates_by_rank(project: Project) -> list[dict[str, object]]:
     found = rows.values_list("query__split", "rank").annotate(*figures).order_by()
     ordered = sorted(found, key=lambda row: (SPLITS.index(row[0]), row[1]))
     return [dict(zip(("split", "rank", "queries", "mean", "least", "most"), row, strict=True)) for row in ordered]
-
-
-COLLECTION_CHUNK = 5000
-HOUR_S = 3600
-LENGTH = ExpressionWrapper(F("end_s") - F("start_s"), output_field=FloatField())
 
 
 def columns_of(project: Project) -> list[tuple[str, str]]:

@@ -1,7 +1,6 @@
 """Statistics of a project's texts: asked for, computed by a task, kept as last computed."""
 
 import logging
-from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -9,9 +8,9 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from accounts.models import Project
+from annotation.captions.rewriting.english import tokenise
 from annotation.captions.rewriting.lexicon import Lexicon, lexicon_for
 from annotation.captions.rewriting.mentions import Reader
-from annotation.captions.rewriting.tokens import tokenise
 from annotation.corpora.services.video_files import members_of
 from annotation.models import TextStatistics
 from annotation.similarity import registry
@@ -34,11 +33,9 @@ STATISTICS = JobKind(
 )
 
 
-def statistics_request(*, project: Project, now: datetime | None = None) -> None:
+def statistics_request(*, project: Project) -> None:
     """Wake the task that computes the figures; asking twice computes once."""
-    TextStatistics.objects.update_or_create(
-        project=project, defaults={"requested_at": now or timezone.now(), "error": ""}
-    )
+    TextStatistics.objects.update_or_create(project=project, defaults={"requested_at": timezone.now(), "error": ""})
     STATISTICS.send(project.pk)
 
 

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from accounts.models import Project
-from annotation.similarity.models import Measure
+from annotation.corpora.models import Measure
 
 MOST_DEPTH = 1_000_000
 

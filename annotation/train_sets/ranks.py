@@ -1,8 +1,6 @@
-"""Which moments a training set ranks, read from its table.
+"""Ranks training queries block by block; what was ranked is kept in parts, so that killed work goes on there.
 
-What a row of a training set says of its moment, made once for each moment.
-
-Ranking training queries block by block; what was ranked is kept in parts, so that killed work goes on there.
+What a row says of its moment is made once for each; which moments a training set ranks can be read from its table.
 """
 
 import os
@@ -18,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.pools.rules.pooling import SCALE, top_moments
-from annotation.similarity.gpu import ranker_here
+from annotation.similarity.sentences import ranker_here
 from moment_retrieval.relevance.base import Ranked
 
 if TYPE_CHECKING:
@@ -26,6 +24,10 @@ if TYPE_CHECKING:
 
 Span = tuple[str, float, float, float]  # video, start, end, length of the video
 COLUMNS = ["video_name", "start_s", "end_s", "duration"]
+QUERIES = 2_048  # of a block: what a kill can cost
+ROWS = 81_920  # of a block: what is in memory, and a row group of a table
+REMEMBERED = 5_000_000  # rows of queries whose text comes again: 40 MB
+SUFFIX = ".npy"
 
 
 def spans_of(source: IO[bytes]) -> set[Span]:
@@ -84,10 +86,6 @@ class TrainMoments:
         }
 
 
-QUERIES = 2_048  # of a block: what a kill can cost
-ROWS = 81_920  # of a block: what is in memory, and a row group of a table
-REMEMBERED = 5_000_000  # rows of queries whose text comes again: 40 MB
-SUFFIX = ".npy"
 Query = tuple[int, str]  # number, text
 
 

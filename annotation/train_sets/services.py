@@ -1,35 +1,39 @@
-"""Pseudo training sets: ordered, written by a task that can be killed, discarded.
+"""Pseudo training sets: ordered, written by a task that can be killed, discarded, and the pool they are ranked over.
 
 Ranks of blocks lie in a folder of this machine until the set is done; the files are written from them in one go.
 """
 
 import logging
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from hashlib import file_digest
+from hashlib import file_digest, sha256
+from itertools import islice
 from pathlib import Path
 from time import monotonic, time
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 from django.conf import settings
 from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import transaction
+from django.db.models import Count
 from django.utils import timezone
+from numpy.typing import NDArray
 
 from accounts.models import Project, User
 from annotation.captions.selectors import captions_to_train_on
-from annotation.models import TrainSet
-from annotation.pools.services.candidates import measure_of
+from annotation.models import Measure, TrainSet
+from annotation.pools.services.candidates import measure_of, vectors_of
 from annotation.queries.selectors import queries_to_train_on
 from annotation.similarity import registry
 from annotation.train_sets.files import JsonTrainFile, ParquetTrainFile
 from annotation.train_sets.models import MOST_DEPTH
-from annotation.train_sets.pool import TrainPool, train_pool_of
-from annotation.train_sets.ranks import Parts
+from annotation.train_sets.ranks import Block, Parts, Query, TextRanker, TrainMoments, block_size, ranked_blocks
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import JobKind, Stopped, durable, swept
@@ -43,11 +47,78 @@ FORMS = ("json", "parquet")
 OUTDATED = "Captions, queries or the model changed while it was interrupted; what was ranked before was ranked anew."
 State, Step = TrainSet.State, TrainSet.Step
 OnProgress = Callable[[str], None]
+OnEmbedded = Callable[[int, int], None]  # done, total
 TRAIN_SETS = JobKind(
     "annotation.tasks.train_set_write",
     lambda: TrainSet.objects.filter(state=State.RUNNING).select_related("project"),
     lock="train-set",
 )
+CHUNK = 2_048  # captions read and embedded at once
+FORM = b"1"  # of parts; those of another are not used
+
+
+@dataclass(frozen=True)
+class TrainPool:
+    """The moments of a corpus, what rows say of them, and the vectors of their captions under a sentence model."""
+
+    measure: Measure
+    moments: TrainMoments
+    first_caption: NDArray[np.intp]  # [M] into ``vectors``
+    vectors: NDArray[np.float32]  # [C, D]
+    digest: bytes  # of all that was read
+
+    def ranked(self, project: Project, *, depth: int, parts: Parts | None = None) -> Iterator[Block]:
+        """The project's training queries, in the order of published files, with their top moments; [] of none."""
+        if not len(self.moments):
+            return iter(())
+        queries = queries_to_train_on(project.pk)
+        repeated = queries.order_by().values("text").annotate(n=Count("pk")).filter(n__gt=1)
+        ranker = TextRanker(
+            self.vectors,
+            self.first_caption,
+            depth=depth,
+            vectors_of=partial(vectors_of, model=self.measure.name),
+            repeated=set(repeated.values_list("text", flat=True)),
+        )
+        return ranked_blocks(query_blocks(project, block_size(depth)), ranker, parts)
+
+    def made_of(self, depth: int) -> bytes:
+        """What ranks to this depth depend on besides the queries."""
+        return b"/".join([FORM, str(depth).encode(), str(self.measure).encode(), self.digest])
+
+
+def query_blocks(project: Project, size: int) -> Iterator[Sequence[Query]]:
+    """Number and text of the project's training queries, ``size`` at a time, as they are at one instant."""
+    rows = queries_to_train_on(project.pk).values_list("number", "text").iterator(chunk_size=size)
+    while block := list(islice(rows, size)):
+        yield block
+
+
+def train_pool_of(*, project: Project, measure: Measure, on_progress: OnEmbedded | None = None) -> TrainPool:
+    """The moments of the project's corpus that training queries are ranked over, by id; new captions are embedded.
+
+    A moment's caption in the files is the first of its captions that serve.
+    """
+    captions = captions_to_train_on(project.dataset.corpus_id).order_by("moment_id", "id")
+    columns = ("moment__video__name", "moment__video__duration_s", "moment__start_s", "moment__end_s")
+    total = captions.count() if on_progress else 0
+    rows = captions.values_list("moment_id", "text", *columns).iterator(chunk_size=CHUNK)
+    moments, first, digest = TrainMoments(), [], sha256()
+    vectors, count, last = np.zeros((0, 0), np.float32), 0, None
+    while chunk := list(islice(rows, CHUNK)):
+        found = vectors_of([text for _, text, *_ in chunk], model=measure.name)
+        vectors.resize((count + len(chunk), found.shape[1]), refcheck=False)  # in place: there is one copy
+        vectors[count:] = found
+        for place, (moment, text, name, duration_s, start_s, end_s) in enumerate(chunk, start=count):
+            if moment != last:
+                moments.add(video_name=name, duration_s=duration_s, start_s=start_s, end_s=end_s, caption=text)
+                first.append(place)
+                last = moment
+            digest.update(repr((moment, text, name, duration_s, start_s, end_s)).encode())
+        count += len(chunk)
+        if on_progress:
+            on_progress(count, max(total, count))
+    return TrainPool(measure, moments, np.array(first, np.intp), vectors, digest.digest())
 
 
 @transaction.atomic

@@ -95,7 +95,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "config.navigation.navigation",
+                "config.views.navigation",
             ]
         },
     }
@@ -126,8 +126,8 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # trying on does not make it longer
 AXES_LOCKOUT_CALLABLE = "core.error_pages.locked_out"
-AXES_CLIENT_IP_CALLABLE = "core.addresses.client_address"
-AXES_CLIENT_STR_CALLABLE = "core.addresses.nobody"  # its log lines name nobody
+AXES_CLIENT_IP_CALLABLE = "accounts.services.throttles.client_address"
+AXES_CLIENT_STR_CALLABLE = "accounts.services.throttles.nobody"  # its log lines name nobody
 AXES_DISABLE_ACCESS_LOG = True
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
@@ -141,7 +141,7 @@ OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0  # ours counts by acco
 # E-mail: sent where a server is named
 SITE_URL = env_address("SITE_URL", f"http://127.0.0.1:{env_str('PORT', '') or 8000}").rstrip("/")
 EMAIL_HOST = env_str("EMAIL_HOST", "")
-EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend" if EMAIL_HOST else "core.mail.NoMail"
+EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend" if EMAIL_HOST else "core.messages.NoMail"
 EMAIL_PORT = env_int("EMAIL_PORT", 587, most=65535)
 EMAIL_HOST_USER = env_str("EMAIL_USER", "")
 EMAIL_HOST_PASSWORD = env_str("EMAIL_PASSWORD", "")
@@ -211,7 +211,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "max_retries": 0,  # of connecting before a message is sent: somebody may wait for it
 }
 CELERY_REDIS_SOCKET_TIMEOUT = CELERY_REDIS_SOCKET_CONNECT_TIMEOUT = 3
-CELERY_BEAT_SCHEDULER = "config.beat.SteadyScheduler"
+CELERY_BEAT_SCHEDULER = "config.celery_app.SteadyScheduler"
 
 # Files
 STATIC_URL = "/static/"

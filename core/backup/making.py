@@ -13,11 +13,8 @@ from typing import Any
 
 from django.core.files.storage import FileSystemStorage, default_storage
 
-from core.backup.errors import BackupError
-from core.backup.pool import Entry, Pool, digest_of
-from core.backup.programs import environment, major_of, program
-from core.backup.tables import Snapshot, contents, files_named, snapshot
-from core.backup.versions import bucket_of, keeps_versions, listed
+from core.backup.database import BackupError, Snapshot, contents, environment, files_named, major_of, program, snapshot
+from core.backup.files import Entry, Pool, bucket_of, digest_of, keeps_versions, listed
 from core.locks import is_held, only_one
 from core.stored_files import BACKUP
 

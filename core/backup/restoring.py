@@ -11,12 +11,20 @@ from typing import Any, Literal
 
 from django.core.files.storage import default_storage
 
-from core.backup.errors import BackupError, Occupied, Unlike
+from core.backup.database import (
+    BackupError,
+    Content,
+    Link,
+    Occupied,
+    Unlike,
+    connected,
+    contents,
+    differences,
+    major_of,
+    program,
+)
+from core.backup.files import Entry, Outcome, Pool, bring_back, digest_of
 from core.backup.making import ABOUT, COPIERS, DUMP, EVERY_S, FORM, Running, Tell, entries_of, whole_backups
-from core.backup.pool import Entry, Outcome, Pool, digest_of
-from core.backup.programs import connected, major_of, program
-from core.backup.tables import Content, Link, contents, differences
-from core.backup.versions import bring_back
 from core.compatibility import backup_check
 
 HANDED_OUT = 1000  # files that wait for a copier: a manifest may hold millions

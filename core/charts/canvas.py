@@ -1,6 +1,4 @@
-"""Where values lie on an axis, and which of them are written beside it. Pure.
-
-An SVG to draw on. Pure.
+"""An SVG to draw on, and axes: where values lie on them, and which are written beside. Pure.
 
 Coordinates are the SVG's own units: a letter is about 7 wide, on phones about 9. Nothing carries a style: pages and
 files bring their own sheet.
@@ -13,6 +11,10 @@ from typing import NamedTuple
 from xml.etree import ElementTree as ET  # nosec B405 - it writes, and reads nothing
 
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+LETTER, WIDE_LETTER, BOLD_LETTER = 7.0, 9.0, 11.0
+GAP = 26  # between the charts of a file
+XMLNS = "http://www.w3.org/2000/svg"
+UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, production 2
 
 
 class Axis(NamedTuple):
@@ -56,10 +58,6 @@ def sensible_step(rough: float) -> float:
     return next(step * power for step in STEPS if step * power >= rough * (1 - 1e-9))
 
 
-LETTER, WIDE_LETTER, BOLD_LETTER = 7.0, 9.0, 11.0
-GAP = 26  # between the charts of a file
-XMLNS = "http://www.w3.org/2000/svg"
-UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, production 2
 Key = tuple[str, str]  # of a legend: class of its mark, words
 
 

@@ -1,9 +1,8 @@
-"""The kinds of charts the figures are made of. Pure.
-
-A table as colours. Pure.
-"""
+"""The kinds of charts the figures are made of, tables of colours and histograms among them. Pure."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from core.charts.canvas import Axis, Canvas, Plot
@@ -13,6 +12,11 @@ SIMILARITY = Axis("similarity", 0, 1, 0.25)
 SHARE = Axis("share of pairs", 0, 100, 25, " %")
 BY_RELEVANCE = [("", "relevance"), *((f"r{relevance}", str(relevance)) for relevance in range(5))]
 OUT = {"dropped": "×", "withdrawn": "–", "escalated": "!", "open": "·"}  # what stands where there is no relevance
+LEFT, TOP, BOTTOM = 52, 26, 44
+LARGE, SMALL = 84, 31  # sides of a cell of few and of many
+MANY = 12
+FAINTLY = 0.3
+STRONG = 0.75  # from here on a cell is written on in the colour for dark ground
 
 
 class Spread(NamedTuple):
@@ -116,13 +120,6 @@ def ranked_chart(label: str, candidates: Sequence[Ranked]) -> Canvas:
     return plot
 
 
-LEFT, TOP, BOTTOM = 52, 26, 44
-LARGE, SMALL = 84, 31  # sides of a cell of few and of many
-MANY = 12
-FAINTLY = 0.3
-STRONG = 0.75  # from here on a cell is written on in the colour for dark ground
-
-
 class Cell(NamedTuple):
     """One field: how strong its colour is, 0 to 1, and what is written in it; faintly where it says little."""
 
@@ -180,3 +177,80 @@ def _draw(canvas: Canvas, cell: Cell, corner: tuple[float, float], size: tuple[f
     first = y + high / 2 + 4 - 8 * (len(cell.lines) - 1)
     for place, line in enumerate(cell.lines):
         canvas.words(x + wide / 2, first + 16 * place, line, css)
+
+
+WIDTH, HEIGHT = 400, 110
+GAP = 0.15  # of a bin, left free
+
+
+@dataclass(frozen=True)
+class Bin:
+    """One place of a histogram and how many of each series are there."""
+
+    label: str
+    counts: tuple[int, ...]
+    tick: str = ""  # written below
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One series in one bin."""
+
+    series: int
+    x: float
+    y: float
+    width: float
+    height: float
+    title: str
+
+
+class Histogram:
+    """Bars side by side in each bin, drawn to the highest of all."""
+
+    def __init__(
+        self, bins: Sequence[Bin], series: Sequence[str], *, ticks_at: float = 0.5, mark: float | None = None
+    ) -> None:
+        """``ticks_at``: where in its bin a tick stands. ``mark``: where to draw a line, in bins from the left."""
+        self.bins, self.series, self._ticks_at, self._mark = bins, series, ticks_at, mark
+
+    @property
+    def width(self) -> int:
+        return WIDTH
+
+    @property
+    def height(self) -> int:
+        return HEIGHT
+
+    @cached_property
+    def most(self) -> int:
+        return max((n for found in self.bins for n in found.counts), default=0)
+
+    @property
+    def step(self) -> float:
+        return WIDTH / max(1, len(self.bins))
+
+    @property
+    def bars(self) -> list[Bar]:
+        return [
+            self._bar(place, series, n)
+            for place, found in enumerate(self.bins)
+            for series, n in enumerate(found.counts)
+            if n
+        ]
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        return [
+            ((place + self._ticks_at) * self.step, found.tick) for place, found in enumerate(self.bins) if found.tick
+        ]
+
+    @property
+    def mark(self) -> float | None:
+        return None if self._mark is None else self._mark * self.step
+
+    def _bar(self, place: int, series: int, n: int) -> Bar:
+        width = self.step * (1 - GAP) / len(self.series)
+        height = HEIGHT * n / self.most
+        x = place * self.step + self.step * GAP / 2 + series * width
+        title = f"{self.bins[place].label}: {n:,} {self.series[series]}".strip()
+        return Bar(series, x, HEIGHT - height, width, height, title)

@@ -3,10 +3,8 @@
 import os
 import sys
 
-from core.embedded.errors import EmbeddedError
-from core.embedded.output import say
-from core.embedded.ports import port_from_environment
-from core.embedded.services import BASE_DIR
+from core.embedded.output import EmbeddedError, say
+from core.embedded.services import BASE_DIR, port_from_environment
 from core.embedded.supervisor import Supervisor
 from core.env import env_path
 

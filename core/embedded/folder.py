@@ -1,8 +1,6 @@
-"""Where the data, the logs and the unix sockets lie.
+"""The folder of a local installation: data, logs, unix sockets, locks on files and the SECRET_KEY.
 
-Advisory file locks (flock): the kernel drops them when their process ends, however it ends.
-
-The SECRET_KEY of a local installation, made once and kept beside its data.
+The kernel drops the locks (flock) when their process ends, however it ends.
 """
 
 import fcntl
@@ -18,12 +16,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from core.embedded.errors import FolderUnusable
+from core.embedded.output import EmbeddedError
 
 LONGEST_SOCKET = 107  # bytes: sun_path holds 108, the last of them a zero
 LONGEST_FOLDER = LONGEST_SOCKET - len("/.s.PGSQL.5432")
 SAFE_IN_URLS = re.compile(r"[A-Za-z0-9._/-]+")  # the folder stands in the database's and the broker's URL
 NOBODY = 65534
+POLL_S = 0.05
+SHORTEST = 32
 
 
 def socket_folder(var: Path) -> Path:
@@ -33,7 +33,7 @@ def socket_folder(var: Path) -> Path:
     characters that a connection URL cannot carry.
 
     Raises:
-        FolderUnusable: the folder in /tmp exists and belongs to somebody else.
+        EmbeddedError: the folder in /tmp exists and belongs to somebody else.
     """
     beside = var.resolve() / "s"
     if len(os.fsencode(beside)) <= LONGEST_FOLDER and SAFE_IN_URLS.fullmatch(str(beside)):
@@ -49,15 +49,15 @@ def make_var_folder(var: Path) -> Path:
     """Make the data folder and its ``log`` unless they exist, readable by their owner alone.
 
     Raises:
-        FolderUnusable: it cannot be made or written.
+        EmbeddedError: it cannot be made or written.
     """
     for folder in (var, var / "log"):
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise FolderUnusable(f"The data folder {folder} cannot be made: {error.strerror}. {_remedy()}") from error
+            raise EmbeddedError(f"The data folder {folder} cannot be made: {error.strerror}. {_remedy()}") from error
     if not os.access(var, os.W_OK | os.X_OK):
-        raise FolderUnusable(f"The data folder {var} cannot be written by user {os.geteuid()}. {_remedy()}")
+        raise EmbeddedError(f"The data folder {var} cannot be written by user {os.geteuid()}. {_remedy()}")
     return var
 
 
@@ -65,12 +65,12 @@ def make_private_folder(folder: Path) -> Path:
     """Make ``folder`` for its owner alone, or check that an existing one is.
 
     Raises:
-        FolderUnusable: it cannot be made, or others own it or may enter it.
+        EmbeddedError: it cannot be made, or others own it or may enter it.
     """
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise FolderUnusable(f"The folder {folder} cannot be made: {error.strerror}. {_remedy()}") from error
+        raise EmbeddedError(f"The folder {folder} cannot be made: {error.strerror}. {_remedy()}") from error
     _check_private(folder)
     return folder
 
@@ -80,7 +80,7 @@ def _check_private(folder: Path) -> None:
     # As root PostgreSQL may run as nobody, which then enters through the group (see postgres.share_with).
     allowed = 0o770 if os.geteuid() == 0 and found.st_gid == NOBODY else 0o700
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & ~allowed:
-        raise FolderUnusable(
+        raise EmbeddedError(
             f"The folder {folder} must be a folder of user {os.geteuid()} that nobody else may enter. "
             f"If it is yours, run: chmod 700 {folder}; otherwise remove it. {_remedy()}"
         )
@@ -88,9 +88,6 @@ def _check_private(folder: Path) -> None:
 
 def _remedy() -> str:
     return "MOMENTJUDGE_VAR=/some/other/folder chooses another place."
-
-
-POLL_S = 0.05
 
 
 def no_wait() -> None:
@@ -105,7 +102,7 @@ class FileLock:
         try:
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise FolderUnusable(f"The lock file {path} cannot be opened: {error.strerror}.") from error
+            raise EmbeddedError(f"The lock file {path} cannot be opened: {error.strerror}.") from error
 
     def try_exclusive(self) -> bool:
         return self._try(fcntl.LOCK_EX)
@@ -150,14 +147,11 @@ class FileLock:
         self.close()
 
 
-SHORTEST = 32
-
-
 def local_secret(var: Path) -> str:
     """The key in ``<var>/secret_key``, made on first use; racing processes all get the same one.
 
     Raises:
-        FolderUnusable: the file cannot be made or read, or holds no usable key.
+        EmbeddedError: the file cannot be made or read, or holds no usable key.
     """
     path = var / "secret_key"
     try:
@@ -166,9 +160,9 @@ def local_secret(var: Path) -> str:
             _write_once(path, secrets.token_urlsafe(48))
         secret = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise FolderUnusable(f"The secret key {path} cannot be used: {error}") from error
+        raise EmbeddedError(f"The secret key {path} cannot be used: {error}") from error
     if len(secret) < SHORTEST:
-        raise FolderUnusable(f"{path} holds no usable key. Delete it: a new one is made, and everybody logs in again.")
+        raise EmbeddedError(f"{path} holds no usable key. Delete it: a new one is made, and everybody logs in again.")
     return secret
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.embedded.errors import EmbeddedError
 from core.embedded.folder import FileLock, make_var_folder, no_wait
+from core.embedded.output import EmbeddedError
 from core.embedded.postgres import Postgres
 
 WITHOUT_DATABASE = {

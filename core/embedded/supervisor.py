@@ -13,18 +13,20 @@ from pathlib import Path
 from types import FrameType
 
 from core.compatibility import TooOld
-from core.embedded import preparation, processes, valkey
-from core.embedded.errors import AlreadyRunning, EmbeddedError, ServiceFailed
+from core.embedded import preparation, processes, services
 from core.embedded.folder import FileLock, make_private_folder, make_var_folder
 from core.embedded.holding import Hold
-from core.embedded.output import Relay, end_children, say, welcome
-from core.embedded.ports import HOST, check_port_free
+from core.embedded.output import EmbeddedError, say, welcome
 from core.embedded.postgres import log_tail
 from core.embedded.services import (
+    HOST,
     Child,
+    Relay,
     Restarts,
     Service,
     beat_command,
+    check_port_free,
+    end_children,
     environment_for,
     gpu_command,
     judging_command,
@@ -69,7 +71,7 @@ class Supervisor:
         """
         with FileLock(self.var / "supervisor.lock") as lock:
             if not lock.try_exclusive():
-                raise AlreadyRunning(_running_already(lock.read(), self.var))
+                raise EmbeddedError(_running_already(lock.read(), self.var))
             lock.write(f"{os.getpid()} {self.address}")
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, self._on_signal)
@@ -134,7 +136,7 @@ class Supervisor:
         self._await_broker()
 
     def _await_broker(self) -> None:
-        self._await(lambda: valkey.answers(self.broker_socket), VALKEY_S, "Valkey", self._log("valkey"))
+        self._await(lambda: services.valkey_answers(self.broker_socket), VALKEY_S, "Valkey", self._log("valkey"))
 
     def _prepare_site(self) -> None:
         """Migrate, and beside it collect the static files if any changed."""
@@ -155,8 +157,8 @@ class Supervisor:
         if step.process.returncode:
             log = step.service.log
             if step.process.returncode == TooOld.exit_code:
-                raise ServiceFailed(log_tail(log, start=step.log_start).rpartition("CommandError: ")[2])
-            raise ServiceFailed(f"{step.service.name} failed. The end of {log}:\n{log_tail(log, start=step.log_start)}")
+                raise EmbeddedError(log_tail(log, start=step.log_start).rpartition("CommandError: ")[2])
+            raise EmbeddedError(f"{step.service.name} failed. The end of {log}:\n{log_tail(log, start=step.log_start)}")
         del self.children[step.service.name]
 
     def _await(self, there: Callable[[], bool], seconds: float, what: str, log: Path) -> None:
@@ -164,7 +166,7 @@ class Supervisor:
         while not there():
             self._attend()
             if time.monotonic() > deadline:
-                raise ServiceFailed(f"{what} has not answered for {seconds:.0f} s. The end of {log}:\n{log_tail(log)}")
+                raise EmbeddedError(f"{what} has not answered for {seconds:.0f} s. The end of {log}:\n{log_tail(log)}")
             time.sleep(TICK_S / 2)
 
     def _web_status(self, path: str) -> int | None:
@@ -184,7 +186,7 @@ class Supervisor:
         """Start one of the services that are kept alive."""
         match name:
             case "valkey":
-                self._spawn(name, valkey.command(self.var / "valkey", self.broker_socket))
+                self._spawn(name, services.valkey_command(self.var / "valkey", self.broker_socket))
             case "web":
                 self._spawn(name, web_command(self.port))
             case "judging":
@@ -205,7 +207,7 @@ class Supervisor:
         """Give the tasks of a killed worker back to its queues; the broker may have died with it, so await it."""
         if self.embedded_broker:
             self._await_broker()
-            if restored := valkey.restore_unacknowledged(self.broker_socket, queues):
+            if restored := services.restore_unacknowledged(self.broker_socket, queues):
                 say(f"Interrupted tasks that wait for the worker again: {restored}.")
 
     def _spawn(
@@ -254,7 +256,7 @@ class Supervisor:
         pause = self.restarts.setdefault(name, Restarts()).pause_after(lived_s)
         if pause is None:
             tail = log_tail(self._log(name), start=log_start)
-            raise ServiceFailed(f"{name} {what} again and again. The end of {self._log(name)}:\n{tail}")
+            raise EmbeddedError(f"{name} {what} again and again. The end of {self._log(name)}:\n{tail}")
         say(f"{name} {what}; it starts again. Log: {self._log(name)}")
         self.due[name] = time.monotonic() + pause
         return pause

@@ -2,8 +2,6 @@
 
 What is bound with ``structlog.contextvars.bind_contextvars`` is in every line of the request or task at hand: see
 core.observability.requests and core.observability.tasks. Names and e-mail addresses are bound by nobody.
-
-The web server's log of requests, without what opens something.
 """
 
 import logging

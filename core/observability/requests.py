@@ -1,8 +1,6 @@
-"""What web processes see; summed over the processes of one host where PROMETHEUS_MULTIPROC_DIR names a folder.
+"""What web processes see of requests and slow SQL: an id, a duration and a route in logs, metrics and answers.
 
-Every request has an id, a duration and a route: in the logs, in the metrics and in the answer.
-
-SQL that takes long is logged, with the route or task that asked and without what it asked for.
+Processes of one host are summed where PROMETHEUS_MULTIPROC_DIR names a folder.
 """
 
 import logging
@@ -50,6 +48,11 @@ POOLED = Gauge(
     registry=OWN,
 )
 _looked_at = 0.0
+HEADER = "X-Request-ID"
+SANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{7,63}")
+LONGEST = 400
+STRINGS = re.compile(r"'(?:[^']|'')*'")
+logger = logging.getLogger(__name__)
 
 
 def request_observe(*, route: str, method: str, status: int, seconds: float) -> None:
@@ -75,10 +78,6 @@ def pool_figures() -> dict[str, Any]:
     pool = pools.get(connection.alias)
     stats = pool.get_stats() if pool is not None else {}
     return {what: stats.get(name, 0) for what, name in POOL.items()} if stats else {}
-
-
-HEADER = "X-Request-ID"
-SANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{7,63}")
 
 
 class ObservedMiddleware:
@@ -127,11 +126,6 @@ def account_of(request: HttpRequest) -> dict[str, Any]:
     """Who asked, by the number of their account, where that was looked up anyway."""
     user = getattr(request, "_cached_user", None)
     return {"account": user.pk} if user is not None and user.is_authenticated else {}
-
-
-LONGEST = 400
-STRINGS = re.compile(r"'(?:[^']|'')*'")
-logger = logging.getLogger(__name__)
 
 
 def watch(connection: Any, **more: Any) -> None:

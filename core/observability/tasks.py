@@ -1,11 +1,7 @@
-"""What workers do, counted in the broker: they have no door of their own that could be asked.
+"""What a task inherits from its request, what workers count of tasks in the broker, and that they live; by signals.
 
 A broker that is away costs a count, never a task. The counts begin anew where the broker lost its data; Prometheus
 knows that of counters.
-
-What a task inherits from the request that sent it, what is counted of it, and that its worker lives.
-
-Celery's signals call all of it: no task and no sender knows.
 """
 
 import logging
@@ -26,6 +22,8 @@ RUNS, FAILURES, RETRIES, MILLISECONDS = "runs", "failures", "retries", "ms"
 Command = tuple[Any, ...]
 logger = logging.getLogger(__name__)
 _away_until = 0.0
+INHERITED = ("request_id", "member", "project")
+FIELD = "momentjudge"  # of a message's headers
 
 
 @cache
@@ -71,8 +69,6 @@ def _tell(commands: list[Command]) -> None:
         logger.warning("tasks are not counted for now: %s", type(error).__name__)
 
 
-INHERITED = ("request_id", "member", "project")
-FIELD = "momentjudge"  # of a message's headers
 _begun: dict[str, tuple[float, dict[str, Token[Any]]]] = {}
 _worker: dict[str, Any] = {"host": "", "queues": [], "told_at": float("-inf")}
 

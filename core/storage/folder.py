@@ -1,7 +1,4 @@
-"""Stored files in a folder of this machine, or of a disk that several share.
-
-How static files are stored: by the hash of their content, and compressed once.
-"""
+"""Stored files in a folder, of this machine or shared, and static files by the hash of their content, compressed."""
 
 from contextlib import suppress
 from typing import Any

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 
 from accounts.models import Project
-from annotation.corpora.models import Upload, upload_constraints
+from core.uploads import Upload, upload_constraints
 
 
 class JudgmentImport(Upload):

@@ -8,34 +8,21 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from hashlib import sha256
 from tempfile import TemporaryFile
 from typing import IO, Any
 
 from django.core.files.uploadedfile import UploadedFile
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from accounts.models import Project, User
-from annotation.corpora.importers import ImportFileError
 from annotation.corpora.importers.files import pieces_of
 from annotation.corpora.importers.limits import Budget, OnBytes
-from annotation.corpora.services.reports import OnRemark, Remark, remarks_writer
-from annotation.corpora.services.uploads import (
-    BEING_READ,
-    KEPT,
-    Progress,
-    no_files,
-    upload_fail,
-    upload_finish,
-    upload_forget,
-    upload_limits,
-    upload_throw_away,
-)
-from core.audit import audit_record
-from core.exceptions import MomentJudgeError, NotPossible
-from core.jobs import JobKind, durable, swept
-from core.names import checked_name
+from annotation.corpora.services.imports import upload_limits
+from core.exceptions import NotPossible
+from core.jobs import durable
+from core.texts import checked_name
+from core.uploads import OnRemark, Progress, Remark, UploadKind, remarks_writer, upload_finish
 from judging.imports.historic import HistoricPair, judgments_store, project_holding, summary
 from judging.imports.label_studio import Export, Mapped, Told, read_export
 from judging.models import JudgmentImport
@@ -43,13 +30,13 @@ from judging.models import JudgmentImport
 logger = logging.getLogger(__name__)
 PIECE = 1 << 20
 State = JudgmentImport.State
-IMPORTS = JobKind(
+IMPORTS = UploadKind(
+    JudgmentImport,
     "judging.tasks.judgment_import_work",
-    lambda: JudgmentImport.objects.filter(state__in=JudgmentImport.AT_WORK).select_related("owner"),
-    moved="updated_at",
     lock="judgment-import",
-    expected=(ImportFileError, MomentJudgeError),
-    fail=upload_fail,
+    actions=("judgments.upload", "judgments.confirm", "judgments.discard"),
+    bad="refused",
+    bad_error="Some annotations are refused. Repair the export, or say that they are left out.",
 )
 
 
@@ -134,50 +121,7 @@ def judgment_import_create(
     if Project.objects.filter(name=project_name).exists():
         raise NotPossible(f"There is a project named {project_name!r} already. Judgments get a project of their own.")
     row = JudgmentImport(owner=actor, project_name=project_name, mapping=mapped.as_data())
-    row.file_name, row.bytes_total = (file.name or "file")[-200:], file.size or 0
-    try:
-        with transaction.atomic():
-            row.file = file
-            row.save()
-            about = {"name": project_name, "bytes": row.bytes_total}
-            audit_record(project=None, actor=actor, action="judgments.upload", subject=row.uuid, **about)
-            IMPORTS.send(row.pk)
-    except IntegrityError as error:
-        upload_forget(row)
-        raise NotPossible(BEING_READ) from error
-    return row
-
-
-@transaction.atomic
-def judgment_import_confirm(*, row: JudgmentImport, actor: User, skip_bad: bool) -> None:
-    """Say yes to a checked file and wake the task that imports it.
-
-    Raises:
-        NotPossible: it does not wait for a yes, or some annotations are refused and nobody said to leave them out.
-    """
-    held = JudgmentImport.objects.select_for_update().get(pk=row.pk)
-    if held.state != State.CHECKED:
-        raise NotPossible("This file does not wait to be imported any more.")
-    if held.counts.get("refused") and not skip_bad:
-        raise NotPossible("Some annotations are refused. Repair the export, or say that they are left out.")
-    held.state, held.skip_bad, held.bytes_read = State.IMPORTING, skip_bad, 0
-    try:
-        with transaction.atomic():
-            held.save(update_fields=["state", "skip_bad", "bytes_read", "updated_at"])
-    except IntegrityError as error:
-        raise NotPossible(BEING_READ) from error
-    audit_record(project=None, actor=actor, action="judgments.confirm", subject=held.uuid, skip_bad=skip_bad)
-    IMPORTS.send(held.pk)
-
-
-@transaction.atomic
-def judgment_import_discard(*, row: JudgmentImport, actor: User | None) -> None:
-    """Throw a checked file away. Raises NotPossible where it is not waiting any more."""
-    waiting = JudgmentImport.objects.filter(pk=row.pk, state=State.CHECKED)
-    if not waiting.update(state=State.DISCARDED, **no_files(row)):
-        raise NotPossible("This file does not wait to be imported any more.")
-    audit_record(project=None, actor=actor, action="judgments.discard", subject=row.uuid)
-    upload_throw_away(row)
+    return IMPORTS.create(row, file, name=project_name)
 
 
 @durable(IMPORTS.task)
@@ -186,13 +130,6 @@ def judgment_import_work(*, import_id: int) -> None:
     with IMPORTS.claim(import_id) as row:
         if row is not None:
             _check(row) if row.state == State.CHECKING else _import(row)
-
-
-@swept
-def unconfirmed_discard(now: datetime) -> None:
-    """Discard the checked files that nobody confirmed."""
-    for row in JudgmentImport.objects.filter(state=State.CHECKED, updated_at__lte=now - KEPT):
-        judgment_import_discard(row=row, actor=None)
 
 
 def _check(row: JudgmentImport) -> None:
@@ -206,8 +143,7 @@ def _import(row: JudgmentImport) -> None:
     with transaction.atomic(), TemporaryFile("w+", encoding="utf-8", newline="") as remarks:
         checked = _read(row, remarks)
         project = export_store(checked=checked, project_name=row.project_name, leads=[row.owner], actor=row.owner)
-        upload_finish(row, remarks, state=State.DONE, counts=checked.counts, project=project, **no_files(row))
-        upload_throw_away(row)
+        upload_finish(row, remarks, state=State.DONE, counts=checked.counts, project=project)
     logger.info("import %s of judgments done: %s", row.pk, row.counts)
 
 

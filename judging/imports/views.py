@@ -6,17 +6,16 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from accounts.access import post_only, staff_page
 from accounts.models import User
-from annotation.corpora.selectors import import_remarks
 from annotation.corpora.views import IMPORTS_SHOWN
 from core.exceptions import NotPossible, StorageAway
-from core.files import receive_on_disk, text_or_packed
-from core.names import checked_name
+from core.files import receive_on_disk
+from core.uploads import NameField, UploadField, remarks_shown, report_download
 from judging.imports import services
 from judging.imports.label_studio import BadMapping, mapped
 from judging.models import JudgmentImport
@@ -27,23 +26,13 @@ MOST_GRADES = 2000  # characters
 
 
 class JudgmentImportForm(forms.Form):
-    file = forms.FileField(
-        max_length=200,
-        validators=[text_or_packed],
-        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
-    )
-    project_name = forms.CharField(max_length=200, error_messages={"required": "Name the project."})
+    file = UploadField(max_length=200)
+    project_name = NameField(max_length=200, error_messages={"required": "Name the project."})
     pair = forms.CharField(required=False, max_length=200)
     query = forms.CharField(required=False, max_length=200)
     moment = forms.CharField(required=False, max_length=200)
     control = forms.CharField(required=False, max_length=200)
     grades = forms.CharField(required=False, max_length=MOST_GRADES)
-
-    def clean_project_name(self) -> str:
-        try:
-            return checked_name(self.cleaned_data["project_name"])
-        except NotPossible as error:
-            raise forms.ValidationError(str(error)) from error
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}
@@ -96,7 +85,7 @@ def import_page(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
     row = _own(request, import_uuid)
     counts = row.counts
     told = [(f"Relevance {grade}", n) for grade, n in counts.get("relevance", {}).items()]
-    return render(request, "judging/imports/import.html", {"row": row, "remarks": import_remarks(row), "told": told})
+    return render(request, "judging/imports/import.html", {"row": row, "remarks": remarks_shown(row), "told": told})
 
 
 @staff_page
@@ -104,7 +93,7 @@ def import_page(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
 def import_confirm(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
     row = _own(request, import_uuid)
     skip_bad = request.POST.get("skip_bad") == "yes"
-    services.judgment_import_confirm(row=row, actor=cast(User, request.user), skip_bad=skip_bad)
+    services.IMPORTS.confirm(row=row, actor=cast(User, request.user), skip_bad=skip_bad)
     return redirect("judging:judgment-import", row.uuid)
 
 
@@ -112,7 +101,7 @@ def import_confirm(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
 @post_only("judging:judgment-import")
 def import_discard(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
     row = _own(request, import_uuid)
-    services.judgment_import_discard(row=row, actor=cast(User, request.user))
+    services.IMPORTS.discard(row=row, actor=cast(User, request.user))
     messages.success(request, "The file was thrown away; nothing was imported.")
     return redirect("judging:judgment-imports")
 
@@ -120,13 +109,7 @@ def import_discard(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
 @staff_page
 def import_report(request: HttpRequest, import_uuid: UUID) -> FileResponse:
     """Every annotation that gave no judgment, as CSV."""
-    row = _own(request, import_uuid)
-    if not row.report:
-        raise Http404
-    name = f"report-{row.created_at:%Y%m%d-%H%M}.csv"
-    return FileResponse(
-        row.report.open("rb"), content_type="text/csv; charset=utf-8", as_attachment=True, filename=name
-    )
+    return report_download(_own(request, import_uuid))
 
 
 def _own(request: HttpRequest, import_uuid: UUID) -> JudgmentImport:

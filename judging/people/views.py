@@ -17,9 +17,8 @@ from accounts.access import ANNOTATOR, LEAD, MemberRequest, grant, post_only, pr
 from accounts.models import Membership, Project, User
 from accounts.rules import OUT, WAY
 from accounts.services.identities import EMAIL_TAKEN, NewAccount, account_led_or_refused
-from accounts.services.throttles import REGISTRATIONS, throttle_or_refuse
+from accounts.services.throttles import REGISTRATIONS, address_block, throttle_or_refuse
 from accounts.services.totp import totp_device
-from core.addresses import address_block
 from core.exceptions import MomentJudgeError, NotPossible
 from judging.exceptions import InvitationGone, InvitationUnknown
 from judging.models import Invitation

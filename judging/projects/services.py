@@ -23,7 +23,7 @@ from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import durable, job_finish, job_set, job_start, project_jobs
 from core.models import Job
-from core.names import LONGEST_NAME, checked_name
+from core.texts import LONGEST_NAME, checked_name
 from judging.exceptions import NotPossibleNow
 from judging.guidelines.models import POLICY_VALUES
 from judging.guidelines.texts import BODY, LEVELS

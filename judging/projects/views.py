@@ -21,8 +21,8 @@ from annotation.queries.selectors import measures_of
 from annotation.similarity.base import SimilarityMissing
 from core.exceptions import NotPossible
 from core.forms import refused
-from core.names import LONGEST_NAME
 from core.spreadsheets import csv_download, csv_stream
+from core.texts import LONGEST_NAME
 from judging.exceptions import GateTooShort, PolicyStale
 from judging.models import Batch, BatchReview, Pair, Policy
 from judging.people.selectors import actor_names

@@ -13,7 +13,7 @@ from typing import IO, NamedTuple, Self, TextIO
 from zipfile import ZipFile
 
 from annotation.corpora.importers import ImportFileError
-from annotation.corpora.importers.archives import member_opened, zip_opened
+from annotation.corpora.importers.files import member_opened, zip_opened
 from core.exceptions import ImportRefused
 from judging.releases.layout import PAIRS
 from judging.releases.reading import BoundedLines, Cells

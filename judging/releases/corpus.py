@@ -16,7 +16,7 @@ from annotation.pools.services.candidates import measure_of
 from annotation.queries.selectors import queries_to_train_on
 from annotation.similarity import registry
 from annotation.train_sets.files import JsonTrainFile
-from annotation.train_sets.pool import train_pool_of
+from annotation.train_sets.services import train_pool_of
 from judging.releases.judged import OnProgress
 from judging.releases.layout import (
     MOMENTS,

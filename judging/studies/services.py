@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 
 from accounts.models import Project, User
 from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query
-from annotation.pools.rules.coverage import mixed, queries_drawn
+from annotation.pools.rules.run_pools import mixed, queries_drawn
 from annotation.pools.services.coverage import Draw, coverage_create, coverage_plan
 from annotation.pools.services.poolings import (
     Returned,

@@ -1,7 +1,4 @@
-"""How far a feature set is, written down while it is made.
-
-Feature sets made and checked by a task that can be killed.
-"""
+"""Feature sets made and checked by a task that can be killed, with how far they are."""
 
 import logging
 from collections.abc import Callable
@@ -27,6 +24,10 @@ from moment_retrieval.features.extractors import Kind, Outcome, Setup, Way, extr
 EVERY_S = 2.0  # how often progress is written
 STEPS = list(FeatureSet.Step.values)
 OnProgress = Callable[[str], None]
+logger = logging.getLogger(__name__)
+ATTEMPTS = 3  # starts that bring nothing more, after which it is given up: what is next kills its worker
+FULL = "The disk of features is full. Make room, then go on: what was made is kept."
+State, Step = FeatureSet.State, FeatureSet.Step
 
 
 class Progress:
@@ -71,12 +72,6 @@ class Progress:
             setattr(self.held, name, value)
         if self.on_progress:
             self.on_progress(self.held.progress)
-
-
-logger = logging.getLogger(__name__)
-ATTEMPTS = 3  # starts that bring nothing more, after which it is given up: what is next kills its worker
-FULL = "The disk of features is full. Make room, then go on: what was made is kept."
-State, Step = FeatureSet.State, FeatureSet.Step
 
 
 class _FeatureSets(JobKind[FeatureSet]):

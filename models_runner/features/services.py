@@ -1,7 +1,4 @@
-"""What features are made of: the videos, subtitles or queries of a project.
-
-Feature sets ordered, named by their file, cancelled, gone on with, removed.
-"""
+"""Feature sets ordered, named by their file, cancelled, gone on with, removed, and what they are made of."""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,6 +26,9 @@ from moment_retrieval.features.extractors import Film, Line, Sentence, Speech
 from moment_retrieval.features.extractors.frames import clip_count
 
 NOTHING = Path("/nonexistent")  # the file of a video that has none
+logger = logging.getLogger(__name__)
+TASK = "models_runner.tasks.features_work"
+State, Step, Extractor = FeatureSet.State, FeatureSet.Step, FeatureSet.Extractor
 
 
 def names_wanted(project: Project, kind: str) -> list[str]:
@@ -67,11 +67,6 @@ ITEMS: dict[str, Callable[[Project, Callable[[object], bool]], Iterator[Any]]] =
     FeatureSet.Kind.SUBTITLE: speeches,
     FeatureSet.Kind.QUERY: sentences,
 }
-
-
-logger = logging.getLogger(__name__)
-TASK = "models_runner.tasks.features_work"
-State, Step, Extractor = FeatureSet.State, FeatureSet.Step, FeatureSet.Extractor
 
 
 def feature_set_start(

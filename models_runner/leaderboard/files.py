@@ -1,6 +1,6 @@
-"""A leaderboard as CSV, JSON and LaTeX.
+"""A leaderboard as CSV, JSON and LaTeX, and which files of a release participants may have.
 
-Which files of a release participants may have: one by one, so that a new file stays closed until named.
+They are named one by one, so that a new file stays closed until named.
 """
 
 import io
@@ -22,6 +22,8 @@ from models_runner.models import Leaderboard, Truth
 COLUMNS = ["system", "team", "source", "release", "split", "metric", "convention", "gain"]
 COLUMNS += ["value", "low", "high", "unjudged", "p", "p_holm", "tested_against"]
 LATEX = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {"~": "\\textasciitilde{}", "^": "\\textasciicircum{}"})
+TRAIN = re.compile(r"train_top\d+\.json")
+MADE = {f"{split}_queries.json": str(split) for split in JUDGED_SPLITS}  # in place of labels
 
 
 def entries(asked: Asked, table: Table) -> Iterator[dict[str, Any]]:
@@ -107,10 +109,6 @@ def escaped(text: str) -> str:
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     words = line.replace("\\", "\0").translate(LATEX).replace("\0", "\\textbackslash{}")
     return words.replace(">=", "$\\geq$").replace("<", "$<$")
-
-
-TRAIN = re.compile(r"train_top\d+\.json")
-MADE = {f"{split}_queries.json": str(split) for split in JUDGED_SPLITS}  # in place of labels
 
 
 class OpenFile(NamedTuple):

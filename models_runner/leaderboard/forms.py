@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 
 from accounts.models import Project
 from annotation.models import Query
-from core.files import text_or_packed
+from core.uploads import UploadField
 from judging.models import Release
 from models_runner.leaderboard.models import UPLOADS_IN_ALL, UPLOADS_PER_DAY
 from models_runner.leaderboard.rules import ALIKE_PERCENT, LEAST_QUERIES
@@ -28,10 +28,7 @@ class ReleaseField(Base):
 class RunForm(forms.Form):
     """A run that somebody brings."""
 
-    file = forms.FileField(
-        validators=[text_or_packed],
-        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
-    )
+    file = UploadField()
     system = forms.CharField(
         max_length=100, error_messages={"required": "Name the system."}, help_text="What the leaderboard calls it."
     )

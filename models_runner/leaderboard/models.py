@@ -1,15 +1,4 @@
-"""Leaderboard: how participants take part in a project.
-
-Run: a ranked list per query from one system.
-
-Truth: the judged moments of one split of a release, as runs are scored against them. ReadRelease: all are there.
-
-Scoring: a run on a release. Score: one number of it. PerQuery: the values behind the numbers.
-
-ScoreTest: whether two runs differ by one measure.
-
-EconomyStudy: what fewer judgments would have said of the runs.
-"""
+"""Runs, the judged moments they are scored against, their scores and tests, and how participants take part."""
 
 from uuid import uuid4
 
@@ -24,6 +13,7 @@ from models_runner.leaderboard.rules import ALIKE_PERCENT, LEAST_QUERIES
 
 UPLOADS_PER_DAY = 5
 UPLOADS_IN_ALL = 50
+ATTEMPTS = 3
 
 
 class Leaderboard(models.Model):
@@ -305,9 +295,6 @@ class PerQuery(models.Model):
 
     def __str__(self) -> str:
         return f"values of {self.scoring_id}"
-
-
-ATTEMPTS = 3
 
 
 class ScoreTest(models.Model):

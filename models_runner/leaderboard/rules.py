@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from hashlib import sha256
 
-DEVIATION = 0.3  # of the values of single queries, about; the step is the standard error that goes with it
 STEPS = (1, 2, 5)  # times a power of ten
 INTERVAL_STEPS = 2  # to each side; a step is at least one standard error
 LADDER_BELOW = 200  # queries; there the Ladder is on unless a lead says otherwise

@@ -1,13 +1,11 @@
-"""Pages of pools: choosing runs, looking at what they would add, opening it, the report.
-
-The pool report as CSV: by query and source, and source against source.
-"""
+"""Pages of pools: choosing runs, looking at what they would add, opening it, and the report, also as CSV."""
 
 from collections.abc import Iterator
 from io import StringIO
-from typing import IO
+from typing import IO, Any
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -17,17 +15,70 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from accounts.access import STAFF, MemberRequest, grant, post_only, project_page
 from accounts.models import Membership, Project
-from annotation.models import Pooling
-from annotation.pools.services.poolings import pooling_discard
+from annotation.models import Pooling, Query
+from annotation.pools.rules.run_pools import DEPTH, DEPTHS, IOU_MIN
+from annotation.pools.services.poolings import Scope, pooling_discard
 from core.exceptions import NotPossible
 from core.spreadsheets import csv_write
 from judging.releases.selectors import finished_queries
 from judging.studies.selectors import ALL_RUNS, Counts, PoolReport, pool_report, pooled_progress
 from judging.studies.services import pool_job, pool_open_request
-from models_runner.pools.forms import PoolForm
+from models_runner.models import Run
 from models_runner.pools.services import pool_request
 
+ALL, SPLIT, SET = "all", "split:", "set:"
 PER_PAGE = 50
+COUNTS = ["spans", "unmatched", "without_preview", "moments", "in_similarity", "passed_over"]
+COUNTS += ["in_earlier_pools", "new", "new_alone"]
+COLUMNS = ["query_id", "query", "source", "queries", *COUNTS, "to_judge"]
+OVERLAP_COLUMNS = ["source", "moments", "other", "other_moments", "both"]
+
+
+class PoolForm(forms.Form):
+    runs = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one run.", "invalid_choice": "One of the runs is gone."},
+    )
+    depth = forms.IntegerField(
+        min_value=DEPTHS[0], max_value=DEPTHS[1], initial=DEPTH, help_text="The best so many of each run are pooled."
+    )
+    iou_min = forms.FloatField(
+        label="IoU",
+        min_value=0.05,
+        max_value=1,
+        initial=IOU_MIN,
+        widget=forms.NumberInput(attrs={"step": "0.05"}),
+        help_text="A span stands for the moment it overlaps most, from this overlap on.",
+    )
+    which = forms.ChoiceField(label="Queries", error_messages={"invalid_choice": "Choose which queries."})
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        scored = project.runs.filter(state=Run.State.SCORED).select_related("release")
+        self.stored = {str(run.uuid): run for run in scored}
+        self.sets = {str(row.uuid): row for row in project.query_sets.order_by("name")}
+        runs, which = self.fields["runs"], self.fields["which"]
+        assert isinstance(runs, forms.ChoiceField) and isinstance(which, forms.ChoiceField)
+        runs.choices = [
+            (uuid, f"{run}, release {run.release.version} ({run.n_queries} queries)")
+            for uuid, run in self.stored.items()
+        ]
+        splits = [(SPLIT + split, f"split {split}") for split in (Query.Split.VAL.value, Query.Split.TEST.value)]
+        sets = [(SET + uuid, f"query set {row.name}") for uuid, row in self.sets.items()]
+        which.choices = [(ALL, "all whose judging has begun"), *splits, *sets]
+
+    def chosen(self) -> list[Run]:
+        return [self.stored[uuid] for uuid in self.cleaned_data["runs"]]
+
+    def scope(self) -> Scope:
+        said = self.cleaned_data
+        kind, _, name = said["which"].partition(":")
+        return Scope(
+            depth=said["depth"],
+            iou_min=said["iou_min"],
+            split=name if kind == "split" else "",
+            query_set=self.sets[str(UUID(name))] if kind == "set" else None,
+        )
 
 
 @project_page(STAFF)
@@ -128,12 +179,6 @@ def _granted(request: HttpRequest, pooling_uuid: UUID) -> tuple[Pooling, Members
     pools = Pooling.objects.filter(seed=None).select_related("project", "query_set")  # coverage studies have a page
     pooling = get_object_or_404(pools, uuid=pooling_uuid)
     return pooling, grant(request, pooling.project, STAFF)
-
-
-COUNTS = ["spans", "unmatched", "without_preview", "moments", "in_similarity", "passed_over"]
-COUNTS += ["in_earlier_pools", "new", "new_alone"]
-COLUMNS = ["query_id", "query", "source", "queries", *COUNTS, "to_judge"]
-OVERLAP_COLUMNS = ["source", "moments", "other", "other_moments", "both"]
 
 
 def report_write(report: PoolReport, target: IO[str]) -> None:

@@ -1,7 +1,4 @@
-"""Moments of ours that have a preview, for spans that somebody or something else names.
-
-What can be searched with, and what is shown of what was found.
-"""
+"""What can be searched with, and what is shown of what was found: spans as moments that have a preview."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -11,28 +11,6 @@ BASELINES = ("xml", "reloclnet", "conquer")
 SCORES_SOURCE = "arXiv Table 6, SIGIR-AP Table 5"
 SPREAD_SOURCE = "arXiv Table 7, ReLoCLNet with N = 40, 3 seeds"
 SIMILARITY_SOURCE = "SIGIR-AP Table 6"
-
-
-class Collection(NamedTuple):
-    """What the published values were measured on."""
-
-    videos: int
-    queries: dict[str, int]
-    video_features: dict[str, str]
-    widths: dict[str, int]  # of the features of videos
-    text_features: str
-    text_width: int
-
-
-TVR_RANKING = Collection(
-    videos=19_614,
-    queries={"val": 500, "test": 2_781},
-    video_features={"xml": "I3D", "reloclnet": "I3D", "conquer": "ResNet-152 and SlowFast"},
-    widths={"xml": 1024, "reloclnet": 1024, "conquer": 4352},
-    text_features="RoBERTa for subtitles and BERT for queries",
-    text_width=768,
-)
-
 # by baseline and N, then by K: (val, test) at each of MUS
 SCORES: dict[tuple[str, int], dict[int, tuple[tuple[float, float], ...]]] = {
     ("xml", 1): {
@@ -81,6 +59,30 @@ SCORES: dict[tuple[str, int], dict[int, tuple[tuple[float, float], ...]]] = {
         40: ((0.2080, 0.1885), (0.1934, 0.1775), (0.1473, 0.1323)),
     },
 }
+SPREAD_OF = ("reloclnet", 40)
+# moments ranked by similarity, scored by judgments; by K, at each of MUS
+SIMILARITY = {10: (0.759, 0.758, 0.758), 20: (0.808, 0.808, 0.808), 40: (0.891, 0.891, 0.891)}
+
+
+class Collection(NamedTuple):
+    """What the published values were measured on."""
+
+    videos: int
+    queries: dict[str, int]
+    video_features: dict[str, str]
+    widths: dict[str, int]  # of the features of videos
+    text_features: str
+    text_width: int
+
+
+TVR_RANKING = Collection(
+    videos=19_614,
+    queries={"val": 500, "test": 2_781},
+    video_features={"xml": "I3D", "reloclnet": "I3D", "conquer": "ResNet-152 and SlowFast"},
+    widths={"xml": 1024, "reloclnet": 1024, "conquer": 4352},
+    text_features="RoBERTa for subtitles and BERT for queries",
+    text_width=768,
+)
 
 
 class Spread(NamedTuple):
@@ -99,10 +101,6 @@ SPREAD: dict[tuple[int, str], tuple[Spread | None, ...]] = {
     (40, "val"): (Spread(0.4668, 0.0050), Spread(0.4290, 0.0041), Spread(0.2983, 0.0041)),
     (40, "test"): (Spread(0.4724, 0.0008), Spread(0.4326, 0.0008), None),
 }
-SPREAD_OF = ("reloclnet", 40)
-
-# moments ranked by similarity, scored by judgments; by K, at each of MUS
-SIMILARITY = {10: (0.759, 0.758, 0.758), 20: (0.808, 0.808, 0.808), 40: (0.891, 0.891, 0.891)}
 
 
 def score_of(baseline: str, top_n: int, k: int, mu: float, split: str) -> float:

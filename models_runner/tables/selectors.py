@@ -1,6 +1,6 @@
-"""What keeps numbers of ours from being compared with published ones, in words.
+"""The tables of the papers over a release: baselines by N, K, mu and split, beside what is published of them.
 
-The tables of the papers over a release: baselines by N, K, mu and split, and what is published of them.
+What keeps ours from being compared with the published ones is said in words.
 """
 
 import statistics
@@ -38,6 +38,8 @@ SAME_COUNTS = (
     "As many videos and queries as TVR-Ranking. Whether moments, grades and features are the published ones is not "
     "checked: no checksum of those is known."
 )
+CONVENTIONS = (Convention.RELEASED.value, Convention.PAPER.value)
+SETTINGS = tuple((baseline, n) for baseline in published.BASELINES for n in published.NS)
 
 
 class Standing(NamedTuple):
@@ -132,8 +134,6 @@ def _short(checksum: str) -> str:
     return checksum.rpartition(":")[2][:8]
 
 
-CONVENTIONS = (Convention.RELEASED.value, Convention.PAPER.value)
-SETTINGS = tuple((baseline, n) for baseline in published.BASELINES for n in published.NS)
 Place = tuple[str, int, float]  # split, K, mu
 Values = Mapping[Place, float]
 

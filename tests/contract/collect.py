@@ -128,12 +128,14 @@ def metrics() -> dict[str, list[str]]:
 def audit_actions() -> list[str]:
     """Return every action an audit event is written with, and every one that has a sentence."""
     written = {
-        keyword.value.value
+        name.value
         for path in PYTHON
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call)
         for keyword in node.keywords
-        if keyword.arg == "action" and isinstance(keyword.value, ast.Constant) and "." in str(keyword.value.value)
+        if keyword.arg in ("action", "actions")
+        for name in (keyword.value.elts if isinstance(keyword.value, ast.Tuple) else [keyword.value])
+        if isinstance(name, ast.Constant) and "." in str(name.value)
     }
     return sorted(written | {action for actions in KINDS.values() for action in actions})
 

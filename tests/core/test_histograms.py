@@ -3,7 +3,7 @@
 import pytest
 
 from annotation.statistics.reports import similarity_histogram, words_histogram
-from core.charts.histograms import HEIGHT, WIDTH, Bin, Histogram
+from core.charts.kinds import HEIGHT, WIDTH, Bin, Histogram
 
 
 def lengths(*descriptions: tuple[int, int], captions: tuple[tuple[int, int], ...] = ()) -> dict[str, object]:

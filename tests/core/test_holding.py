@@ -13,8 +13,8 @@ import psycopg
 import pytest
 
 from core.embedded import hold_database
-from core.embedded.errors import FolderUnusable, PostgresFailed
 from core.embedded.holding import needs_database
+from core.embedded.output import EmbeddedError
 from core.embedded.postgres import Postgres
 from core.embedded.processes import wait_gone
 
@@ -198,13 +198,13 @@ def test_half_made_cluster_is_not_used(var: Path) -> None:
 def test_data_of_another_version_is_refused(var: Path) -> None:
     (var / "pg").mkdir(parents=True)
     (var / "pg" / "PG_VERSION").write_text("16\n")
-    with pytest.raises(PostgresFailed, match="made by PostgreSQL 16"), hold_database(var):
+    with pytest.raises(EmbeddedError, match="made by PostgreSQL 16"), hold_database(var):
         pass
 
 
 def test_unusable_folder_ends_a_command_with_a_clear_line(tmp_path: Path) -> None:
     (tmp_path / "var").write_text("")
-    with pytest.raises(FolderUnusable), hold_database(tmp_path / "var"):
+    with pytest.raises(EmbeddedError), hold_database(tmp_path / "var"):
         pass
     environment = {
         **os.environ,

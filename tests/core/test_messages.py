@@ -174,7 +174,7 @@ def test_every_name_that_is_sent_is_a_task() -> None:
     from judging.projects import services
     from judging.releases import services as releases_services
     from judging.work.services import batches
-    from models_runner.leaderboard.services.similarity import RUNS_TASK
+    from models_runner.leaderboard.services.releases import RUNS_TASK
 
     names = [batches.ADVANCE_TASK, batches.EXTEND_TASK, releases_services.RELEASES.task, releases_services.READY_TASK]
     names += [services.PREPARATIONS.task, RENDER_TASK, RUNS_TASK, "annotation.tasks.video_cut_previews"]

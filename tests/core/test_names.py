@@ -3,7 +3,7 @@
 import pytest
 
 from core.exceptions import NotPossible
-from core.names import checked_name
+from core.texts import checked_name
 
 
 @pytest.mark.parametrize("name", [" songs ", "Lieder, für 2 «Stimmen»", "👩‍🎤"])

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from core.embedded import folder as embedded_folder
-from core.embedded.errors import FolderUnusable
+from core.embedded.output import EmbeddedError
 
 
 def var_of_length(length: int) -> Path:
@@ -40,14 +40,14 @@ def test_private_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:
 def test_folder_that_others_may_enter_is_refused(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "s").chmod(0o755)
-    with pytest.raises(FolderUnusable, match="chmod 700"):
+    with pytest.raises(EmbeddedError, match="chmod 700"):
         embedded_folder.make_private_folder(tmp_path / "s")
 
 
 def test_link_in_the_place_of_a_private_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir(mode=0o700)
     (tmp_path / "s").symlink_to(tmp_path / "theirs")
-    with pytest.raises(FolderUnusable):
+    with pytest.raises(EmbeddedError):
         embedded_folder.make_private_folder(tmp_path / "s")
 
 
@@ -55,18 +55,18 @@ def test_link_in_the_place_of_a_private_folder_is_refused(tmp_path: Path) -> Non
 def test_folder_of_another_user_is_refused(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir(mode=0o700)
     os.chown(tmp_path / "s", 12345, 12345)
-    with pytest.raises(FolderUnusable):
+    with pytest.raises(EmbeddedError):
         embedded_folder.make_private_folder(tmp_path / "s")
 
 
 def test_file_in_the_place_of_the_data_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "var").write_text("")
-    with pytest.raises(FolderUnusable, match=r"var.*MOMENTJUDGE_VAR"):
+    with pytest.raises(EmbeddedError, match=r"var.*MOMENTJUDGE_VAR"):
         embedded_folder.make_var_folder(tmp_path / "var")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_read_only_data_folder_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    with pytest.raises(FolderUnusable, match="MOMENTJUDGE_VAR"):
+    with pytest.raises(EmbeddedError, match="MOMENTJUDGE_VAR"):
         embedded_folder.make_var_folder(tmp_path / "var")

@@ -2,8 +2,8 @@ import socket
 
 import pytest
 
-from core.embedded.errors import PortUnusable
-from core.embedded.ports import check_port_free, port_from_environment
+from core.embedded.output import EmbeddedError
+from core.embedded.services import check_port_free, port_from_environment
 
 
 @pytest.mark.parametrize(("text", "port"), [("", 8000), ("1", 1), ("8001", 8001), ("65535", 65535)])
@@ -15,7 +15,7 @@ def test_port_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch, text: 
 @pytest.mark.parametrize("text", ["0", "65536", "-1", "http", "80 01"])
 def test_what_is_no_port_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("PORT", text)
-    with pytest.raises(PortUnusable, match="make run PORT=8001"):
+    with pytest.raises(EmbeddedError, match="make run PORT=8001"):
         port_from_environment()
 
 
@@ -23,6 +23,6 @@ def test_what_is_no_port_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) 
 def test_taken_port_is_named_with_a_remedy(host: str) -> None:
     with socket.create_server((host, 0)) as other:
         port = other.getsockname()[1]
-        with pytest.raises(PortUnusable, match=rf"Port {port} .*make run PORT=8001"):
+        with pytest.raises(EmbeddedError, match=rf"Port {port} .*make run PORT=8001"):
             check_port_free(port)
     check_port_free(port)

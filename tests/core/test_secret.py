@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from core.embedded.errors import FolderUnusable
 from core.embedded.folder import SHORTEST, local_secret
+from core.embedded.output import EmbeddedError
 
 
 def test_secret_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
@@ -27,5 +27,5 @@ def test_two_installations_differ(tmp_path: Path) -> None:
 
 def test_damaged_secret_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "secret_key").write_text("short\n")
-    with pytest.raises(FolderUnusable, match="Delete it"):
+    with pytest.raises(EmbeddedError, match="Delete it"):
         local_secret(tmp_path)

@@ -9,13 +9,14 @@ import pytest
 
 from config.celery_app import QUEUES
 from core.embedded import preparation
-from core.embedded.output import Relay, end_children
 from core.embedded.processes import identify, wait_gone
 from core.embedded.services import (
     PAUSES_S,
     Child,
+    Relay,
     Restarts,
     Service,
+    end_children,
     environment_for,
     gpu_command,
     judging_command,

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from config.celery_app import QUEUES
-from core.backup import programs
+from core.backup import database
 from core.embedded.services import BASE_DIR
 
 DOCKER = BASE_DIR / "docker"
@@ -269,9 +269,9 @@ def test_the_image_holds_programs_that_read_the_server(
 ) -> None:
     """Those of base.lock alone, as the image has no other."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(programs, "DEBIAN", tmp_path)
+    monkeypatch.setattr(database, "DEBIAN", tmp_path)
     server = int(compose["services"]["postgres"]["image"].removeprefix("postgres:").split("-")[0])
-    assert [programs.program(name, server=server).name for name in ("pg_dump", "pg_restore")] == [
+    assert [database.program(name, server=server).name for name in ("pg_dump", "pg_restore")] == [
         "pg_dump",
         "pg_restore",
     ]

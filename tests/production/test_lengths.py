@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.embedded.ports import HOST
+from core.embedded.services import HOST
 from tests.config.answers.reader import PATIENCE_S, Connection
 from tests.config.answers.server import free_port, of_production, serving
 from tests.config.answers.urls import ANSWERS

@@ -15,7 +15,8 @@ from accounts.services.identities import identity_set
 from annotation.captions.services.captions import caption_accept
 from annotation.captions.services.redos import caption_redo
 from annotation.captions.services.rewriting import failure_of, rewriting_start
-from annotation.corpora.services.imports import corpus_import_create, corpus_import_discard, corpus_import_work
+from annotation.corpora.services import imports
+from annotation.corpora.services.imports import corpus_import_create, corpus_import_work
 from annotation.models import Caption, Moment, Rewriting, Video
 from annotation.pools.services.coverage import Draw
 from annotation.pools.services.poolings import Scope, pooling_discard
@@ -126,7 +127,7 @@ def uploaded_corpus(ground: Ground) -> Scene:
         corpus_import_work(import_id=row.pk)
         row.refresh_from_db()
         assert row.state == "checked", row.error
-        corpus_import_discard(row=row, actor=ground.made.lead)
+        imports.IMPORTS.discard(row=row, actor=ground.made.lead)
 
     return Scene((row.pk,), over=discard)
 
@@ -337,7 +338,7 @@ def uploaded_judgments(ground: Ground) -> Scene:
     def discard() -> None:
         services.judgment_import_work(import_id=row.pk)
         row.refresh_from_db()
-        services.judgment_import_discard(row=row, actor=owner)
+        services.IMPORTS.discard(row=row, actor=owner)
 
     return Scene((row.pk,), over=discard)
 

@@ -12,8 +12,8 @@ from itertools import islice
 from threading import Lock
 from typing import Any
 
-from annotation.captions.rewriting.checks import LONGEST
 from annotation.captions.rewriting.provider import AGAIN_TEMPERATURE, Answer, Item, ProviderAway, ProviderUnusable
+from annotation.captions.rewriting.rules import LONGEST
 from core.texts import is_storable
 
 logger = logging.getLogger(__name__)

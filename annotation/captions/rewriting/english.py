@@ -1,5 +1,7 @@
-"""The little English that the rules need: titles, relations, adjectives, verbs. Pure data."""
+"""The little English that the rules need: words by kind, sentences as tokens, and whether a text is English at all."""
 
+import re
+from dataclasses import dataclass
 from itertools import chain
 
 TITLE_NOUN = {  # title as written, lower case and without its stop -> the noun that stays, "" for none
@@ -106,6 +108,38 @@ THINGS = set(
     "number numbers key keys party paint wall walls door doors plant plants tree trees plan plans keeper music"
     " bench guests".split()
 )
+FUNCTION_WORDS = set(chain(ARTICLES, OWNERS, LISTENERS, PREPOSITIONS, ADVERBS))
+TITLES = r"(?:Drs?|Mrs?|Ms|Prof|Det|Capt|Lt|Sgt|Col|Sr|Jr)"
+GLUED = re.compile(rf"\b({TITLES}\.)(?=[A-Z])")  # "Dr.House"
+GLUED_SENTENCES = re.compile(r"(?<=[a-z][.!?])(?=[A-Z][a-z])")
+COUPLE = re.compile(
+    r"\b(Mr|Mrs|Dr|Ms)\.? (and|&) (Mr|Mrs|Dr|Ms)\.? (?=([A-Z]\w+))", re.IGNORECASE
+)  # "Mr. and Mrs. Geller"
+TOKEN = re.compile(
+    rf"{TITLES}\.|[OD]'[A-Za-z]\w+|'s\b|\w+(?:-\w+)*(?:'(?!s\b)[A-Za-z]+)?|[^\w\s]",
+    re.IGNORECASE,
+)
+WORDS_TO_TELL = 4  # of a text in Latin letters, before its language is judged
+COMMON_ENGLISH = (
+    "and is are was were be been being he she they it i you we me us them him has have had do does did not no yes there"
+    " what how why all some any each other more very too man woman men women people person"
+)
+OTHERS = {
+    "de": "der die das den dem des ein eine einen einem einer und oder aber ist sind war waren hat haben wird er sie es"
+    " wir ihr ihm ihn sein seine seinen ihre ihren sich nicht mit von vor nach bei zu zum zur aus auf an im am über"
+    " unter für durch dann als wie noch auch geht steht sitzt",
+    "fr": "le la les un une des du de et ou mais est sont était a ont il elle ils elles lui leur son sa ses ce cette"
+    " qui que ne pas avec dans sur sous pour par vers chez au aux en se puis quand comme très",
+    "es": "el la los las un una unos unas de del y o pero es son está están era ha han él ella ellos su sus se que no"
+    " con en sobre para por hacia al a lo le les cuando como muy mientras",
+    "it": "il lo la i gli le un uno una di del della dei e o ma è sono era ha hanno lui lei loro suo sua suoi che non"
+    " con in nel nella su sul sulla per da dal dalla al alla ai si mentre quando come molto",
+    "nl": "de het een en of maar is zijn was heeft hebben hij zij ze haar hem hun zich niet met van voor naar bij te"
+    " uit op in aan over onder door dan als ook nog terwijl",
+    "pt": "o a os as um uma uns umas de do da dos das e ou mas é são está estava tem ele ela eles seu sua seus se que"
+    " não com em no na nos nas sobre para por ao à pelo pela quando como muito enquanto",
+}
+FOREIGN = {language: set(words.split()) for language, words in OTHERS.items()}
 
 
 def _third_persons(verb: str) -> list[str]:
@@ -117,7 +151,6 @@ def _third_persons(verb: str) -> list[str]:
 
 
 PLURAL_VERB = {form: verb for verb in VERBS for form in _third_persons(verb)} | IRREGULAR  # "walks" -> "walk"
-FUNCTION_WORDS = set(chain(ARTICLES, OWNERS, LISTENERS, PREPOSITIONS, ADVERBS))
 
 
 def plural(noun: str) -> str:
@@ -126,3 +159,55 @@ def plural(noun: str) -> str:
 
 def article(word: str) -> str:
     return "an" if word[:1].lower() in "aeiou" else "a"
+
+
+@dataclass(slots=True)
+class Token:
+    text: str
+    glued: bool  # no space before it
+    starts: bool = False  # the first word of a sentence or of a quotation
+
+    @property
+    def is_word(self) -> bool:
+        return self.text[0].isalnum()
+
+
+def tokenise(text: str) -> list[Token]:
+    """Tokens of ``text``; white space runs become single spaces, curly quotes straight, glued sentences two."""
+    text = " ".join(text.replace("’", "'").replace("‘", "'").split())
+    text = GLUED_SENTENCES.sub(" ", GLUED.sub(r"\1 ", text))
+    text = COUPLE.sub(r"\1. \4 \2 \3. ", text)
+    tokens, end, starts = [], -1, True
+    for match in TOKEN.finditer(text):
+        word = match.group()
+        token = Token(word, match.start() == end, starts)
+        end = match.end()
+        tokens.append(token)
+        if token.is_word:
+            starts = False
+        elif word in ".!?" or word in '"“' or (word == "'" and not token.glued):
+            starts = True
+    if tokens:
+        tokens[0].glued = True
+    return tokens
+
+
+def join(tokens: list[Token]) -> str:
+    return "".join(token.text if token.glued else f" {token.text}" for token in tokens).strip()
+
+
+ENGLISH = ARTICLES | FUNCTION_WORDS | VERBS | PLURAL_VERB.keys()
+ENGLISH |= set(COMMON_ENGLISH.split())
+
+
+def is_english(text: str) -> bool:
+    letters = [character for character in text if character.isalpha()]
+    latin = sum(character < "ɐ" for character in letters)
+    if latin < 0.8 * len(letters):
+        return False
+    words = re.findall(r"[^\W\d_]+", text.lower())
+    if len(words) < WORDS_TO_TELL:
+        return True
+    english = sum(word in ENGLISH for word in words)
+    foreign = max(sum(word in common for word in words) for common in FOREIGN.values())
+    return english > 0 and english >= foreign

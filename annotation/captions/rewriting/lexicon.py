@@ -10,8 +10,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Literal
 
-from annotation.captions.rewriting.english import NOUN_OF
-from annotation.captions.rewriting.tokens import tokenise
+from annotation.captions.rewriting.english import NOUN_OF, tokenise
 
 Gender = Literal["M", "F", "N"]
 SPELLED_ALIKE = 0.76  # of difflib's ratio, same first letter: "Lenord" is Leonard

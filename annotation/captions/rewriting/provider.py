@@ -7,16 +7,17 @@ from typing import Protocol
 
 from annotation.captions.rewriting.lexicon import Member, data_digest, lexicon_for
 from annotation.captions.rewriting.rules import rewrite
+from core.exceptions import MomentJudgeError
 
 AGAIN_TEMPERATURE = 0.2
 RULES_CODE = 2  # one more with every change of the rules that changes a caption
 
 
-class ProviderUnusable(RuntimeError):
+class ProviderUnusable(MomentJudgeError):
     """The provider cannot be used as it is set: a wrong key, an unknown model, nothing set at all."""
 
 
-class ProviderAway(RuntimeError):
+class ProviderAway(MomentJudgeError):
     """The provider does not answer anything now; what is not done yet can be done later."""
 
 

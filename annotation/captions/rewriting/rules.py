@@ -1,22 +1,64 @@
-"""Description to caption by rules: every name becomes words that fit anybody. Deterministic and offline."""
+"""Description to caption by rules: every name becomes words that fit anybody. Deterministic and offline.
+
+``flaws`` says which descriptions no rule may rewrite alone.
+"""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from annotation.captions.rewriting.english import NOUN_OF, PLURAL_VERB, RELATIONS, TITLE_NOUN
-from annotation.captions.rewriting.groups import Group, group
+from annotation.captions.rewriting.english import (
+    NOUN_OF,
+    PLURAL_VERB,
+    RELATIONS,
+    TITLE_NOUN,
+    Token,
+    is_english,
+    join,
+    tokenise,
+)
 from annotation.captions.rewriting.lexicon import Lexicon
 from annotation.captions.rewriting.mentions import Reader
-from annotation.captions.rewriting.tokens import Token, join, tokenise
-from annotation.captions.rewriting.wording import Wording
+from annotation.captions.rewriting.wording import Group, Wording, group
 
+LONGEST = 2000  # characters; the longest of TVR has 700
+MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>|&(?:[a-z]+|#\d+);")
 HEARD = set(NOUN_OF.values()) | {noun for noun in TITLE_NOUN.values() if noun} | (RELATIONS & {"boy", "girl", "lady"})
 BARE_TITLES = {"Dr.": "doctor", "Dr": "doctor"}
 DOUBLED = re.compile(r"\b(an?|the|she|he) \1\b", re.IGNORECASE)
 AN = re.compile(r"\b([Aa])n (?=[bcdfgjklmnpqrstvwyz][a-z])")  # "an paper"
 AND_MORE = re.compile(r"(?<=, )(he|she), ((?:two|three) (?:other )?(?:men|women|people)\b)(?!')")  # of "he, X and Y"
 TELLING = {"he", "she", "his", "her", "him", "himself", "herself", "hers"}
+
+
+@dataclass(frozen=True)
+class Found:
+    """The likeliest name of a person in a text; score 0 where there is none."""
+
+    score: float = 0.0
+    text: str = ""
+
+
+def flaws(description: str, lexicon: Lexicon) -> list[str]:
+    """Why a person must see what is made of this description: empty, huge, only_name, markup, language."""
+    text = description.strip()
+    if not any(character.isalnum() for character in text):
+        return ["empty"]
+    found = ["huge"] if len(text) > LONGEST else []
+    found += ["markup"] if MARKUP.search(text) else []
+    if len(text) <= LONGEST and _is_only_a_name(text, lexicon):
+        found.append("only_name")
+    elif not is_english(text):
+        found.append("language")
+    return found
+
+
+def _is_only_a_name(text: str, lexicon: Lexicon) -> bool:
+    tokens = tokenise(text)
+    mentions = Reader(tokens, lexicon).mentions()
+    named = {at for mention in mentions for at in range(mention.start, mention.end)}
+    rest = [token.text for at, token in enumerate(tokens) if at not in named and token.is_word]
+    return bool(mentions) and not [word for word in rest if word != "and"]
 
 
 @dataclass(frozen=True)

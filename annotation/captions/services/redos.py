@@ -7,12 +7,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Project, User
-from annotation.captions.rewriting.provider import Answer, Item, ProviderAway
+from annotation.captions.rewriting.provider import Answer, Item
 from annotation.captions.services.captions import caption_in_review, remembered
-from annotation.captions.services.rewriting import STOPS, Work, failure_of
+from annotation.captions.services.rewriting import Work, failure_of
 from annotation.models import Caption, CaptionFailure, CaptionRedo, CaptionReview, Rewriting
 from core.audit import audit_record
-from core.exceptions import NotPossible
+from core.exceptions import MomentJudgeError, NotPossible
 from core.jobs import JobKind, durable
 
 logger = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ REDOS = JobKind(
     lambda: CaptionRedo.objects.filter(finished_at=None).select_related("project", "actor"),
     moved="asked_at",
     late=timedelta(minutes=1),
-    expected=(NotPossible, ProviderAway, *STOPS),
+    expected=(MomentJudgeError,),
 )
 
 

@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from accounts.models import Project, User
 from annotation.captions import ner
-from annotation.captions.rewriting import checks
+from annotation.captions.rewriting import rules
 from annotation.captions.rewriting.chat import Chat, Endpoint
 from annotation.captions.rewriting.lexicon import Lexicon, lexicon_for
 from annotation.captions.rewriting.provider import Answer, Item, Provider, ProviderAway, ProviderUnusable, Rules
-from annotation.captions.services.checks import captions_measure, checks_failed
+from annotation.captions.services.captions import UNTOLD, captions_measure, checks_failed
 from annotation.corpora.services.video_files import members_of
 from annotation.models import Caption, CaptionFailure, Corpus, Description, Prompt, Rewriting
 from annotation.similarity.base import SimilarityMissing
@@ -36,6 +36,10 @@ AWAY_FOR = timedelta(minutes=5)
 SOMEBODY_WAITS_S = 20  # the longest a page waits for the provider
 TEXT_KEPT = 20_000  # characters of a huge description that its caption in review shows
 STOPS = (ProviderUnusable, SimilarityMissing, ner.NameModelMissing)
+HOPELESS = {Check.EMPTY, Check.HUGE}
+PROPOSED_FIELDS = ["text", "provider", "model", "prompt", "temperature", "attempt", "failed", "state", "detail"]
+PROPOSED_FIELDS += ["tokens_in", "tokens_out", "cost_usd"]
+CHECKED_FIELDS = [*PROPOSED_FIELDS, "similarity", "similarity_measure", "name_found", "name_score", "name_model"]
 
 
 def _due() -> QuerySet[Rewriting]:
@@ -223,7 +227,7 @@ class Work:
 
     def propose(self, descriptions: Sequence[Description]) -> list[Caption]:
         """Ask for captions and store them before anything else is done; they wait for their checks."""
-        flaws = {row.pk: checks.flaws(row.text, self._lexicon(row)) for row in descriptions}
+        flaws = {row.pk: rules.flaws(row.text, self._lexicon(row)) for row in descriptions}
         asked = [row for row in descriptions if not {"empty", "huge"} & set(flaws[row.pk])]
         rows, stored = {row.pk: row for row in descriptions}, []
         for answers in self._ask(asked, again=False):
@@ -315,10 +319,6 @@ class Work:
             caption.failed = list(dict.fromkeys([*caption.failed, *checks_failed(caption)]))
 
 
-HOPELESS = {Check.EMPTY, Check.HUGE}
-UNTOLD = {Check.NO_ANSWER, Check.REFUSED, Check.EMPTY, Check.HUGE}
-
-
 def failure_of(caption: Caption) -> CaptionFailure:
     """The wording that failed, as it is now."""
     return CaptionFailure(
@@ -341,11 +341,6 @@ def _count(caption: Caption, answer: Answer) -> None:
     price_in, price_out = settings.REWRITING_USD_PER_MILLION_IN, settings.REWRITING_USD_PER_MILLION_OUT
     spent = answer.tokens_in * price_in + answer.tokens_out * price_out
     caption.cost_usd = Decimal(caption.cost_usd) + spent / MILLION
-
-
-PROPOSED_FIELDS = ["text", "provider", "model", "prompt", "temperature", "attempt", "failed", "state", "detail"]
-PROPOSED_FIELDS += ["tokens_in", "tokens_out", "cost_usd"]
-CHECKED_FIELDS = [*PROPOSED_FIELDS, "similarity", "similarity_measure", "name_found", "name_score", "name_model"]
 
 
 @transaction.atomic

@@ -18,12 +18,10 @@ from annotation.corpora.importers.base import (
     VideoRecord,
 )
 from annotation.corpora.importers.detect import form_of
-from annotation.corpora.importers.grounding import read_charades, read_frames, read_seconds
+from annotation.corpora.importers.grounding import read_charades, read_frames, read_qvhighlights, read_seconds
 from annotation.corpora.importers.plain import read_csv, read_jsonl
-from annotation.corpora.importers.qvhighlights import read_qvhighlights
 from annotation.corpora.importers.subtitles import read_srt, read_tvqa
-from annotation.corpora.importers.tvc import read_tvc
-from annotation.corpora.importers.tvr import durations_of, read_durations, read_tvr, videos_of
+from annotation.corpora.importers.tvr import durations_of, read_durations, read_tvc, read_tvr, videos_of
 
 __all__ = [
     "FORMATS",

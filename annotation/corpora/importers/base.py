@@ -4,11 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from core.exceptions import MomentJudgeError
+
 Kind = Literal["video", "subtitle", "both"]  # what a description was written from
 Durations = Mapping[str, tuple[float, int]]  # video name -> (length in seconds, index in the corpus)
 
 
-class ImportFileError(Exception):
+class ImportFileError(MomentJudgeError):
     """The file as a whole cannot be used; the message says why in plain words."""
 
 

@@ -1,20 +1,75 @@
-"""Checks of single values that every importer shares: each gives the value or refuses it in plain words."""
+"""Checks of single values that every importer shares: each gives the value, or refuses or remarks in plain words."""
 
 import json
 import math
-from collections.abc import Callable
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any
 
 from annotation.corpora.importers.base import BadLine, Durations, Given, Item, VideoRecord
-from annotation.corpora.importers.texts import shown
 from core.texts import is_storable
 
+FOREIGN = 0.3  # share of letters outside the Latin script from which a text is taken for another language
+MOST_OF_A_NAME = 4  # words
+HTML = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|&(?:[a-zA-Z]{2,8}|#\d{1,6}|#x[0-9a-fA-F]{1,6});")
+CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+
+ONLY_A_NAME = "is only a name or a word"
+IN_ANOTHER_SCRIPT = "is mostly not in Latin letters"
+WITHOUT_WORDS = "holds no word"
+WITH_HTML = "holds HTML"
+WITH_SYMBOLS = "holds emoji or other symbols"
+WITH_CONTROLS = "holds control characters"
 END_SLACK_S = 1.0  # an end this much after its video's is a rounding of the annotation, and is clipped
 COUNTED_S = 1e-6  # what frames or sums of floats make of an end at the video's end is not past it
 LARGEST_ID = 2**63 - 1  # what the database holds
 LONGEST_TEXT = 5000
 LONGEST_NAME = 200
 LONGEST_LINE = 1_000_000
+
+
+def notes_of(text: str) -> tuple[str, ...]:
+    """What is unusual about a description that is kept all the same."""
+    found = [
+        (ONLY_A_NAME, is_only_a_name(text)),
+        (WITHOUT_WORDS, not any(character.isalpha() for character in text)),
+        (IN_ANOTHER_SCRIPT, foreign_share(text) > FOREIGN),
+        (WITH_HTML, ("<" in text or "&" in text) and HTML.search(text) is not None),
+        (WITH_SYMBOLS, not text.isascii() and any(_category(character) == "So" for character in text)),
+        (WITH_CONTROLS, CONTROLS.search(text) is not None),
+    ]
+    return tuple(note for note, holds in found if holds)
+
+
+def is_only_a_name(text: str) -> bool:
+    """Whether nothing but a few capitalised words stands there: "Rachel Green.", not "Rachel and Ross."."""
+    words = re.findall(r"[^\W\d_][\w'’.-]*", text)
+    return 0 < len(words) <= MOST_OF_A_NAME and all(word[0].isupper() for word in words)
+
+
+def foreign_share(text: str) -> float:
+    """How many of the letters are outside the Latin script, from 0 to 1; 0 for a text without letters."""
+    if text.isascii():
+        return 0.0
+    letters = [character for character in text if character.isalpha()]
+    return sum(not _is_latin(letter) for letter in letters) / len(letters) if letters else 0.0
+
+
+def shown(text: str) -> str:
+    """A text from outside, safe and short enough for a message."""
+    return ascii(text[:80])
+
+
+@cache
+def _category(character: str) -> str:
+    return unicodedata.category(character)
+
+
+@cache
+def _is_latin(letter: str) -> bool:
+    return unicodedata.name(letter, "").startswith("LATIN")
 
 
 class Refused(Exception):
@@ -27,6 +82,19 @@ def attempt(line: int, item: str, make: Callable[[], Item]) -> Item:
         return make()
     except Refused as refusal:
         return BadLine(line, str(refusal), item)
+
+
+def json_lines(
+    parts: Iterable[str], fields: tuple[str, ...], read: Callable[[int, dict[str, Any]], Iterable[Item]]
+) -> Iterator[Item]:
+    """What ``read`` gives of each line's number and JSON object; a line that it refuses becomes a bad one."""
+    for number, line in enumerate(parts, start=1):
+        if not line.strip():
+            continue
+        try:
+            yield from read(number, json_object(line, fields))
+        except Refused as refusal:
+            yield BadLine(number, str(refusal))
 
 
 def json_object(line: str, fields: tuple[str, ...]) -> dict[str, Any]:
@@ -114,10 +182,10 @@ def window(start_s: float, end_s: float, field: str, duration_s: float, *, clip:
 class Videos:
     """The videos that a file may speak of: those of the given table, or else those whose length it says itself."""
 
-    def __init__(self, given: Given, name_field: str = "video", duration_field: str = "duration") -> None:
+    def __init__(self, given: Given, name_field: str = "video") -> None:
         self.known: Durations = given.durations
         self.said: dict[str, float] = {}
-        self.name_field, self.duration_field = name_field, duration_field
+        self.name_field = name_field
 
     def duration(self, name: object, duration: object) -> tuple[str, float, VideoRecord | None]:
         """Name and length of a video, and its record where this is the first word of it."""
@@ -134,10 +202,10 @@ class Videos:
             return name, self.said[name], None
         length = seconds(duration)
         if length is None or length <= 0:
-            raise Refused(f"{self.duration_field} is not a positive number")
+            raise Refused("duration is not a positive number")
         first = name not in self.said
         if self.said.setdefault(name, length) != length:
-            raise Refused(f"{self.duration_field} of video {shown(name)} is another on an earlier line")
+            raise Refused(f"duration of video {shown(name)} is another on an earlier line")
         return name, length, VideoRecord(name, length) if first else None
 
 

@@ -6,8 +6,7 @@ from typing import Any, get_args
 
 from annotation.corpora.importers import fields
 from annotation.corpora.importers.base import BadLine, DescriptionRecord, Given, Item, Kind
-from annotation.corpora.importers.fields import LONGEST_LINE, Numbers, Refused, Videos
-from annotation.corpora.importers.texts import notes_of
+from annotation.corpora.importers.fields import LONGEST_LINE, Numbers, Refused, Videos, notes_of
 
 NEEDED = ("video", "start", "end", "description")
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -16,13 +15,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 def read_jsonl(parts: Iterable[str], given: Given) -> Iterator[Item]:
     """Read objects with ``video``, ``start``, ``end``, ``description`` and perhaps ``duration``, ``id``, ``kind``."""
     videos, numbers = Videos(given), Numbers("id")
-    for number, line in enumerate(parts, start=1):
-        if not line.strip():
-            continue
-        try:
-            yield from _records(number, fields.json_object(line, NEEDED), videos, numbers, given)
-        except Refused as refusal:
-            yield BadLine(number, str(refusal))
+    return fields.json_lines(parts, NEEDED, lambda number, held: _records(number, held, videos, numbers, given))
 
 
 def read_csv(parts: Iterable[str], given: Given) -> Iterator[Item]:

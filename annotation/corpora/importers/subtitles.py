@@ -6,8 +6,7 @@ from typing import Any
 
 from annotation.corpora.importers import fields
 from annotation.corpora.importers.base import BadLine, Given, Item, SubtitleRecord
-from annotation.corpora.importers.fields import LONGEST_LINE, Refused, Videos
-from annotation.corpora.importers.texts import shown
+from annotation.corpora.importers.fields import LONGEST_LINE, Refused, Videos, shown
 
 TIMES = re.compile(r"\s*(\S+)\s*-->\s*(\S+)")
 TIME = re.compile(r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[,.](\d{1,3})$")
@@ -17,20 +16,17 @@ TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|\{\\[^{}]{0,200}\}")
 def read_tvqa(parts: Iterable[str], given: Given) -> Iterator[Item]:
     """Read lines with ``vid_name`` and ``sub``, a list of ``text``, ``start`` and ``end`` in seconds."""
     videos, seen = Videos(given, "vid_name"), set[str]()
-    for number, line in enumerate(parts, start=1):
-        if not line.strip():
-            continue
-        try:
-            held = fields.json_object(line, ("vid_name", "sub"))
-            name, duration_s, _ = videos.duration(held["vid_name"], None)
-            if not isinstance(held["sub"], list):
-                raise Refused("sub is not a list")
-            if name in seen:
-                raise Refused(f"video {shown(name)} is listed twice; {len(held['sub'])} subtitles are left out")
-            seen.add(name)
-            yield from _subtitles(number, name, held["sub"], duration_s, given)
-        except Refused as refusal:
-            yield BadLine(number, str(refusal))
+
+    def read(number: int, held: dict[str, Any]) -> Iterator[Item]:
+        name, duration_s, _ = videos.duration(held["vid_name"], None)
+        if not isinstance(held["sub"], list):
+            raise Refused("sub is not a list")
+        if name in seen:
+            raise Refused(f"video {shown(name)} is listed twice; {len(held['sub'])} subtitles are left out")
+        seen.add(name)
+        return _subtitles(number, name, held["sub"], duration_s, given)
+
+    return fields.json_lines(parts, ("vid_name", "sub"), read)
 
 
 def _subtitles(number: int, name: str, subs: list[Any], duration_s: float, given: Given) -> Iterator[Item]:

@@ -1,4 +1,4 @@
-"""Reads TVR's annotation files (Lei et al., ECCV 2020): one JSON object a line, and the table of video lengths."""
+"""Reads the files of TVR and TVC (Lei et al., ECCV 2020), one JSON object a line, and the table of video lengths."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,15 +14,16 @@ from annotation.corpora.importers.base import (
     ImportFileError,
     Item,
     Kind,
+    MomentRecord,
     VideoRecord,
 )
-from annotation.corpora.importers.fields import Numbers, Refused, Videos
-from annotation.corpora.importers.texts import notes_of, shown
+from annotation.corpora.importers.fields import Numbers, Refused, Videos, notes_of, shown
 from core.texts import is_storable
 
 KINDS: Mapping[str, Kind] = {"v": "video", "t": "subtitle", "vt": "both"}
 LARGEST_INDEX = 2**31 - 1  # what the database holds
 FIELDS = ("vid_name", "duration", "ts", "desc", "type", "desc_id")
+TVC_FIELDS = ("vid_name", "ts")
 
 
 def read_tvr(parts: Iterable[str], given: Given) -> Iterator[Item]:
@@ -32,22 +33,16 @@ def read_tvr(parts: Iterable[str], given: Given) -> Iterator[Item]:
     ``t`` or ``vt``) and ``desc_id``. With a table of videos a line's own ``duration`` must be a number but is not used.
     """
     videos, numbers = Videos(given, "vid_name"), Numbers("desc_id")
-    for number, line in enumerate(parts, start=1):
-        if not line.strip():
-            continue
-        try:
-            yield from _records(number, fields.json_object(line, FIELDS), videos, numbers, clip=given.clip)
-        except Refused as refusal:
-            yield BadLine(number, str(refusal))
+    return fields.json_lines(parts, FIELDS, lambda number, held: _records(number, held, videos, numbers, given))
 
 
-def _records(number: int, held: dict[str, Any], videos: Videos, numbers: Numbers, *, clip: bool) -> list[Item]:
+def _records(number: int, held: dict[str, Any], videos: Videos, numbers: Numbers, given: Given) -> list[Item]:
     if fields.seconds(held["duration"]) is None:
         raise Refused("duration is not a number")
     name, duration_s, video = videos.duration(held["vid_name"], held["duration"])
     kind = kind_of(held["type"])
     source_id, text = fields.source_id(held["desc_id"], "desc_id"), fields.text(held["desc"], "desc")
-    start_s, end_s, past = fields.span(held["ts"], "ts", duration_s, clip=clip)
+    start_s, end_s, past = fields.span(held["ts"], "ts", duration_s, clip=given.clip)
     numbers.take(source_id)
     record = DescriptionRecord(number, source_id, name, start_s, end_s, text, kind, past_end=past, notes=notes_of(text))
     return [video, record] if video else [record]
@@ -117,3 +112,38 @@ def _duration_entry(name: str, entry: object) -> tuple[float, int]:
     if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index <= LARGEST_INDEX:
         raise ImportFileError(f"The index of video {shown(name)} is not a whole number from 0 to {LARGEST_INDEX}.")
     return duration_s, index
+
+
+def read_tvc(parts: Iterable[str], given: Given) -> Iterator[Item]:
+    """Read lines with ``vid_name``, ``duration``, ``ts`` in seconds and ``descs``, a list of ``desc``, ``desc_id``
+    and ``type``. Without ``descs`` the moment stands alone. A caption without ``type``, as in files of predictions,
+    counts as written from both video and subtitles.
+    """
+    videos, numbers = Videos(given, "vid_name"), Numbers("desc_id")
+    return fields.json_lines(parts, TVC_FIELDS, lambda number, held: _tvc_records(number, held, videos, numbers, given))
+
+
+def _tvc_records(number: int, held: dict[str, Any], videos: Videos, numbers: Numbers, given: Given) -> Iterator[Item]:
+    name, duration_s, video = videos.duration(held["vid_name"], held.get("duration"))
+    start_s, end_s, past = fields.span(held["ts"], "ts", duration_s, clip=given.clip)
+    descs = held.get("descs", [])
+    if not isinstance(descs, list):
+        raise Refused("descs is not a list")
+    if video:
+        yield video
+    if not descs:
+        yield MomentRecord(number, name, start_s, end_s, past_end=past)
+    for place, desc in enumerate(descs, start=1):
+        item = f"caption {place}" if len(descs) > 1 else ""
+        try:
+            if not isinstance(desc, dict) or "desc" not in desc:
+                raise Refused("a caption is not an object with desc")
+            text, kind = fields.text(desc["desc"], "desc"), kind_of(desc.get("type", "vt"))
+            source_id = fields.source_id(desc["desc_id"], "desc_id") if "desc_id" in desc else None
+            numbers.take(source_id)
+        except Refused as refusal:
+            yield BadLine(number, str(refusal), item)
+        else:
+            yield DescriptionRecord(
+                number, source_id, name, start_s, end_s, text, kind, item, past_end=past, notes=notes_of(text)
+            )

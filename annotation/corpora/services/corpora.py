@@ -1,7 +1,8 @@
 """Importing annotated moments and subtitles into a corpus."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,19 +20,79 @@ from annotation.corpora.importers.base import (
     SubtitleRecord,
     VideoRecord,
 )
-from annotation.corpora.services.reports import ImportReport, OnRemark
 from annotation.corpora.services.video_files import video_files_add
 from annotation.models import Caption, Corpus, Description, Moment, ProjectCorpus, Subtitle, Video
 from core.audit import audit_record
 from core.exceptions import NotPossible
-from core.names import checked_name
+from core.texts import checked_name
+from core.uploads import OnRemark, Remark
 
 CHUNK = 5000  # records in memory
 ROWS = 2000  # of one statement, which holds at most 65,535 values
+BAD_KEPT = 1000  # in memory; the written report has them all
+TEXT_SHOWN = 200
 SPAN = ("video_id", "start_s", "end_s")
 Span = tuple[int, float, float]  # video, start, end
 Placed = DescriptionRecord | MomentRecord
 Row = Placed | SubtitleRecord
+
+
+@dataclass
+class ImportReport:
+    """What an import read and what it added; ``bad`` holds the first bad lines, ``bad_lines`` counts all."""
+
+    descriptions: int = 0
+    by_kind: dict[str, int] = field(default_factory=lambda: dict.fromkeys(Description.Kind.values, 0))
+    moments: int = 0
+    videos: int = 0
+    subtitles: int = 0
+    added: int = 0
+    videos_with_file: int = 0
+    clipped: int = 0
+    flagged: int = 0
+    bad_lines: int = 0
+    bad: list[BadLine] = field(default_factory=list)
+    on_remark: OnRemark | None = None
+
+    def counts(self) -> dict[str, int]:
+        return {
+            "descriptions": self.descriptions,
+            **self.by_kind,
+            "moments": self.moments,
+            "videos": self.videos,
+            "subtitles": self.subtitles,
+            "added": self.added,
+            "videos_with_file": self.videos_with_file,
+            "clipped": self.clipped,
+            "flagged": self.flagged,
+            "bad_lines": self.bad_lines,
+        }
+
+    def refuse(self, bad: BadLine) -> None:
+        self.bad_lines += 1
+        if len(self.bad) < BAD_KEPT:
+            self.bad.append(bad)
+        self._say(Remark(bad.file, bad.line, bad.item, "refused", bad.reason))
+
+    def take(self, record: DescriptionRecord | MomentRecord | SubtitleRecord) -> None:
+        """Count what a record says of itself."""
+        text = "" if isinstance(record, MomentRecord) else record.text[:TEXT_SHOWN]
+        if record.past_end:
+            self.clipped += 1
+            reason = f"ended after its video; it now ends at {record.end_s:g} s"
+            self._say(Remark("", record.line, record.item, "clipped", reason, text))
+        if isinstance(record, DescriptionRecord):
+            self.descriptions += 1
+            self.by_kind[record.kind] += 1
+            if record.notes:
+                self.flagged += 1
+                self._say(Remark("", record.line, record.item, "flagged", "; ".join(record.notes), text))
+        elif isinstance(record, SubtitleRecord):
+            self.subtitles += 1
+
+    def _say(self, remark: Remark) -> None:
+        if self.on_remark:
+            self.on_remark(remark)
 
 
 @transaction.atomic
@@ -65,20 +126,21 @@ def corpus_import(
     dry_run: bool = False,
     actor: User | None = None,
     on_remark: OnRemark | None = None,
-    on_progress: Callable[[int], None] | None = None,
 ) -> ImportReport:
     """Add videos, moments, descriptions, captions and subtitles of a file; what is there already stays.
 
     The description serves as caption until it is rewritten. With a bad line nothing is written unless ``skip_bad``;
     nothing is written in a ``dry_run``, whose report says what would be. ``on_remark`` hears of every bad line,
-    clipped window and flagged description, ``on_progress`` how many items were read.
+    clipped window and flagged description.
     Files of ``videos`` are stored after that, each by itself: a repeat goes on where an earlier one was ended.
     """
     report = ImportReport(on_remark=on_remark)
     with transaction.atomic():
         corpus = _corpus_locked(corpus_name)
         intake = _Intake(corpus, source_split, durations or {}, report, skip_bad=skip_bad)
-        _take_all(intake, records, on_progress)
+        for chunk in _chunks(records):
+            intake.take(chunk)
+        intake.count()
         if report.bad_lines and not skip_bad:
             report.added = 0
         is_refused = dry_run or (report.bad_lines and not skip_bad)
@@ -91,16 +153,6 @@ def corpus_import(
         about = {"videos_with_file": report.videos_with_file}
         audit_record(project=None, actor=actor, action="corpus.videos", subject=corpus.uuid, **about)
     return report
-
-
-def _take_all(intake: "_Intake", records: Iterable[Item], on_progress: Callable[[int], None] | None) -> None:
-    read = 0
-    for chunk in _chunks(records):
-        intake.take(chunk)
-        read += len(chunk)
-        if on_progress:
-            on_progress(read)
-    intake.count()
 
 
 def _corpus_locked(name: str) -> Corpus:

@@ -6,12 +6,12 @@ the import again.
 
 import logging
 from collections.abc import Iterator
-from datetime import datetime
 from tempfile import TemporaryFile
 from typing import IO, Any
 
+from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from accounts.models import Membership, User
 from annotation.corpora.importers import (
@@ -25,37 +25,35 @@ from annotation.corpora.importers import (
     form_of,
 )
 from annotation.corpora.importers.files import read_file
-from annotation.corpora.importers.limits import Budget
-from annotation.corpora.services.corpora import corpus_durations, corpus_import
-from annotation.corpora.services.reports import ImportReport, remarks_writer
-from annotation.corpora.services.uploads import (
-    BEING_READ,
-    KEPT,
-    Progress,
-    no_files,
-    upload_fail,
-    upload_finish,
-    upload_forget,
-    upload_limits,
-    upload_throw_away,
-)
+from annotation.corpora.importers.limits import Budget, Limits
+from annotation.corpora.services.corpora import ImportReport, corpus_durations, corpus_import
 from annotation.models import Corpus, CorpusImport
-from core.audit import audit_record
-from core.exceptions import MomentJudgeError, NotPossible, StorageAway
-from core.jobs import JobKind, durable, swept
+from core.exceptions import NotPossible
+from core.jobs import durable
+from core.uploads import Progress, UploadKind, remarks_writer, upload_finish
 
 logger = logging.getLogger(__name__)
 PREVIEWED = 10
 STAFF = (Membership.Role.LEAD, Membership.Role.ADMIN)
 State = CorpusImport.State
-IMPORTS = JobKind(
+IMPORTS = UploadKind(
+    CorpusImport,
     "annotation.tasks.corpus_import_work",
-    lambda: CorpusImport.objects.filter(state__in=CorpusImport.AT_WORK).select_related("owner"),
-    moved="updated_at",
     lock="corpus-import",
-    expected=(ImportFileError, MomentJudgeError),
-    fail=upload_fail,
+    actions=("corpus.upload", "corpus.confirm", "corpus.discard"),
+    bad="bad_lines",
+    bad_error="The file has bad lines. Repair them and upload it again, or say that they are left out.",
 )
+
+
+def upload_limits() -> Limits:
+    """Return the limits of one upload of annotations or judgments."""
+    return Limits(
+        size=settings.IMPORT_MAX_UNPACKED_MB * 2**20,
+        lines=settings.UPLOAD_MAX_LINES,
+        ratio=settings.UPLOAD_MAX_RATIO,
+        seconds=settings.UPLOAD_MAX_S,
+    )
 
 
 def may_import_into(*, actor: User, corpus_name: str) -> bool:
@@ -88,53 +86,8 @@ def corpus_import_create(
     if not may_import_into(actor=actor, corpus_name=corpus_name):
         raise NotPossible("There is a corpus of this name that is not yours. Choose another name.")
     row = CorpusImport(owner=actor, corpus_name=corpus_name, format=format, source_split=source_split, clip=clip)
-    row.file_name, row.bytes_total = (file.name or "file")[-200:], file.size or 0
-    try:
-        with transaction.atomic():
-            row.file = file
-            row.durations = durations
-            row.save()
-            about = {"corpus": corpus_name, "format": format, "bytes": row.bytes_total}
-            audit_record(project=None, actor=actor, action="corpus.upload", subject=row.uuid, **about)
-            IMPORTS.send(row.pk)
-    except (IntegrityError, StorageAway) as error:
-        upload_forget(row)
-        if isinstance(error, StorageAway):
-            raise
-        raise NotPossible(BEING_READ) from error
-    return row
-
-
-@transaction.atomic
-def corpus_import_confirm(*, row: CorpusImport, actor: User, skip_bad: bool) -> None:
-    """Say yes to a checked file and wake the task that imports it.
-
-    Raises:
-        NotPossible: it does not wait for a yes, or has bad lines and nobody said to leave them out.
-    """
-    held = CorpusImport.objects.select_for_update().get(pk=row.pk)
-    if held.state != State.CHECKED:
-        raise NotPossible("This file does not wait to be imported any more.")
-    if held.counts.get("bad_lines") and not skip_bad:
-        raise NotPossible("The file has bad lines. Repair them and upload it again, or say that they are left out.")
-    held.state, held.skip_bad, held.bytes_read = State.IMPORTING, skip_bad, 0
-    try:
-        with transaction.atomic():
-            held.save(update_fields=["state", "skip_bad", "bytes_read", "updated_at"])
-    except IntegrityError as error:
-        raise NotPossible(BEING_READ) from error
-    audit_record(project=None, actor=actor, action="corpus.confirm", subject=held.uuid, skip_bad=skip_bad)
-    IMPORTS.send(held.pk)
-
-
-@transaction.atomic
-def corpus_import_discard(*, row: CorpusImport, actor: User | None) -> None:
-    """Throw a checked file away. Raises NotPossible where it is not waiting any more."""
-    waiting = CorpusImport.objects.filter(pk=row.pk, state=State.CHECKED)
-    if not waiting.update(state=State.DISCARDED, **no_files(row)):
-        raise NotPossible("This file does not wait to be imported any more.")
-    audit_record(project=None, actor=actor, action="corpus.discard", subject=row.uuid)
-    upload_throw_away(row)
+    row.durations = durations
+    return IMPORTS.create(row, file, corpus=corpus_name, format=format)
 
 
 @durable(IMPORTS.task)
@@ -145,13 +98,6 @@ def corpus_import_work(*, import_id: int) -> None:
             _check(row) if row.state == State.CHECKING else _import(row)
 
 
-@swept
-def unconfirmed_discard(now: datetime) -> None:
-    """Discard the checked files that nobody confirmed."""
-    for row in CorpusImport.objects.filter(state=State.CHECKED, updated_at__lte=now - KEPT):
-        corpus_import_discard(row=row, actor=None)
-
-
 def _check(row: CorpusImport) -> None:
     preview: list[dict[str, Any]] = []
     with TemporaryFile("w+", encoding="utf-8", newline="") as remarks:
@@ -160,9 +106,7 @@ def _check(row: CorpusImport) -> None:
             upload_finish(row, remarks, state=State.CHECKED, counts=report.counts(), preview=preview)
             return
         error = _hopeless(row, report)
-        with transaction.atomic():
-            upload_finish(row, remarks, state=State.FAILED, counts=report.counts(), error=error, **no_files(row))
-            upload_throw_away(row)
+        upload_finish(row, remarks, state=State.FAILED, counts=report.counts(), error=error)
 
 
 def _hopeless(row: CorpusImport, report: ImportReport) -> str:
@@ -185,8 +129,7 @@ def _import(row: CorpusImport) -> None:
         report = _run(row, [], remarks, dry_run=False)
         if report.bad_lines and not row.skip_bad:
             raise NotPossible("The corpus has changed since this file was checked, and lines of it are bad now.")
-        upload_finish(row, remarks, state=State.DONE, counts=report.counts(), **no_files(row))
-        upload_throw_away(row)
+        upload_finish(row, remarks, state=State.DONE, counts=report.counts())
     logger.info("import %s done: %s", row.pk, row.counts)
 
 

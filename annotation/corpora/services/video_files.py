@@ -1,9 +1,6 @@
-"""Files of videos, taken from a folder into the storage, one by one: what is killed goes on where it stopped.
+"""Files of videos, taken from a folder into the storage one by one, and the cast list of a corpus."""
 
-The cast list of a corpus.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from django.core.files import File
@@ -22,10 +19,9 @@ VIDEO_SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v")
 NOT_FOUND = "The folder of videos holds no file of this name."
 AT_ONCE = 1000
 Preview = Moment.Preview
-OnProgress = Callable[[int, int], None]  # files looked at, and of how many
 
 
-def video_files_add(*, videos: Mapping[str, Video], folder: Path, on_progress: OnProgress | None = None) -> int:
+def video_files_add(*, videos: Mapping[str, Video], folder: Path) -> int:
     """Store the file of each video the corpus lacks and wake its cutting; moments of videos not found say so.
 
     Each file is committed by itself. A repeat, after an end however sudden, stores only what is not there.
@@ -34,12 +30,10 @@ def video_files_add(*, videos: Mapping[str, Video], folder: Path, on_progress: O
     found = {path.stem: path for path in files} | {path.name: path for path in files}
     failed = _with_failures(videos.values())
     added = 0
-    for place, (name, video) in enumerate(videos.items(), start=1):
+    for name, video in videos.items():
         path = found.get(name)
         if path and (not video.file or (video.pk in failed and path.stat().st_size != video.file.size)):
             added += _file_add(video, path)
-        if on_progress:
-            on_progress(place, len(videos))
     _say_not_found([video.pk for name, video in videos.items() if name not in found and not video.file])
     if added:
         send_on_commit("annotation.tasks.previews_sweep")

@@ -8,11 +8,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.corpora.importers import FORMATS, Given, ImportFileError, form_of, read_durations
+from annotation.corpora.importers import FORMATS, Given, form_of, read_durations
 from annotation.corpora.importers.files import read_path
-from annotation.corpora.services.corpora import corpus_durations, corpus_import
-from annotation.corpora.services.reports import ImportReport, OnRemark, remarks_writer
+from annotation.corpora.services.corpora import ImportReport, corpus_durations, corpus_import
 from core.exceptions import MomentJudgeError
+from core.uploads import OnRemark, remarks_writer
 
 LINES_SHOWN = 50
 BAD_LINES = 3  # exit code where bad lines kept everything out; 1 is for everything else
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         try:
             with _report(options["report"]) as on_remark:
                 report = self._import(options, on_remark)
-        except (ImportFileError, MomentJudgeError, OSError) as error:
+        except (MomentJudgeError, OSError) as error:
             raise CommandError(str(error)) from error
         self._say_bad(report)
         if report.bad_lines and not (report.moments or report.subtitles):

@@ -10,10 +10,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.captions.rewriting.lexicon import lexicon_for
-from annotation.captions.rewriting.report import replacement_words, table
 from annotation.captions.rewriting.rules import rewrite
 from annotation.captions.selectors import captions_report
 from annotation.models import Caption, Corpus
+from annotation.statistics.rules import replacement_words, table
 
 KINDS = {"v": "video", "t": "subtitle", "vt": "both"}
 

@@ -1,15 +1,20 @@
-"""Which moments the answers of retrieval systems add to a query's pool, and in what order. Pure.
+"""Which moments retrieval systems and coverage studies add to a query's pool, and in what order. Pure.
 
 As at TREC: the union of the best of each run. A run answers with spans, which need not be moments of the corpus; each
 becomes the moment that it overlaps most, where it overlaps one enough.
+
+A coverage study adds the best by similarity, to say how relevance falls with rank, and a random draw of all others.
+Source: TVR-Ranking, appendix B.3 (arXiv:2407.06597): 10 random queries, the 60 best and 60 random others.
 """
 
+import random
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 DEPTH, DEPTHS = 20, (1, 1000)  # ranks of a run that are looked at
 IOU_MIN = 0.7  # the strictest of the measures
 T = TypeVar("T")
+QUERIES, TOP, OTHERS = 10, 60, 60  # the paper's
 
 
 class Place(NamedTuple):
@@ -73,3 +78,37 @@ def pooled(found: Iterable[Found], *, depth: int, held: Collection[int] = ()) ->
 def in_batches(candidates: Sequence[T], size: int) -> list[Sequence[T]]:
     """Whole batches, the last one perhaps short."""
     return [candidates[start : start + size] for start in range(0, len(candidates), size)]
+
+
+def queries_drawn(numbers: Iterable[int], n: int, *, seed: int) -> list[int]:
+    """``n`` of the queries, or all of fewer, ascending; in whatever order they come, the same seed draws the same."""
+    held = sorted(set(numbers))
+    return sorted(random.Random(f"queries {seed}").sample(held, min(n, len(held))))
+
+
+def top_of(frozen: Sequence[int], ranked: Iterable[int], top: int) -> list[int]:
+    """The ``top`` best moments of a query: its frozen candidates as they rank, then the most similar others.
+
+    Args:
+        frozen: the query's candidates by similarity, best first; what was judged keeps its rank.
+        ranked: moments by similarity as computed now, best first.
+    """
+    known = set(frozen)
+    return [*frozen, *(moment for moment in ranked if moment not in known)][:top]
+
+
+def others_drawn(pool: Iterable[int], top: Collection[int], n: int, *, seed: int, query: int) -> list[int]:
+    """``n`` moments of the pool that are not among the best, or all of fewer, in the order drawn.
+
+    Each is as likely as any other. The draw of one query does not depend on which other queries are in the study.
+
+    Args:
+        query: the query's number.
+    """
+    rest = sorted(set(pool) - set(top))
+    return random.Random(f"others {seed} {query}").sample(rest, min(n, len(rest)))
+
+
+def mixed(items: Sequence[T], *, seed: int, query: int) -> list[T]:
+    """All of them in a random order, so that no batch of the study is all best or all others."""
+    return random.Random(f"batches {seed} {query}").sample(items, len(items))

@@ -1,7 +1,4 @@
-"""Embedding captions and queries, and ranking the pool of each query.
-
-What is kept of how similarities were computed.
-"""
+"""Embedding captions and queries, ranking the pool of each query, and keeping how similarities were computed."""
 
 import hashlib
 import logging
@@ -23,8 +20,8 @@ from annotation.pools.rules.pooling import DEPTH, top_moments
 from annotation.queries.selectors import queries_to_judge
 from annotation.similarity import registry, sentences
 from annotation.similarity.base import Similarity, SimilarityMissing, named_errors
-from annotation.similarity.gpu import ranker_here
 from annotation.similarity.model_folders import ModelRefused, model_check
+from annotation.similarity.sentences import ranker_here
 from core.audit import audit_record
 
 logger = logging.getLogger(__name__)
@@ -76,7 +73,7 @@ def vectors_of(texts: Sequence[str], *, model: str, on_progress: OnProgress | No
     What is embedded is stored chunk by chunk: killed work goes on there.
 
     Raises:
-        SentenceModelMissing: there is no such model here.
+        SimilarityMissing: there is no such model here.
     """
     measure = measure_of(registry.sentence_model(model))
     known = _stored(texts, measure)
@@ -117,12 +114,12 @@ def pool_texts_of(*, project: Project, preview: str = Moment.Preview.READY) -> P
     return PoolTexts(ids, first.astype(np.intp), [text for *_, text in rows], [caption for _, caption, _ in rows])
 
 
-def pool_of(*, project: Project, model: str, on_progress: OnProgress | None = None) -> Pool:
+def pool_of(*, project: Project, model: str) -> Pool:
     """The pool of the project with the vectors of a sentence model."""
     pool = pool_texts_of(project=project)
     if not pool.captions:
         return Pool(pool.moment_ids, pool.first_caption, np.zeros((0, 0), np.float32))
-    return Pool(pool.moment_ids, pool.first_caption, vectors_of(pool.captions, model=model, on_progress=on_progress))
+    return Pool(pool.moment_ids, pool.first_caption, vectors_of(pool.captions, model=model))
 
 
 def candidates_rank(

@@ -7,8 +7,7 @@ from django.db import transaction
 
 from accounts.models import Project, User
 from annotation.models import Candidate, PoolAnswer, Pooling, PoolSource, Query
-from annotation.pools.rules.coverage import OTHERS, TOP, others_drawn, top_of
-from annotation.pools.rules.run_pools import DEPTHS
+from annotation.pools.rules.run_pools import DEPTHS, OTHERS, TOP, others_drawn, top_of
 from annotation.pools.services.candidates import pool_texts_of, similarity_of, vectors_of
 from annotation.pools.services.poolings import Answered, answers_store, watchable_moments
 from annotation.similarity import registry

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import Project
 from annotation.models import Measure, NamedQuerySet, Pooling, PoolSource
 from core.exceptions import ImportRefused, NotPossible
-from core.names import checked_name
+from core.texts import checked_name
 from judging.guidelines.models import POLICY_VALUES
 from judging.imports.release.corpus import Held
 from judging.models import WORDS, Guideline, GuidelineExample, Policy, ReleaseWords

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import Project
 from annotation.models import Pooling, Query
-from annotation.pools.rules.coverage import OTHERS, QUERIES, TOP
+from annotation.pools.rules.run_pools import OTHERS, QUERIES, TOP
 from annotation.pools.services.coverage import Draw, coverage_create, coverage_plan
 from annotation.pools.services.poolings import pooling_discard
 from core.exceptions import MomentJudgeError

@@ -8,7 +8,7 @@ from django.db.models import Count
 
 from accounts.models import Project
 from accounts.services.members import leads_named
-from annotation.management.draws import add_draw_arguments, say_what_is_unwritten, sizes_unless
+from annotation.management.commands.draw_queries import add_draw_arguments, say_what_is_unwritten, sizes_unless
 from annotation.models import Corpus
 from core.exceptions import MomentJudgeError
 from judging.projects.services import project_create

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.services.members import leads_named
 from core.exceptions import MomentJudgeError
-from core.names import LONGEST_NAME, checked_name
+from core.texts import LONGEST_NAME, checked_name
 from judging.imports.historic import judgments_import
 
 

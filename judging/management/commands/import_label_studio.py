@@ -9,9 +9,8 @@ from typing import IO, Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.services.members import leads_named
-from annotation.corpora.importers import ImportFileError
-from annotation.corpora.services.reports import Remark, remarks_writer
 from core.exceptions import MomentJudgeError
+from core.uploads import Remark, remarks_writer
 from judging.imports.historic import project_holding
 from judging.imports.label_studio import BadMapping, Mapped, mapped
 from judging.imports.services import export_read, export_store
@@ -49,7 +48,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no file {path}.")
         try:
             counts = self._run(path, _mapped(options), options)
-        except (MomentJudgeError, ImportFileError, BadMapping) as error:
+        except (MomentJudgeError, BadMapping) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(json.dumps(counts))
 

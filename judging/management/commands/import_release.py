@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.services.members import leads_named
 from core.exceptions import MomentJudgeError
-from core.names import checked_name
+from core.texts import checked_name
 from judging.imports.release import release_import
 
 

@@ -1,7 +1,4 @@
-"""How participants take part: what they never see, how often they upload.
-
-What makes an upload look as if it were made to read hidden labels: listed for the lead, never refused.
-"""
+"""How participants take part: what they never see, how often they upload, and which uploads a lead should look at."""
 
 from collections.abc import Iterator
 from hashlib import blake2b
@@ -17,6 +14,12 @@ from models_runner.models import Leaderboard, Run
 from moment_retrieval import kept
 from moment_retrieval.metrics.report import KS
 from moment_retrieval.tables import RunTable
+
+DEPTH = max(KS)  # what is ranked lower changes no score that participants see
+FEW_PREDICTIONS = 10  # the smallest cutoff that is shown
+NEAR_EMPTY_SHARE = 0.5  # of the queries with fewer predictions than that
+CONSTANT_SHARE = 0.1  # of the queries with one and the same list; texts that appear twice give a few
+EARLIER_RUNS = 50  # of the same person, the newest first
 
 
 def leaderboard_of(project: Project) -> Leaderboard:
@@ -50,11 +53,6 @@ def leaderboard_change(
 
 
 Hashes = NDArray[np.uint64]
-DEPTH = max(KS)  # what is ranked lower changes no score that participants see
-FEW_PREDICTIONS = 10  # the smallest cutoff that is shown
-NEAR_EMPTY_SHARE = 0.5  # of the queries with fewer predictions than that
-CONSTANT_SHARE = 0.1  # of the queries with one and the same list; texts that appear twice give a few
-EARLIER_RUNS = 50  # of the same person, the newest first
 
 
 def answered_queries(table: RunTable) -> list[str]:

@@ -1,17 +1,35 @@
-"""What follows when a release is ready: its truths, its own runs, and all other runs scored on it."""
+"""What follows when a release is ready: its truths, its runs by similarity, and all other runs scored on it.
 
+A run by similarity is what the frozen candidates of a release's queries would retrieve.
+"""
+
+import logging
 from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from django.core.files import File
+from django.core.files.base import ContentFile
+from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
+from accounts.models import User
+from annotation.models import Candidate, Query
+from core.audit import audit_record
+from core.files import checksum
 from core.jobs import durable, swept
 from core.messages import send_on_commit
 from judging.models import Release
-from models_runner.leaderboard.services.scorings import scorings_order
-from models_runner.leaderboard.services.similarity import RUNS_TASK, similarity_runs_make
-from models_runner.leaderboard.services.truths import truths_make
-from models_runner.models import ReadRelease, Run, Truth
+from models_runner.leaderboard.services.scorings import scored, scoring_write, scorings_order
+from models_runner.leaderboard.services.truths import truth_table, truths_make
+from models_runner.models import ReadRelease, Run, Scoring, Truth
+from moment_retrieval import formats, kept, records
+from moment_retrieval.errors import ScoringError
+from moment_retrieval.tables import JudgedTable
 
+logger = logging.getLogger(__name__)
+SIMILARITY = "similarity"
+RUNS_TASK = "models_runner.tasks.similarity_runs_make"
 LATE, RECENT = timedelta(minutes=1), timedelta(hours=1)
 
 
@@ -49,3 +67,66 @@ def _unmade() -> Q:
 def _stopped(now: datetime) -> Q:
     at_work = Run.objects.filter(source=Run.Source.SIMILARITY, state=Run.State.RUNNING, release=OuterRef("pk"))
     return Q(Exists(at_work), created_at__gte=now - RECENT)
+
+
+@transaction.atomic
+def similarity_runs_request(*, release: Release, actor: User) -> None:
+    """Wake the task that makes the similarity runs of a release."""
+    audit_record(project=release.project, actor=actor, action="run.request", subject=release.uuid, system=SIMILARITY)
+    send_on_commit(RUNS_TASK, release.pk)
+
+
+def similarity_runs_make(*, release_id: int) -> list[Run]:
+    """A run per judged split of the release: each query's moments by sim(query, caption), scored on the release."""
+    release = Release.objects.select_related("project").get(pk=release_id, state=Release.State.READY)
+    return [_run_make(release, truth.split) for truth in truths_make(release)]
+
+
+def _run_make(release: Release, split: str) -> Run:
+    values = {"project": release.project, "source": Run.Source.SIMILARITY}
+    run, _ = Run.objects.get_or_create(release=release, system=SIMILARITY, split=split, owner=None, defaults=values)
+    if run.state == Run.State.SCORED:
+        return run
+    try:
+        with TemporaryDirectory(prefix="momentjudge-runs-") as place:
+            _run_score(run, truth_table(release=release, split=split), Path(place) / f"{SIMILARITY}.{split}.json")
+    except ScoringError as error:
+        Run.objects.filter(pk=run.pk).update(state=Run.State.FAILED, error=str(error))
+        logger.warning("run %s failed: %s", run.pk, error)
+    run.refresh_from_db()
+    return run
+
+
+def _run_score(run: Run, judged: JudgedTable, path: Path) -> None:
+    """Keep the run's file and its scores."""
+    records.write_run(path, _ranked(run.release, judged))
+    table = formats.read_run(path, formats.Form.TVR_RANKING, strict=False)
+    result = scored(table, judged)
+    with transaction.atomic():
+        held = Run.objects.select_for_update().get(pk=run.pk)
+        if held.state == Run.State.SCORED:
+            return
+        with path.open("rb") as source:
+            held.sha256 = checksum(File(source))  # equal files are shown equal numbers, on every release
+            held.file.save(path.name, File(source), save=False)
+        held.table.save("table", ContentFile(kept.run_bytes(table)), save=False)
+        held.state, held.n_queries, held.error, held.form = Run.State.SCORED, len(table), "", "tvr-ranking"
+        held.bytes, held.file_name = path.stat().st_size, path.name
+        held.save()
+        scoring, _ = Scoring.objects.get_or_create(run=held, release=held.release)
+        scoring_write(scoring, result)
+
+
+def _ranked(release: Release, judged: JudgedTable) -> list[records.RankedQuery]:
+    """The frozen candidates of each query by similarity, best first; twins answer with those of their query."""
+    rows = Query.objects.filter(project=release.project, number__in=[int(query_id) for query_id in judged])
+    ranked = []
+    for query in rows.select_related("judged_as").order_by("number"):
+        ranked_by = (query.judged_as or query).candidates.filter(source=Candidate.Source.SIMILARITY)
+        candidates = ranked_by.select_related("moment__video").order_by("rank")
+        moments = tuple(
+            records.ScoredMoment(c.moment.video.name, c.moment.start_s, c.moment.end_s, c.similarity or 0.0)
+            for c in candidates
+        )
+        ranked.append(records.QueryMoments(str(query.number), query.text, moments))
+    return ranked

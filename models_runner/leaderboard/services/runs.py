@@ -17,20 +17,19 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from accounts.models import Membership, User
-from annotation.corpora.importers import ImportFileError
 from annotation.corpora.importers.limits import Budget, Limits
-from annotation.corpora.services.uploads import upload_limits
+from annotation.corpora.services.imports import upload_limits
 from annotation.models import Query
 from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible, TooLarge
 from core.files import checksum
 from core.jobs import JobKind, durable
 from core.locks import only_one
-from core.names import checked_name
 from core.stored_files import files_delete
-from core.texts import storable
+from core.texts import checked_name, storable
 from judging.models import Release
 from models_runner.leaderboard.services.participants import answered_queries, concerns_about, leaderboard_of
+from models_runner.leaderboard.services.releases import SIMILARITY
 from models_runner.leaderboard.services.score_tests import score_tests_drop
 from models_runner.leaderboard.services.scorings import (
     LEAST_ANSWERED,
@@ -41,7 +40,6 @@ from models_runner.leaderboard.services.scorings import (
     scored,
     scoring_write,
 )
-from models_runner.leaderboard.services.similarity import SIMILARITY
 from models_runner.leaderboard.services.truths import truth_table
 from models_runner.models import Run, Scoring
 from models_runner.pools.services import corpus_of
@@ -69,7 +67,7 @@ UPLOADS = JobKind(
     ),
     moved="updated_at",
     lock="run",
-    expected=(ScoringError, ImportFileError, MomentJudgeError),
+    expected=(ScoringError, MomentJudgeError),
     unexpected=UNEXPECTED,
 )
 Step = Run.Step

@@ -13,7 +13,7 @@ from models_runner.leaderboard.selectors.asked import GROUPS, RECALL, Asked, ask
 from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard_tested, runs_with_concerns, truth_size
 from models_runner.leaderboard.selectors.shown_scores import participants_see, sees_all
 from models_runner.leaderboard.services.participants import leaderboard_of
-from models_runner.leaderboard.services.similarity import similarity_runs_request
+from models_runner.leaderboard.services.releases import similarity_runs_request
 from models_runner.models import Run
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 

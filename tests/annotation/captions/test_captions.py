@@ -9,9 +9,8 @@ from django.utils import timezone
 from accounts.models import Project, User
 from annotation.captions import ner
 from annotation.captions.selectors import captions_serving
-from annotation.captions.services import checks
-from annotation.captions.services.captions import caption_accept, caption_edit, caption_undo
-from annotation.captions.services.checks import edits_check, edits_sweep
+from annotation.captions.services import captions as services_captions
+from annotation.captions.services.captions import caption_accept, caption_edit, caption_undo, edits_check, edits_sweep
 from annotation.captions.services.redos import NOTHING_ELSE, REDOS, caption_redo, caption_redo_make
 from annotation.captions.services.rewriting import Work, failure_of
 from annotation.models import Caption, CaptionReview, Description, Prompt, Rewriting
@@ -221,13 +220,13 @@ class TestEditsAreChecked:
     ) -> None:
         caption = waiting(project)
         caption_edit(project=project, caption=caption, text="Two men wave.", actor=person)
-        measure = checks.captions_measure
+        measure = services_captions.captions_measure
 
         def slow(captions: list[Caption], names: object) -> None:
             measure(captions, names)  # type: ignore[arg-type]
             caption_undo(project=project, actor=person)
 
-        monkeypatch.setattr(checks, "captions_measure", slow)
+        monkeypatch.setattr(services_captions, "captions_measure", slow)
         assert edits_check(corpus_id=project.dataset.corpus_id) == 0
         caption.refresh_from_db()
         assert (caption.state, caption.similarity, caption.name_model) == ("in_review", None, "")

@@ -11,7 +11,7 @@ import pytest
 
 from annotation.captions import ner
 from annotation.captions.ner import ModelNames, windows
-from annotation.captions.rewriting.checks import Found
+from annotation.captions.rewriting.rules import Found
 from core.exceptions import MomentJudgeError
 
 pytestmark = pytest.mark.slow  # what imports transformers

@@ -17,7 +17,7 @@ from annotation.captions.rewriting.chat import Chat
 from annotation.captions.rewriting.lexicon import Member
 from annotation.captions.rewriting.provider import Answer, Item, ProviderAway, Rules
 from annotation.captions.selectors import captions_report, captions_serving
-from annotation.captions.services import checks
+from annotation.captions.services import captions as services_captions
 from annotation.captions.services import rewriting as service
 from annotation.captions.services.rewriting import REWRITINGS, rewriting_run, rewriting_start
 from annotation.corpora.services.video_files import cast_import
@@ -264,7 +264,7 @@ def test_killed_in_the_middle(
         "asking": (provider, "rewrite", 2, False),
         "storing": (service, "_store", 2, False),
         "stored": (service, "_store", 2, True),
-        "measuring": (checks, "vectors_of", 2, False),
+        "measuring": (services_captions, "vectors_of", 2, False),
         "asking again": (provider, "rewrite", 3, False),
         "saving": (service, "_save", 2, False),
         "saved": (service, "_save", 2, True),

@@ -3,7 +3,7 @@
 import pytest
 
 from accounts.models import Project
-from annotation.corpora.rules import next_step
+from annotation.corpora.selectors import next_step
 from annotation.models import Caption, TrainSet
 from annotation.queries.services import queries_draw
 from tests.factories import CandidateFactory, CaptionFactory, ProjectFactory, QueryFactory

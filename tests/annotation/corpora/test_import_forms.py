@@ -19,11 +19,11 @@ from annotation.corpora.importers import (
 )
 from annotation.corpora.importers.files import read_path
 from annotation.corpora.services import corpora
-from annotation.corpora.services.corpora import corpus_durations, corpus_import
-from annotation.corpora.services.reports import ImportReport, Remark
+from annotation.corpora.services.corpora import ImportReport, corpus_durations, corpus_import
 from annotation.models import Caption, Corpus, Description, Moment, Subtitle, Video
 from core.exceptions import NotPossible
 from core.models import AuditEvent
+from core.uploads import Remark
 from tests.annotation.corpora.importers.shared import DATA, needs_shared
 from tests.factories import CorpusFactory, VideoFactory
 

@@ -15,9 +15,7 @@ from django.utils import timezone
 from accounts.models import User
 from annotation.corpora.services import imports
 from annotation.corpora.services.imports import (
-    corpus_import_confirm,
     corpus_import_create,
-    corpus_import_discard,
     corpus_import_work,
     may_import_into,
 )
@@ -56,7 +54,7 @@ def bring(owner: User, messages: Messages) -> Any:
 
 def confirm(row: CorpusImport, messages: Messages, *, skip_bad: bool = False) -> CorpusImport:
     with messages():
-        corpus_import_confirm(row=row, actor=row.owner, skip_bad=skip_bad)
+        imports.IMPORTS.confirm(row=row, actor=row.owner, skip_bad=skip_bad)
     row.refresh_from_db()
     return row
 
@@ -205,7 +203,7 @@ class TestDiscard:
         row = bring()
         stored = row.file.name
         with messages():
-            corpus_import_discard(row=row, actor=row.owner)
+            imports.IMPORTS.discard(row=row, actor=row.owner)
         assert not default_storage.exists(stored)
         with pytest.raises(NotPossible):
             confirm(row, messages)

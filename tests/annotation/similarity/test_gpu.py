@@ -5,12 +5,12 @@ import pytest
 from numpy.typing import NDArray
 
 from annotation.pools.rules.pooling import Ranker, top_moments
-from annotation.similarity import gpu
+from annotation.similarity import sentences
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
-class OnProcessor(gpu.GpuRanker):
+class OnProcessor(sentences.GpuRanker):
     device = "cpu"
 
 
@@ -26,12 +26,12 @@ def ranker(request: pytest.FixtureRequest) -> type[Ranker]:
 
     if request.param == "cuda" and not torch.cuda.is_available():
         pytest.skip("no GPU here")
-    return OnProcessor if request.param == "cpu" else gpu.GpuRanker
+    return OnProcessor if request.param == "cpu" else sentences.GpuRanker
 
 
 @pytest.mark.parametrize("cells", [1, 5000, 2**28])
 def test_ranks_as_the_processor_does(ranker: type[Ranker], cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu, "CELLS", cells)
+    monkeypatch.setattr(sentences, "CELLS", cells)
     chance = np.random.default_rng(5)
     queries, captions = unit(chance, 700), unit(chance, 3000)
     first = np.sort(np.concatenate([[0], 1 + chance.choice(2999, 2500, replace=False)])).astype(np.intp)
@@ -45,4 +45,4 @@ def test_ranks_as_the_processor_does(ranker: type[Ranker], cells: int, monkeypat
 def test_the_ranker_of_this_machine() -> None:
     import torch
 
-    assert (gpu.ranker_here() is gpu.GpuRanker) == torch.cuda.is_available()
+    assert (sentences.ranker_here() is sentences.GpuRanker) == torch.cuda.is_available()

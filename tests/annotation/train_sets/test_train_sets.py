@@ -14,11 +14,10 @@ from django.core.management import CommandError, call_command
 
 from accounts.models import Project
 from annotation.models import Caption, TrainSet
-from annotation.similarity.sentences import SentenceModelMissing
+from annotation.similarity.base import SimilarityMissing
 from annotation.train_sets import services
-from annotation.train_sets.pool import train_pool_of
 from annotation.train_sets.ranks import Parts
-from annotation.train_sets.services import train_set_discard, train_set_start, train_set_write
+from annotation.train_sets.services import train_pool_of, train_set_discard, train_set_start, train_set_write
 from core.exceptions import NotPossible
 from tests.annotation.train_sets.train_sets import (
     CAPTIONS,
@@ -186,7 +185,7 @@ class TestFailing:
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def missing(self: Parts, *args: object) -> None:
-            raise SentenceModelMissing("The model 'm' cannot be loaded.")
+            raise SimilarityMissing("The model 'm' cannot be loaded.")
 
         with monkeypatch.context() as patch:
             patch.setattr(Parts, "write", missing)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from accounts.models import Project
 from annotation.models import Caption, Query
-from annotation.train_sets import pool, services
+from annotation.train_sets import services
 from annotation.train_sets.services import TRAIN_SETS, train_set_start, train_set_write
 from tests.annotation.train_sets.train_sets import (
     CAPTIONS,
@@ -93,17 +93,17 @@ class TestInterrupted:
     def test_killed_while_embedding_it_embeds_the_rest(
         self, project: Project, encoder: list[list[str]], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(pool, "CHUNK", 2)
+        monkeypatch.setattr(services, "CHUNK", 2)
         row = train_set_start(project=project, depth=3, actor=None, wake=False)
         with monkeypatch.context() as patch:
-            calls, work = iter(range(3)), pool.vectors_of
+            calls, work = iter(range(3)), services.vectors_of
 
             def dying(texts: list[str], **values: Any) -> NDArray[np.float32]:
                 if next(calls) == 2:
                     die()
                 return work(texts, **values)
 
-            patch.setattr(pool, "vectors_of", dying)
+            patch.setattr(services, "vectors_of", dying)
             with pytest.raises(Killed):
                 train_set_write(train_set_id=row.pk)
         train_set_write(train_set_id=row.pk)

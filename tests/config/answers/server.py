@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from core.embedded.ports import HOST
 from core.embedded.processes import dies_with_parent
-from core.embedded.services import BASE_DIR, web_command
+from core.embedded.services import BASE_DIR, HOST, web_command
 from tests.config.answers.reader import PATIENCE_S, Connection
 
 SETTINGS = "tests.config.answers.settings"

@@ -7,8 +7,8 @@ from django.core.exceptions import SuspiciousFileOperation
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, default_storage
 
-from core.backup.errors import BackupError, Unlike
-from core.backup.pool import Pool
+from core.backup.database import BackupError, Unlike
+from core.backup.files import Pool
 from tests.buckets import NAME as BUCKET
 from tests.buckets import bucket
 
@@ -81,7 +81,7 @@ def test_a_file_is_there_all_the_while_it_is_replaced(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as killing:
-        killing.setattr("core.backup.pool.os.replace", killed)
+        killing.setattr("core.backup.files.os.replace", killed)
         with pytest.raises(KeyboardInterrupt):
             pool.give(storage, entry)
     assert Path(storage.path(NAME)).read_bytes() == bytes(6)

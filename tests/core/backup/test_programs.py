@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from core.backup import programs
-from core.backup.errors import BackupError
+from core.backup import database
+from core.backup.database import BackupError
 
 
 @pytest.fixture(autouse=True)
@@ -19,25 +19,25 @@ def three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / "pg_dump").chmod(0o755)
     (tmp_path / "16").rename(tmp_path / "path")
     monkeypatch.setenv("PATH", f"{tmp_path / 'path' / 'bin'}:/bin:/usr/bin")
-    monkeypatch.setattr(programs, "DEBIAN", tmp_path)
-    monkeypatch.setattr(programs, "find_spec", lambda name: None)
+    monkeypatch.setattr(database, "DEBIAN", tmp_path)
+    monkeypatch.setattr(database, "find_spec", lambda name: None)
     return tmp_path
 
 
 @pytest.mark.parametrize(("server", "least", "found"), [(15, 0, 15), (16, 0, 16), (14, 0, 15), (15, 17, 17)])
 def test_it_is_of_the_servers_version_or_the_next(server: int, least: int, found: int) -> None:
-    assert programs.major_of(programs.program("pg_dump", server=server, least=least)) == found
+    assert database.major_of(database.program("pg_dump", server=server, least=least)) == found
 
 
 def test_an_older_one_is_not_taken() -> None:
     with pytest.raises(BackupError, match="install postgresql-client-18"):
-        programs.program("pg_dump", server=18)
+        database.program("pg_dump", server=18)
 
 
 def test_the_password_is_told_by_environment_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     said = {"HOST": "db", "PORT": "5433", "USER": "me", "PASSWORD": "secret", "NAME": "judged"}
     for name, value in said.items():
         monkeypatch.setitem(connection.settings_dict, name, value)
-    told = programs.environment()
+    told = database.environment()
     names = ("PGHOST", "PGPORT", "PGUSER", "PGPASSWORD", "PGDATABASE")
     assert [told[name] for name in names] == ["db", "5433", "me", "secret", "judged"]

@@ -4,7 +4,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.db import connection
 
-from core.backup.tables import Content, contents, differences, files_named
+from core.backup.database import Content, contents, differences, files_named
 from core.models import Job
 from tests.factories import MomentFactory, ProjectFactory, VideoFactory
 

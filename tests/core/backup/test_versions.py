@@ -3,7 +3,7 @@
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
-from core.backup.versions import bring_back, listed
+from core.backup.files import bring_back, listed
 from tests.buckets import NAME, bucket
 
 KEY = "previews/0a.gif"

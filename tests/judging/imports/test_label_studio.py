@@ -69,7 +69,7 @@ def test_a_control_whose_name_the_database_cannot_hold(owner: User, messages: Me
 
 def confirm(row: JudgmentImport, messages: Messages, *, skip_bad: bool = False) -> JudgmentImport:
     with messages():
-        services.judgment_import_confirm(row=row, actor=row.owner, skip_bad=skip_bad)
+        services.IMPORTS.confirm(row=row, actor=row.owner, skip_bad=skip_bad)
     row.refresh_from_db()
     return row
 
@@ -135,7 +135,7 @@ class TestThroughTheWeb:
         row = bring(owner, messages, *GOOD)
         before = names_in("imports")
         with messages():
-            services.judgment_import_discard(row=row, actor=owner)
+            services.IMPORTS.discard(row=row, actor=owner)
         assert len(before - names_in("imports")) == 1
         with pytest.raises(NotPossible):
             confirm(row, messages)

@@ -18,11 +18,11 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
+from accounts.management.commands.person_traces import traces
 from accounts.models import BrowserSession, Identity, Membership, StandingChange, User
 from accounts.services.identities import identity_set
 from accounts.services.tokens import token_create
 from accounts.services.totp import totp_begin
-from accounts.services.traces import traces
 from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow
 from judging.models import Invitation

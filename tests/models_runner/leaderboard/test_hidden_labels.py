@@ -15,9 +15,9 @@ from models_runner.leaderboard.selectors.asked import asked_by
 from models_runner.leaderboard.selectors.leaderboard import Table, leaderboard
 from models_runner.leaderboard.selectors.shown_scores import LADDER_COLUMN, ScoreView
 from models_runner.leaderboard.services.participants import leaderboard_change, query_hashes
+from models_runner.leaderboard.services.releases import similarity_runs_make
 from models_runner.leaderboard.services.runs import UploadLimit, run_withdraw
 from models_runner.leaderboard.services.scorings import scoring_work
-from models_runner.leaderboard.services.similarity import similarity_runs_make
 from models_runner.leaderboard.services.truths import truth_table
 from models_runner.models import Leaderboard, PerQuery, Run, Score, ScoreTest, Truth
 from moment_retrieval import kept

@@ -8,7 +8,7 @@ import pytest
 from annotation.models import Candidate
 from judging.models import Release
 from judging.releases.services import release_build, release_create
-from models_runner.leaderboard.services.similarity import similarity_runs_make, similarity_runs_request
+from models_runner.leaderboard.services.releases import similarity_runs_make, similarity_runs_request
 from models_runner.models import Run, Score, Scoring
 from moment_retrieval import records
 from moment_retrieval.errors import InvalidRecord

@@ -1,6 +1,6 @@
 """The curves under a hit."""
 
-from models_runner.search.charts import HEIGHT, LEFT, RIGHT, WIDTH, why_chart
+from models_runner.search.views import HEIGHT, LEFT, RIGHT, WIDTH, why_chart
 
 
 def drawn() -> str:

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from annotation.similarity.reranked import Reranked
+from annotation.similarity.registry import Reranked
 from moment_retrieval.relevance.base import RankingNotOffered
 from moment_retrieval.relevance.meteor import Edition, Meteor, kernel, meteor
 from moment_retrieval.relevance.sets import BagOfWords, SetSimilarity

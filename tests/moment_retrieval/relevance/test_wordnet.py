@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation.management.commands.install_wordnet import FOLDER, unpack
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing
-from annotation.similarity.debian import FOLDER, unpack
 from moment_retrieval.relevance.wordnet import NEEDED, PLACE, VERB, WordNet, WordNetMissing, install, lacking
 
 

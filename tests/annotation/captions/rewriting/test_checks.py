@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from annotation.captions.ner import LexiconNames, ModelNames, NameModelMissing, name_finder, windows
-from annotation.captions.rewriting.checks import Found, flaws
-from annotation.captions.rewriting.language import is_english
+from annotation.captions.rewriting.english import is_english
 from annotation.captions.rewriting.lexicon import lexicon_for
+from annotation.captions.rewriting.rules import Found, flaws
 
 SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().parents[5] / "shared"))
 TVR = SHARED / "data" / "tvr" / "tvr_val_release.jsonl"

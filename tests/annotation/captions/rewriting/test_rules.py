@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from annotation.captions.rewriting.lexicon import Member, lexicon_for, read_members
 from annotation.captions.rewriting.provider import Rules
-from annotation.captions.rewriting.report import replacement_words, table
 from annotation.captions.rewriting.rules import rewrite
+from annotation.statistics.rules import replacement_words, table
 
 SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().parents[5] / "shared"))
 TVR = SHARED / "data" / "tvr" / "tvr_val_release.jsonl"

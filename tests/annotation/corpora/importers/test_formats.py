@@ -18,7 +18,7 @@ from annotation.corpora.importers import (
     SubtitleRecord,
     VideoRecord,
 )
-from annotation.corpora.importers.qvhighlights import NEXT_WINDOW
+from annotation.corpora.importers.grounding import NEXT_WINDOW
 
 TABLE = Given({"a": (60.0, 3), "b": (30.0, 4)})
 

@@ -8,12 +8,11 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile
 import pytest
 
 from annotation.corpora.importers import FORMATS, BadLine, Given, ImportFileError, VideoRecord, durations_of, form_of
-from annotation.corpora.importers.archives import LARGEST_DIRECTORY
-from annotation.corpora.importers.files import read_file
+from annotation.corpora.importers.files import LARGEST_DIRECTORY, read_file
 from annotation.corpora.importers.limits import Budget, Limits
-from annotation.corpora.services import reports
-from annotation.corpora.services.reports import Remark, remarks_writer
+from core import uploads
 from core.texts import is_storable
+from core.uploads import Remark, remarks_writer
 from tests.mutations import mutated
 
 TABLE = Given({"a": (60.0, 1), "b": (60.0, 2)})
@@ -115,7 +114,7 @@ def test_a_table_of_videos_that_the_database_cannot_hold_is_refused(
 
 
 def test_a_report_lists_no_more_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports, "MOST_REMARKS", 2)
+    monkeypatch.setattr(uploads, "MOST_REMARKS", 2)
     target = io.StringIO()
     write = remarks_writer(target)
     for line in range(1, 6):

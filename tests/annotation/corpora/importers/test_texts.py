@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.corpora.importers.texts import foreign_share, is_only_a_name, notes_of
+from annotation.corpora.importers.fields import foreign_share, is_only_a_name, notes_of
 from core.texts import is_storable
 
 

@@ -7,7 +7,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models import F
 
-from annotation.corpora.services.imports import corpus_import_confirm, corpus_import_create
+from annotation.corpora.services import imports
+from annotation.corpora.services.imports import corpus_import_create
 from annotation.models import CorpusImport, Description, Moment
 from core.models import AuditEvent
 from judging.imports import services
@@ -45,7 +46,7 @@ def test_a_corpus_is_imported_whole_and_once_after_a_kill(killed: str, site: Sit
     row = corpus_import_create(actor=world.lead, corpus_name=name, format="csv", file=table())
     eventually(lambda: told(row).state == "checked")
     with latch(site, "annotation_description", event="INSERT", passing=LINES // 2) as closed:
-        corpus_import_confirm(row=row, actor=world.lead, skip_bad=False)
+        imports.IMPORTS.confirm(row=row, actor=world.lead, skip_bad=False)
         kill_at(closed, site, killed)
         if killed == "worker":
             assert told(row).state == "importing"
@@ -74,7 +75,7 @@ def test_judgments_are_imported_whole_and_once_after_a_kill(site: Site) -> None:
     )
     eventually(lambda: told(row).state == "checked")
     with latch(site, "judging_judgment", event="INSERT", passing=PAIRS) as closed:
-        services.judgment_import_confirm(row=row, actor=world.lead, skip_bad=False)
+        services.IMPORTS.confirm(row=row, actor=world.lead, skip_bad=False)
         kill_at(closed, site, "worker")
         assert told(row).project is None
         closed.open()
