@@ -17,8 +17,9 @@ from moment_retrieval.decoding import largest
 from moment_retrieval.index import Index
 from moment_retrieval.models.two_stream import TwoStream
 from moment_retrieval.ragged import Sequences
+from moment_retrieval.settings import RELEASED
 
-CANDIDATES = 10
+CANDIDATES = RELEASED["conquer"].decoding.videos
 
 
 class CandidateSource(Protocol):

@@ -15,25 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-
-@dataclass(frozen=True, kw_only=True)
-class Decoding:
-    """What becomes a moment, and how it is timed.
-
-    Attributes:
-        alpha: how steeply a video's score counts: its moments are weighed by exp(alpha * score).
-        shortest, longest: j - i of the start's clip i and the end's clip j; ``longest`` itself is not allowed.
-        videos: how many of each query's best videos are searched.
-        moments: how many are returned, at most.
-        end_offset_s: seconds from the beginning of the end's clip to the end of the moment.
-    """
-
-    alpha: float
-    shortest: int = 2
-    longest: int = 16
-    videos: int = 100
-    moments: int = 40
-    end_offset_s: float = 0.0
+from moment_retrieval.settings import Decoding
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator
 import torch
 from torch import Tensor
 
-from moment_retrieval.decoding import Decoding, Found, by_logit, by_probability, largest
+from moment_retrieval.decoding import Found, by_logit, by_probability, largest
 from moment_retrieval.index import Index
 from moment_retrieval.models.conquer import Conquer, EncodedClips
 from moment_retrieval.models.two_stream import EncodedVideos, Pair, TwoStream
 from moment_retrieval.preprocessing import CLIP_S
 from moment_retrieval.ragged import Sequences
+from moment_retrieval.settings import Decoding
 
 QUERIES = 16  # whose best videos are looked into at once
 SCORED = 128  # queries whose videos are all scored at once

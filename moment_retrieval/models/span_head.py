@@ -16,7 +16,7 @@ class SpanHead(nn.Module):
     et al. 2020, arXiv:2001.09099), section 4.
     """
 
-    def __init__(self, *, kernel_size: int = 5) -> None:
+    def __init__(self, *, kernel_size: int) -> None:
         super().__init__()
         if kernel_size % 2 == 0:
             raise ValueError(f"kernel_size must be odd to keep the number of clips, got {kernel_size}")

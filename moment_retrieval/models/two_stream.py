@@ -22,37 +22,12 @@ from moment_retrieval.models.blocks import (
     initialise,
 )
 from moment_retrieval.models.span_head import SpanHead
-from moment_retrieval.ragged import HIDDEN, NOTHING, Layout, Padding, Sequences, wide
+from moment_retrieval.ragged import HIDDEN, NOTHING, Layout, Sequences, wide
+from moment_retrieval.settings import Config, Padding
 
 Pair = tuple[Tensor, Tensor]
 Everyone = Callable[[Pair], Pair]  # the queries of all processes, given one's own
 LENGTH_EPSILON = 1e-12
-
-
-@dataclass(frozen=True, kw_only=True)
-class TwoStreamConfig:
-    """Sizes of a model.
-
-    Attributes:
-        video_size, subtitle_size, query_size: features of a clip, of what is said in it, of a word.
-        hidden: hidden features.
-        heads: heads of every attention.
-        clips, words: the longest video and query.
-        dropout: everywhere.
-        kernel_size: clips the convolution over boundaries sees.
-        padding: see ``Padding``.
-    """
-
-    video_size: int
-    subtitle_size: int
-    query_size: int = 768
-    hidden: int
-    heads: int
-    clips: int = 128
-    words: int = 30
-    dropout: float = 0.1
-    kernel_size: int = 5
-    padding: Padding = Padding.OFFICIAL
 
 
 @dataclass(frozen=True)
@@ -103,7 +78,7 @@ class TwoStream(nn.Module):
     """
 
     def __init__(
-        self, config: TwoStreamConfig, *, encoders: int, query_encoders: int, score_level: int, span_level: int
+        self, config: Config, *, encoders: int, query_encoders: int, score_level: int, span_level: int
     ) -> None:
         super().__init__()
         self.config = config
@@ -193,7 +168,7 @@ class TwoStream(nn.Module):
 class Stream(nn.Module):
     """One half of a video: what is seen, or what is said."""
 
-    def __init__(self, size: int, config: TwoStreamConfig, encoders: int) -> None:
+    def __init__(self, size: int, config: Config, encoders: int) -> None:
         super().__init__()
         hidden, heads, dropout = config.hidden, config.heads, config.dropout
         self.input = InputProjection(size, hidden, dropout)

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from moment_retrieval.candidates import ListedCandidates, best_videos, candidate_recall
 from moment_retrieval.data import Clips, Opener, Split, checkpoint_at, read_clips, readers_of
-from moment_retrieval.decoding import Decoding, Found
+from moment_retrieval.decoding import Found
 from moment_retrieval.errors import at
 from moment_retrieval.jsonfiles import as_array, as_object, decode, parse_json, read_bytes
 from moment_retrieval.metrics.ndcg_iou import Convention, Measure
@@ -29,6 +29,7 @@ from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.models.conquer import EncodedClips
 from moment_retrieval.ragged import Sequences
 from moment_retrieval.search import encode_corpus, search, search_candidates, seconds
+from moment_retrieval.settings import Decoding
 from moment_retrieval.tables import RunTable
 from moment_retrieval.training.feature_rows import NoFeatures, Shelf, Store
 from moment_retrieval.training.plan import BadPlan, Plan
