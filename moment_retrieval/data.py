@@ -18,10 +18,10 @@ from torch import Tensor
 from moment_retrieval import formats
 from moment_retrieval.batches import Batch
 from moment_retrieval.checkpoints import META, WEIGHTS
-from moment_retrieval.checksums import checksum
-from moment_retrieval.corpus import read_corpus
 from moment_retrieval.errors import EmptyFile, at
+from moment_retrieval.files import checksum
 from moment_retrieval.preprocessing import CLIP_S, Boundary
+from moment_retrieval.records import read_corpus
 from moment_retrieval.tables import JudgedTable
 from moment_retrieval.training.feature_rows import FeatureRows, NoFeatures, Reader, Shelf, Store
 from moment_retrieval.training.plan import Plan, config_of, reading_of

@@ -1,10 +1,7 @@
-"""One step: forward, loss, backward, new weights; what may go wrong in it.
+"""Trains by a plan, from its first step or from where it was left, to its predictions.
 
-The order of samples, step by step, and their batches, made while the step before is computed.
-
-The training of one plan, from its first step or from where it was left, to its predictions.
-
-``train FOLDER``: everything from the plan to the exit status.
+``Stepper`` makes one step, ``Schedule`` says which samples each step sees, ``ahead`` makes their batches while the step
+before is computed, ``Trainer`` runs from checkpoint to checkpoint, ``train`` leads from a folder to an exit status.
 """
 
 from __future__ import annotations
@@ -48,9 +45,9 @@ from moment_retrieval.distributed import (
     look_within,
     used_mb,
 )
-from moment_retrieval.durable import is_out_of_room
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import open_features
+from moment_retrieval.files import is_out_of_room
 from moment_retrieval.losses import DrawNegatives, Loss, RandomNegatives
 from moment_retrieval.optim import warmed_up
 from moment_retrieval.settings import Objective, Settings

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.similarity.base import Similarity
-from moment_retrieval.relevance.base import Ranked
+from moment_retrieval.relevance import Ranked
 from moment_retrieval.relevance.sets import best_moments
 
 RERANKED = 200  # moments of the first ranking

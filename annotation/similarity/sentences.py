@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from annotation.pools.rules.pooling import top_moments
 from annotation.similarity.base import SimilarityMissing
 from annotation.similarity.gpu import ranker_here
-from moment_retrieval.relevance.base import Ranked
+from moment_retrieval.relevance import Ranked
 
 CHUNK = 512  # texts between two reports of progress
 BATCH, BATCH_ON_GPU = 32, 256  # texts at a time: on a processor more would only be padding

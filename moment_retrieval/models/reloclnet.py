@@ -18,14 +18,7 @@ from moment_retrieval.losses import (
     positives_of,
     video_contrast,
 )
-from moment_retrieval.models.two_stream import (
-    Everyone,
-    TwoStream,
-    alone,
-    best_clip,
-    clip_scores,
-    mean_of,
-)
+from moment_retrieval.models.two_stream import Everyone, TwoStream, alone, best_clip, clip_scores, mean_of
 from moment_retrieval.ragged import Layout
 from moment_retrieval.settings import Objective, ReloclnetConfig
 

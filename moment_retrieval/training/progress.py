@@ -1,7 +1,4 @@
-"""How far a training has come, and the checkpoints it goes on from.
-
-A finished training, or one that goes on, opened to be asked.
-"""
+"""How far a training has come, the checkpoints it goes on from, and the finished training opened for use."""
 
 from __future__ import annotations
 

@@ -12,11 +12,11 @@ from typing import Any
 import torch
 
 from moment_retrieval import formats
-from moment_retrieval.corpus import read_corpus
 from moment_retrieval.data import Clips, read_clips, read_split, readers_of
 from moment_retrieval.errors import at
 from moment_retrieval.features import open_features
 from moment_retrieval.published import Published, UnfitWeights, load_published
+from moment_retrieval.records import read_corpus
 from moment_retrieval.training.evaluation import AmongCandidates, Asked, Retriever, WholeCorpus, first_stage
 from moment_retrieval.training.feature_rows import NoFeatures, Reader, Shelf, Store
 from moment_retrieval.training.plan import BadPlan, Plan, settings_of
